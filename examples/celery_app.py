@@ -21,7 +21,7 @@ from typing import Any
 from celery import Celery
 
 from tompion import Tompion
-from tompion.engine.probe import Event
+from tompion.engine.telemetry.events import Event
 
 BROKER = "EXAMPLE_BROKER"
 celery = Celery("celery_app", broker=os.environ.get(BROKER), backend=os.environ.get(BROKER))

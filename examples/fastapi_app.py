@@ -11,13 +11,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from tompion import Tompion
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 
 tompion = Tompion("sqlite:///example-fastapi.db")
 
 
 @tompion.schedule("* * * * * *", schedule_id="greeting")
-async def greet(run: Launch) -> str:
+async def greet(run: RunContext) -> str:
     return f"hello at {run.scheduled_for:%H:%M:%S}"
 
 

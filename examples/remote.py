@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 
 from tompion import SyncTompion
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 
 app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
 
 
 @app.schedule("*/2 * * * * *", schedule_id="remote-heartbeat")
-def heartbeat(run: Launch) -> None:
+def heartbeat(run: RunContext) -> None:
     print(f"heartbeat for {run.scheduled_for:%H:%M:%S}", flush=True)
 
 

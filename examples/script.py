@@ -8,18 +8,18 @@ from __future__ import annotations
 import sys
 
 from tompion import SyncTompion
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 
 app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
 
 
 @app.schedule("*/2 * * * * *", overlap="skip")
-def heartbeat(run: Launch) -> None:
+def heartbeat(run: RunContext) -> None:
     print(f"heartbeat for {run.scheduled_for:%H:%M:%S}", flush=True)
 
 
 @app.schedule("30 2 * * *", timezone="Europe/Berlin", catchup="coalesce", max_attempts=3)
-async def nightly(run: Launch) -> dict[str, str]:
+async def nightly(run: RunContext) -> dict[str, str]:
     return {"night of": f"{run.scheduled_for:%Y-%m-%d}"}
 
 

@@ -19,7 +19,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from tompion import Tompion
-from tompion.engine.probe import Event
+from tompion.engine.telemetry.events import Event
 
 QUEUE = "example"
 

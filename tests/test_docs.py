@@ -15,18 +15,20 @@ from typer.main import get_command
 
 import tompion
 from tests.documentation import generated
-from tompion import configuration, errors
+from tompion import errors
 from tompion.api import metrics
 from tompion.api.rest import problems
-from tompion.api.routes import EXTRAS, ROUTES
-from tompion.cli import main as command_line
-from tompion.launch import registry
-from tompion.model.run import Reason, RunState, Source
-from tompion.model.schedule import ScheduleState
+from tompion.cli import main
+from tompion.config import loader
+from tompion.config.settings import Settings
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
+from tompion.executors import registry
+from tompion.model.run import Reason, RunSource, RunState
+from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations import drafting
-from tompion.settings import Settings
-from tompion.spec import lint, tzif
+from tompion.operations.schedules import definition
+from tompion.spec import lint
+from tompion.spec.zone import tzif
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -77,13 +79,13 @@ def test_pages_that_follow_from_the_code_are_as_they_must_be(name: str) -> None:
 def test_every_route_is_in_the_rest_reference() -> None:
     text = page("reference/rest.md")
     text = text[text.index("## Routes") :]
-    rows = [*map(generated.route_row, ROUTES), *map(generated.extra_row, EXTRAS)]
+    rows = [*map(generated.route_row, ROUTES), *map(generated.extra_row, SYSTEM_ROUTES)]
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
 
 
 def test_every_field_of_a_schedule_is_in_the_schedule_reference() -> None:
-    wanted = set(drafting.FIELDS) - set(SpecDocument.__dataclass_fields__)
+    wanted = set(definition.FIELDS) - set(SpecDocument.__dataclass_fields__)
     assert rows(page("reference/schedule.md")) >= wanted
 
 
@@ -101,16 +103,16 @@ def test_every_setting_is_documented_with_its_default() -> None:
 def test_every_option_of_a_process_is_documented_with_its_default() -> None:
     text = page("reference/settings.md")
     found = rows(text)
-    assert [name for name in configuration.OPTIONS if name not in found] == []
-    said = {name: str(option.default) for name, option in configuration.OPTIONS.items() if option.kind in (str, int)}
+    assert [name for name in loader.OPTIONS if name not in found] == []
+    said = {name: str(option.default) for name, option in loader.OPTIONS.items() if option.kind in (str, int)}
     assert [name for name, value in said.items() if value and f"| `{name}` | `{value}` |" not in text] == []
 
 
 def test_every_state_and_source_of_a_run_and_every_state_of_a_schedule_is_documented() -> None:
     text = page("reference/schedule.md")
-    words = [*RunState, *Source, *ScheduleState]
+    words = [*RunState, *RunSource, *ScheduleStatus]
     assert [word for word in words if f"`{word}`" not in text] == []
-    assert {*Source} <= rows(text)
+    assert {*RunSource} <= rows(text)
 
 
 def test_every_executor_is_documented() -> None:
@@ -187,7 +189,7 @@ def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def test_every_command_and_option_is_documented() -> None:
     text = page("reference/cli.md")
-    found = dict(commands("tompion", get_command(command_line.app)))
+    found = dict(commands("tompion", get_command(main.app)))
     assert {"tompion next", "tompion worker", "tompion migrate up"} <= set(found)
     missing = [name for name in found if f"`{name}`" not in text]
     for command in found.values():
@@ -217,7 +219,7 @@ def test_every_anchor_of_a_link_is_a_heading(path: Path) -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_that_a_page_names_exists(path: Path) -> None:
     """A page that says ``tompion start`` sends people to an error."""
-    known = set(get_command(command_line.app).commands)  # type: ignore[attr-defined]  # it is a group
+    known = set(get_command(main.app).commands)  # type: ignore[attr-defined]  # it is a group
     shown = re.findall(r"(?:^|[`/]|\$ )tompion ([a-z]+)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert [word for word in shown if word not in known] == []
 
@@ -286,7 +288,7 @@ def test_a_shown_command_prints_what_is_shown(
     assert words[0].rpartition("/")[2] == "tompion"
     monkeypatch.setattr("sys.argv", words)
     with pytest.raises(SystemExit) as left:
-        command_line.main()
+        main.main()
     printed = capsys.readouterr()
     assert left.value.code in (0, 1), printed.err
     if output.strip():

@@ -32,77 +32,59 @@ EVERYTHING = frozenset({"*"})
 
 # package or top-level module of tompion → the parts of tompion that it may import, besides itself
 TOMPION_IMPORTS: dict[str, frozenset[str]] = {
-    "model": frozenset(),
     "errors": frozenset(),
-    "clock": frozenset(),
-    "eventloop": frozenset(),
-    "stopping": frozenset(),
-    "declaring": frozenset({"errors"}),
-    "threads": frozenset(),
-    "settings": frozenset({"model", "errors"}),
-    "configuration": frozenset({"settings", "errors"}),
-    "disclosure": frozenset({"configuration", "store.masking"}),
+    "runtime": frozenset(),
+    "model": frozenset(),
+    "config": frozenset({"model", "errors", "store.url_masking"}),
     "spec": frozenset({"model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
-    "store": frozenset({"model", "errors", "clock", "threads"}),
-    "launch": frozenset({"model", "errors", "clock", "threads"}),
-    "engine": frozenset({"model", "spec", "plan", "store.base", "launch.base", "clock", "settings", "errors"}),
-    "operations": frozenset({"model", "spec", "plan", "store.base", "clock", "settings", "errors"}),
-    "wire": frozenset({"model", "spec.document", "errors"}),
-    "api": frozenset({"operations", "model", "wire", "clock", "errors"}),
-    "web": frozenset({"operations", "model", "errors"}),
-    "methods": frozenset({"operations"}),
-    "launcher": frozenset({"methods"}),
-    "client": frozenset({"api.routes", "operations", "methods", "model", "wire", "clock", "errors"}),
-    "authoring": frozenset({"spec", "model", "clock", "errors"}),
+    "store": frozenset({"model", "errors", "runtime"}),
+    "outbound": frozenset({"model", "errors", "runtime"}),
+    "executors": frozenset({"outbound", "model", "errors", "runtime"}),
+    "engine": frozenset(
+        {"model", "spec", "plan", "store.base", "executors.base", "runtime", "config.settings", "errors"}
+    ),
+    "operations": frozenset({"model", "spec", "plan", "store.base", "runtime", "config.settings", "errors"}),
+    "contract": frozenset({"operations", "model", "spec.document", "errors"}),
+    "api": frozenset({"contract", "operations", "model", "runtime", "errors"}),
+    "web": frozenset({"contract", "operations", "model", "runtime", "errors"}),
+    "client": frozenset({"contract", "operations", "model", "runtime", "errors"}),
+    "sdk": EVERYTHING,
+    "bootstrap": EVERYTHING,
     # `tompion next`, `explain` and `lint` need no server: they use the Python API itself.
-    # The others are doors to a store: the embedded twins, the clock and the events of an engine.
     "cli": frozenset(
         {
             "client",
-            "configuration",
-            "disclosure",
-            "wire",
-            "wiring",
-            "embedded",
-            "engine.probe",
-            "settings",
-            "spec.duration",
-            "authoring",
-            "clock",
-            "securing",
-            "eventloop",
-            "stopping",
+            "sdk",
+            "bootstrap",
+            "config",
+            "contract",
+            "runtime",
             "model",
             "errors",
+            "spec.duration",
+            "engine.telemetry.events",
         }
     ),
-    "wiring": EVERYTHING,
-    "securing": frozenset({"api", "operations", "configuration", "clock", "errors"}),
-    "embedded": EVERYTHING,
-    "remote": frozenset({"client", "operations", "engine.probe", "launch", "settings", "model", "clock", "errors"}),
     "testing": EVERYTHING,
-    "__init__": frozenset(
-        {"authoring", "embedded", "launcher", "settings", "launch.base", "spec", "model", "errors", "clock"}
-    ),
+    "__init__": frozenset({"sdk", "config.settings", "executors.base", "spec", "model", "errors", "runtime.clock"}),
     "__main__": frozenset({"cli"}),
 }
 
 # the same, for packages from outside; a part that is not named here has the standard library only
 THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "spec": frozenset({"tzdata", "holidays"}),
-    "store": frozenset({"psycopg", "psycopg_pool"}),
-    "launch": frozenset({"aiohttp", "celery", "kombu", "temporalio", "google", "nats", "redis", "aio_pika"}),
-    "engine": frozenset({"structlog", "prometheus_client", "opentelemetry"}),
+    "store": frozenset({"psycopg"}),
+    "outbound": frozenset({"aiohttp"}),
+    "executors": frozenset({"aiohttp", "celery", "kombu", "temporalio", "google", "nats", "redis", "aio_pika"}),
+    "engine": frozenset({"opentelemetry"}),
     "api": frozenset(
         {
             "fastapi",
             "starlette",
-            "pydantic",
             "grpc",
             "temporalio",
             "google",
-            "mcp",
             "jwt",
             "cryptography",
             "prometheus_client",
@@ -114,9 +96,8 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"fastapi", "starlette"}),
     "cli": frozenset({"typer", "click", "rich", "structlog", "uvicorn"}),
-    "embedded": frozenset({"opentelemetry"}),
-    "wiring": EVERYTHING,
-    "securing": frozenset({"fastapi", "uvicorn"}),
+    "sdk": frozenset({"opentelemetry"}),
+    "bootstrap": EVERYTHING,
     "testing": EVERYTHING,
 }
 
@@ -273,7 +254,7 @@ def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def clock_reads(path: str, text: str) -> list[str]:
     """Uses of the machine's clock, or of sleeping, where time must be an argument."""
-    if path == "src/tompion/clock.py":
+    if path == "src/tompion/runtime/clock.py":
         return []
     banned = READING_THE_CLOCK if is_source(path) else SLEEPING
     return [f"{path}:{line}: {name}; take a Clock or `now`" for line, name in uses(ast.parse(text)) if name in banned]
@@ -381,37 +362,37 @@ def test_lock_holds_what_pyproject_asks_for() -> None:
 
 # --- the rules, proved to bite ----------------------------------------------------------------------------------
 
-SPEC = "src/tompion/spec/cron.py"
+SPEC = "src/tompion/spec/document.py"
 STORE = "src/tompion/store/sqlite/driver.py"
 
 BAD: list[tuple[Rule, str, str]] = [
-    (wrong_imports, SPEC, "import tompion.clock"),
+    (wrong_imports, SPEC, "import tompion.runtime.clock"),
     (wrong_imports, SPEC, "from tompion import clock"),
     (wrong_imports, SPEC, "from tompion import Spec"),
     (wrong_imports, SPEC, "from tompion.plan.edit import edit"),
-    (wrong_imports, SPEC, "from .. import clock"),
-    (wrong_imports, SPEC, "from ..clock import Clock"),
-    (wrong_imports, "src/tompion/spec/__init__.py", "from ..clock import Clock"),
+    (wrong_imports, SPEC, "from .. import runtime"),
+    (wrong_imports, SPEC, "from ..runtime.clock import Clock"),
+    (wrong_imports, "src/tompion/spec/__init__.py", "from ..runtime.clock import Clock"),
     (wrong_imports, SPEC, "def late():\n    from tompion import store"),
     (wrong_imports, SPEC, "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tompion.engine.loop"),
-    (wrong_imports, SPEC, "import importlib\nimportlib.import_module('tompion.clock')"),
+    (wrong_imports, SPEC, "import importlib\nimportlib.import_module('tompion.runtime.clock')"),
     (wrong_imports, SPEC, "import croniter"),
     (wrong_imports, SPEC, "from zoneinfo import ZoneInfo"),
-    (wrong_imports, "src/tompion/wiring.py", "import zoneinfo"),
+    (wrong_imports, "src/tompion/bootstrap/service.py", "import zoneinfo"),
     (wrong_imports, "src/tompion/model/run.py", "from tompion.errors import TompionError"),
     (wrong_imports, "src/tompion/model/run.py", "import pydantic"),
     (wrong_imports, "src/tompion/errors.py", "import rich"),
-    (wrong_imports, "src/tompion/clock.py", "from .settings import TICK"),
+    (wrong_imports, "src/tompion/runtime/clock.py", "from ..config.settings import TICK"),
     (wrong_imports, "src/tompion/engine/loop.py", "from tompion.store import sqlite"),
-    (wrong_imports, "src/tompion/engine/loop.py", "import tompion.operations.runs"),
-    (wrong_imports, "src/tompion/operations/runs.py", "from tompion.launch import base"),
-    (wrong_imports, "src/tompion/wiring.py", "from tompion.testing import ManualClock"),
+    (wrong_imports, "src/tompion/engine/loop.py", "import tompion.operations.runs.read"),
+    (wrong_imports, "src/tompion/operations/runs/read.py", "from tompion.executors import base"),
+    (wrong_imports, "src/tompion/bootstrap/service.py", "from tompion.testing import ManualClock"),
     (wrong_imports, "src/tompion/__init__.py", "from .cli import main"),
-    (wrong_imports, "src/tompion/__init__.py", "from .launch.function import FunctionExecutor"),
-    (wrong_imports, "src/tompion/cli/worker.py", "from tompion.engine.host import Engine"),
-    (wrong_imports, "src/tompion/cli/verify.py", "from tompion.operations import verify"),
-    (wrong_imports, "src/tompion/cli/serve.py", "import fastapi"),
-    (wrong_imports, "src/tompion/embedded.py", "from tompion.testing import ManualClock"),
+    (wrong_imports, "src/tompion/__init__.py", "from .executors.function import FunctionExecutor"),
+    (wrong_imports, "src/tompion/cli/commands/worker.py", "from tompion.engine.engine import Engine"),
+    (wrong_imports, "src/tompion/cli/commands/verify.py", "from tompion.operations import verify"),
+    (wrong_imports, "src/tompion/cli/commands/serve.py", "import fastapi"),
+    (wrong_imports, "src/tompion/sdk/app.py", "from tompion.testing import ManualClock"),
     (wrong_imports, "src/tompion/novelty.py", ""),
     (clock_reads, SPEC, "import time\ntime.time()"),
     (clock_reads, SPEC, "import time as t\nnow = t.monotonic_ns"),
@@ -448,12 +429,16 @@ GOOD: list[tuple[Rule, str, str]] = [
     (wrong_imports, SPEC, "from tompion.model import spec\nfrom . import zone\nfrom ..errors import X\nimport re"),
     (wrong_imports, SPEC, "import tzdata\nimport holidays\nfrom importlib.resources import files"),
     (wrong_imports, STORE, "from ..base import Store\nimport tompion.store.rows\nimport psycopg"),
-    (wrong_imports, "src/tompion/engine/loop.py", "from tompion.store import base\nimport tompion.launch.base"),
-    (wrong_imports, "src/tompion/wiring.py", "import tompion.store.sqlite\nimport uvicorn"),
-    (wrong_imports, "src/tompion/__init__.py", "from .embedded import Tompion\nfrom .launch.base import Launch"),
-    (wrong_imports, "src/tompion/cli/worker.py", "from tompion.engine.probe import Event\nimport tompion.embedded"),
+    (wrong_imports, "src/tompion/engine/loop.py", "from tompion.store import base\nimport tompion.executors.base"),
+    (wrong_imports, "src/tompion/bootstrap/service.py", "import tompion.store.sqlite\nimport uvicorn"),
+    (wrong_imports, "src/tompion/__init__.py", "from .sdk.app import Tompion\nfrom .executors.base import Launch"),
+    (
+        wrong_imports,
+        "src/tompion/cli/commands/worker.py",
+        "from tompion.engine.telemetry.events import Event\nimport tompion.sdk.app",
+    ),
     (wrong_imports, "src/tompion/testing/server.py", "from tompion import Spec\nimport tompion.engine\nimport pytest"),
-    (clock_reads, "src/tompion/clock.py", "import time\ntime.time()"),
+    (clock_reads, "src/tompion/runtime/clock.py", "import time\ntime.time()"),
     (clock_reads, SPEC, "import datetime\ndatetime.datetime.fromtimestamp(0)\nclock.now()\nself.time.time()"),
     (clock_reads, "tests/test_something.py", "import time\ntime.perf_counter()"),
     (long_functions, SPEC, "def long():\n" + "    pass\n" * 59),

@@ -20,12 +20,12 @@ from psycopg import sql
 from bench.engine.job import FUNCTION
 from bench.engine.stores import path_of
 from bench.spec.expressions import draw_expression
-from tompion import wiring
-from tompion.model.dial import Dial
+from tompion.bootstrap.store import open_store
+from tompion.config.settings import Settings
 from tompion.model.rows import ScheduleRow, VersionRow
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import crud
 from tompion.store.base import Transaction
 
 HOUR_S = 3600
@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
 
     schedule: ScheduleRow
     version: VersionRow
-    dial: Dial
+    state: ScheduleState
 
 
 class Due(NamedTuple):
@@ -67,12 +67,12 @@ def fill(url: str, count: int, due: Due) -> int:
 def aim(url: str, **spec: Any) -> None:
     """Let all schedules of a store be due as a spec says, in one go: their rows become what creating would write."""
     pattern = pattern_of(url, **spec)
-    dial, mark = pattern.dial, "?" if url.startswith("sqlite") else "%s"
-    aimed = (dial.cursor_s, dial.next_nominal_s, dial.next_fire_ms)
+    state, mark = pattern.state, "?" if url.startswith("sqlite") else "%s"
+    aimed = (state.cursor_s, state.next_nominal_s, state.next_fire_ms)
     with closing(connected(url)) as connection:
         connection.execute(f"UPDATE schedule_versions SET spec = {mark}", (pattern.version.spec,))  # noqa: S608 - our own names
         connection.execute(
-            f"UPDATE dials SET cursor_s = {mark}, next_nominal_s = {mark}, next_fire_ms = {mark}",  # noqa: S608 - our own names
+            f"UPDATE schedule_state SET cursor_s = {mark}, next_nominal_s = {mark}, next_fire_ms = {mark}",  # noqa: S608 - our own names
             aimed,
         )
         connection.commit()
@@ -86,19 +86,19 @@ def connected(url: str) -> Any:
 
 def pattern_of(url: str, **spec: Any) -> Pattern:
     """Create one schedule, read its rows and leave no trace of it but its number."""
-    store = wiring.open_store(url)
+    store = open_store(url)
     name = "pattern"
 
     def create(transaction: Transaction) -> Pattern:
-        session = Session(transaction, Settings())
-        schedules.create(session, name, function=FUNCTION, **spec)
-        row = transaction.schedule_by_id("default", name)
+        session = OperationContext(transaction, Settings())
+        crud.create(session, name, function=FUNCTION, **spec)
+        row = transaction.schedule_get("default", name)
         assert row is not None
-        version = transaction.version_by_number(row.schedule_key, row.version)
+        version = transaction.version_get(row.schedule_key, row.version)
         assert version is not None
-        dial = transaction.read_dials([row.schedule_key])[row.schedule_key]
-        transaction.purge(row.schedule_key, 1)
-        return Pattern(row, version, dial)
+        state = transaction.state_get([row.schedule_key])[row.schedule_key]
+        transaction.schedule_purge(row.schedule_key, 1)
+        return Pattern(row, version, state)
 
     try:
         return store.write(create).result()
@@ -116,14 +116,14 @@ def _rows(patterns: list[Pattern], random: Random, numbers: range, due: Due) -> 
         yield Pattern(
             pattern.schedule._replace(schedule_key=key, schedule_id=f"customer-{number % 977}/report-{number}"),
             pattern.version._replace(schedule_key=key, spec=text),
-            pattern.dial._replace(schedule_key=key, next_nominal_s=nominal, next_fire_ms=nominal * 1000),
+            pattern.state._replace(schedule_key=key, next_nominal_s=nominal, next_fire_ms=nominal * 1000),
         )
 
 
 def _tables(block: list[Pattern]) -> Iterable[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
     yield "schedules", ScheduleRow._fields, [each.schedule for each in block]
     yield "schedule_versions", VersionRow._fields, [each.version for each in block]
-    yield "dials", Dial._fields, [each.dial for each in block]
+    yield "schedule_state", ScheduleState._fields, [each.state for each in block]
 
 
 def _insert_sqlite(url: str, block: list[Pattern]) -> None:

@@ -14,14 +14,14 @@ from contextlib import closing
 from typing import Any
 
 from bench.engine.stores import path_of
-from tompion.model.dial import Dial
-from tompion.settings import Settings
-from tompion.store.postgres.arrays import BigintArray
-from tompion.store.postgres.session import connect
+from tompion.config.settings import Settings
+from tompion.model.schedule_state import ScheduleState
+from tompion.store.postgres.binary_arrays import BigintArray
+from tompion.store.postgres.connection import connect
 
 DAY_S = 86_400
-COLUMNS = ", ".join(Dial._fields)
-NOMINAL, FIRE = Dial._fields.index("next_nominal_s"), Dial._fields.index("next_fire_ms")
+COLUMNS = ", ".join(ScheduleState._fields)
+NOMINAL, FIRE = ScheduleState._fields.index("next_nominal_s"), ScheduleState._fields.index("next_fire_ms")
 
 INSERT = """
 INSERT INTO schedule_runs (
@@ -30,18 +30,18 @@ INSERT INTO schedule_runs (
 )"""
 
 SQLITE_CLAIM = f"""
-SELECT {COLUMNS} FROM dials WHERE next_fire_ms > ? AND next_fire_ms <= ? ORDER BY next_fire_ms LIMIT ?
+SELECT {COLUMNS} FROM schedule_state WHERE next_fire_ms > ? AND next_fire_ms <= ? ORDER BY next_fire_ms LIMIT ?
 """  # noqa: S608 - our own columns
 SQLITE_INSERT = f"""{INSERT} VALUES (?1, ?2, 0, 'schedule', 'ENQUEUED', ?3, 1, 0, ?4, 1, ?5, ?2, 0)"""
 SQLITE_UPDATE = """
-UPDATE dials SET
+UPDATE schedule_state SET
     cursor_s = ?2, next_nominal_s = ?3, next_fire_ms = ?4, last_start_ms = ?5,
     in_flight = in_flight + 1, starts = starts + 1
 WHERE schedule_key = ?1
 """
 
 POSTGRES_CLAIM = f"""
-SELECT {COLUMNS} FROM dials WHERE next_fire_ms > %s AND next_fire_ms <= %s
+SELECT {COLUMNS} FROM schedule_state WHERE next_fire_ms > %s AND next_fire_ms <= %s
 ORDER BY next_fire_ms, schedule_key LIMIT %s FOR UPDATE SKIP LOCKED
 """  # noqa: S608 - our own columns
 POSTGRES_WRITE = f"""
@@ -53,7 +53,7 @@ WITH due AS MATERIALIZED (
     SELECT schedule_key, nominal_s, 0, 'schedule', 'ENQUEUED', version, 1, 0, fire_ms, 1, %(now)s, nominal_s, false
     FROM due
 )
-UPDATE dials d SET
+UPDATE schedule_state d SET
     cursor_s = due.nominal_s, next_nominal_s = due.next_s, next_fire_ms = due.next_s * 1000, last_start_ms = %(now)s,
     in_flight = in_flight + 1, starts = starts + 1
 FROM due WHERE d.schedule_key = due.schedule_key
@@ -77,10 +77,10 @@ def _sqlite(url: str, until_ms: int, size: int) -> tuple[int, float]:
         while True:
             connection.execute("BEGIN IMMEDIATE")
             due = connection.execute(SQLITE_CLAIM, (-1, until_ms, size)).fetchall()
-            runs = [(dial[0], dial[NOMINAL], dial[1], dial[FIRE], until_ms) for dial in due]
+            runs = [(state[0], state[NOMINAL], state[1], state[FIRE], until_ms) for state in due]
             connection.executemany(SQLITE_INSERT, runs)
-            dials = [(key, at, at + DAY_S, (at + DAY_S) * 1000, until_ms) for key, at, *_ in runs]
-            connection.executemany(SQLITE_UPDATE, dials)
+            states = [(key, at, at + DAY_S, (at + DAY_S) * 1000, until_ms) for key, at, *_ in runs]
+            connection.executemany(SQLITE_UPDATE, states)
             connection.execute("COMMIT")
             moved += len(due)
             if len(due) < size:

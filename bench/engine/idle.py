@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tompion import wiring
-from tompion.embedded import Tompion
-from tompion.engine.rules import Rules
+from tompion.bootstrap.store import open_store
+from tompion.engine.schedule_cache import ScheduleCache
+from tompion.sdk.app import Tompion
 from tompion.store.base import Store, Transaction
 
 PAGE = resource.getpagesize()
@@ -64,8 +64,8 @@ async def _rest(url: str, seconds: float, remember: int) -> Rest:
         share = await _share_during(seconds)
         running = resident()
         assert not tompion.counts.get("runs_emitted"), "something was due after all"
-    rules = Rules()
-    remembered = await asyncio.to_thread(_remember, url, rules, remember)
+    schedules = ScheduleCache()
+    remembered = await asyncio.to_thread(_remember, url, schedules, remember)
     return Rest(started, share, before, running, remembered, resident() - running)
 
 
@@ -76,14 +76,14 @@ async def _share_during(seconds: float) -> float:
     return (_cpu_s() - spent) / (time.perf_counter() - start)
 
 
-def _remember(url: str, rules: Rules, count: int) -> int:
+def _remember(url: str, schedules: ScheduleCache, count: int) -> int:
     """Load the rules of so many schedules, as firing them would."""
-    store = wiring.open_store(url)
+    store = open_store(url)
     done = 0
     try:
         while done < count:
             pairs = [(key + 1_000, 1) for key in range(done, min(count, done + 2_000))]
-            found = store.read(partial(rules.of_versions, pairs=pairs)).result()
+            found = store.read(partial(schedules.of_versions, pairs=pairs)).result()
             done += len(pairs)
             assert len(found) == len(pairs), "schedules are missing"
     finally:
@@ -114,14 +114,14 @@ def looks() -> dict[str, Look]:
 
     def due_now(transaction: Transaction) -> Any:
         now_ms = int(time.time() * 1000)
-        return transaction.due_now(now_ms, now_ms - GRACE_MS)
+        return transaction.work_due(now_ms, now_ms - GRACE_MS)
 
     def claim_nothing(transaction: Transaction) -> Any:
         now_ms = int(time.time() * 1000)
-        return transaction.claim_due(now_ms - GRACE_MS, now_ms, CLAIMED)
+        return transaction.state_claim_due(now_ms - GRACE_MS, now_ms, CLAIMED)
 
     def claim_some(transaction: Transaction) -> Any:
-        return transaction.claim_due(-1, FAR_MS, CLAIMED)
+        return transaction.state_claim_due(-1, FAR_MS, CLAIMED)
 
     return {
         "due_now, nothing is due": due_now,
@@ -132,7 +132,7 @@ def looks() -> dict[str, Look]:
 
 def compare(small: str, large: str, rounds: int) -> dict[str, dict[str, list[float]]]:
     """Ask a small and a large store in turns; return microseconds by question and store."""
-    stores = {SMALL: wiring.open_store(small), LARGE: wiring.open_store(large)}
+    stores = {SMALL: open_store(small), LARGE: open_store(large)}
     spent: dict[str, dict[str, list[float]]] = {name: {size: [] for size in stores} for name in looks()}
     try:
         for number in range(-3, rounds):

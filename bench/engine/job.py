@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from time import time
 
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 
 FUNCTION = "bench.engine.job:noop"
 
-RUNS: list[tuple[Launch, float]] = []
+RUNS: list[tuple[RunContext, float]] = []
 
 
-async def noop(launch: Launch) -> None:
+async def noop(launch: RunContext) -> None:
     """Do nothing but being seen."""
     RUNS.append((launch, time()))
 

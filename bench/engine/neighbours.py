@@ -18,11 +18,11 @@ from bench.engine.fill import aim
 from bench.engine.measures import Bench, percentile
 from bench.engine.report import P50, P99, Row, Section
 from bench.engine.stores import KINDS, NAMES
-from tompion import wiring
-from tompion.embedded import Tompion
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.bootstrap.store import open_store, tune_garbage_collector
+from tompion.config.settings import Settings
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import crud
+from tompion.sdk.app import Tompion
 from tompion.store.base import Store, Transaction
 
 QUIET, NOISY = "quiet", "noisy"
@@ -41,7 +41,7 @@ class Shared(NamedTuple):
 
 def share(url: str, quiet: int, noisy: int, seconds: float) -> Shared:
     """Let so many schedules of each be due every second, for some seconds."""
-    store = wiring.open_store(url)
+    store = open_store(url)
     try:
         for namespace, count in ((NOISY, noisy), (QUIET, quiet)):
             _create(store, namespace, count)
@@ -57,11 +57,9 @@ def share(url: str, quiet: int, noisy: int, seconds: float) -> Shared:
 
 def _create(store: Store, namespace: str, count: int) -> None:
     def work(transaction: Transaction) -> None:
-        session = Session(transaction, Settings(), namespace)
+        session = OperationContext(transaction, Settings(), namespace)
         for number in range(count):
-            schedules.create(
-                session, f"{namespace}-{number}", function=job.FUNCTION, overlap_policy="allow", **race.LATER
-            )
+            crud.create(session, f"{namespace}-{number}", function=job.FUNCTION, overlap_policy="allow", **race.LATER)
 
     store.write(work).result()
 
@@ -69,7 +67,7 @@ def _create(store: Store, namespace: str, count: int) -> None:
 async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple[str, float, float]]:
     """Return whose each tick was that was due in time, when it was due and when it ran."""
     job.RUNS.clear()
-    wiring.settle_in()
+    tune_garbage_collector()
     end, expected = begin + seconds, quiet * int(seconds)
 
     def seen() -> list[tuple[str, float, float]]:

@@ -26,8 +26,9 @@ from bench.engine.measures import percentile
 from bench.engine.peers.progress import to_stderr
 from bench.engine.race import BURST, race
 from bench.engine.stores import KINDS, NAMES, Stores
-from tompion.engine import firing, launching, rules, settling
-from tompion.store import statements
+from tompion.engine import schedule_cache
+from tompion.engine.execution import launcher
+from tompion.engine.steps import fire, settle
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -37,18 +38,18 @@ TOP = 30
 STEPS: tuple[tuple[str, Any, str], ...] = (
     ("a whole transaction", SqliteStore, "_transact"),
     ("a whole transaction", PostgresStore, "_attempt"),
-    ("look for work", statements.Statements, "due_now"),
-    ("fire", firing.Firing, "_fire"),
-    ("  claim_due", statements.Statements, "claim_due"),
-    ("  rules (fire and settle)", rules.Rules, "of"),
+    ("look for work", Transaction, "work_due"),
+    ("fire", fire.FireStep, "_fire"),
+    ("  state_claim_due", Transaction, "state_claim_due"),
+    ("  rules (fire and settle)", schedule_cache.ScheduleCache, "of"),
     ("  record, all writes", Transaction, "record"),
-    ("    insert_runs", statements.Statements, "insert_runs"),
-    ("    save_dials (fire and settle)", statements.Statements, "save_dials"),
-    ("  launches_of", firing, "launches_of"),
-    ("settle", settling.Settling, "settle"),
-    ("  lock_dials", statements.Statements, "lock_dials"),
-    ("  settle_runs", statements.Statements, "settle_runs"),
-    ("begin launches, on the loop", launching.Launching, "start"),
+    ("    run_insert", Transaction, "run_insert"),
+    ("    state_update (fire and settle)", Transaction, "state_update"),
+    ("  launches_of", fire, "launches_of"),
+    ("settle", settle.SettleStep, "settle"),
+    ("  state_lock", Transaction, "state_lock"),
+    ("  run_settle", Transaction, "run_settle"),
+    ("begin launches, on the loop", launcher.Launcher, "start"),
 )
 """What is called once for a batch; what is called for each run is too quick for a stopwatch."""
 

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from bench.engine import job
 from bench.engine.fill import aim
-from tompion import wiring
-from tompion.embedded import Tompion
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.bootstrap.store import open_store, tune_garbage_collector
+from tompion.config.settings import Settings
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import crud
+from tompion.sdk.app import Tompion
 from tompion.store.base import Store, Transaction
 
 BURST, STEADY = "burst", "steady"
@@ -61,7 +61,7 @@ def race(
 
     ``around`` is entered after creating and before the engine starts.
     """
-    store = wiring.open_store(url)
+    store = open_store(url)
     try:
         create_many(store, LATER, PROBES, undo=True)  # the first compiles and connects
         adding_s = create_many(store, LATER, count)
@@ -91,9 +91,9 @@ def create_many(store: Store, spec: dict[str, Any], count: int, *, undo: bool = 
         numbers = range(first, min(count, first + PER_TRANSACTION))
 
         def work(transaction: Transaction, numbers: range = numbers) -> None:
-            session = Session(transaction, Settings())
+            session = OperationContext(transaction, Settings())
             for number in numbers:
-                schedules.create(session, f"job-{number}", function=job.FUNCTION, **spec)
+                crud.create(session, f"job-{number}", function=job.FUNCTION, **spec)
             if undo:
                 raise Undo
 
@@ -119,7 +119,7 @@ def create_singly(url: str, count: int = SINGLES) -> float:
 
 async def _race(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
     job.RUNS.clear()
-    wiring.settle_in()
+    tune_garbage_collector()
     async with Tompion(url) as tompion:
         if kind == BURST:
             settled_s = [await _watch(tompion, begin, count, seconds)]

@@ -13,7 +13,7 @@ from bench.engine.peers.contest import POSTGRES, SQLITE, VALKEY
 from bench.engine.peers.progress import Progress, silent
 from bench.engine.peers.valkey import ValkeyServer
 from tests.servers.postgres import DURABLE, PostgresServer
-from tompion import wiring
+from tompion.bootstrap.store import open_migrator
 
 KINDS = (SQLITE, POSTGRES)
 NAMES = {SQLITE: "SQLite", POSTGRES: "PostgreSQL", VALKEY: "Valkey"}
@@ -60,7 +60,7 @@ class Stores:
     def migrated(self, kind: str) -> str:
         """Return the URL of a new store with Tompion's tables."""
         url = self.empty(kind)
-        with wiring.open_migrator(url, create=True) as migrator:
+        with open_migrator(url, create=True) as migrator:
             migrator.up()
         return url
 

@@ -22,20 +22,20 @@ from temporalio.client import Client
 
 from tests.servers.small import dying_with_us, nats_server, valkey_server
 from tests.servers.temporal import temporal_server
-from tompion.launch.base import Executor, Launch
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.command import CommandExecutor
-from tompion.launch.function import FunctionExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.message import message_of
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor, RunContext
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.command import CommandExecutor
+from tompion.executors.function import FunctionExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.queue_message import message_of
+from tompion.executors.redis import RedisExecutor
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunRow
 from tompion.model.schedule import Action
 
-SITE = Site(public_url="https://tompion.example")
+SITE = ExecutorEnv(public_url="https://tompion.example")
 DAG = {"steps": ["collect", "send"]}
 PAYLOAD = '{"customer": 4711, "report": "daily"}'
 RUN = RunRow(
@@ -66,9 +66,9 @@ class Setting(NamedTuple):
     opened: Callable[[Path], AbstractAsyncContextManager[Rival]]
 
 
-def launch(number: int, options: dict[str, Any]) -> Launch:
+def launch(number: int, options: dict[str, Any]) -> RunContext:
     """Return the run of a number."""
-    return Launch(RUN._replace(nominal_s=number), "default", "report", ACTION, PAYLOAD, options, sign=_signed)
+    return RunContext(RUN._replace(nominal_s=number), "default", "report", ACTION, PAYLOAD, options, sign=_signed)
 
 
 def _signed(subject: str) -> str:
@@ -86,7 +86,7 @@ def _handing(executor: Executor, options: dict[str, Any]) -> Call:
 async def function(_folder: Path) -> AsyncIterator[Rival]:
     """Call an asynchronous function."""
 
-    async def work(run: Launch) -> None:
+    async def work(run: RunContext) -> None:
         """Do nothing."""
 
     executor = FunctionExecutor()
@@ -99,7 +99,7 @@ async def function(_folder: Path) -> AsyncIterator[Rival]:
 async def thread(_folder: Path) -> AsyncIterator[Rival]:
     """Call a synchronous function."""
 
-    def work(run: Launch) -> None:
+    def work(run: RunContext) -> None:
         """Do nothing."""
 
     executor = FunctionExecutor()

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from bench.engine.fill import Due, connected, fill, tidy
 from tompion.model.rows import DefinitionRow
-from tompion.plan.definition import rule_of
+from tompion.plan.stored_definition import compiled_from_row
 
 AHEAD_S = 600
 """Nothing is due before: the page is measured, not an engine."""
@@ -28,7 +28,7 @@ def stock(url: str, count: int) -> None:
             (tick, tick * 1000, key) for spec, found in keys.items() for tick in _next(spec, now_s) for key in found
         ]
         connection.cursor().executemany(
-            f"UPDATE dials SET next_nominal_s = {mark}, next_fire_ms = {mark} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
+            f"UPDATE schedule_state SET next_nominal_s = {mark}, next_fire_ms = {mark} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
             rows,
         )
         connection.commit()
@@ -37,7 +37,7 @@ def stock(url: str, count: int) -> None:
 
 
 def _next(spec: str, now_s: int) -> list[int]:
-    rule = rule_of(DefinitionRow(0, 0, "default", "any", spec, "{}", "{}", None, ""), ())
+    rule = compiled_from_row(DefinitionRow(0, 0, "default", "any", spec, "{}", "{}", None, ""), ())
     tick = rule.ticks.next_epoch(now_s + AHEAD_S)
     return [] if tick is None else [tick]
 
@@ -51,7 +51,7 @@ def pause_some(url: str) -> None:
         ).fetchall()
         for table, change in (
             ("schedules", f"state = 'paused', paused_by = 'ann', paused_ms = {int(time.time()) * 1000}"),
-            ("dials", f"paused = {true}"),
+            ("schedule_state", f"paused = {true}"),
         ):
             connection.cursor().executemany(
                 f"UPDATE {table} SET {change} WHERE schedule_key = {mark}",  # noqa: S608 - our own names

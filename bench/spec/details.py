@@ -10,7 +10,7 @@ import tompion
 from bench.spec.contest import cpu_ns, no_garbage_collection
 from bench.spec.report import Row, Section
 from bench.spec.workload import FIRST_INSTANT, LAST_INSTANT, draw_instant
-from tompion.spec.zone import load_zone
+from tompion.spec.zone.tables import load_zone
 
 Question = Callable[[int], int | None]
 ZONE = "Europe/Berlin"

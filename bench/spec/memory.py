@@ -15,10 +15,10 @@ from bench.spec.expressions import draw_expression
 from bench.spec.report import Row, Section, Target
 from bench.spec.rivals import moment_of, new_croniter
 from bench.spec.workload import FIRST_INSTANT, ZONES, Workload, draw_zone
-from tompion.spec.compiled import compile_cron_rule
-from tompion.spec.cron import CronRule, parse_cron
-from tompion.spec.dst import VIXIE
-from tompion.spec.zone import load_zone
+from tompion.spec.calendar.cron import CronRule, parse_cron
+from tompion.spec.compiler import compile_cron_rule
+from tompion.spec.zone.dst import VIXIE
+from tompion.spec.zone.tables import load_zone
 
 Pair = tuple[str, str]
 """An expression and a zone."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bench.spec.contest import Spread
 from bench.spec.workload import ZONES, Workload
-from tompion.spec.zone import TZDATA_VERSION
+from tompion.spec.zone.tables import TZDATA_VERSION
 
 WIDTH = 80
 

@@ -5,7 +5,7 @@ The names below are the public ones; everything else may move.
 
 from typing import TYPE_CHECKING
 
-from tompion.authoring import Spec, read_icalendar
+from tompion.config.settings import Settings
 from tompion.errors import (
     AlreadyExists,
     Conflict,
@@ -28,21 +28,19 @@ from tompion.errors import (
     TooManyRequests,
     UnknownZone,
 )
-from tompion.launch.base import Launch
-from tompion.model.finding import Finding
+from tompion.executors.base import RunContext
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
-from tompion.model.spec import NamedCalendar
-from tompion.model.tick import Tick
+from tompion.model.spec import Finding, NamedCalendar, Tick
 from tompion.model.verification import Verification
-from tompion.settings import Settings
-from tompion.spec.compiled import compile_spec as compile  # noqa: A004 - the public name, always used as tompion.compile
-from tompion.spec.compiled import next_many
+from tompion.sdk.spec import Spec, read_icalendar
+from tompion.spec.compiler import compile_spec as compile  # noqa: A004 - the public name, always used as tompion.compile
+from tompion.spec.compiler import next_many
 from tompion.spec.ticks import Ticks
 
 if TYPE_CHECKING:
-    from tompion.embedded import SyncTompion, Tompion
-    from tompion.launcher import RunLauncher
+    from tompion.sdk.app import SyncTompion, Tompion
+    from tompion.sdk.run_launcher import RunLauncher
 
 __all__ = [
     "AlreadyExists",
@@ -52,7 +50,6 @@ __all__ = [
     "InvalidInput",
     "InvalidSpec",
     "InvalidTime",
-    "Launch",
     "LaunchError",
     "LimitExceeded",
     "NamedCalendar",
@@ -61,6 +58,7 @@ __all__ = [
     "Page",
     "RequestReused",
     "Run",
+    "RunContext",
     "RunLauncher",
     "Schedule",
     "ScheduleClosed",
@@ -89,11 +87,11 @@ if not TYPE_CHECKING:  # a type checker has seen the import above, and must not 
     def __getattr__(name: str) -> object:
         """Load the twins when they are first asked for: whoever only computes ticks does not wait for an engine."""
         if name in ("Tompion", "SyncTompion"):
-            from tompion import embedded
+            from tompion.sdk import app
 
-            return globals().setdefault(name, getattr(embedded, name))
+            return globals().setdefault(name, getattr(app, name))
         if name == "RunLauncher":
-            from tompion.launcher import RunLauncher
+            from tompion.sdk.run_launcher import RunLauncher
 
             return globals().setdefault(name, RunLauncher)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

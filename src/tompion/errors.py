@@ -254,7 +254,7 @@ class MalformedZoneFile(TompionError):
     code = "malformed_zone_file"
 
 
-def shown(value: object, limit: int = 60) -> str:
+def display(value: object, limit: int = 60) -> str:
     """Return any value as it may stand in a message: quoted, shortened, and never an error of its own."""
     if isinstance(value, str):
         return repr(_shortened(value, limit))

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from tompion.model.dial import Span
 from tompion.model.rows import VersionRow
 from tompion.model.run import RunId, RunRow
+from tompion.model.schedule_state import DroppedRange
 
 _SCHEMA = """
 CREATE TABLE chaos_history (
@@ -47,7 +47,7 @@ BEGIN
     INSERT INTO chaos_cursors VALUES (NEW.schedule_key, OLD.cursor_s, NEW.cursor_s);
     RETURN NULL;
 END $$;
-CREATE TRIGGER chaos_dials AFTER UPDATE ON dials
+CREATE TRIGGER chaos_dials AFTER UPDATE ON schedule_state
     FOR EACH ROW WHEN (NEW.cursor_s < OLD.cursor_s) EXECUTE FUNCTION chaos_went_back();
 """
 
@@ -78,12 +78,12 @@ class Ledger(NamedTuple):
     created_ms: dict[str, int]
     versions: dict[int, list[VersionRow]]
     runs: dict[RunId, RunRow]
-    spans: dict[int, list[Span]]
+    dropped_ranges: dict[int, list[DroppedRange]]
     changes: list[Change]
     owners: dict[str, set[int]]
     backward: list[tuple[Any, ...]]
     audited: list[tuple[str, str]]
-    dials: dict[int, tuple[Any, ...]]
+    states: dict[int, tuple[Any, ...]]
 
 
 def install(url: str) -> None:
@@ -103,9 +103,11 @@ def read_ledger(url: str) -> Ledger:
         columns = ", ".join(VersionRow._fields)
         for version in map(VersionRow._make, rows(f"SELECT {columns} FROM schedule_versions ORDER BY 1, 2")):
             versions.setdefault(version.schedule_key, []).append(version)
-        spans: dict[int, list[Span]] = {}
-        for span in map(Span._make, rows(f"SELECT {', '.join(Span._fields)} FROM tick_spans ORDER BY 1, 3")):
-            spans.setdefault(span.schedule_key, []).append(span)
+        dropped_ranges: dict[int, list[DroppedRange]] = {}
+        for dropped_range in map(
+            DroppedRange._make, rows(f"SELECT {', '.join(DroppedRange._fields)} FROM dropped_ranges ORDER BY 1, 3")
+        ):
+            dropped_ranges.setdefault(dropped_range.schedule_key, []).append(dropped_range)
         owners: dict[str, set[int]] = {}
         for name, number in rows("SELECT name, instance_id FROM instances"):
             owners.setdefault(name, set()).add(number)
@@ -115,19 +117,19 @@ def read_ledger(url: str) -> Ledger:
             dict(rows("SELECT schedule_id, created_ms FROM schedules")),
             versions,
             {run.id: run for run in runs},
-            spans,
+            dropped_ranges,
             [Change._make(row) for row in rows(f"SELECT {', '.join(Change._fields)} FROM chaos_history ORDER BY 1")],
             owners,
             rows("SELECT * FROM chaos_cursors"),
             rows("SELECT request_id, operation FROM audit WHERE request_id IS NOT NULL"),
-            {row[0]: row for row in rows("SELECT schedule_key, cursor_s, in_flight, waiting FROM dials")},
+            {row[0]: row for row in rows("SELECT schedule_key, cursor_s, in_flight, waiting FROM schedule_state")},
         )
 
 
 def unsettled(url: str) -> tuple[int, int]:
     """Return how many schedules still have ticks to come, and how many runs are not over."""
     query = b"""
-        SELECT (SELECT count(*) FROM dials WHERE next_fire_ms IS NOT NULL),
+        SELECT (SELECT count(*) FROM schedule_state WHERE next_fire_ms IS NOT NULL),
             (SELECT count(*) FROM schedule_runs WHERE finished_ms IS NULL)
     """
     with psycopg.connect(url) as connection:

@@ -14,9 +14,9 @@ from tests.chaos.history import Change, Ledger
 from tests.chaos.recorder import Line
 from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Plan, beat_of
-from tompion.model.dial import Span
 from tompion.model.rows import VersionRow
 from tompion.model.run import FINAL, IN_FLIGHT, OPEN, TRANSITIONS, RunId, RunRow, RunState
+from tompion.model.schedule_state import DroppedRange
 from tompion.model.verification import Verification
 
 LAWFUL = {
@@ -59,14 +59,16 @@ def ticks_once(evidence: Evidence) -> Iterator[str]:
     """No tick lost, none decided twice: each is one run; or in one span, where somebody has asked for that."""
     for plan in evidence.plans:
         key = evidence.ledger.keys[plan.schedule_id]
-        spans = evidence.ledger.spans.get(key, [])
-        if plan.strict and spans:
-            yield f"{plan.schedule_id}: ticks were dropped, {spans}"
+        dropped_ranges = evidence.ledger.dropped_ranges.get(key, [])
+        if plan.strict and dropped_ranges:
+            yield f"{plan.schedule_id}: ticks were dropped, {dropped_ranges}"
         for tick in expected(evidence, plan):
             run = evidence.ledger.runs.get(RunId(key, tick))
-            places = (run is not None) + sum(span.after_s < tick <= span.until_s for span in spans)
+            places = (run is not None) + sum(
+                dropped_range.after_s < tick <= dropped_range.until_s for dropped_range in dropped_ranges
+            )
             if places != 1:
-                yield f"{plan.schedule_id}: tick {tick} is in {places} places: {run} {_near(spans, tick)}"
+                yield f"{plan.schedule_id}: tick {tick} is in {places} places: {run} {_near(dropped_ranges, tick)}"
 
 
 def expected(evidence: Evidence, plan: Plan) -> Iterator[int]:
@@ -102,7 +104,7 @@ def outcomes(evidence: Evidence) -> Iterator[str]:
     for run in evidence.ledger.runs.values():
         if run.state != RunState.SUCCESS and (run.state, run.reason) not in LAWFUL.get(overlap[run.schedule_key], ()):
             yield f"neither done nor ended as its schedule wants it: {run}"
-    for key, cursor_s, in_flight, waiting in evidence.ledger.dials.values():
+    for key, cursor_s, in_flight, waiting in evidence.ledger.states.values():
         if in_flight or waiting:
             yield f"schedule {key} counts {in_flight} in flight and {waiting} waiting at {cursor_s}"
 
@@ -238,5 +240,9 @@ def cursors(evidence: Evidence) -> Iterator[str]:
     yield from (f"schedule {key}: {was_s} → {cursor_s}" for key, was_s, cursor_s in evidence.ledger.backward)
 
 
-def _near(spans: list[Span], tick: int) -> list[Span]:
-    return [span for span in spans if span.after_s - 5 < tick <= span.until_s + 5]
+def _near(dropped_ranges: list[DroppedRange], tick: int) -> list[DroppedRange]:
+    return [
+        dropped_range
+        for dropped_range in dropped_ranges
+        if dropped_range.after_s - 5 < tick <= dropped_range.until_s + 5
+    ]

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 
 LOG_VARIABLE = "TOMPION_CHAOS_LOG"
 
@@ -32,13 +32,13 @@ class Line(NamedTuple):
     nominal_s: int
 
 
-async def gently(launch: Launch) -> None:
+async def gently(launch: RunContext) -> None:
     """Leave a line and take the time that the payload says, on the event loop."""
     _record(launch)
     await asyncio.sleep(launch.payload["ms"] / 1000)
 
 
-def stubbornly(launch: Launch) -> None:
+def stubbornly(launch: RunContext) -> None:
     """Do the same in a thread, which nobody can cancel."""
     _record(launch)
     threading.Event().wait(launch.payload["ms"] / 1000)
@@ -50,7 +50,7 @@ def read_lines(path: Path) -> list[Line]:
     return [Line(*json.loads(text)) for text in texts if text.endswith("\n")]
 
 
-def _record(launch: Launch) -> None:
+def _record(launch: RunContext) -> None:
     line = Line(
         time.time_ns() // 1_000_000,
         os.getpid(),

@@ -13,10 +13,10 @@ from tests.chaos.reconcile import Evidence, check
 from tests.chaos.recorder import Line
 from tests.chaos.traffic import Accepted
 from tests.chaos.workload import Beat, Plan, beat_of
-from tompion.model.dial import Span
 from tompion.model.rows import VersionRow
 from tompion.model.run import RunId, RunRow
-from tompion.model.verification import Problem, Verification
+from tompion.model.schedule_state import DroppedRange
+from tompion.model.verification import Verification, Violation
 
 BEGIN_S = 1_000
 FREE, ALONE, EDITED, CANCELS, TERMINATES = 1, 2, 3, 4, 5
@@ -93,12 +93,12 @@ def evidence() -> Evidence:
             EDITED: [version(EDITED, 1, Beat(1), BEGIN_S, 1_001), version(EDITED, 2, Beat(2), 1_001, None)],
         },
         runs={run.id: run for run in runs},
-        spans={EDITED: [Span(EDITED, BEGIN_S, 1_001, 1, "edited", 1, 0)]},
+        dropped_ranges={EDITED: [DroppedRange(EDITED, BEGIN_S, 1_001, 1, "edited", 1, 0)]},
         changes=changes,
         owners={"chaos-0-0": {9}},
         backward=[],
         audited=[("trigger-0", "trigger"), ("create-free", "create")],
-        dials={FREE: (FREE, 1_002, 0, 0)},
+        states={FREE: (FREE, 1_002, 0, 0)},
     )
     plans = [
         Plan("free", {}, "allow"), Plan("alone", {}, "skip"), Plan("edited", {}, "allow", edited=True),
@@ -142,7 +142,7 @@ def with_lines(change: Callable[[list[Line]], object]) -> Tampering:
 
 
 def dropped(evidence: Evidence) -> Evidence:
-    evidence.ledger.spans[FREE] = [Span(FREE, 1_001, 1_002, 1, "missed", 1, 0)]
+    evidence.ledger.dropped_ranges[FREE] = [DroppedRange(FREE, 1_001, 1_002, 1, "missed", 1, 0)]
     return evidence
 
 
@@ -175,7 +175,7 @@ def in_flight(changes: list[Change]) -> None:
     changes.insert(0, Change(0, ALONE, 1_002, 0, None, "ENQUEUED", None, 1, 9))
 
 
-PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Problem("missing", None, "no run and no span"),))
+PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Violation("missing", None, "no run and no span"),))
 RUN = row(FREE, 1_002)
 AGAIN = row(FREE, 1_001, 8, request_id="trigger-0")
 TRIGGERED = row(FREE, 1_001, 7)
@@ -195,7 +195,7 @@ TAMPERED: list[tuple[str, Tampering]] = [
     ("outcomes", with_runs(lambda runs: runs.update({CANCELLED.id: CANCELLED._replace(reason=None)}))),
     ("outcomes", with_runs(lambda runs: runs.update({CANCELLED.id: CANCELLED._replace(state="TERMINATED")}))),
     ("outcomes", with_runs(lambda runs: runs.update({TERMINATED.id: TERMINATED._replace(state="CANCELLED")}))),
-    ("outcomes", lambda all_: all_._replace(ledger=all_.ledger._replace(dials={FREE: (FREE, 1_002, 1, 0)}))),
+    ("outcomes", lambda all_: all_._replace(ledger=all_.ledger._replace(states={FREE: (FREE, 1_002, 1, 0)}))),
     ("logged", with_lines(lambda lines: lines.remove(line(RUN)))),
     ("logged", with_lines(lambda lines: lines.append(line(row(FREE, 999))))),
     ("logged", with_lines(lambda lines: lines.append(line(RUN, attempt=2)))),

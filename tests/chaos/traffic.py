@@ -9,9 +9,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.chaos.workload import Beat, Plan
-from tompion.embedded import SyncTompion
 from tompion.errors import StoreUnavailable, TompionError
 from tompion.model.schedule import Run
+from tompion.sdk.app import SyncTompion
 
 PAUSE_S = 0.15
 RETRY_S = 0.05

@@ -23,9 +23,9 @@ from tests.chaos.workload import Plan, plans_of
 from tests.servers import LOOPBACK
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
 from tests.servers.proxy import TcpProxy
-from tompion.embedded import SyncTompion
+from tompion.bootstrap.store import open_migrator
 from tompion.model.run import RunState
-from tompion.wiring import open_migrator
+from tompion.sdk.app import SyncTompion
 
 SECONDS_TO_BEGIN = 60
 SECONDS_TO_SETTLE = 60

@@ -17,15 +17,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tompion import clock as time
-from tompion import wiring
-from tompion.clock import SystemClock
-from tompion.engine.host import Engine
-from tompion.engine.probe import Probe
+from tompion.bootstrap.store import open_store
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import EngineEvents
 from tompion.errors import StoreUnavailable
-from tompion.launch.base import Executor
-from tompion.launch.function import FunctionExecutor
-from tompion.settings import Settings
+from tompion.executors.base import Executor
+from tompion.executors.function import FunctionExecutor
+from tompion.runtime import clock
+from tompion.runtime.clock import SystemClock
 
 T = TypeVar("T")
 SETTINGS = Settings(
@@ -49,16 +49,16 @@ async def live(url: str, name: str, counts: Path) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stopped.set)
-    store = await _persistently(lambda: loop.run_in_executor(None, wiring.open_store, url), stopped)
+    store = await _persistently(lambda: loop.run_in_executor(None, open_store, url), stopped)
     if store is None:
         return
-    probe = Probe()
+    probe = EngineEvents()
     executors: dict[str, Executor] = {"function": FunctionExecutor(SETTINGS.max_threads)}
     engine = Engine(store, executors, clock=SystemClock(), settings=SETTINGS, name=name, probe=probe)
     await _persistently(engine.start, stopped)
     while not stopped.is_set():
         _say(counts, probe)
-        await time.wait(stopped, SAY_S)
+        await clock.wait(stopped, SAY_S)
     await engine.stop()
     await loop.run_in_executor(None, store.close)
     _say(counts, probe)
@@ -70,11 +70,11 @@ async def _persistently(step: Callable[[], Awaitable[T]], stopped: asyncio.Event
         try:
             return await step()
         except StoreUnavailable:
-            await time.wait(stopped, RETRY_S)
+            await clock.wait(stopped, RETRY_S)
     return None
 
 
-def _say(path: Path, probe: Probe) -> None:
+def _say(path: Path, probe: EngineEvents) -> None:
     """Write what was counted so far, in one piece."""
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(probe.counts))

@@ -88,7 +88,7 @@ def _known(reference: Reference) -> dict[str, list[Any]]:
     told = {}
     for name, one in reference.all.items():
         rows = [[run["nominal"], run["source"], run["state"], run["reason"]] for run in one["runs"]]
-        lost = [[reason, count] for reason, count in one["spans"].items() if count]
+        lost = [[reason, count] for reason, count in one["dropped_ranges"].items() if count]
         told[name] = [sorted(rows, key=repr), sorted(lost)]
     return told
 

@@ -55,7 +55,14 @@ class Reference:
     def upsert(self, name: str, **given: Any) -> None:
         every, offset = interval_of(given["intervals"][0])
         new: Row = {"paused": False, "until": None, "closed": False, "cursor": self._before(), "carry": None}
-        new |= {"runs": [], "skips": set(), "spans": Counter(), "backfills": [], "every": every, "offset": offset}
+        new |= {
+            "runs": [],
+            "skips": set(),
+            "dropped_ranges": Counter(),
+            "backfills": [],
+            "every": every,
+            "offset": offset,
+        }
         one = self.all.setdefault(name, new)
         one |= {key: given[key] for key in KEPT}
         if one["closed"]:
@@ -150,7 +157,7 @@ class Reference:
         oldest = {None: 0, 0: NEVER}.get(one["catchup_window"], self.now - (one["catchup_window"] or 0) * 1000)
         outside = [tick for tick in missed if tick * 1000 <= oldest]
         self._some(one, carried, {"skip": "none", "fire_once": "coalesce"}.get(one["carry"], ""), "resumed", made)
-        one["spans"]["outside_window"] += len(outside)
+        one["dropped_ranges"]["outside_window"] += len(outside)
         policy, kept = one["catchup_policy"], missed[len(outside) :]
         reason = {"none": "missed", "coalesce": "coalesced"}.get(policy, "catch_up")
         self._some(one, kept, policy, reason, made)
@@ -163,7 +170,7 @@ class Reference:
         """Ticks that are late together: all of them, the latest, or none."""
         wanted = [tick for tick in ticks if tick not in one["skips"]]
         first = {"none": NEVER, "fire_immediately": 0}.get(policy, wanted[-1] if wanted else 0)
-        one["spans"][reason] += sum(tick < first for tick in ticks)
+        one["dropped_ranges"][reason] += sum(tick < first for tick in ticks)
         for tick in (tick for tick in ticks if tick >= first):
             self._one_tick(one, tick, reason, made)
 
@@ -238,7 +245,7 @@ class Reference:
             one |= {"every": every, "offset": offset, "carry": None}
 
     def _pass_over(self, one: Row, reason: str) -> None:
-        one["spans"][reason] += len(_ticks(one, one["cursor"], self._before()))
+        one["dropped_ranges"][reason] += len(_ticks(one, one["cursor"], self._before()))
         one["cursor"] = max(one["cursor"], self._before())
 
     def _before(self) -> int:

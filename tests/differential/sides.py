@@ -14,13 +14,13 @@ from tests.conformance.api.kit import Direct, desk_of, serving
 from tests.conformance.operations.kit import BEGIN, Bench, held_of
 from tests.differential.drawing import Step
 from tompion.client import Client
+from tompion.config.settings import Settings
+from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError
-from tompion.methods import SyncMethods
-from tompion.model.plain import to_plain
+from tompion.model.codec import to_plain
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Backfill, Run, Schedule
-from tompion.plan.rule import Rule
-from tompion.settings import Settings
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -68,7 +68,9 @@ class Teller:
         """Everything that there is to see of every schedule."""
         names = [each.schedule_id for each in self._door.list_schedules().items]
         names += [each.schedule_id for each in self._door.list_schedules(state="closed").items]
-        seen = [self.tell(Step(what, {"schedule_id": name})) for name in names for what in ("get", "runs", "spans")]
+        seen = [
+            self.tell(Step(what, {"schedule_id": name})) for name in names for what in ("get", "runs", "dropped_ranges")
+        ]
         return "\n".join(seen)
 
     # --- engines ------------------------------------------------------------------------------------------------------
@@ -91,15 +93,15 @@ class Teller:
     def _settle(self, state: str) -> Any:
         """The first run here ends; one that was to be ended is."""
         worker = self.worker
-        found = self.bench.read(lambda t: t.check_runs([held_of(row) for row, _ in worker.launched]))
+        found = self.bench.read(lambda t: t.run_check_held([held_of(row) for row, _ in worker.launched]))
         worker.launched = [each for each in worker.launched if each[0].id in found]  # others were ended by force
         if not worker.launched:
             return None
-        row, rule = min(worker.launched, key=lambda each: (each[1].schedule_id, each[0].nominal_s, each[0].origin))
-        worker.launched.remove((row, rule))
+        row, compiled = min(worker.launched, key=lambda each: (each[1].schedule_id, each[0].nominal_s, each[0].origin))
+        worker.launched.remove((row, compiled))
         ending = RunState.CANCELLED if found[row.id] else RunState(state)
         settled = worker.settle(ending, row, error="planned" if ending is RunState.FAILED else None)
-        return [_launch_of(row, rule), sorted(_launch_of(*each) for each in settled.launches), settled.stale]
+        return [_launch_of(row, compiled), sorted(_launch_of(*each) for each in settled.launches), settled.stale]
 
     # --- people -------------------------------------------------------------------------------------------------------
 
@@ -162,19 +164,19 @@ def history(teller: Teller, names: Iterator[str] | tuple[str, ...]) -> dict[str,
     door, told = teller._door, {}
     for name in names:
         try:
-            runs, spans = door.runs(name, limit=1_000).items, door.spans(name, limit=1_000)
+            runs, dropped_ranges = door.runs(name, limit=1_000).items, door.dropped_ranges(name, limit=1_000)
         except TompionError:
             continue
         rows = [[int(run.scheduled_for.timestamp()), run.source, str(run.state), run.reason] for run in runs]
         lost: Counter[str] = Counter()
-        for span in spans:
-            lost[span.reason] += span.ticks
+        for dropped_range in dropped_ranges:
+            lost[dropped_range.reason] += dropped_range.ticks
         told[name] = [sorted(rows, key=repr), sorted(map(list, lost.items()))]
     return told
 
 
-def _launch_of(row: RunRow, rule: Rule) -> list[Any]:
-    return [rule.schedule_id, row.nominal_s, str(row.source), row.attempt]
+def _launch_of(row: RunRow, compiled: CompiledSchedule) -> list[Any]:
+    return [compiled.schedule_id, row.nominal_s, str(row.source), row.attempt]
 
 
 @contextmanager

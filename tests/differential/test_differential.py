@@ -22,7 +22,7 @@ from tests.differential.__main__ import DOORS, LENGTH, REFERENCE
 from tests.differential.comparing import Judge, alike, by_heart, shortened
 from tests.differential.drawing import NAMES, READS, Step, Story, draw
 from tests.differential.sides import PLAIN_SETTINGS, OnPostgres, on_sqlite
-from tompion.settings import Settings
+from tompion.config.settings import Settings
 
 CORPUS = json.loads(Path(__file__).with_name("corpus.json").read_text())
 SHORT = 30

@@ -8,10 +8,10 @@ from typing import Any
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.api.stories import STORIES
 from tests.conformance.operations.kit import BEGIN
+from tompion.contract.json import encode
 from tompion.errors import TompionError
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
-from tompion.wire import encode
 
 ITEMS = 2
 """How much of a list is shown."""

@@ -12,14 +12,14 @@ from pathlib import Path
 from tests.documentation.answers import answers
 from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
-from tompion.api.rest.examples import ANSWERS
-from tompion.api.rest.openapi import describe
-from tompion.api.routes import EXTRAS, ROUTES, Extra, Route
-from tompion.configuration import OPTIONS
-from tompion.settings import Settings
+from tompion.api.rest.openapi.document import describe
+from tompion.api.rest.openapi.examples import ANSWERS
+from tompion.config.loader import OPTIONS
+from tompion.config.settings import Settings
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 
 ROOT = Path(__file__).resolve().parents[2]
-ANSWERS_FILE = "src/tompion/api/rest/answers.json"
+ANSWERS_FILE = "src/tompion/api/rest/openapi/answers.json"
 SETTINGS_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 SAYING_MORE = {
     "Temporal's SDKs": "temporal.md",
@@ -38,7 +38,7 @@ HEAD = "| route | role | what it does |\n|---|---|---|\n"
 def rest(text: str) -> str:
     """The reference of REST, with its tables as they must be."""
     text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if route.prefix)))
-    text = with_table(text, "## Beside the operations", map(extra_row, EXTRAS))
+    text = with_table(text, "## Beside the operations", map(extra_row, SYSTEM_ROUTES))
     return with_table(text, "## Other names", map(route_row, (route for route in ROUTES if not route.prefix)))
 
 
@@ -81,7 +81,7 @@ def route_row(route: Route) -> str:
     return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {about} |\n"
 
 
-def extra_row(extra: Extra) -> str:
+def extra_row(extra: SystemRoute) -> str:
     role = f"{extra.role.name.lower()}{' everywhere' if extra.everywhere else ''}"
     return f"| `{extra.method} {extra.address}` | {role} | {extra.summary} |\n"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tompion.api.roles import Role
-from tompion.api.routes import EXTRAS, ROUTES, Extra, Route
+from tompion.contract.roles import Role
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 
 PAGE = "GET /"
 """What serves the page, for everybody: it asks the API as whoever looks at it."""
@@ -30,7 +30,7 @@ def page() -> str:
 def _cells() -> Iterator[list[str]]:
     for route in ROUTES:
         yield [f"`{route.method} {route.address}`", *_answers(route)]
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         yield [f"`{extra.method} {extra.address}`", *_extra_answers(extra)]
 
 
@@ -41,7 +41,7 @@ def _answers(route: Route) -> list[str]:
     return [UNKNOWN, *by_role, ABSENT, REFUSED if route.writes else YES]
 
 
-def _extra_answers(extra: Extra) -> list[str]:
+def _extra_answers(extra: SystemRoute) -> list[str]:
     if extra.role is Role.PUBLIC:
         return [YES] * (len(HOLDERS) + 3)
     by_role = [YES if role >= extra.role else REFUSED for role in HOLDERS]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from starlette.routing import Route as Served
 
 from tests.documentation.roles import page
-from tompion.api.roles import Role
-from tompion.api.routes import EXTRAS, ROUTES
-from tompion.operations.desk import Desk
-from tompion.settings import Settings
+from tompion.bootstrap.service import build_service
+from tompion.config.settings import Settings
+from tompion.contract.roles import Role
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
+from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.wiring import build_service
 
 
 def test_a_row_says_what_each_role_gets() -> None:
@@ -18,14 +18,14 @@ def test_a_row_says_what_each_role_gets() -> None:
     assert "| `GET /api/v1/schedules` | 401 | yes | yes | yes | yes | 404 | yes |" in rows
     assert "| `PUT /api/v1/calendars/{name}` | 401 | 403 | 403 | yes | yes | 404 | 403 |" in rows
     assert "| `POST /api/v1/reports` | yes | yes | yes | yes | yes | yes | yes |" in rows
-    assert len([row for row in rows if row.startswith("| `")]) == len(ROUTES) + len(EXTRAS)
+    assert len([row for row in rows if row.startswith("| `")]) == len(ROUTES) + len(SYSTEM_ROUTES)
 
 
 def test_no_route_is_without_a_rule() -> None:
     """Whatever a service answers stands in one of the tables; the page is no route."""
     store = SqliteStore()
     try:
-        app = build_service(Desk(store, Settings()))
+        app = build_service(OperationRunner(store, Settings()))
     finally:
         store.close()
     served = {
@@ -36,7 +36,7 @@ def test_no_route_is_without_a_rule() -> None:
     }
     assert len(served) >= len(app.routes)
     described = {f"{route.method} {route.address}" for route in ROUTES} | {
-        f"{each.method} {each.address}" for each in EXTRAS
+        f"{each.method} {each.address}" for each in SYSTEM_ROUTES
     }
     assert served == described
 
@@ -44,7 +44,7 @@ def test_no_route_is_without_a_rule() -> None:
 def test_only_reports_health_and_signing_in_need_no_role() -> None:
     """Reports carry a token of their own."""
     assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/reports"]
-    assert [each.path for each in EXTRAS if each.role is Role.PUBLIC] == [
+    assert [each.path for each in SYSTEM_ROUTES if each.role is Role.PUBLIC] == [
         "/healthz",
         "/readyz",
         "/openapi.json",

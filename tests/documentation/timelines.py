@@ -18,9 +18,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tompion import Settings, Spec, SyncTompion
-from tompion.launch.base import Ended, Launch
-from tompion.model.schedule import Run, SpanRecord
-from tompion.settings import DAY_MS
+from tompion.config.settings import DAY_MS
+from tompion.executors.base import Completed, RunContext
+from tompion.model.schedule import DroppedTicks, Run
 from tompion.spec.duration import parse_duration
 from tompion.testing import Rehearsal
 from tompion.testing.executor import RecordingExecutor
@@ -133,7 +133,7 @@ def draw(story: Story) -> str:
 
     attempts: list[Attempt] = []
 
-    async def job(run: Launch) -> None:
+    async def job(run: RunContext) -> None:
         begun = rehearsal.now
         try:
             await asyncio.sleep(parse_duration(story.takes, field="takes"))
@@ -148,7 +148,7 @@ def draw(story: Story) -> str:
     chosen: dict[str, Any] = {**QUIET, **story.settings}
     settings = Settings(**chosen)
     seconds = float(parse_duration(story.takes, field="takes"))
-    target = RecordingExecutor(lambda: 0.0, lambda _: (seconds, Ended(result="1")))
+    target = RecordingExecutor(lambda: 0.0, lambda _: (seconds, Completed(result="1")))
     at = f"{DAY}T{story.begin}:00Z"
     with Rehearsal(app, at=at, settings=settings, executors={"http": target}) as rehearsal:
         if story.workflow:
@@ -190,7 +190,10 @@ class _Canvas:
         rehearsal = self._stage.rehearsal
         for name in self._story.ids:
             rows += [(run.scheduled_for, run.decided_at, self._run(run)) for run in rehearsal.all_runs(name)]
-            rows += [(self._dropped(span)[0], span.decided_at, self._span(span)) for span in rehearsal.spans(name)]
+            rows += [
+                (self._dropped(dropped_range)[0], dropped_range.decided_at, self._span(dropped_range))
+                for dropped_range in rehearsal.dropped_ranges(name)
+            ]
         drawn += [line for _, _, line in sorted(rows)]
         state = rehearsal.get(self._story.ids[0]).state
         return drawn if state == "active" else [*drawn, "", f"the schedule is {state}"]
@@ -236,10 +239,12 @@ class _Canvas:
             return run.schedule_id
         return f"{run.scheduled_for:%H:%M}" + ("" if run.source == "schedule" else f" {run.source}")
 
-    def _dropped(self, span: SpanRecord) -> list[datetime]:
-        return Spec(cron=self._story.cron).between(span.after + timedelta(seconds=1), span.until)
+    def _dropped(self, dropped_range: DroppedTicks) -> list[datetime]:
+        return Spec(cron=self._story.cron).between(dropped_range.after + timedelta(seconds=1), dropped_range.until)
 
-    def _span(self, span: SpanRecord) -> str:
-        found = self._dropped(span)
-        assert len(found) >= span.ticks
-        return self._line("dropped", {self._at(tick): DROPS for tick in found}, f"{span.ticks} × {span.reason}")
+    def _span(self, dropped_range: DroppedTicks) -> str:
+        found = self._dropped(dropped_range)
+        assert len(found) >= dropped_range.ticks
+        return self._line(
+            "dropped", {self._at(tick): DROPS for tick in found}, f"{dropped_range.ticks} × {dropped_range.reason}"
+        )

@@ -76,8 +76,8 @@ def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> No
     message = Webhook(SECRET).verify(seen.body, seen.headers)
     assert (message["type"], message["data"]["run_id"]) == ("tompion.run.failed", run.run_id)
     listed = tompion(home, "notify", "list", "--store", "sqlite:///jobs.db", "--json")
-    (notice,) = json.loads(listed.stdout)["items"]
-    assert (notice["notice_id"], notice["topic"]) == (seen.headers["webhook-id"], "failed")
+    (notification,) = json.loads(listed.stdout)["items"]
+    assert (notification["notification_id"], notification["topic"]) == (seen.headers["webhook-id"], "failed")
     shown = tompion(home, "notify", "list", "--store", "sqlite:///jobs.db").stdout
     assert shown.splitlines()[-1].split()[2:] == ["DELIVERED", "ops", "failed", "report", "1"]
 

@@ -19,8 +19,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from tests.conformance.api.kit import serving
 from tompion import Settings, SyncTompion, Tompion
-from tompion.engine.probe import Event
-from tompion.launch.base import Launch
+from tompion.engine.telemetry.events import Event
+from tompion.executors.base import RunContext
 
 SECONDS = 60
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
@@ -76,11 +76,11 @@ def service(tmp_path: Path) -> Iterator[Service]:
 def test_a_declared_function_runs_here_and_is_recorded_there(service: Service) -> None:
     home, url = service.home, service.url
     app = Tompion(url, settings=QUICK)
-    seen: list[Launch] = []
+    seen: list[RunContext] = []
     enough = asyncio.Event()
 
     @app.schedule(EVERY_SECOND, schedule_id="report", payload={"n": 1})
-    async def report(run: Launch) -> dict[str, Any]:
+    async def report(run: RunContext) -> dict[str, Any]:
         run.progress({"half": True})
         seen.append(run)
         if len(seen) == 2:
@@ -109,7 +109,7 @@ def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> 
         app = SyncTompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")
-        def report(run: Launch) -> None:
+        def report(run: RunContext) -> None:
             handed_on.append(run.traceparent)
 
         with app:
@@ -126,7 +126,7 @@ def test_without_tracing_nothing_is_handed_on(service: Service) -> None:
     handed_on: list[str | None] = []
 
     @app.schedule(NEVER, schedule_id="report")
-    def report(run: Launch) -> None:
+    def report(run: RunContext) -> None:
         handed_on.append(run.traceparent)
 
     with app:
@@ -157,7 +157,7 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     @app.schedule(NEVER, schedule_id="report", overlap_policy="cancel_other")
-    async def report(run: Launch) -> None:
+    async def report(run: RunContext) -> None:
         if begun.is_set():
             return
         begun.set()
@@ -188,7 +188,7 @@ def test_an_end_that_cannot_be_stored_as_it_is_is_an_end_all_the_same(service: S
     calls: list[int] = []
 
     @app.schedule(NEVER, schedule_id="odd", max_execution_ms=200 if outcome == "late" else None)
-    def odd(run: Launch) -> Any:
+    def odd(run: RunContext) -> Any:
         calls.append(run.attempt)
         if outcome == "error":
             raise ValueError("bad byte \x00")

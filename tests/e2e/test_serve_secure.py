@@ -18,7 +18,7 @@ import pytest
 import trustme
 
 from tompion.client import Client
-from tompion.clock import SystemClock
+from tompion.runtime.clock import SystemClock
 
 TOMPION = [sys.executable, "-m", "tompion"]
 SECRET = "a secret that is long enough for HS256, and then some"  # noqa: S105 - of a service that lives for a test

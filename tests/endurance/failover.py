@@ -28,8 +28,8 @@ from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
 from tests.servers.replica import Pair
-from tompion.embedded import SyncTompion
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
+from tompion.sdk.app import SyncTompion
 
 SECONDS = 60
 """After which waiting is given up."""

@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tompion.embedded import SyncTompion
 from tompion.model.run import FINAL
 from tompion.model.schedule import Run
+from tompion.sdk.app import SyncTompion
 
 SECONDS = 60
 """After which waiting is given up."""

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import psycopg
 
-TABLES = ("schedules", "schedule_versions", "dials")
+TABLES = ("schedules", "schedule_versions", "schedule_state")
 NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {count})"
 
 
@@ -34,7 +34,7 @@ def multiply(url: str, count: int) -> None:
 
 def put_off(url: str, count: int) -> None:
     """Let all but the first so many have their next tick an hour later."""
-    query = f"UPDATE dials SET next_fire_ms = next_fire_ms + 3600000 WHERE schedule_key > {count}"
+    query = f"UPDATE schedule_state SET next_fire_ms = next_fire_ms + 3600000 WHERE schedule_key > {count}"
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
             connection.execute(query)

@@ -12,8 +12,8 @@ import pytest
 from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, until, worker
 from tests.servers.faketime import SteppedClock
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
-from tompion.embedded import SyncTompion
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
+from tompion.sdk.app import SyncTompion
 
 pytestmark = [
     pytest.mark.slow,
@@ -90,8 +90,12 @@ def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
     """Find every tick once, and the hours that nobody lived through as the rules say."""
     assert problems(tompion, names, notes) == []
     ((before, after),) = [gap for gap in gaps(tompion, "skips") if gap[1] - gap[0] > HOUR_S]
-    spans = [span for span in tompion.spans("skips") if span.ticks > HOUR_S]
-    assert [(span.reason, span.ticks) for span in spans] == [("missed", after - before - 1)]
+    dropped_ranges = [
+        dropped_range for dropped_range in tompion.dropped_ranges("skips") if dropped_range.ticks > HOUR_S
+    ]
+    assert [(dropped_range.reason, dropped_range.ticks) for dropped_range in dropped_ranges] == [
+        ("missed", after - before - 1)
+    ]
     caught_up = {int(run.scheduled_for.timestamp()) for run in runs_of(tompion, "all")}
     assert caught_up >= set(range(before - before % 600 + 600, after, 600))
     assert len(caught_up) >= 11

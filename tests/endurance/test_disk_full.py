@@ -14,8 +14,8 @@ import pytest
 from tests.endurance.process import Worker, create, gaps, problems, until, worker
 from tests.servers.postgres import PostgresServer
 from tests.servers.small_disk import SmallDisk, can_mount
-from tompion.embedded import SyncTompion
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
+from tompion.sdk.app import SyncTompion
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 LIMITS = "misfire_grace_ms = 60000\n"

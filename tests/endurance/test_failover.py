@@ -48,7 +48,7 @@ def test_what_no_standby_has_confirmed_is_not_confirmed() -> None:
         PostgresMigrator(url).up()
 
         def join(transaction: Transaction) -> int:
-            return transaction.insert_instance("lonely", "", 0, None)
+            return transaction.instance_insert("lonely", "", 0, None)
 
         with closing(PostgresStore(url)) as store, psycopg.connect(server.url, autocommit=True) as admin:
             assert store.write(join).result(SECONDS) == 1

@@ -12,12 +12,16 @@ from typing import Any
 import pytest
 
 from tompion import SyncTompion, Tompion
+from tompion.config.settings import Settings
 from tompion.errors import InvalidInput, LimitExceeded
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 from tompion.model.run import FINAL
-from tompion.operations import drafting, preview, stating
-from tompion.settings import Settings
-from tompion.spec import cron, document, icalendar
+from tompion.operations import validation
+from tompion.operations.insight import preview
+from tompion.operations.schedules import definition
+from tompion.operations.schedules.attributes import MAX_ATTRIBUTES
+from tompion.spec import document, icalendar
+from tompion.spec.calendar import cron
 
 TESTS = Path(__file__).parents[1]
 SMALL = Settings(
@@ -113,11 +117,14 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
     "queue": ("max_name_chars", lambda tompion, size: put(tompion, queue="q" * size)),
     "label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l" * size: "v" * size})),
     "value of a label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l": "v" * size})),
-    "labels": (drafting.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
-    "description": (drafting.MAX_DESCRIPTION_CHARS, lambda tompion, size: put(tompion, description="d" * size)),
-    "note": (drafting.MAX_NOTE_CHARS, lambda tompion, size: put(tompion) and tompion.pause("limited", note="n" * size)),
+    "labels": (definition.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
+    "description": (definition.MAX_DESCRIPTION_CHARS, lambda tompion, size: put(tompion, description="d" * size)),
+    "note": (
+        validation.MAX_NOTE_CHARS,
+        lambda tompion, size: put(tompion) and tompion.pause("limited", note="n" * size),
+    ),
     "search attributes": (
-        stating.MAX_ATTRIBUTES,
+        MAX_ATTRIBUTES,
         lambda tompion, size: put(tompion, search_attributes=attributes(size)),
     ),
     "cron strings": (document.MAX_SOURCES, lambda tompion, size: put(tompion, cron=many(size))),
@@ -171,13 +178,13 @@ def test_what_is_at_its_limit_is_taken_and_one_more_is_not(tompion: SyncTompion,
         do(tompion, limit + 1)
 
 
-def answer(launch: Launch) -> str:
+def answer(launch: RunContext) -> str:
     """Return a text whose JSON has so many bytes."""
     size: int = launch.payload
     return "r" * (size - 2)
 
 
-def fail(launch: Launch) -> None:
+def fail(launch: RunContext) -> None:
     """Fail with a text of so many bytes."""
     raise ValueError("e" * launch.payload)
 

@@ -17,9 +17,9 @@ from tests.endurance.tenants import multiply, put_off
 from tests.servers.postgres import PostgresServer
 from tompion import SyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
-from tompion.clock import pause
-from tompion.operations.standing import standing
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.operations.insight.stats import store_backlog
+from tompion.runtime.clock import pause
 from tompion.store.postgres.driver import PostgresMigrator
 from tompion.store.sqlite.driver import SqliteStore
 
@@ -43,12 +43,12 @@ QUESTIONS: dict[str, Callable[[SyncTompion], Any]] = {
     "describe": lambda tompion: tompion.describe("job"),
     "stats": lambda tompion: tompion.stats(),
     "runs": lambda tompion: tompion.recent_runs(),
-    "coming": lambda tompion: tompion.coming(seconds=86_400),
+    "coming": lambda tompion: tompion.upcoming(seconds=86_400),
     "forecast": lambda tompion: tompion.forecast(),
-    "attention": lambda tompion: tompion.attention(),
+    "attention": lambda tompion: tompion.problems(),
     "queues": lambda tompion: tompion.list_queues(),
     "history": lambda tompion: tompion.history(everything=True),
-    "notices": lambda tompion: tompion.list_notices(),
+    "notices": lambda tompion: tompion.list_notifications(),
     "workflows": lambda tompion: tompion.list_workflows(),
     "calendars": lambda tompion: tompion.list_calendars(),
     "keys": lambda tompion: tompion.list_keys(),
@@ -103,7 +103,7 @@ async def fire(url: str) -> dict[str, set[str]]:
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)
-        store = await asyncio.wrap_future(tompion.desk.send(standing, namespace="", actor="", writes=False))
+        store = await asyncio.wrap_future(tompion.desk.send(store_backlog, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}
@@ -156,6 +156,6 @@ def test_a_tenant_of_postgresql_pays_for_what_it_has(postgres_url: str, postgres
     alone = rows_read(few, "tenant-7")
     postgres_server.drop_database(name)
     among = rows_read(postgres_url, f"tenant-{FEWER - 3}")
-    assert among["dials"] > 0, "nothing was counted"
+    assert among["schedule_state"] > 0, "nothing was counted"
     assert {table: (alone[table], count) for table, count in among.items() if count > alone[table] + 20} == {}
     are_few(asyncio.run(fire(postgres_url)))

@@ -15,17 +15,17 @@ import pytest
 from tests.conformance.operations.kit import BEGIN, Bench, Worker, open_transaction
 from tests.interleavings.cast import CarryNothing
 from tompion import Tompion
-from tompion.clock import SystemClock, pause
-from tompion.engine.host import Engine
-from tompion.engine.membership import Membership, answer_of
-from tompion.engine.sweeping import SWEEP_BATCH
-from tompion.launch.function import FunctionExecutor
-from tompion.model.dial import Span
-from tompion.model.notice import NoticeRow
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.lease import Lease, answer_of
+from tompion.engine.steps.sweep import SWEEP_BATCH
+from tompion.executors.function import FunctionExecutor
+from tompion.model.notification import NotificationRow
 from tompion.model.rows import RequestRow
 from tompion.model.run import RunRow
-from tompion.operations import schedules
-from tompion.settings import Settings
+from tompion.model.schedule_state import DroppedRange
+from tompion.operations.schedules import crud
+from tompion.runtime.clock import SystemClock, pause
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore, PostgresTransaction
 from tompion.store.sqlite.driver import SqliteStore, SqliteTransaction
@@ -40,9 +40,9 @@ LEADING, SWEEPING = "Membership.leading", "Sweeping.expire"
 SECONDS = 120
 SETTINGS = Settings(tick_ms=50)
 SHORT = Settings(retention_ms=60_000, audit_retention_ms=120_000, request_retention_ms=60_000)
-FORGOTTEN = ("schedule_runs", "tick_spans", "requests", "audit", "schedules", "dials", "schedule_versions")
-FORGETTING = ("expire_", "purge_", "give_up_notices")
-UNBOUNDED = frozenset({"expire_instances", "purge_backfills", "purge_versions"})
+FORGOTTEN = ("schedule_runs", "dropped_ranges", "requests", "audit", "schedules", "schedule_state", "schedule_versions")
+FORGETTING = ("expire_", "purge_", "notification_give_up")
+UNBOUNDED = frozenset({"instance_expire", "backfill_purge", "version_purge"})
 """One row for each start of a process, for each backfill that somebody began, for each edit."""
 
 
@@ -118,24 +118,25 @@ def grow_old(transaction: Transaction, key: int, part: int) -> None:
         moved=None, overlap=None, payload=None, request_id=None, started_ms=1, finished_ms=2, cancel_requested=False,
         error=None, result=None, execution_id=None,
     )  # fmt: skip
-    transaction.insert_runs([run._replace(nominal_s=begin + number) for number in range(PART)])
+    transaction.run_insert([run._replace(nominal_s=begin + number) for number in range(PART)])
     few = range(begin + 1, begin + 1 + PART // 20)
-    transaction.insert_spans([Span(key, at - 1, at, 1, "missed", 1, 1) for at in few])
-    notices = [
-        NoticeRow(f"msg_{at}", "n", "t", "default", "s", "{}", "DELIVERED", 1, None, 1, 2, None, None) for at in few
+    transaction.dropped_range_insert([DroppedRange(key, at - 1, at, 1, "missed", 1, 1) for at in few])
+    notifications = [
+        NotificationRow(f"msg_{at}", "n", "t", "default", "s", "{}", "DELIVERED", 1, None, 1, 2, None, None)
+        for at in few
     ]
-    transaction.insert_notices(notices)
+    transaction.notification_insert(notifications)
     for at in few:
-        transaction.insert_request("default", f"r{at}", RequestRow("create", "f", "{}"), 1)
+        transaction.request_insert("default", f"r{at}", RequestRow("create", "f", "{}"), 1)
 
 
 def counts(transaction: Transaction, key: int) -> list[int]:
     """Count what is left of that, up to a page."""
     return [
-        len(transaction.spans_of(key, 0, 1 << 40, 9)),
-        len(transaction.notices_page("default", 1 << 40, 9)),
-        sum(transaction.request("default", f"r{at}") is not None for at in (1, PART, OLD_RUNS)),
-        sum(run.decided_ms == 1 for run in transaction.runs_page(key, (OLD_RUNS, 0), 9)),
+        len(transaction.dropped_range_list(key, 0, 1 << 40, 9)),
+        len(transaction.notification_list("default", 1 << 40, 9)),
+        sum(transaction.request_get("default", f"r{at}") is not None for at in (1, PART, OLD_RUNS)),
+        sum(run.decided_ms == 1 for run in transaction.run_list_page(key, (OLD_RUNS, 0), 9)),
     ]
 
 
@@ -182,7 +183,7 @@ def test_ticks_are_fired_while_a_batch_is_under_way(postgres_url: str) -> None:
         bench.go("08:20")
         before = bench.dump()
         fire = partial(worker.firing.on_time, limit=10)
-        membership = Membership(store, worker.instance, "worker", "", int, CarryNothing())
+        membership = Lease(store, worker.instance, "worker", "", int, CarryNothing())
         with open_transaction(store, partial(one_batch, worker)):
             worker.beat()
             assert worker.catch_up().runs
@@ -212,7 +213,7 @@ def with_a_past(bench: Bench) -> Worker:
     bench.trigger(request_id="once")
     worker.rescue()
     worker.settle()
-    bench.ask(schedules.delete, "gone", purge=True)
+    bench.ask(crud.delete, "gone", purge=True)
     return worker
 
 
@@ -237,7 +238,12 @@ def batches_ahead(store: Watched) -> int:
 
 def bounded(statements: list[tuple[str, Params, int]]) -> None:
     """No statement forgets more than a batch."""
-    assert {name for name, _, _ in statements} >= {"expire_runs", "expire_spans", "expire_requests", "expire_notices"}
+    assert {name for name, _, _ in statements} >= {
+        "run_expire",
+        "dropped_range_expire",
+        "request_expire",
+        "notification_expire",
+    }
     for name, params, rows in statements:
         if name in UNBOUNDED:
             continue

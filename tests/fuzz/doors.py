@@ -10,9 +10,9 @@ import tompion
 from tests.fuzz import process, texts
 from tompion import InvalidSpec, NamedCalendar, Spec
 from tompion.model.spec import CALENDAR_FIELDS, Dialect
-from tompion.spec.days import HORIZON
+from tompion.spec.calendar.days import HORIZON
 from tompion.spec.duration import parse_duration
-from tompion.spec.zone import load_zone
+from tompion.spec.zone.tables import load_zone
 
 QUICK_S = 0.005
 """No cron string and no field may take longer to parse, compile and ask once."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from tests.fuzz.doors import DOORS, Broken, Door, check_answers, pass_through
-from tompion.spec.days import HORIZON
-from tompion.spec.zone import load_zone, zone_names
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.zone.tables import load_zone, zone_names
 
 MEASUREMENTS = 5
 """How often a slow case is measured again, in processor time: a busy machine is slow too, but not in that."""

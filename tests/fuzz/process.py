@@ -13,16 +13,17 @@ from typing import Any
 from tests.conformance.api.issuing import HMAC, NOW, SECRET, VARIABLE, put_together
 from tests.conformance.api.kit import desk_of
 from tests.fuzz import texts
-from tompion import securing, wiring
-from tompion.api.rest.gate import Keys
-from tompion.api.rest.issuers import read_issuers
-from tompion.api.rest.tokens import Tokens
-from tompion.configuration import OPTIONS, Configuration, load
+from tompion.api.auth.api_key_cache import ApiKeyCache
+from tompion.api.auth.issuers import read_issuers
+from tompion.api.auth.jwt import JwtVerifier
+from tompion.bootstrap.engine import build_notifications
+from tompion.bootstrap.security import check_exposure
+from tompion.config.loader import OPTIONS, Config, load
 from tompion.errors import InvalidInput, Unauthenticated
-from tompion.model.key import Parts, hash_of
-from tompion.model.key import key_text as key_written
 from tompion.model.rows import KeyRow
-from tompion.operations.desk import Desk
+from tompion.model.security import KeyParts, key_hash
+from tompion.model.security import key_text as key_written
+from tompion.operations.runner import OperationRunner
 from tompion.store.base import Transaction
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
@@ -43,9 +44,9 @@ def from_environment(text: str) -> None:
     _obeyed(load({name: value for name, _, value in pairs}))
 
 
-def _obeyed(told: Configuration) -> None:
-    securing.refuse_open_doors(told)
-    wiring.build_outside(told.notifications, {}, told.settings)
+def _obeyed(told: Config) -> None:
+    check_exposure(told)
+    build_notifications(told.notifications, {}, told.settings)
     if any(told.get(name) is None for name in OPTIONS):
         raise AssertionError("an option without a value")
 
@@ -166,15 +167,15 @@ HEADER_SEEDS = tuple(
 @cache
 def key_seeds() -> tuple[str, ...]:
     """Keys that were given out, the same in every process: a case must be the same again."""
-    given = [Parts("0123456789ab", "c0ffee" * 8), Parts("ba9876543210", "5ec2e7" * 8)]
+    given = [KeyParts("0123456789ab", "c0ffee" * 8), KeyParts("ba9876543210", "5ec2e7" * 8)]
     for each in given:
-        row = KeyRow(each.key_id, "default", "reader", "ann", hash_of(each.secret), "", NOW, None, None)
+        row = KeyRow(each.key_id, "default", "reader", "ann", key_hash(each.secret), "", NOW, None, None)
         _desk().store.write(partial(_insert, row)).result()
     return tuple(map(key_written, given))
 
 
 def _insert(row: KeyRow, transaction: Transaction) -> None:
-    transaction.insert_key(row)
+    transaction.api_key_insert(row)
 
 
 @cache
@@ -207,18 +208,18 @@ _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
 @cache
-def _desk() -> Desk:
+def _desk() -> OperationRunner:
     return desk_of(SqliteStore(clock=ManualClock(NOW), inline=True))
 
 
 @cache
-def _keys() -> Keys:
-    return Keys(_desk())
+def _keys() -> ApiKeyCache:
+    return ApiKeyCache(_desk())
 
 
 @cache
-def _tokens() -> Tokens:
-    return Tokens(read_issuers((ISSUER,), "tompion.toml", {VARIABLE: SECRET}, lambda: 0.0), lambda: float(NOW))
+def _tokens() -> JwtVerifier:
+    return JwtVerifier(read_issuers((ISSUER,), "tompion.toml", {VARIABLE: SECRET}, lambda: 0.0), lambda: float(NOW))
 
 
 @cache

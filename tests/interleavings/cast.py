@@ -9,28 +9,28 @@ from typing import Any, NamedTuple
 
 from tests.conformance.operations.kit import SECONDS, when
 from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
-from tompion.engine.backfilling import Backfilling
-from tompion.engine.firing import Fired, Firing
-from tompion.engine.instance import Instance
-from tompion.engine.membership import Membership
-from tompion.engine.probe import Probe
-from tompion.engine.rescuing import Rescuing
-from tompion.engine.settling import Settling
-from tompion.engine.step import CarryOut, Settled, StepT
+from tompion.engine.context import EngineContext
+from tompion.engine.lease import Lease
+from tompion.engine.steps.backfill import BackfillStep
+from tompion.engine.steps.fire import Fired, FireStep
+from tompion.engine.steps.rescue import RescueStep
+from tompion.engine.steps.result import CarryOut, Settled, StepT
+from tompion.engine.steps.settle import SettleStep
+from tompion.engine.telemetry.events import EngineEvents
 from tompion.errors import TompionError
 from tompion.model.run import RunState
-from tompion.operations import adaptive, control, schedules
-from tompion.operations.session import Session
-from tompion.plan.settle import Outcome
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import control, crud, hints
+from tompion.plan.outcome import Outcome
+from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Transaction, Work
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.threads import Threads
 
 LIMIT = 100
 SCRIPT = """
 ALTER TABLE schedule_runs ADD CONSTRAINT added CHECK (attempt >= 0);
-ALTER TABLE dials ADD CONSTRAINT added CHECK (in_flight >= 0);
-CREATE INDEX dials_added ON dials (version) WHERE in_flight > 0;
+ALTER TABLE schedule_state ADD CONSTRAINT added CHECK (in_flight >= 0);
+CREATE INDEX dials_added ON schedule_state (version) WHERE in_flight > 0;
 """
 """As a later release may: it locks both of the tables that every fire writes as a new column would, which would leave a
 trace each time it is taken back."""
@@ -38,7 +38,7 @@ trace each time it is taken back."""
 Launched = tuple[tuple[Any, ...], ...]
 
 
-class Nobody(Probe):
+class Nobody(EngineEvents):
     """What an engine warns of is in its answers."""
 
     def warn(self, text: str) -> None:
@@ -54,23 +54,23 @@ class Actor:
         self.name = name
         self.number = number
         self.cast = cast
-        self.threads = Threads(1, f"interleaving-{name}")
+        self.threads = ThreadPool(1, f"interleaving-{name}")
 
-    def instance(self, number: int) -> Instance:
+    def instance(self, number: int) -> EngineContext:
         """A fresh instance: it remembers no rule, so that it reads definitions inside its transaction."""
-        made = Instance(SETTINGS, Nobody())
+        made = EngineContext(SETTINGS, Nobody())
         made.number = number
         return made
 
-    def session(self, transaction: Transaction) -> Session:
-        return Session(transaction, SETTINGS, actor=self.name)
+    def session(self, transaction: Transaction) -> OperationContext:
+        return OperationContext(transaction, SETTINGS, actor=self.name)
 
     def write(self, work: Work[Any]) -> Future[Any]:
         return self.store.write(work)
 
-    def led(self, instance: Instance, work: Work[Any]) -> Work[Any]:
+    def led(self, instance: EngineContext, work: Work[Any]) -> Work[Any]:
         """Work as an engine does it: with its lease in force, or not at all."""
-        return Membership(self.store, instance, self.name, "", int, CarryNothing()).leading(work)
+        return Lease(self.store, instance, self.name, "", int, CarryNothing()).leading(work)
 
 
 class CarryNothing(CarryOut):
@@ -107,17 +107,17 @@ def _fire_again(actor: Actor) -> Future[Any]:
 
 def _fired(actor: Actor, number: int) -> Future[Any]:
     instance = actor.instance(number)
-    return actor.write(actor.led(instance, lambda t: Firing(instance).on_time(t, LIMIT)))
+    return actor.write(actor.led(instance, lambda t: FireStep(instance).on_time(t, LIMIT)))
 
 
 def _rescue(actor: Actor) -> Future[Any]:
     instance = actor.instance(actor.number)
-    return actor.write(actor.led(instance, lambda t: Rescuing(instance).claim(t, LIMIT)))
+    return actor.write(actor.led(instance, lambda t: RescueStep(instance).claim(t, LIMIT)))
 
 
 def _chunk(actor: Actor) -> Future[Any]:
     instance = actor.instance(actor.number)
-    return actor.write(actor.led(instance, lambda t: Backfilling(instance).due(t, LIMIT)))
+    return actor.write(actor.led(instance, lambda t: BackfillStep(instance).due(t, LIMIT)))
 
 
 def _outcomes(actor: Actor) -> list[Outcome]:
@@ -127,12 +127,12 @@ def _outcomes(actor: Actor) -> list[Outcome]:
 def _settle(actor: Actor) -> Future[Any]:
     """The worker whose lease is over says how its runs have ended."""
     instance = actor.instance(actor.cast.lapsed)
-    return actor.write(actor.led(instance, lambda t: Settling(instance).settle(t, _outcomes(actor))))
+    return actor.write(actor.led(instance, lambda t: SettleStep(instance).settle(t, _outcomes(actor))))
 
 
 def _settle_late(actor: Actor) -> Future[Any]:
     """The same once it has joined anew: only its fences are left of what it held."""
-    return actor.write(lambda t: Settling(actor.instance(actor.number)).settle(t, _outcomes(actor)))
+    return actor.write(lambda t: SettleStep(actor.instance(actor.number)).settle(t, _outcomes(actor)))
 
 
 # --- people ----------------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _update(actor: Actor) -> Future[Any]:
 
     def update(transaction: Transaction) -> Any:
         given: dict[str, Any] = {"cron": ["*/2 * * * *"], "description": actor.name, "payload": [actor.name]}
-        return schedules.patch(actor.session(transaction), "report", token=actor.cast.token, **given)
+        return crud.patch(actor.session(transaction), "report", token=actor.cast.token, **given)
 
     return actor.write(update)
 
@@ -167,11 +167,11 @@ PARTS: dict[str, Part] = {
     "pause": Part(_person(control.pause, note="stop")),
     "resume": Part(_person(control.resume, on_resume="fire_once"), paused=True),
     "update": Part(_update),
-    "delete": Part(_person(schedules.delete)),
+    "delete": Part(_person(crud.delete)),
     "trigger": Part(_person(control.trigger, overlap="queue")),
     "backfill": Part(_chunk),
     "skip": Part(_person(control.skip, at=[when("08:02")])),
-    "hint": Part(_person(adaptive.hint, interval_ms=90_000), adaptive=True),
+    "hint": Part(_person(hints.hint, interval_ms=90_000), adaptive=True),
     "migrate": Part(_migrate, _migrate),
 }
 PAIRS: tuple[tuple[str, str], ...] = tuple(combinations_with_replacement(PARTS, 2))

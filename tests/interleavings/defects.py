@@ -12,10 +12,10 @@ from tests.interleavings.search import Report, Worlds, explore
 from tests.simulation.planting import Defect, Patches, planted
 from tompion.model.backfill import BackfillRow
 from tompion.model.rows import ScheduleRow
-from tompion.operations import editing
-from tompion.operations.session import Session
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import repository
 from tompion.store.postgres.driver import PostgresTransaction
-from tompion.store.postgres.statements import load_statements
+from tompion.store.postgres.prepared import load_statements
 
 MOST = 150
 """So many orders of each pair are tried before a mistake counts as missed."""
@@ -45,13 +45,13 @@ def mistake(*pairs: tuple[str, str]) -> Callable[[Callable[[Patches], None]], Ca
 @mistake(("fire", "pause"), ("fire", "fire"))
 def a_claim_locks_nothing(patches: Patches) -> None:
     """What is due is read, and fired as it was read, whoever has paused or fired it since."""
-    _without(patches, "claim_due", b"FOR UPDATE SKIP LOCKED")
+    _without(patches, "state_claim_due", b"FOR UPDATE SKIP LOCKED")
 
 
 @mistake(("pause", "trigger"), ("settle", "trigger"))
 def a_dial_is_read_without_a_lock(patches: Patches) -> None:
     """Two change the same dial, and the later write undoes the earlier."""
-    _without(patches, "lock_dials", b"FOR UPDATE")
+    _without(patches, "state_lock", b"FOR UPDATE")
 
 
 @mistake(("pause", "skip"), ("settle", "update"))
@@ -60,10 +60,10 @@ def a_dial_is_read_before_its_lock(patches: Patches) -> None:
     rows = PostgresTransaction.rows
 
     def early(self: PostgresTransaction, name: str, params: Any) -> list[tuple[Any, ...]]:
-        if name != "lock_dials":
+        if name != "state_lock":
             return rows(self, name, params)
-        found = rows(self, "read_dials", params)
-        rows(self, "lock_dials", params)
+        found = rows(self, "state_get", params)
+        rows(self, "state_lock", params)
         return found
 
     patches.set(PostgresTransaction, "rows", early)
@@ -72,43 +72,43 @@ def a_dial_is_read_before_its_lock(patches: Patches) -> None:
 @mistake(("update", "pause"))
 def a_token_is_compared_before_the_lock(patches: Patches) -> None:
     """A schedule's row is read once, before its dial is locked: two people change what both have read."""
-    find = editing.find
-    known: dict[int, tuple[Session, ScheduleRow]] = {}
+    find = repository.find
+    known: dict[int, tuple[OperationContext, ScheduleRow]] = {}
 
-    def once(session: Session, schedule_id: str) -> ScheduleRow:
+    def once(session: OperationContext, schedule_id: str) -> ScheduleRow:
         return known.setdefault(id(session), (session, find(session, schedule_id)))[1]
 
-    patches.set(editing, "find", once)
+    patches.set(repository, "find", once)
 
 
 @mistake(("backfill", "backfill"), ("delete", "backfill"))
 def a_backfill_is_not_read_again(patches: Patches) -> None:
     """What a backfill has still to do was read before its schedule was locked: two instances do it."""
-    due = PostgresTransaction.due_backfills
+    due = PostgresTransaction.backfill_list_due
 
     def remembering(self: PostgresTransaction, now_ms: int, limit: int) -> list[BackfillRow]:
         found = due(self, now_ms, limit)
         vars(self)["seen"] = {row.backfill_id: row for row in found}
         return found
 
-    patches.set(PostgresTransaction, "due_backfills", remembering)
-    patches.set(PostgresTransaction, "backfill_by_id", lambda self, backfill_id: vars(self)["seen"].get(backfill_id))
+    patches.set(PostgresTransaction, "backfill_list_due", remembering)
+    patches.set(PostgresTransaction, "backfill_get", lambda self, backfill_id: vars(self)["seen"].get(backfill_id))
 
 
 @mistake(("rescue", "rescue"))
 def a_run_is_picked_without_a_lock(patches: Patches) -> None:
     """Two instances find the same run that nobody holds, and take it one after the other."""
-    _without(patches, "claim_runs", b"FOR UPDATE OF r SKIP LOCKED")
+    _without(patches, "run_claim", b"FOR UPDATE OF r SKIP LOCKED")
     _without(
-        patches, "claim_runs", b"AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')\nRETURNING", b"RETURNING"
+        patches, "run_claim", b"AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')\nRETURNING", b"RETURNING"
     )
 
 
 @mistake(("fire", "rescue"))
 def a_lease_is_taken_from_somebody_at_work(patches: Patches) -> None:
     """An instance that fires does not keep others from ending its lease: what it starts is held by nobody."""
-    statement = load_statements()["share_lease"]
-    _become(patches, "share_lease", statement.text.replace(b"pg_advisory_xact_lock_shared", b"int8pl"))
+    statement = load_statements()["lease_share"]
+    _become(patches, "lease_share", statement.text.replace(b"pg_advisory_xact_lock_shared", b"int8pl"))
 
 
 def _without(patches: Patches, name: str, old: bytes, new: bytes = b"") -> None:

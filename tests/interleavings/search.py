@@ -16,8 +16,8 @@ from tests.interleavings.stage import Player, Stage, cursors_of
 from tests.interleavings.world import SETTINGS, Kind, World, build, run_of
 from tests.servers.postgres import PostgresServer
 from tompion.errors import TompionError
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
+from tompion.operations.context import OperationContext
+from tompion.operations.verify.schedule import verify
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 
@@ -239,7 +239,7 @@ def _difference(ending: Ending, serial: list[Ending]) -> str:
 
 
 def _problems(schedule_id: str, transaction: Transaction) -> list[str]:
-    return [str(problem) for problem in verify(Session(transaction, SETTINGS), schedule_id).problems]
+    return [str(problem) for problem in verify(OperationContext(transaction, SETTINGS), schedule_id).problems]
 
 
 def _answer(future: Future[Any]) -> Any:

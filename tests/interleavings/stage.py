@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 
 from tompion.store.postgres import driver
+from tompion.store.postgres.connection import PostgresConnection, Watchdog
 from tompion.store.postgres.driver import AGAIN
-from tompion.store.postgres.session import Connection, Watchdog
 
 NAMES = ("first", "second")
 PATIENCE_S = 60.0
@@ -149,9 +149,9 @@ class Stage:
 @contextmanager
 def cursors_of(stage: Stage) -> Iterator[None]:
     """Give every connection whose URL names a player that player's cursors."""
-    original: Callable[..., Connection] = vars(driver)["connect"]
+    original: Callable[..., PostgresConnection] = vars(driver)["connect"]
 
-    def connect(url: str, watchdog: Watchdog | None = None) -> Connection:
+    def connect(url: str, watchdog: Watchdog | None = None) -> PostgresConnection:
         connection = original(url, watchdog)
         for player in stage.players:
             if url.endswith(f"application_name={player.name}"):
@@ -181,7 +181,7 @@ def _stepped(player: Player) -> type[psycopg.Cursor[Any]]:
     return Stepped
 
 
-def _stepped_block(connection: Connection, player: Player) -> Callable[[], Any]:
+def _stepped_block(connection: PostgresConnection, player: Player) -> Callable[[], Any]:
     """A transaction block of a migration: its commit is a step too."""
     begin = connection.transaction
 

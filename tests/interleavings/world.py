@@ -12,9 +12,9 @@ import psycopg
 
 from tests.conformance.operations.kit import BEGIN, Bench, at, held_of
 from tests.servers.postgres import PostgresServer
+from tompion.config.settings import Settings
 from tompion.model.rows import HeldRun
-from tompion.operations import schedules
-from tompion.settings import Settings
+from tompion.operations.schedules import crud
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 from tompion.testing.clock import ManualClock
 
@@ -23,7 +23,7 @@ NOW = at("08:02:05")
 NUMBERS_FROM = 7_700_000
 """Where the numbers of requests begin in every order; no other number looks like one of them."""
 UNDONE = """
-ALTER TABLE dials DROP CONSTRAINT IF EXISTS added;
+ALTER TABLE schedule_state DROP CONSTRAINT IF EXISTS added;
 ALTER TABLE schedule_runs DROP CONSTRAINT IF EXISTS added;
 DROP INDEX IF EXISTS dials_added;
 UPDATE tompion_schema SET version = 1 WHERE version <> 1;
@@ -33,14 +33,14 @@ RUN_KEY = ("schedule_key", "nominal_s", "origin")
 _COMPLAINTS = """
 SELECT 'schedule ' || d.schedule_key || ' counts ' || d.in_flight || ' in flight and ' || d.waiting
     || ' that wait, the ledger ' || coalesce(r.flying, 0) || ' and ' || coalesce(r.waiting, 0)
-FROM dials d LEFT JOIN (
+FROM schedule_state d LEFT JOIN (
     SELECT schedule_key, count(*) FILTER (WHERE state IN ('ENQUEUED', 'STARTED')) AS flying,
         count(*) FILTER (WHERE state = 'BUFFERED') AS waiting
     FROM schedule_runs GROUP BY schedule_key
 ) r USING (schedule_key)
 WHERE (d.in_flight, d.waiting) IS DISTINCT FROM (coalesce(r.flying, 0), coalesce(r.waiting, 0))
 UNION ALL
-SELECT 'the cursor of schedule ' || schedule_key || ' went back' FROM dials d JOIN saved.dials s USING (schedule_key)
+SELECT 'the cursor of schedule ' || schedule_key || ' went back' FROM schedule_state d JOIN saved.dials s USING (schedule_key)
 WHERE d.cursor_s < s.cursor_s
 UNION ALL
 SELECT 'run ' || run_number || ' had ended and is ' || r.state FROM schedule_runs r
@@ -115,7 +115,7 @@ def _played(bench: Bench, kind: Kind) -> Cast:
     bench.trigger("report", request_id="earlier")
     bench.backfill("07:50", "07:53", overlap="allow")
     if kind.adaptive:
-        bench.ask(schedules.patch, "report", adaptive=True)
+        bench.ask(crud.patch, "report", adaptive=True)
     if kind.idle:
         lapsed.settle()
         lapsed.rescue()

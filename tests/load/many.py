@@ -19,10 +19,10 @@ import aiohttp
 from tests.conformance.executor.home import Home
 from tests.load.target import argv
 from tests.servers import LOOPBACK
-from tompion.clock import pause
-from tompion.launch.http import HttpExecutor
-from tompion.launch.site import Site
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.runtime.clock import pause
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_S = 0.02
@@ -110,7 +110,7 @@ async def targets() -> AsyncIterator[Targets]:
 async def load(runs: int, directory: Path) -> Report:
     """Hold so many runs at a slow target, and see what that means to everybody."""
     bounds = {"max_active": runs + QUICK_RUNS, "max_per_target": runs, "timeout_ms": SECONDS * 1000}
-    executor = HttpExecutor({"allow": [LOOPBACK], **bounds}, Site())
+    executor = HttpExecutor({"allow": [LOOPBACK], **bounds}, ExecutorEnv())
     home = Home(f"sqlite:///{directory}/load.db", {"http": executor}, SETTINGS)
     async with asyncio.timeout(SECONDS), targets() as target, home:
         for name, url in (("slow", target.slow), ("doomed", target.slow), ("quick", target.fast)):

@@ -16,9 +16,9 @@ from aiohttp import web
 from tests.conformance.executor.home import Home
 from tests.load.many import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
 from tests.servers import LOOPBACK
-from tompion.clock import pause
-from tompion.launch.http import HttpExecutor
-from tompion.launch.site import Site
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.runtime.clock import pause
 
 RUNS = 1_000
 MOST_BYTES = 64 * 1024
@@ -87,7 +87,9 @@ def test_targets_that_hang_have_what_they_may_have_and_no_more(tmp_path: Path) -
     async def story() -> Crowd:
         crowd = Crowd()
         bounds = {"max_active": HANGING * AT_EACH + 1, "max_per_target": AT_EACH, "timeout_ms": SECONDS * 1000}
-        home = Home(f"sqlite:///{tmp_path}/hang.db", {"http": HttpExecutor({"allow": [LOOPBACK], **bounds}, Site())})
+        home = Home(
+            f"sqlite:///{tmp_path}/hang.db", {"http": HttpExecutor({"allow": [LOOPBACK], **bounds}, ExecutorEnv())}
+        )
         async with asyncio.timeout(SECONDS), crowd.served(), home:
             for port in crowd.ports:
                 url = f"http://{LOOPBACK}:{port}/run"

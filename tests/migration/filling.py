@@ -14,7 +14,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from tompion import Settings, SyncTompion
-from tompion.wiring import open_store
+from tompion.bootstrap.store import open_store
 
 SETTINGS = Settings(
     misfire_grace_ms=700,
@@ -86,8 +86,8 @@ def main(url: str) -> None:
         define(tompion)
         created = tompion.get("shadow").created_at
     with closing(open_store(url)) as store:
-        store.write(lambda t: t.insert_search_attribute("default", "Team", "Keyword")).result()
-        store.write(lambda t: t.secret("sessions", "a secret")).result()
+        store.write(lambda t: t.search_attribute_insert("default", "Team", "Keyword")).result()
+        store.write(lambda t: t.secret_get_or_create("sessions", "a secret")).result()
     until(lambda: datetime.now(UTC) - created > timedelta(seconds=4.2))  # several are missed: one alone is not spread
     receiver = {"url": "http://127.0.0.1:9/", "secret_env": "OPS_SECRET", "allow": ["127.0.0.1:9"]}
     tompion = SyncTompion(url, settings=SETTINGS, notifications={"ops": receiver}, queues=("default",))

@@ -11,8 +11,8 @@ import sys
 import threading
 from pathlib import Path
 
+from tompion.bootstrap.store import open_migrator
 from tompion.store.sqlite.driver import SqliteMigrator
-from tompion.wiring import open_migrator
 
 LAST = "CREATE INDEX schedule_runs_next"
 LOCK = 20_261_116

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tompion import SyncTompion
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
 
 EVERY_SECOND = "* * * * * *"
 ALL = {"cron": EVERY_SECOND, "catchup_policy": "fire_immediately"}

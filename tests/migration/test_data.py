@@ -44,7 +44,7 @@ def test_the_next_release_goes_on_where_the_old_one_was_killed(coming: Release, 
     assert not {line.run_id for line in lines if line.pid == worker.pid} & ended.keys()
     assert len({(line.run_id, line.attempt) for line in lines}) == len(lines)
     assert len({line.key for line in lines}) == len({line.run_id for line in lines})
-    assert all(span in full.rows("SELECT * FROM tick_spans") for span in before["tick_spans"])
+    assert all(dropped_range in full.rows("SELECT * FROM dropped_ranges") for dropped_range in before["dropped_ranges"])
     assert_whole(coming, full)
 
 

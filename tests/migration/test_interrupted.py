@@ -15,7 +15,7 @@ from tests.migration.releases import HERE, SAID, SECONDS, Release
 from tests.migration.stores import Place, PostgresPlace, Snapshot, as_before, stored
 from tests.migration.upgrading import migrated, wait_for
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
 
 INTERRUPTING = (str(HERE / "interrupting.py"),)
 LOCK = 20_261_116

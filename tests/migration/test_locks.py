@@ -20,7 +20,7 @@ from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 from tompion.testing.clock import ManualClock
 
 pytestmark = pytest.mark.server
-SCRIPT = "ALTER TABLE schedules ADD COLUMN next_note text; ALTER TABLE dials ADD COLUMN next_note text;"
+SCRIPT = "ALTER TABLE schedules ADD COLUMN next_note text; ALTER TABLE schedule_state ADD COLUMN next_note text;"
 _WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
 
 
@@ -28,7 +28,7 @@ _WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessEx
 def reading(url: str) -> Iterator[None]:
     """Hold tables as a backup does, which only reads."""
     with psycopg.connect(url) as connection:
-        connection.execute("SELECT count(*) FROM dials, schedule_runs")
+        connection.execute("SELECT count(*) FROM schedule_state, schedule_runs")
         yield
 
 
@@ -107,8 +107,11 @@ def test_a_script_that_is_run_by_hand_does_not_wait_for_long_either(postgres_url
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(PostgresMigrator(postgres_url).sql().encode())
     migrator = PostgresMigrator(postgres_url)
-    migrator.migrations = (*migrator.migrations, (len(migrator.migrations) + 1, "next", "DROP TABLE notice_rates;"))
+    migrator.migrations = (
+        *migrator.migrations,
+        (len(migrator.migrations) + 1, "next", "DROP TABLE notification_rates;"),
+    )
     with psycopg.connect(postgres_url) as holder, psycopg.connect(postgres_url, autocommit=True) as connection:
-        holder.execute("SELECT FROM notice_rates")
+        holder.execute("SELECT FROM notification_rates")
         with pytest.raises(psycopg.errors.LockNotAvailable):
             connection.execute(migrator.sql().encode())

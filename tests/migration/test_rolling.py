@@ -30,7 +30,7 @@ def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, coming: 
         veterans = [fleet.start(old) for _ in range(3)]
         fleet.wait_for_ticks(veterans)
         wait_for(lambda: {"lost", "behind"} <= called(place), "two runs are in flight")
-        wait_for(lambda: place.one("SELECT max(waiting) FROM dials") >= 2, "others wait")
+        wait_for(lambda: place.one("SELECT max(waiting) FROM schedule_state") >= 2, "others wait")
         (victim,) = (worker for worker in veterans if worker.pid == holder(place, "lost"))
         first_behind = next(line for line in lines_of(place) if line.schedule_id == "behind")
 
@@ -41,7 +41,7 @@ def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, coming: 
         fleet.wait_for_ticks(veterans + recruits, now_s())
 
         fleet.open("behind")
-        wait_for(lambda: place.one("SELECT max(waiting) FROM dials") == 0, "the backlog is done")
+        wait_for(lambda: place.one("SELECT max(waiting) FROM schedule_state") == 0, "the backlog is done")
         victim.kill()
         wait_for(lambda: holder(place, "lost") not in (victim.pid, 0), "another has taken the run over")
         fleet.open("lost")

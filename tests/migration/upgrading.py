@@ -175,7 +175,7 @@ def reckoning(place: Place, killed: set[int]) -> Iterator[str]:
         found = sorted(row["nominal_s"] for row in runs.values() if (row["schedule_key"], row["origin"]) == (key, 0))
         if found != list(due):
             yield f"{schedule['schedule_id']}: {Counter(found) - Counter(due)} too many, {set(due) - set(found)} lost"
-    yield from (f"dropped: {row}" for row in place.rows("SELECT * FROM tick_spans"))
+    yield from (f"dropped: {row}" for row in place.rows("SELECT * FROM dropped_ranges"))
     yield from (f"not done: {row}" for row in runs.values() if row["state"] != "SUCCESS")
     yield from _calls(lines_of(place), runs, killed)
 
@@ -199,5 +199,5 @@ def _calls(lines: list[Line], runs: dict[str, dict[str, Any]], killed: set[int])
 _RUNS = "SELECT schedule_key, nominal_s, origin, state, attempt FROM schedule_runs"
 _SCHEDULES = """
 SELECT s.schedule_key, s.schedule_id, s.created_ms, d.cursor_s, s.schedule_id <> 'lost' AS ticks
-FROM schedules s JOIN dials d ON d.schedule_key = s.schedule_key
+FROM schedules s JOIN schedule_state d ON d.schedule_key = s.schedule_key
 """

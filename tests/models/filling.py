@@ -11,10 +11,10 @@ from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import BEGIN_S, NONE, Module, Told, boolean, members, module, moment
 from tests.simulation.story import SETTINGS
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial
-from tompion.model.run import FINAL, OPEN, RunRow, RunState, Source
-from tompion.plan.definition import stored_action, stored_policy, stored_spec
-from tompion.spec.compiled import compile_spec
+from tompion.model.run import FINAL, OPEN, RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.stored_definition import stored_action, stored_policy, stored_spec
+from tompion.spec.compiler import compile_spec
 
 UNDONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
 
@@ -22,7 +22,7 @@ UNDONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
 class Before(NamedTuple):
     """What a commit found: the dial of the schedule, its runs, and the row of the backfill."""
 
-    dial: Dial
+    state: ScheduleState
     runs: dict[Key, RunRow]
     row: BackfillRow | None
 
@@ -58,15 +58,15 @@ def _told(recording: Recording, backfill_id: int) -> Told:
 def _about(recording: Recording, asked: BackfillRow) -> Iterator[tuple[Commit, Before]]:
     """Yield each commit that changed the row of a backfill or wrote runs of it, and what was there before."""
     key = asked.schedule_key
-    dial: Dial | None = None
+    state: ScheduleState | None = None
     runs: dict[Key, RunRow] = {}
     row: BackfillRow | None = None
     for commit in recording.commits:
         if asked.backfill_id in commit.backfills or _written(commit, asked, runs):
-            assert dial is not None, "a backfill is asked of a schedule that is there"
-            yield commit, Before(dial, runs, row)
+            assert state is not None, "a backfill is asked of a schedule that is there"
+            yield commit, Before(state, runs, row)
             row = commit.backfills.get(asked.backfill_id, row)
-        dial = commit.dials.get(key, dial)
+        state = commit.states.get(key, state)
         runs = runs | {each: run for each, run in commit.runs.items() if each[0] == key}
 
 
@@ -75,15 +75,15 @@ def _written(commit: Commit, asked: BackfillRow, known: dict[Key, RunRow]) -> li
     return [
         run
         for key, run in commit.runs.items()
-        if run.source == Source.BACKFILL and run.origin == asked.backfill_id and key not in known
+        if run.source == RunSource.BACKFILL and run.origin == asked.backfill_id and key not in known
     ]
 
 
 def _step(recording: Recording, commit: Commit, before: Before, asked: BackfillRow, ticks: list[int]) -> str:
     row = commit.backfills.get(asked.backfill_id, before.row)
     assert row is not None, "it was told that it is gone"
-    dial, runs = before.dial, before.runs
-    policy = stored_policy(recording.versions[asked.schedule_key, dial.version].policy)
+    state, runs = before.state, before.runs
+    policy = stored_policy(recording.versions[asked.schedule_key, state.version].policy)
     queue = stored_action(recording.versions[asked.schedule_key, asked.version].action).queue
     places = [place(run) for run in runs.values()]
     if before.row is None:
@@ -97,8 +97,8 @@ def _step(recording: Recording, commit: Commit, before: Before, asked: BackfillR
     return (
         f"[now |-> {moment(commit.now_ms)}, fill |-> {_fill(row)}, done |-> {row.done}, "
         f"next |-> {NONE if row.next_ms is None else moment(row.next_ms)}, runs |-> {new}, "
-        f"cursor |-> {_second(dial.cursor_s)}, spent |-> {boolean(dial.remaining == 0)}, "
-        f"policy |-> {policy_text(policy)}, paused |-> {boolean(dial.paused)}, "
+        f"cursor |-> {_second(state.cursor_s)}, spent |-> {boolean(state.remaining == 0)}, "
+        f"policy |-> {policy_text(policy)}, paused |-> {boolean(state.paused)}, "
         f"stalled |-> {boolean(queue in commit.paused_queues)}, flight |-> {places.count('flight')}, "
         f"waiting |-> {places.count('wait')}, freed |-> {boolean(freed)}, ends |-> {_ends(asked, runs, coming)}]"
     )
@@ -117,7 +117,7 @@ def _ends(asked: BackfillRow, runs: dict[Key, RunRow], ticks: list[int]) -> str:
         return "<<>>"
     found: dict[int, set[str]] = {}
     for run in runs.values():
-        if run.nominal_s in ticks and (run.origin == 0 or run.source == Source.BACKFILL):
+        if run.nominal_s in ticks and (run.origin == 0 or run.source == RunSource.BACKFILL):
             found.setdefault(run.nominal_s, set()).add(_end(run))
     told = (f"{_second(tick)} :> {{{', '.join(sorted(ends))}}}" for tick, ends in found.items())
     return f"({' @@ '.join(told)})" if found else "<<>>"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from tests.simulation.planting import Defect, Patches
-from tompion.engine import firing
-from tompion.engine.firing import NOTHING, Firing
+from tompion.engine.steps import fire
+from tompion.engine.steps.fire import NOTHING, FireStep
 from tompion.model.backfill import RUNNING
-from tompion.model.run import Source
-from tompion.operations import control
+from tompion.model.run import RunSource
+from tompion.operations.schedules import control
 from tompion.plan import backfill, edit
 from tompion.plan.decide import Decision
 from tompion.store.base import Transaction
@@ -39,10 +39,10 @@ def a_cancelled_backfill_seems_to_go_on(patches: Patches) -> None:
 
 def a_resume_aims_at_nothing(patches: Patches) -> None:
     """A schedule that goes on is never looked at, as in the twin of the model of pauses."""
-    resumed = edit.resumed
+    resumed = edit.resume_state
 
-    def aimless(dial: Any, *rest: Any) -> Any:
-        return resumed(dial, *rest)._replace(next_fire_ms=None) if dial.paused else dial
+    def aimless(state: Any, *rest: Any) -> Any:
+        return resumed(state, *rest)._replace(next_fire_ms=None) if state.paused else state
 
     patches.set(edit, "resumed", aimless)
 
@@ -57,7 +57,7 @@ def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
         written.update(new)
         return self.standing() if new else moved(self, generated)
 
-    patches.set(firing, "start", lambda *_: None)
+    patches.set(fire, "start", lambda *_: None)
     patches.set(Decision, "moved", stays)
 
 
@@ -66,24 +66,24 @@ def a_trigger_passes_for_a_tick(patches: Patches) -> None:
     request = Decision.request
 
     def passing(self: Decision, due: Any, origin: Any) -> None:
-        request(self, due, origin._replace(source=Source.SCHEDULE) if origin.source == Source.TRIGGER else origin)
+        request(self, due, origin._replace(source=RunSource.SCHEDULE) if origin.source == RunSource.TRIGGER else origin)
 
     patches.set(Decision, "request", passing)
 
 
 def a_tick_is_written_twice(patches: Patches) -> None:
     """The unique key lets it pass, because it seems to come from somewhere else."""
-    insert = Transaction.insert_runs
+    insert = Transaction.run_insert
 
     def doubled(self: Transaction, runs: Any) -> Any:
         return insert(self, [*runs, *(run._replace(origin=ELSEWHERE) for run in runs if not run.origin)])
 
-    patches.set(Transaction, "insert_runs", doubled)
+    patches.set(Transaction, "run_insert", doubled)
 
 
 def nobody_catches_up(patches: Patches) -> None:
     """What was missed stays undecided for ever."""
-    patches.set(Firing, "catch_up", lambda *_, **__: NOTHING)
+    patches.set(FireStep, "catch_up", lambda *_, **__: NOTHING)
 
 
 MISTAKES = tuple(

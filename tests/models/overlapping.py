@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import NONE, Module, Told, boolean, members, module, moment
-from tompion.model.dial import Dial
 from tompion.model.policy import Policy
-from tompion.model.run import AUTOMATIC, IN_FLIGHT, RunRow, RunState, Source
-from tompion.plan.definition import stored_action, stored_policy
+from tompion.model.run import AUTOMATIC_ORIGINS, IN_FLIGHT, RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan.edit import skips_of
+from tompion.plan.stored_definition import stored_action, stored_policy
 
 
 class Change(NamedTuple):
     """One commit that did something to the runs of a schedule, and what it found."""
 
     now_ms: int
-    found: Dial
-    dial: Dial
+    found: ScheduleState
+    state: ScheduleState
     policy: Policy
     before: dict[Key, RunRow]
     after: dict[Key, RunRow]
@@ -30,7 +30,7 @@ def overlap_module(recordings: Iterable[Recording]) -> Module:
     """Return the stories of all schedules, each until the schedule is purged."""
     stories = []
     for recording in recordings:
-        for key in sorted({key for commit in recording.commits for key in commit.dials}):
+        for key in sorted({key for commit in recording.commits for key in commit.states}):
             changes = _changes(recording, key)
             if changes:
                 stories.append(_told(changes))
@@ -38,31 +38,31 @@ def overlap_module(recordings: Iterable[Recording]) -> Module:
 
 
 def _changes(recording: Recording, key: int) -> list[Change]:
-    dial: Dial | None = None
+    state: ScheduleState | None = None
     runs: dict[Key, RunRow] = {}
     changes: list[Change] = []
     for commit in recording.commits:
-        found, dial = dial, commit.dials.get(key, dial)
-        if dial is None or found is None:
+        found, state = state, commit.states.get(key, state)
+        if state is None or found is None:
             continue
-        policy = stored_policy(recording.versions[key, dial.version].policy)
+        policy = stored_policy(recording.versions[key, state.version].policy)
         ours = {each: row for each, row in commit.runs.items() if each[0] == key}
         after = runs | {each: row for each, row in ours.items() if not _never_came(row, runs.get(each))}
         if any(place(after[each]) != place(runs.get(each)) for each in ours if each in after):
-            stalled = _stalled(recording, commit, dial, runs, after) if commit.paused_queues else set()
-            changes.append(Change(commit.now_ms, found, dial, policy, runs, after, stalled))
+            stalled = _stalled(recording, commit, state, runs, after) if commit.paused_queues else set()
+            changes.append(Change(commit.now_ms, found, state, policy, runs, after, stalled))
         runs = after
     return changes
 
 
 def _stalled(
-    recording: Recording, commit: Commit, dial: Dial, before: dict[Key, RunRow], after: dict[Key, RunRow]
+    recording: Recording, commit: Commit, state: ScheduleState, before: dict[Key, RunRow], after: dict[Key, RunRow]
 ) -> set[Key]:
     """The runs whose target is paused: what waits keeps the target it was decided with, as backfills keep theirs."""
     stalled = set()
     for key, row in after.items():
-        keeps = row.source == Source.BACKFILL or place(before.get(key)) == "wait"
-        version = row.version if keeps else dial.version
+        keeps = row.source == RunSource.BACKFILL or place(before.get(key)) == "wait"
+        version = row.version if keeps else state.version
         if stored_action(recording.versions[row.schedule_key, version].action).queue in commit.paused_queues:
             stalled.add(key)
     return stalled
@@ -91,10 +91,10 @@ def _told(changes: list[Change]) -> Told:
             if row.queued_ms is not None:
                 queued[key] = row.queued_ms
     last = changes[-1].after
-    ordered = sorted(queued, key=lambda key: (last[key].source == Source.BACKFILL, queued[key], key))
+    ordered = sorted(queued, key=lambda key: (last[key].source == RunSource.BACKFILL, queued[key], key))
     numbers = {key: number for number, key in enumerate(ordered, start=1)}
     kinds = ", ".join(
-        f'[auto |-> {"TRUE" if last[key].source in AUTOMATIC else "FALSE"}, overlap |-> "{last[key].overlap or "own"}"]'
+        f'[auto |-> {"TRUE" if last[key].source in AUTOMATIC_ORIGINS else "FALSE"}, overlap |-> "{last[key].overlap or "own"}"]'
         for key in ordered
     )
     nothing = _record(changes[0], numbers, {}, [], set())
@@ -119,7 +119,7 @@ def _record(change: Change, numbers: dict[Key, int], runs: dict[Key, RunRow], ca
         f"[now |-> {moment(change.now_ms)}, policy |-> {policy_text(change.policy)}, "
         f"left |-> {-1 if found.remaining is None else found.remaining}, "
         f"last |-> {NONE if found.last_start_ms is None else moment(found.last_start_ms)}, "
-        f"paused |-> {boolean(change.dial.paused)}, closed |-> {boolean(change.dial.closed and not found.closed)}, "
+        f"paused |-> {boolean(change.state.paused)}, closed |-> {boolean(change.state.closed and not found.closed)}, "
         f"adrift |-> {_numbers(numbers, adrift)}, stalled |-> {_numbers(numbers, change.stalled)}, "
         f"unwanted |-> {_numbers(numbers, unwanted)}, ticks |-> <<{', '.join(str(numbers[key]) for key in came)}>>, "
         f"ended |-> {_numbers(numbers, ended)}, state |-> <<{states}>>]"

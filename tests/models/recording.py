@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from tests.simulation.story import Story
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
 from tompion.model.run import FINAL, RunRow
-from tompion.store.queries import COLUMNS
+from tompion.model.schedule_state import DroppedRange, ScheduleState
+from tompion.store.sql_loader import COLUMNS
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.testing.loop import VirtualLoop
+from tompion.testing.virtual_loop import VirtualLoop
 
 _RUN = ", ".join(RunRow._fields)
-_SPAN = ", ".join(Span._fields)
+_SPAN = ", ".join(DroppedRange._fields)
 _BACKFILL = ", ".join(COLUMNS["backfill"])
 Key = tuple[int, int, int]
 
@@ -27,9 +27,9 @@ class Commit(NamedTuple):
     """What one commit has changed, and the leases before it and after it."""
 
     now_ms: int
-    dials: dict[int, Dial | None]
+    states: dict[int, ScheduleState | None]
     runs: dict[Key, RunRow]
-    spans: list[Span]
+    dropped_ranges: list[DroppedRange]
     backfills: dict[int, BackfillRow | None]
     leases_before: dict[int, int]
     leases: dict[int, int]
@@ -62,10 +62,10 @@ class Recorder:
         self._connection = store._writer
         self.now_ms = now_ms
         self._changes = -1
-        self._dials: dict[int, Dial] = {}
+        self._dials: dict[int, ScheduleState] = {}
         self._open: dict[Key, RunRow] = {}
         self._newest = 0
-        self._known_spans: set[Span] = set()
+        self._known_spans: set[DroppedRange] = set()
         self._known_backfills: dict[int, BackfillRow] = {}
         self._leases: dict[int, int] = {}
         self.commits: list[Commit] = []
@@ -79,17 +79,17 @@ class Recorder:
 
     def _look(self) -> None:
         execute = self._connection.execute
-        dials = {row[0]: Dial._make(row) for row in execute("SELECT * FROM dials")}
-        changed: dict[int, Dial | None] = {key: None for key in self._dials if key not in dials}
-        changed |= {key: dial for key, dial in dials.items() if self._dials.get(key) != dial}
+        states = {row[0]: ScheduleState._make(row) for row in execute("SELECT * FROM schedule_state")}
+        changed: dict[int, ScheduleState | None] = {key: None for key in self._dials if key not in states}
+        changed |= {key: state for key, state in states.items() if self._dials.get(key) != state}
         leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
         paused = frozenset(name for (name,) in execute("SELECT target FROM paused_targets WHERE kind = 'queue'"))
         backfills = self._backfills()
         commit = Commit(self.now_ms(), changed, self._runs(), self._spans(), backfills, self._leases, leases, paused)
         self._versions()
-        if changed or commit.runs or commit.spans or backfills:
+        if changed or commit.runs or commit.dropped_ranges or backfills:
             self.commits.append(commit)
-        self._dials, self._leases = dials, leases
+        self._dials, self._leases = states, leases
 
     def _runs(self) -> dict[Key, RunRow]:
         """Runs that are new, and those that were open and have changed."""
@@ -112,9 +112,9 @@ class Recorder:
         self._open = {key: row for key, row in found.items() if row.state not in FINAL}
         return changed
 
-    def _spans(self) -> list[Span]:
+    def _spans(self) -> list[DroppedRange]:
         """Spans that are new."""
-        found = {Span._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM tick_spans")}
+        found = {DroppedRange._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM dropped_ranges")}
         new = sorted(found - self._known_spans)
         self._known_spans = found
         return new

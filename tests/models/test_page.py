@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from models.table import GUARDS, promises
-from tompion.store.queries import load_queries
+from tompion.store.sql_loader import load_queries
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/explanation/models.md").read_text(encoding="utf-8")

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from tests.models.recording import Commit, Key, Recording
 from tests.simulation.story import BEGIN
-from tompion.model.dial import Dial, Span
 from tompion.model.policy import CatchUp, Policy
-from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunState, Source
-from tompion.plan.definition import stored_policy, stored_spec
+from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunSource, RunState
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan.edit import skips_of
-from tompion.spec.compiled import compile_spec
+from tompion.plan.stored_definition import stored_policy, stored_spec
+from tompion.spec.compiler import compile_spec
 from tompion.spec.jitter import fire_time_ms
 
 BEGIN_S = int(BEGIN)
@@ -117,7 +117,7 @@ def fire_module(recordings: Iterable[Recording]) -> Module:
     stories = []
     of = 0
     for recording in recordings:
-        for key in sorted({key for commit in recording.commits for key in commit.dials}):
+        for key in sorted({key for commit in recording.commits for key in commit.states}):
             steps = list(_dial_steps(recording, key, versions))
             of += len(steps)
             for piece in _pieces(steps):
@@ -143,29 +143,32 @@ def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[
 
     A commit that wrote a tick or a span is about it even where it has left the dial alone.
     """
-    dial: Dial | None = None
+    state: ScheduleState | None = None
     before: str | None = None
     known: set[Key] = set()
     for commit in recording.commits:
-        dial = commit.dials.get(key, dial)
-        ticks = {each: row for each, row in commit.runs.items() if each[0] == key and row.source == Source.SCHEDULE}
+        state = commit.states.get(key, state)
+        ticks = {each: row for each, row in commit.runs.items() if each[0] == key and row.source == RunSource.SCHEDULE}
         decided = [row for each, row in ticks.items() if each not in known]
         known |= ticks.keys()
-        spans = [span for span in commit.spans if span.schedule_key == key]
-        if not (key in commit.dials or decided or spans):
+        dropped_ranges = [dropped_range for dropped_range in commit.dropped_ranges if dropped_range.schedule_key == key]
+        if not (key in commit.states or decided or dropped_ranges):
             continue
-        if dial is None:
+        if state is None:
             yield None
             continue
-        modelled = _is_modelled(recording, dial)
-        told = _dial(dial, versions.number(recording, key, dial.version) if modelled else -dial.version)
-        if told == before and not (decided or spans):
+        modelled = _is_modelled(recording, state)
+        told = _dial(state, versions.number(recording, key, state.version) if modelled else -state.version)
+        if told == before and not (decided or dropped_ranges):
             continue
         before = told
         if not modelled:
             yield None
             continue
-        dropped = members(_span(span, versions.number(recording, key, span.version)) for span in spans)
+        dropped = members(
+            _span(dropped_range, versions.number(recording, key, dropped_range.version))
+            for dropped_range in dropped_ranges
+        )
         yield (
             f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, {_decided(decided)}, spans |-> {dropped}, "
             f"full |-> {boolean(_is_full(decided))}]"
@@ -184,28 +187,30 @@ def _is_full(decided: list[RunRow]) -> bool:
     return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
 
 
-def _is_modelled(recording: Recording, dial: Dial) -> bool:
-    stored = recording.versions[dial.schedule_key, dial.version]
+def _is_modelled(recording: Recording, state: ScheduleState) -> bool:
+    stored = recording.versions[state.schedule_key, state.version]
     follows = any(interval.anchor == "completion" for interval in stored_spec(stored.spec).intervals)
     return not follows and not stored_policy(stored.policy).adaptive
 
 
-def _dial(dial: Dial, version: int) -> str:
-    look, until = (NONE if time is None else moment(time) for time in (dial.next_fire_ms, dial.pause_until_ms))
-    following, carried = (NONE if time is None else seconds(time) for time in (dial.next_nominal_s, dial.carry_until_s))
-    skips = members(str(seconds(tick)) for tick in sorted(skips_of(dial)))
+def _dial(state: ScheduleState, version: int) -> str:
+    look, until = (NONE if time is None else moment(time) for time in (state.next_fire_ms, state.pause_until_ms))
+    following, carried = (
+        NONE if time is None else seconds(time) for time in (state.next_nominal_s, state.carry_until_s)
+    )
+    skips = members(str(seconds(tick)) for tick in sorted(skips_of(state)))
     return (
-        f"[version |-> {version}, cursor |-> {seconds(dial.cursor_s)}, next |-> {following}, look |-> {look}, "
-        f"paused |-> {boolean(dial.paused)}, until |-> {until}, closed |-> {boolean(dial.closed)}, "
-        f'carry |-> "{dial.carry or "no"}", carryUntil |-> {carried}, '
-        f"left |-> {NONE if dial.remaining is None else dial.remaining}, skips |-> {skips}]"
+        f"[version |-> {version}, cursor |-> {seconds(state.cursor_s)}, next |-> {following}, look |-> {look}, "
+        f"paused |-> {boolean(state.paused)}, until |-> {until}, closed |-> {boolean(state.closed)}, "
+        f'carry |-> "{state.carry or "no"}", carryUntil |-> {carried}, '
+        f"left |-> {NONE if state.remaining is None else state.remaining}, skips |-> {skips}]"
     )
 
 
-def _span(span: Span, version: int) -> str:
+def _span(dropped_range: DroppedRange, version: int) -> str:
     return (
-        f"[after |-> {seconds(span.after_s)}, until |-> {seconds(span.until_s)}, ticks |-> {span.ticks}, "
-        f'reason |-> "{span.reason}", version |-> {version}, at |-> {moment(span.decided_ms)}]'
+        f"[after |-> {seconds(dropped_range.after_s)}, until |-> {seconds(dropped_range.until_s)}, ticks |-> {dropped_range.ticks}, "
+        f'reason |-> "{dropped_range.reason}", version |-> {version}, at |-> {moment(dropped_range.decided_ms)}]'
     )
 
 

@@ -21,7 +21,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from tests.simulation.defects import DEFECTS, Defect, planted
 from tests.simulation.story import Verdict, tell
 from tests.simulation.telling import TELLING
-from tompion.wiring import settle_in
+from tompion.bootstrap.store import tune_garbage_collector
 
 REPORT_EVERY = 500
 BATCH = 5
@@ -52,7 +52,7 @@ def _told(seeds: range) -> list[Verdict]:
 def _stories(seeds: range, seconds: float, processes: int) -> Iterator[Verdict]:
     end = time.monotonic() + seconds
     ahead: deque[Future[list[Verdict]]] = deque()
-    with ProcessPoolExecutor(processes, initializer=settle_in) as pool:
+    with ProcessPoolExecutor(processes, initializer=tune_garbage_collector) as pool:
         for first in range(0, len(seeds), BATCH):
             if time.monotonic() > end:
                 break

@@ -13,21 +13,21 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from tompion.launch.base import Ended
-from tompion.model.dial import Dial, Span
-from tompion.model.notice import NoticeRow
+from tompion.config.settings import Settings
+from tompion.executors.base import Completed
+from tompion.model.notification import NotificationRow
 from tompion.model.policy import Policy
 from tompion.model.rows import ScheduleRow, VersionRow
-from tompion.model.run import FAILURES, IN_FLIGHT, RunRow, Source
-from tompion.plan.definition import stored_policy, stored_spec
-from tompion.settings import Settings
-from tompion.spec.compiled import compile_spec
+from tompion.model.run import FAILURES, IN_FLIGHT, RunRow, RunSource
+from tompion.model.schedule_state import DroppedRange, ScheduleState
+from tompion.plan.stored_definition import stored_policy, stored_spec
+from tompion.spec.compiler import compile_spec
 from tompion.spec.jitter import fire_time_ms
 from tompion.spec.ticks import Ticks
 from tompion.testing.executor import Execution
 
 _RUN = ", ".join(RunRow._fields)
-_NOTICE = ", ".join(NoticeRow._fields)
+_NOTICE = ", ".join(NotificationRow._fields)
 
 
 class Told(NamedTuple):
@@ -41,21 +41,21 @@ class Told(NamedTuple):
     clock_stepped: bool
     finals: dict[tuple[int, int, int], RunRow]
     held: set[tuple[int, int, int]]
-    notices: list[tuple[str, bytes]]
-    plan: Callable[[str, int], tuple[float, Ended]]
+    notifications: list[tuple[str, bytes]]
+    plan: Callable[[str, int], tuple[float, Completed]]
 
 
 class Ledger(NamedTuple):
     """Everything that is left of a story."""
 
     schedules: list[ScheduleRow]
-    dials: dict[int, Dial]
+    states: dict[int, ScheduleState]
     versions: dict[int, list[VersionRow]]
     runs: dict[int, list[RunRow]]
-    spans: dict[int, list[Span]]
+    dropped_ranges: dict[int, list[DroppedRange]]
     backfills: list[dict[str, Any]]
     audit: list[dict[str, Any]]
-    notices: list[NoticeRow]
+    notifications: list[NotificationRow]
     told: Told
 
 
@@ -65,9 +65,9 @@ def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
     runs: dict[int, list[RunRow]] = {}
     for row in execute(f"SELECT {_RUN} FROM schedule_runs ORDER BY schedule_key, nominal_s, origin"):
         runs.setdefault(row[0], []).append(RunRow._make(row))
-    spans: dict[int, list[Span]] = {}
-    for row in execute("SELECT * FROM tick_spans ORDER BY schedule_key, until_s"):
-        spans.setdefault(row[0], []).append(Span._make(row))
+    dropped_ranges: dict[int, list[DroppedRange]] = {}
+    for row in execute("SELECT * FROM dropped_ranges ORDER BY schedule_key, until_s"):
+        dropped_ranges.setdefault(row[0], []).append(DroppedRange._make(row))
     versions: dict[int, list[VersionRow]] = {}
     for row in execute("SELECT * FROM schedule_versions ORDER BY schedule_key, version"):
         versions.setdefault(row[0], []).append(VersionRow._make(row))
@@ -79,13 +79,16 @@ def read_ledger(connection: sqlite3.Connection, told: Told) -> Ledger:
 
     return Ledger(
         [ScheduleRow._make(row) for row in execute("SELECT * FROM schedules")],
-        {row[0]: Dial._make(row) for row in execute("SELECT * FROM dials")},
+        {row[0]: ScheduleState._make(row) for row in execute("SELECT * FROM schedule_state")},
         versions,
         runs,
-        spans,
+        dropped_ranges,
         dicts("SELECT * FROM backfills"),
         dicts("SELECT * FROM audit ORDER BY audit_number"),
-        [NoticeRow._make(row) for row in execute(f"SELECT {_NOTICE} FROM notices ORDER BY notice_number")],
+        [
+            NotificationRow._make(row)
+            for row in execute(f"SELECT {_NOTICE} FROM notifications ORDER BY notification_number")
+        ],
         told,
     )
 
@@ -113,7 +116,7 @@ def decided(ledger: Ledger) -> Iterator[Decided]:
         for version in ledger.versions[schedule.schedule_key]:
             spec = stored_spec(version.spec)
             ticks = compile_spec(spec, schedule_id=schedule.schedule_id)
-            until = ledger.dials[schedule.schedule_key].cursor_s if version.until_s is None else version.until_s
+            until = ledger.states[schedule.schedule_key].cursor_s if version.until_s is None else version.until_s
             policy = stored_policy(version.policy)
             follows = policy.adaptive or any(interval.anchor == "completion" for interval in spec.intervals)
             expected = [] if follows else list(ticks.between_epochs(version.after_s + 1, until))
@@ -124,50 +127,58 @@ def each_tick_once(ledger: Ledger) -> Iterator[str]:
     """No duplicate, none lost, none invented: each tick is one run, or in one span."""
     for each in decided(ledger):
         key, version = each.schedule.schedule_key, each.version
-        until = ledger.dials[key].cursor_s if version.until_s is None else version.until_s
+        until = ledger.states[key].cursor_s if version.until_s is None else version.until_s
         runs = Counter(
             run.nominal_s
             for run in ledger.runs.get(key, [])
             if run.origin == 0 and version.after_s < run.nominal_s <= until
         )
-        spans = [span for span in ledger.spans.get(key, []) if span.version == version.version]
+        dropped_ranges = [
+            dropped_range
+            for dropped_range in ledger.dropped_ranges.get(key, [])
+            if dropped_range.version == version.version
+        ]
         if each.follows:
             yield from (f"{key}: {tick} ran {count} times" for tick, count in runs.items() if count > 1)
             continue
         for tick in each.expected:
-            places = runs.pop(tick, 0) + sum(span.after_s < tick <= span.until_s for span in spans)
+            places = runs.pop(tick, 0) + sum(
+                dropped_range.after_s < tick <= dropped_range.until_s for dropped_range in dropped_ranges
+            )
             if places != 1:
                 yield f"schedule {key} version {version.version}: tick {tick} is in {places} places"
         yield from (f"schedule {key}: invented tick {tick}" for tick in runs)
-        for span in spans:
-            counted = sum(span.after_s < tick <= span.until_s for tick in each.expected)
-            if counted != span.ticks:
-                yield f"schedule {key}: span {span} counts {span.ticks}, there are {counted}"
+        for dropped_range in dropped_ranges:
+            counted = sum(dropped_range.after_s < tick <= dropped_range.until_s for tick in each.expected)
+            if counted != dropped_range.ticks:
+                yield f"schedule {key}: span {dropped_range} counts {dropped_range.ticks}, there are {counted}"
 
 
 def drops_are_legal(ledger: Ledger) -> Iterator[str]:
     """A tick is dropped only for a reason that holds: missed means later than the grace, under that policy."""
     for each in decided(ledger):
-        for span in ledger.spans.get(each.schedule.schedule_key, []):
-            if span.version != each.version.version or each.follows:
+        for dropped_range in ledger.dropped_ranges.get(each.schedule.schedule_key, []):
+            if dropped_range.version != each.version.version or each.follows:
                 continue
-            ticks = [tick for tick in each.expected if span.after_s < tick <= span.until_s]
-            late = [span.decided_ms - each.fire_ms(tick) for tick in ticks]
-            wanted = {"missed": "none", "coalesced": "coalesce"}.get(span.reason)
+            ticks = [tick for tick in each.expected if dropped_range.after_s < tick <= dropped_range.until_s]
+            late = [dropped_range.decided_ms - each.fire_ms(tick) for tick in ticks]
+            wanted = {"missed": "none", "coalesced": "coalesce"}.get(dropped_range.reason)
             if wanted is not None and each.policy.catchup_policy != wanted:
-                yield f"{span}: dropped as {span.reason} under {each.policy.catchup_policy}"
+                yield f"{dropped_range}: dropped as {dropped_range.reason} under {each.policy.catchup_policy}"
             if (
-                span.reason in ("missed", "coalesced", "outside_window")
+                dropped_range.reason in ("missed", "coalesced", "outside_window")
                 and min(late, default=1 << 40) <= ledger.told.settings.misfire_grace_ms
             ):
-                yield f"{span}: a tick only {min(late)} ms late was dropped"
+                yield f"{dropped_range}: a tick only {min(late)} ms late was dropped"
             skips = (each.policy.catchup_policy, each.policy.overlap_policy) == ("fire_immediately", "skip")
-            if span.reason == "overlap" and not skips:
-                yield f"{span}: skipped although each tick was to be started, or to wait"
-            if span.reason == "outside_window":
+            if dropped_range.reason == "overlap" and not skips:
+                yield f"{dropped_range}: skipped although each tick was to be started, or to wait"
+            if dropped_range.reason == "outside_window":
                 window = each.policy.catchup_window_s
-                if window is None or any(span.decided_ms - tick * 1000 < window * 1000 for tick in ticks if window):
-                    yield f"{span}: dropped although inside the window {window}"
+                if window is None or any(
+                    dropped_range.decided_ms - tick * 1000 < window * 1000 for tick in ticks if window
+                ):
+                    yield f"{dropped_range}: dropped although inside the window {window}"
 
 
 SKIPPED_BY: dict[str | None, Callable[[Policy], bool]] = {
@@ -194,15 +205,15 @@ def skips_are_legal(ledger: Ledger) -> Iterator[str]:
 
 def coalesced_is_the_latest(ledger: Ledger) -> Iterator[str]:
     """The run of a coalesced pass is later than everything that was dropped with it."""
-    for key, spans in ledger.spans.items():
-        for span in (span for span in spans if span.reason == "coalesced"):
+    for key, dropped_ranges in ledger.dropped_ranges.items():
+        for dropped_range in (dropped_range for dropped_range in dropped_ranges if dropped_range.reason == "coalesced"):
             together = [
                 run
                 for run in ledger.runs.get(key, [])
-                if run.origin == 0 and run.decided_ms == span.decided_ms and run.reason == "coalesced"
+                if run.origin == 0 and run.decided_ms == dropped_range.decided_ms and run.reason == "coalesced"
             ]
-            if any(run.nominal_s < span.until_s for run in together):
-                yield f"{span}: ran an earlier tick than it dropped"
+            if any(run.nominal_s < dropped_range.until_s for run in together):
+                yield f"{dropped_range}: ran an earlier tick than it dropped"
 
 
 def nothing_early(ledger: Ledger) -> Iterator[str]:
@@ -282,7 +293,7 @@ def endings_are_earned(ledger: Ledger) -> Iterator[str]:
 
 def _limits(ledger: Ledger, run: RunRow) -> list[int]:
     """How long a run may take: as its version says; a backfill obeys whichever policy is the newest when it goes on."""
-    backfilled = run.source == Source.BACKFILL
+    backfilled = run.source == RunSource.BACKFILL
     versions = [each for each in ledger.versions[run.schedule_key] if backfilled or each.version == run.version]
     return [limit for each in versions if (limit := stored_policy(each.policy).max_execution_ms) is not None]
 
@@ -299,7 +310,7 @@ def final_states_are_sticky(ledger: Ledger) -> Iterator[str]:
 def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
     """Once faults stop: no run is stuck, nothing waits for a free slot, no schedule is asleep with ticks left."""
     for schedule in ledger.schedules:
-        dial = ledger.dials[schedule.schedule_key]
+        state = ledger.states[schedule.schedule_key]
         for run in ledger.runs.get(schedule.schedule_key, []):
             if run.state in IN_FLIGHT and run.due_ms is not None and run.due_ms < ledger.told.now_ms - 60_000:
                 yield f"{run.id} is stuck in {run.state}"
@@ -308,51 +319,51 @@ def everything_comes_to_rest(ledger: Ledger) -> Iterator[str]:
             if run.state in IN_FLIGHT and run.owner is None and (run.due_ms or 0) > ledger.told.now_ms + 60_000:
                 yield f"{run.id} is to be tried again, in {(run.due_ms or 0) - ledger.told.now_ms} ms"
         waiting = [run for run in ledger.runs.get(schedule.schedule_key, []) if run.state == "BUFFERED"]
-        if waiting and dial.in_flight == 0 and not dial.paused:
+        if waiting and state.in_flight == 0 and not state.paused:
             yield f"schedule {schedule.schedule_key}: {len(waiting)} wait and nothing runs"
-        asleep = _asleep(dial, len(waiting), ledger.told.now_ms)
+        asleep = _asleep(state, len(waiting), ledger.told.now_ms)
         if asleep is not None:
             yield f"schedule {schedule.schedule_key} {asleep}"
 
 
-def _asleep(dial: Dial, waiting: int, now_ms: int) -> str | None:
+def _asleep(state: ScheduleState, waiting: int, now_ms: int) -> str | None:
     """Why a schedule will not fire although it should."""
-    if dial.closed or (dial.paused and (dial.pause_until_ms or now_ms) >= now_ms - 60_000):
+    if state.closed or (state.paused and (state.pause_until_ms or now_ms) >= now_ms - 60_000):
         return None
-    if dial.paused:
-        return f"was paused until {dial.pause_until_ms}, and still is"
-    if dial.remaining == 0:
+    if state.paused:
+        return f"was paused until {state.pause_until_ms}, and still is"
+    if state.remaining == 0:
         return None
-    if dial.next_nominal_s is None:
-        follows = dial.in_flight or waiting
+    if state.next_nominal_s is None:
+        follows = state.in_flight or waiting
         return None if follows else "has no next tick, and nothing runs that one could follow"
-    if dial.next_fire_ms is None:
+    if state.next_fire_ms is None:
         return "has a next tick and will never look at it"
-    return f"has been due since {dial.next_fire_ms}" if dial.next_fire_ms < now_ms - 60_000 else None
+    return f"has been due since {state.next_fire_ms}" if state.next_fire_ms < now_ms - 60_000 else None
 
 
 def limits_hold(ledger: Ledger) -> Iterator[str]:
     """Automatic starts are never more than were allowed."""
     for schedule in ledger.schedules:
-        dial = ledger.dials[schedule.schedule_key]
+        state = ledger.states[schedule.schedule_key]
         named = [row for row in ledger.audit if row["schedule_id"] == schedule.schedule_id]
         changed = (
             any("remaining" in (row["after"] or "") for row in named)
             or len([row for row in named if row["operation"] in ("create", "upsert", "patch", "restore")]) > 1
         )
-        if dial.remaining is not None and dial.remaining < 0:
-            yield f"schedule {schedule.schedule_key}: {dial.remaining} remaining"
-        if changed or dial.remaining is None:
+        if state.remaining is not None and state.remaining < 0:
+            yield f"schedule {schedule.schedule_key}: {state.remaining} remaining"
+        if changed or state.remaining is None:
             continue
         started = sum(
             run.origin == 0 and run.state not in ("SKIPPED", "PLANNED", "BUFFERED")
             for run in ledger.runs.get(schedule.schedule_key, [])
         )
-        if dial.remaining and any(run.reason == "limit_reached" for run in ledger.runs.get(schedule.schedule_key, [])):
-            yield f"schedule {schedule.schedule_key}: at its limit with {dial.remaining} remaining"
+        if state.remaining and any(run.reason == "limit_reached" for run in ledger.runs.get(schedule.schedule_key, [])):
+            yield f"schedule {schedule.schedule_key}: at its limit with {state.remaining} remaining"
         allowed = ledger.told.limits.get(schedule.schedule_id)
-        if allowed is not None and started + dial.remaining != allowed:
-            yield f"schedule {schedule.schedule_key}: {started} started, {dial.remaining} left of {allowed}"
+        if allowed is not None and started + state.remaining != allowed:
+            yield f"schedule {schedule.schedule_key}: {started} started, {state.remaining} left of {allowed}"
 
 
 def backfills_are_exact(ledger: Ledger) -> Iterator[str]:
@@ -380,7 +391,9 @@ def requests_count_once(ledger: Ledger) -> Iterator[str]:
     for request_id in ledger.told.accepted:
         if audited[request_id] != 1:
             yield f"{request_id} was accepted and audited {audited[request_id]} times"
-    triggers = Counter(run.request_id for runs in ledger.runs.values() for run in runs if run.source == Source.TRIGGER)
+    triggers = Counter(
+        run.request_id for runs in ledger.runs.values() for run in runs if run.source == RunSource.TRIGGER
+    )
     yield from (f"{request_id} triggered {count} runs" for request_id, count in triggers.items() if count != 1)
 
 
@@ -402,7 +415,7 @@ def skips_are_obeyed(ledger: Ledger) -> Iterator[str]:
 
 def what_goes_wrong_is_told(ledger: Ledger) -> Iterator[str]:
     """Each run that has failed for good and each span of missed ticks has one notice, and nothing else has any."""
-    about = [(each, json.loads(each.about)) for each in ledger.notices]
+    about = [(each, json.loads(each.about)) for each in ledger.notifications]
     failed = Counter(data["run_id"] for each, data in about if each.topic == "failed")
     missed = Counter((each.schedule_id, data["until"]) for each, data in about if each.topic == "missed")
     names = {schedule.schedule_key: schedule.schedule_id for schedule in ledger.schedules}
@@ -410,35 +423,37 @@ def what_goes_wrong_is_told(ledger: Ledger) -> Iterator[str]:
         expected = int(run.state in FAILURES)
         if failed[str(run.id)] != expected:
             yield f"{run.id} is {run.state} and was told {failed[str(run.id)]} times"
-    for span in (span for spans in ledger.spans.values() for span in spans):
-        until = datetime.fromtimestamp(span.until_s, UTC).isoformat().replace("+00:00", "Z")
-        unexpected = span.reason in ("missed", "coalesced", "outside_window")
-        if unexpected and not missed[names[span.schedule_key], until]:
-            yield f"{span} was told nobody"
+    for dropped_range in (
+        dropped_range for dropped_ranges in ledger.dropped_ranges.values() for dropped_range in dropped_ranges
+    ):
+        until = datetime.fromtimestamp(dropped_range.until_s, UTC).isoformat().replace("+00:00", "Z")
+        unexpected = dropped_range.reason in ("missed", "coalesced", "outside_window")
+        if unexpected and not missed[names[dropped_range.schedule_key], until]:
+            yield f"{dropped_range} was told nobody"
 
 
-def _rests(notice: NoticeRow, told: Told) -> bool:
+def _rests(notification: NotificationRow, told: Told) -> bool:
     """Whether so many tries went wrong that the pause before the next one is longer than the rest of the story."""
-    pause_ms = told.settings.notice_retry_ms << max(0, notice.attempts - 1)
-    return pause_ms > 120_000 and told.now_ms < (notice.due_ms or 0) <= told.now_ms + pause_ms
+    pause_ms = told.settings.notice_retry_ms << max(0, notification.attempts - 1)
+    return pause_ms > 120_000 and told.now_ms < (notification.due_ms or 0) <= told.now_ms + pause_ms
 
 
 def whoever_is_told_hears_it(ledger: Ledger) -> Iterator[str]:
     """Once faults stop, every notice has arrived, by itself or in a summary that has, and was written before."""
-    heard = {notice_id for notice_id, _ in ledger.told.notices}
-    known = {each.notice_id: each for each in ledger.notices}
-    for each in ledger.notices:
+    heard = {notification_id for notification_id, _ in ledger.told.notifications}
+    known = {each.notification_id: each for each in ledger.notifications}
+    for each in ledger.notifications:
         if each.state == "PENDING" and each.created_ms < ledger.told.now_ms - 120_000 and not _rests(each, ledger.told):
-            yield f"{each.notice_id} has been pending since {each.created_ms}, tried {each.attempts} times"
-        if each.state == "DELIVERED" and each.notice_id not in heard:
-            yield f"{each.notice_id} is delivered, and nobody heard it"
-        if each.state == "SUMMARIZED" and (each.summary_id not in known or each.notice_id in heard):
-            yield f"{each.notice_id} is part of {each.summary_id}, which is not there, or was told by itself"
+            yield f"{each.notification_id} has been pending since {each.created_ms}, tried {each.attempts} times"
+        if each.state == "DELIVERED" and each.notification_id not in heard:
+            yield f"{each.notification_id} is delivered, and nobody heard it"
+        if each.state == "SUMMARIZED" and (each.summary_id not in known or each.notification_id in heard):
+            yield f"{each.notification_id} is part of {each.summary_id}, which is not there, or was told by itself"
     bodies: dict[str, set[bytes]] = {}
-    for notice_id, body in ledger.told.notices:
-        bodies.setdefault(notice_id, set()).add(body)
-    yield from (f"{notice_id} was not written" for notice_id in bodies if notice_id not in known)
-    yield from (f"{notice_id} was told in two ways" for notice_id, told in bodies.items() if len(told) > 1)
+    for notification_id, body in ledger.told.notifications:
+        bodies.setdefault(notification_id, set()).add(body)
+    yield from (f"{notification_id} was not written" for notification_id in bodies if notification_id not in known)
+    yield from (f"{notification_id} was told in two ways" for notification_id, told in bodies.items() if len(told) > 1)
 
 
 CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (

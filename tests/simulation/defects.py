@@ -9,47 +9,45 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notices
+from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notifications
 from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
-from tompion.engine import backfilling, firing, launching, releasing, settling
-from tompion.engine.firing import Firing
-from tompion.engine.host import Engine
-from tompion.engine.rescuing import Rescuing
-from tompion.model import run as runs
-from tompion.model.dial import Dial, DialRow
+from tompion.engine.engine import Engine
+from tompion.engine.execution import launcher
+from tompion.engine.steps import backfill, fire, planned, settle
+from tompion.engine.steps.fire import FireStep
+from tompion.engine.steps.rescue import RescueStep
+from tompion.model import run
 from tompion.model.policy import CatchUp
-from tompion.operations import control, editing, schedules
-from tompion.operations.session import Session
-from tompion.plan import admit as admission
-from tompion.plan import decide as deciding
-from tompion.plan import edit, generate
-from tompion.plan import settle as plan_settle
-from tompion.plan.backfill import step as backfill_step
+from tompion.model.schedule_state import ScheduleState, StateTuple
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import control, crud, repository
+from tompion.plan import decide, due_ticks, edit, outcome, overlap
+from tompion.plan.backfill import next_chunk as backfill_step
 from tompion.plan.decide import Decision
-from tompion.spec import fire as fire_times
+from tompion.spec import jitter
 from tompion.store.base import Transaction
 from tompion.store.sqlite import driver
 
 __all__ = [
-    "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notices", "planted",
+    "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notifications", "planted",
 ]  # fmt: skip
 
 
 @defect
 def no_unique_key_and_no_row_lock(patches: Patches) -> None:
     """Dials are read in one transaction and fired in another, and nothing refuses the second row."""
-    memory: dict[int, list[DialRow]] = {}
-    for name in ("insert_runs", "insert_starts"):
+    memory: dict[int, list[StateTuple]] = {}
+    for name in ("run_insert", "run_insert_fast"):
         patches.sql(name, "ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING", "")
     drop_index(patches)
 
-    def stale(self: Firing, transaction: Transaction, limit: int) -> Any:
+    def stale(self: FireStep, transaction: Transaction, limit: int) -> Any:
         now_ms = transaction.now_ms()
-        found = transaction.claim_due(now_ms - 10_001, now_ms, limit)
+        found = transaction.state_claim_due(now_ms - 10_001, now_ms, limit)
         used, memory[id(self)] = memory.get(id(self)), found
         return self._fire(transaction, now_ms, found if used is None else used + found[:0] or found, 0)
 
-    patches.set(Firing, "on_time", stale)
+    patches.set(FireStep, "on_time", stale)
 
 
 def drop_index(patches: Patches) -> None:
@@ -79,7 +77,7 @@ def advance_before_insert(patches: Patches) -> None:
     def insert(self: Engine, fired: Any) -> int:
         rows, later[:] = list(later), []
         if rows:
-            self._store.write(lambda transaction: transaction.insert_runs(rows))
+            self._store.write(lambda transaction: transaction.run_insert(rows))
         return begin(self, fired)
 
     patches.set(Transaction, "record", split)
@@ -92,9 +90,9 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
     seen: dict[int, int] = {}
     begin = Decision.__init__
 
-    def remembered(self: Decision, dial: Dial, *rest: Any) -> None:
-        begin(self, dial, *rest)
-        self.in_flight, seen[dial.schedule_key] = seen.get(dial.schedule_key, dial.in_flight), dial.in_flight
+    def remembered(self: Decision, state: ScheduleState, *rest: Any) -> None:
+        begin(self, state, *rest)
+        self.in_flight, seen[state.schedule_key] = seen.get(state.schedule_key, state.in_flight), state.in_flight
 
     patches.set(Decision, "__init__", remembered)
 
@@ -102,13 +100,15 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 @defect
 def pause_read_before_the_lock(patches: Patches) -> None:
     """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
-    patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
-    fire = Firing._fire
+    patches.set(edit, "paused", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    fire = FireStep._fire
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, dials: list[DialRow], budget: int) -> Any:
-        return fire(self, transaction, now_ms, [Dial._make(row)._replace(paused=False) for row in dials], budget)
+    def blind(self: FireStep, transaction: Transaction, now_ms: int, states: list[StateTuple], budget: int) -> Any:
+        return fire(
+            self, transaction, now_ms, [ScheduleState._make(row)._replace(paused=False) for row in states], budget
+        )
 
-    patches.set(Firing, "_fire", blind)
+    patches.set(FireStep, "_fire", blind)
 
 
 @defect
@@ -116,46 +116,46 @@ def jitter_not_deterministic(patches: Patches) -> None:
     """Jitter is drawn anew each time somebody asks."""
     random = Random(1)
     patches.set(
-        fire_times, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
+        jitter, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
     )
 
 
 @defect
 def fence_not_checked(patches: Patches) -> None:
     """Whoever reports an outcome is believed, even if the run has long been somebody else's."""
-    patches.sql("settle_runs", "AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')", "")
+    patches.sql("run_settle", "AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')", "")
 
 
 @defect
 def final_states_not_sticky(patches: Patches) -> None:
     """A late outcome overwrites an earlier one."""
-    patches.sql("settle_runs", "AND state IN ('ENQUEUED', 'STARTED')", "")
-    patches.sql("settle_runs", "AND attempt = ?4", "AND attempt >= ?4")
+    patches.sql("run_settle", "AND state IN ('ENQUEUED', 'STARTED')", "")
+    patches.sql("run_settle", "AND attempt = ?4", "AND attempt >= ?4")
 
 
 @defect
 def rescue_keeps_the_attempt(patches: Patches) -> None:
     """A run that is picked up keeps its fence, so two owners hold the same one."""
-    patches.sql("claim_runs", "attempt = attempt + 1,", "attempt = max(attempt, 1),")
+    patches.sql("run_claim", "attempt = attempt + 1,", "attempt = max(attempt, 1),")
 
 
 @defect
 def leases_ignored(patches: Patches) -> None:
     """Runs are picked up while their owner is alive."""
-    patches.sql("lapsed_instances", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
-    patches.sql("due_now", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
+    patches.sql("lease_list_expired", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
+    patches.sql("work_due", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
 
 
 @defect
 def a_lease_ends_and_its_runs_stay(patches: Patches) -> None:
     """Whoever ends a lease forgets to say that its runs are anybody's."""
-    patches.set(Transaction, "expose_runs", lambda self, held, now_ms: set())
+    patches.set(Transaction, "run_release_expired", lambda self, held, now_ms: set())
 
 
 @defect
 def runs_are_taken_without_a_lease(patches: Patches) -> None:
     """An instance whose lease was taken away goes on taking runs under its old number, for which nobody looks."""
-    patches.sql("hold_lease", "AND lease_until_ms IS NOT NULL", "")
+    patches.sql("lease_hold", "AND lease_until_ms IS NOT NULL", "")
     patches.sql("beat", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
     patches.sql("beat", "AND lease_until_ms IS NOT NULL", "")
 
@@ -163,9 +163,9 @@ def runs_are_taken_without_a_lease(patches: Patches) -> None:
 @defect
 def crashed_runs_are_never_picked_up(patches: Patches) -> None:
     """A lease that has run out is nobody's business."""
-    patches.set(Rescuing, "claim", lambda self, transaction, limit: firing.NOTHING)
-    patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
-    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
+    patches.set(RescueStep, "claim", lambda self, transaction, limit: fire.NOTHING)
+    patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
+    patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
 
 @defect
@@ -180,43 +180,43 @@ def coalesce_runs_the_first(patches: Patches) -> None:
         self._drop(ticks[1:], reason)
         return True
 
-    patches.set(generate._Pass, "_one_of", first)
+    patches.set(due_ticks._Pass, "_one_of", first)
 
 
 @defect
 def missed_ticks_are_dropped_whatever_the_policy(patches: Patches) -> None:
     """Everything that is late is forgotten."""
-    reason = runs.Reason.MISSED
-    patches.set(generate._Pass, "_catch_up", lambda self, ticks: self._drop(ticks, reason))
+    reason = run.Reason.MISSED
+    patches.set(due_ticks._Pass, "_catch_up", lambda self, ticks: self._drop(ticks, reason))
 
 
 @defect
 def a_late_tick_counts_as_missed(patches: Patches) -> None:
     """The grace is forgotten: a tick of a moment ago is dropped."""
-    on_time = generate._on_time
+    on_time = due_ticks._on_time
 
     def strict(rule: Any, nominal: int, now_ms: int, cursor: int) -> Any:
         found = on_time(rule, nominal, now_ms, cursor)
         lost = [due for due in found.due if due.fire_ms < now_ms - 1_000]
         if rule.policy.catchup_policy != CatchUp.NONE or not lost:
             return found
-        dropped = generate.Dropped(cursor, lost[-1].nominal_s, len(lost), runs.Reason.MISSED)
+        dropped = due_ticks.Dropped(cursor, lost[-1].nominal_s, len(lost), run.Reason.MISSED)
         return found._replace(due=found.due[len(lost) :], dropped=[dropped])
 
-    patches.set(generate, "_on_time", strict)
+    patches.set(due_ticks, "_on_time", strict)
 
 
 @defect
 def catch_up_is_one_short(patches: Patches) -> None:
     """The last tick of a pass is decided and not written."""
-    fire = generate._Pass._fire
+    fire = due_ticks._Pass._fire
 
     def short(self: Any, ticks: list[int]) -> Any:
         answer = fire(self, ticks)
         self.due = self.due[:-1] if len(self.due) > 1 else self.due
         return answer
 
-    patches.set(generate._Pass, "_fire", short)
+    patches.set(due_ticks._Pass, "_fire", short)
 
 
 @defect
@@ -228,25 +228,25 @@ def backfill_leaves_out_its_end(patches: Patches) -> None:
         moved = step(backfill._replace(last_s=backfill.last_s - 30), *rest)
         return moved._replace(backfill=moved.backfill._replace(last_s=backfill.last_s))
 
-    patches.set(backfilling, "step", shorter)
+    patches.set(backfill, "step", shorter)
 
 
 @defect
 def slots_are_never_freed(patches: Patches) -> None:
     """A run that has ended still counts as in flight."""
-    freed = plan_settle.freed
+    freed = outcome.free_slot
 
-    def kept(dial: Dial, *rest: Any) -> Dial:
-        return freed(dial, *rest)._replace(in_flight=dial.in_flight)
+    def kept(state: ScheduleState, *rest: Any) -> ScheduleState:
+        return freed(state, *rest)._replace(in_flight=state.in_flight)
 
-    patches.set(settling, "freed", kept)
+    patches.set(settle, "freed", kept)
 
 
 @defect
 def nobody_starts_what_waits(patches: Patches) -> None:
     """A free slot stays free although runs wait for it."""
-    patches.set(settling, "release_waiting", lambda *rest: [])
-    patches.set(firing, "release_waiting", lambda *rest: [])
+    patches.set(settle, "release_waiting", lambda *rest: [])
+    patches.set(fire, "release_waiting", lambda *rest: [])
 
 
 @defect
@@ -256,7 +256,7 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 
     def forgetful(self: Decision, due: Any) -> None:
         tick(self, due)
-        if self.runs and self.runs[-1].state == runs.RunState.BUFFERED:
+        if self.runs and self.runs[-1].state == run.RunState.BUFFERED:
             self.runs.pop()
             self.waiting -= 1
 
@@ -266,37 +266,41 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 @defect
 def key_contains_the_attempt(patches: Patches) -> None:
     """Each launch of a run carries another key."""
-    launch_of = launching.Launching._launch
+    launch_of = launcher.Launcher._launch
 
-    def other(self: launching.Launching, *about: Any) -> Any:
+    def other(self: launcher.Launcher, *about: Any) -> Any:
         launch = launch_of(self, *about)
         launch.schedule_id += f"-{launch.attempt}"
         return launch
 
-    patches.set(launching.Launching, "_launch", other)
+    patches.set(launcher.Launcher, "_launch", other)
 
 
 @defect
 def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
-    resumed = edit.resumed
+    resumed = edit.resume_state
 
-    def forgetful(dial: Dial, rule_: Any, now_ms: int, on_resume: Any) -> Dial:
-        after = resumed(dial, rule_, now_ms, on_resume)
-        return edit.aimed(after, rule_, max(after.cursor_s, edit.before(now_ms))) if dial.paused else after
+    def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
+        after = resumed(state, rule_, now_ms, on_resume)
+        return (
+            edit.advance_to_next(after, rule_, max(after.cursor_s, edit.cursor_before(now_ms)))
+            if state.paused
+            else after
+        )
 
     patches.set(edit, "resumed", forgetful)
-    patches.set(firing, "resumed", forgetful)
+    patches.set(fire, "resumed", forgetful)
 
 
 @defect
 def update_replays_old_ticks(patches: Patches) -> None:
     """A new spec is applied from long ago."""
-    replaced = edit.replaced
+    replaced = edit.replace_version
 
-    def eager(dial: Dial, old: Any, new: Any, now_ms: int) -> Any:
-        edited = replaced(dial, old, new, now_ms)
-        return edited._replace(dial=edit.aimed(edited.dial, new, now_ms // 1000 - 600))
+    def eager(state: ScheduleState, old: Any, new: Any, now_ms: int) -> Any:
+        edited = replaced(state, old, new, now_ms)
+        return edited._replace(state=edit.advance_to_next(edited.state, new, now_ms // 1000 - 600))
 
     patches.set(edit, "replaced", eager)
 
@@ -310,23 +314,23 @@ def edit_passes_over_ticks_silently(patches: Patches) -> None:
 @defect
 def delete_does_not_silence(patches: Patches) -> None:
     """A deleted schedule goes on firing."""
-    fire = Firing._fire
+    fire = FireStep._fire
 
-    def closed(dial: Dial, rule_: Any, now_ms: int) -> Any:
-        return edit.Edited(dial._replace(closed=True), [])
+    def closed(state: ScheduleState, rule_: Any, now_ms: int) -> Any:
+        return edit.EditResult(state._replace(closed=True), [])
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, rows: list[DialRow], budget: int) -> Any:
-        dials = [Dial._make(row) for row in rows]
-        answer = fire(self, transaction, now_ms, [dial._replace(closed=False) for dial in dials], budget)
-        transaction.rows("lock_dials", {"keys": []})
-        for dial in dials:
-            if dial.closed:
-                now = transaction.lock_dials([dial.schedule_key])[dial.schedule_key]
-                transaction.save_dials([now._replace(closed=True)])
+    def blind(self: FireStep, transaction: Transaction, now_ms: int, rows: list[StateTuple], budget: int) -> Any:
+        states = [ScheduleState._make(row) for row in rows]
+        answer = fire(self, transaction, now_ms, [state._replace(closed=False) for state in states], budget)
+        transaction.rows("state_lock", {"keys": []})
+        for state in states:
+            if state.closed:
+                now = transaction.state_lock([state.schedule_key])[state.schedule_key]
+                transaction.state_update([now._replace(closed=True)])
         return answer
 
     patches.set(edit, "closed", closed)
-    patches.set(Firing, "_fire", blind)
+    patches.set(FireStep, "_fire", blind)
 
 
 @defect
@@ -345,25 +349,25 @@ def remaining_actions_not_counted(patches: Patches) -> None:
 @defect
 def request_ids_forgotten(patches: Patches) -> None:
     """A request that is sent again is done again."""
-    patches.set(Session, "once", lambda self, operation, request_id, arguments, kind, do: do())
+    patches.set(OperationContext, "once", lambda self, operation, request_id, arguments, kind, do: do())
 
 
 @defect
 def token_stays(patches: Patches) -> None:
     """A change does not move the conflict token."""
-    save = editing.save
+    save = repository.save
 
-    def unmoved(session: Any, opened: Any, note: Any, spans: Any = None) -> Any:
-        return save(session, opened._replace(row=opened.row._replace(token=opened.row.token - 1)), note, spans)
+    def unmoved(session: Any, opened: Any, note: Any, dropped_ranges: Any = None) -> Any:
+        return save(session, opened._replace(row=opened.row._replace(token=opened.row.token - 1)), note, dropped_ranges)
 
     patches.set(control, "save", unmoved)
-    patches.set(schedules, "save", unmoved)
+    patches.set(crud, "save", unmoved)
 
 
 @defect
 def launch_before_commit(patches: Patches) -> None:
     """Runs are launched inside the transaction, which may still fail."""
-    on_time = Firing.on_time
+    on_time = FireStep.on_time
     engines: list[Engine] = []
     begin = Engine.__init__
 
@@ -371,22 +375,22 @@ def launch_before_commit(patches: Patches) -> None:
         begin(self, *rest, **named)
         engines.append(self)
 
-    def early(self: Firing, transaction: Transaction, limit: int) -> Any:
+    def early(self: FireStep, transaction: Transaction, limit: int) -> Any:
         fired = on_time(self, transaction, limit)
         owner = next(engine for engine in engines if engine.instance is self._instance)
         owner.launching.start(fired.launches, fired.now_ms)
         return fired._replace(launches=[])
 
     patches.set(Engine, "__init__", noted)
-    patches.set(Firing, "on_time", early)
+    patches.set(FireStep, "on_time", early)
 
 
 @defect
 def buffer_has_no_bound(patches: Patches) -> None:
     """As many runs wait as like to."""
-    admit = admission.admit
+    admit = overlap.admit
     patches.set(
-        deciding,
+        decide,
         "admit",
         lambda policy, flying, waiting, most, overlap=None: admit(policy, flying, waiting, 1 << 30, overlap),
     )
@@ -395,12 +399,12 @@ def buffer_has_no_bound(patches: Patches) -> None:
 @defect
 def fires_a_little_early(patches: Patches) -> None:
     """What is due within seconds is done at once."""
-    on_time = generate._on_time
+    on_time = due_ticks._on_time
     patches.set(
-        generate, "_on_time", lambda rule_, nominal, now_ms, cursor: on_time(rule_, nominal, now_ms + 3_000, cursor)
+        due_ticks, "_on_time", lambda rule_, nominal, now_ms, cursor: on_time(rule_, nominal, now_ms + 3_000, cursor)
     )
-    patches.sql("claim_due", "next_fire_ms <= :until_ms", "next_fire_ms <= :until_ms + 3000")
-    patches.sql("due_now", "next_fire_ms <= :now_ms)", "next_fire_ms <= :now_ms + 3000)")
+    patches.sql("state_claim_due", "next_fire_ms <= :until_ms", "next_fire_ms <= :until_ms + 3000")
+    patches.sql("work_due", "next_fire_ms <= :now_ms)", "next_fire_ms <= :now_ms + 3000)")
 
 
 @defect
@@ -410,7 +414,7 @@ def skips_are_ignored(patches: Patches) -> None:
 
     def blind(self: Decision, nominal_s: int) -> Any:
         found = unwanted(self, nominal_s)
-        return None if found == runs.Reason.SKIP_REQUESTED else found
+        return None if found == run.Reason.SKIP_REQUESTED else found
 
     patches.set(Decision, "_unwanted", blind)
 
@@ -418,17 +422,17 @@ def skips_are_ignored(patches: Patches) -> None:
 @defect
 def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     """An outcome that could not be written is forgotten, and its run is held for ever."""
-    patches.set(launching.Launching, "put_back", lambda self, outcomes: None)
+    patches.set(launcher.Launcher, "put_back", lambda self, outcomes: None)
     patches.set(Engine, "_beat", lambda self: self._keeping.check())
-    patches.set(Rescuing, "unknown", lambda self, transaction, held: [])
-    patches.sql("claim_runs", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
-    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
+    patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
+    patches.sql("run_claim", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
+    patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
 
 @defect
 def a_retry_is_never_due(patches: Patches) -> None:
     """A run that waits for another try is looked at much later, if at all."""
-    patches.sql("settle_runs", "due_ms = ?9", "due_ms = ?9 + 1000000")
+    patches.sql("run_settle", "due_ms = ?9", "due_ms = ?9 + 1000000")
 
 
 @defect
@@ -436,19 +440,19 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
     """A run that was planned starts whatever else is in flight."""
     begin = Decision
 
-    def alone(dial: Dial, *rest: Any) -> Decision:
-        decision = begin(dial, *rest)
+    def alone(state: ScheduleState, *rest: Any) -> Decision:
+        decision = begin(state, *rest)
         decision.in_flight = decision.waiting = -100
         return decision
 
     released = Decision.released
 
-    def corrected(self: Decision) -> Dial:
+    def corrected(self: Decision) -> ScheduleState:
         after = released(self)
-        flying, waiting = self.dial.in_flight, self.dial.waiting
+        flying, waiting = self.state.in_flight, self.state.waiting
         return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)
 
-    patches.set(releasing, "Decision", alone)
+    patches.set(planned, "Decision", alone)
     patches.set(Decision, "released", corrected)
 
 
@@ -456,8 +460,8 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
 def spans_are_miscounted(patches: Patches) -> None:
     """A span says one tick less than it covers."""
     patches.set(
-        generate, "Dropped", lambda after, until, ticks, reason: _dropped(after, until, max(0, ticks - 1), reason)
+        due_ticks, "Dropped", lambda after, until, ticks, reason: _dropped(after, until, max(0, ticks - 1), reason)
     )
 
 
-_dropped = generate.Dropped
+_dropped = due_ticks.Dropped

@@ -6,22 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.planting import Patches, defect
-from tompion.engine.attempt import Attempt
-from tompion.engine.host import Engine
-from tompion.engine.launching import Launching
-from tompion.model.dial import Dial
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.execution.attempt import Attempt
+from tompion.engine.execution.launcher import Launcher
 from tompion.model.run import Reason, RunRow
-from tompion.plan import settle as plan_settle
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan import outcome, release
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision
-from tompion.plan.rule import Rule
-from tompion.settings import Settings
 from tompion.store.base import Transaction
 
 
 @defect
 def zombies_are_given_up_too_soon(patches: Patches) -> None:
     """A run that anybody may pick up has failed before anybody could."""
-    patches.sql("zombie_runs", "due_ms <= :silent_since_ms", "due_ms <= :silent_since_ms + 50000")
+    patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms <= :silent_since_ms + 50000")
 
 
 @defect
@@ -38,16 +38,16 @@ def a_run_is_given_up_too_soon(patches: Patches) -> None:
 @defect
 def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
     """Nobody counts how many workers a run has cost until it has cost one more."""
-    start = Launching.start
+    start = Launcher.start
 
-    def once_more(self: Launching, launches: Any, now_ms: int) -> None:
+    def once_more(self: Launcher, launches: Any, now_ms: int) -> None:
         found = list(launches)
         start(self, found, now_ms)
-        for row, rule in found:
+        for row, compiled in found:
             if row.pickups == self._instance.settings.max_pickups:
-                start(self, [(row._replace(pickups=0), rule)], now_ms)
+                start(self, [(row._replace(pickups=0), compiled)], now_ms)
 
-    patches.set(Launching, "start", once_more)
+    patches.set(Launcher, "start", once_more)
 
 
 @defect
@@ -55,10 +55,10 @@ def deadlines_come_early(patches: Patches) -> None:
     """Who may take twenty seconds has timed out after ten."""
     begin = Attempt.__init__
 
-    def hasty(self: Attempt, row: Any, rule: Rule, started_ms: int) -> None:
-        limit_ms = rule.policy.max_execution_ms
-        half = replace(rule.policy, max_execution_ms=None if limit_ms is None else limit_ms // 2)
-        begin(self, row, rule._replace(policy=half), started_ms)
+    def hasty(self: Attempt, row: Any, compiled: CompiledSchedule, started_ms: int) -> None:
+        limit_ms = compiled.policy.max_execution_ms
+        half = replace(compiled.policy, max_execution_ms=None if limit_ms is None else limit_ms // 2)
+        begin(self, row, compiled._replace(policy=half), started_ms)
 
     patches.set(Attempt, "__init__", hasty)
 
@@ -67,11 +67,11 @@ def deadlines_come_early(patches: Patches) -> None:
 def a_cancellation_hits_everybody(patches: Patches) -> None:
     """Whoever is to be cancelled takes along whatever else is executed here."""
 
-    def everybody(self: Launching, rows: Any) -> None:
+    def everybody(self: Launcher, rows: Any) -> None:
         for attempt in list(self.active.values()):
             self.cancel(attempt)
 
-    patches.set(Launching, "end", everybody)
+    patches.set(Launcher, "end", everybody)
 
 
 @defect
@@ -88,12 +88,14 @@ def terminate_other_starts_nothing(patches: Patches) -> None:
 @defect
 def the_last_action_is_dropped(patches: Patches) -> None:
     """Whoever leaves the queue while one action remains finds that there is none."""
-    obstacle = plan_settle._obstacle
+    obstacle = release._obstacle
 
-    def one_short(dial: Dial, *rest: Any, automatic: bool) -> Reason | None:
-        return Reason.LIMIT_REACHED if automatic and dial.remaining == 1 else obstacle(dial, *rest, automatic=automatic)
+    def one_short(state: ScheduleState, *rest: Any, automatic: bool) -> Reason | None:
+        return (
+            Reason.LIMIT_REACHED if automatic and state.remaining == 1 else obstacle(state, *rest, automatic=automatic)
+        )
 
-    patches.set(plan_settle, "_obstacle", one_short)
+    patches.set(outcome, "_obstacle", one_short)
 
 
 @defect
@@ -101,9 +103,11 @@ def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
     """A run that waited for its retry gives way, and nobody counts it out."""
     give_up = Transaction._given_up
 
-    def uncounted(self: Transaction, dials: list[Dial], ended: list[RunRow], now_ms: int) -> list[Dial]:
-        give_up(self, dials, ended, now_ms)
-        return dials
+    def uncounted(
+        self: Transaction, states: list[ScheduleState], ended: list[RunRow], now_ms: int
+    ) -> list[ScheduleState]:
+        give_up(self, states, ended, now_ms)
+        return states
 
     patches.set(Transaction, "_given_up", uncounted)
 
@@ -111,10 +115,10 @@ def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
 @defect
 def what_somebody_holds_is_given_up(patches: Patches) -> None:
     """Under cancel_other the run that executes is over by decree, and the next one starts beside it."""
-    patches.sql("give_up_runs", "owner IS NULL AND", "")
+    patches.sql("run_give_up_unheld", "owner IS NULL AND", "")
 
 
 @defect
 def a_delete_leaves_retries_waiting(patches: Patches) -> None:
     """A run that failed is tried again an hour after its schedule was deleted."""
-    patches.sql("give_up_runs", "owner IS NULL AND", "owner IS NULL AND ?3 <> 'deleted' AND")
+    patches.sql("run_give_up_unheld", "owner IS NULL AND", "owner IS NULL AND ?3 <> 'deleted' AND")

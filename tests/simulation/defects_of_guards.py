@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.planting import Patches, defect
-from tompion.engine.firing import Firing
-from tompion.model.dial import Dial, DialRow
-from tompion.operations import schedules
-from tompion.plan import edit, govern
-from tompion.plan import settle as plan_settle
+from tompion.engine.steps.fire import FireStep
+from tompion.model.schedule_state import ScheduleState, StateTuple
+from tompion.operations.schedules import crud
+from tompion.plan import adaptive, edit, outcome
 from tompion.store.base import Transaction
 
 FENCE = "AND attempt = ?4"
@@ -20,67 +19,69 @@ IN_FLIGHT = "AND state IN ('ENQUEUED', 'STARTED')"
 @defect
 def an_outcome_needs_no_fence(patches: Patches) -> None:
     """Whoever had a run before may still say how it ended, while it is in flight."""
-    patches.sql("settle_runs", FENCE, "")
+    patches.sql("run_settle", FENCE, "")
 
 
 @defect
 def a_plain_success_needs_no_fence(patches: Patches) -> None:
     """The short way for runs that simply succeed does not ask whose they are."""
-    patches.sql("finish_runs", FENCE, "")
+    patches.sql("run_finish_fast", FENCE, "")
 
 
 @defect
 def a_plain_success_counts_twice(patches: Patches) -> None:
     """The short way for runs that simply succeed takes those that are over already."""
-    patches.sql("finish_runs", IN_FLIGHT, "")
+    patches.sql("run_finish_fast", IN_FLIGHT, "")
 
 
 @defect
 def a_late_failure_opens_a_run_again(patches: Patches) -> None:
     """What has ended is tried again when the same outcome is written once more."""
-    patches.sql("settle_runs", IN_FLIGHT, "")
+    patches.sql("run_settle", IN_FLIGHT, "")
 
 
 @defect
 def a_rescue_counts_from_one(patches: Patches) -> None:
     """A run that is picked up begins to count its attempts anew."""
-    patches.sql("claim_runs", "attempt = attempt + 1,", "attempt = 1,")
+    patches.sql("run_claim", "attempt = attempt + 1,", "attempt = 1,")
 
 
 @defect
 def a_pause_does_not_hold_the_tick_that_is_due(patches: Patches) -> None:
     """The fire step takes what is paused for active, and leaves it paused."""
-    patches.set(edit, "paused", lambda dial, until_ms: dial._replace(paused=True, pause_until_ms=until_ms))
-    fire = Firing._fire
+    patches.set(edit, "paused", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    fire = FireStep._fire
 
-    def blind(self: Firing, transaction: Transaction, now_ms: int, rows: list[DialRow], budget: int) -> Any:
-        held = {row[0] for row in rows if Dial._make(row).paused}
-        answer = fire(self, transaction, now_ms, [Dial._make(row)._replace(paused=False) for row in rows], budget)
-        dials = transaction.lock_dials(held)
-        transaction.save_dials([dial._replace(paused=True) for dial in dials.values()])
+    def blind(self: FireStep, transaction: Transaction, now_ms: int, rows: list[StateTuple], budget: int) -> Any:
+        held = {row[0] for row in rows if ScheduleState._make(row).paused}
+        answer = fire(
+            self, transaction, now_ms, [ScheduleState._make(row)._replace(paused=False) for row in rows], budget
+        )
+        states = transaction.state_lock(held)
+        transaction.state_update([state._replace(paused=True) for state in states.values()])
         return answer
 
-    patches.set(Firing, "_fire", blind)
+    patches.set(FireStep, "_fire", blind)
 
 
 @defect
 def a_pause_passes_over_ticks(patches: Patches) -> None:
     """Whoever touches a schedule that is paused moves its cursor on."""
-    save = Transaction.save_dials
+    save = Transaction.state_update
 
-    def moved(self: Transaction, dials: Sequence[Dial]) -> None:
-        save(self, [dial._replace(cursor_s=dial.cursor_s + 1) if dial.paused else dial for dial in dials])
+    def moved(self: Transaction, states: Sequence[ScheduleState]) -> None:
+        save(self, [state._replace(cursor_s=state.cursor_s + 1) if state.paused else state for state in states])
 
-    patches.set(Transaction, "save_dials", moved)
+    patches.set(Transaction, "state_update", moved)
 
 
 @defect
 def a_pause_never_ends_by_itself(patches: Patches) -> None:
     """Until when a schedule is paused is written down, and looked at by nobody."""
-    silenced = edit.silenced
+    silenced = edit.with_next_fire
 
-    def forgotten(dial: Dial, fire_ms: int | None) -> Dial:
-        return silenced(dial, fire_ms)._replace(next_fire_ms=None) if dial.paused else silenced(dial, fire_ms)
+    def forgotten(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
+        return silenced(state, fire_ms)._replace(next_fire_ms=None) if state.paused else silenced(state, fire_ms)
 
     patches.set(edit, "silenced", forgotten)
 
@@ -88,48 +89,48 @@ def a_pause_never_ends_by_itself(patches: Patches) -> None:
 @defect
 def an_adaptive_run_is_planned_for_the_past(patches: Patches) -> None:
     """Nobody asks what time it is when the next run is planned."""
-    plan = govern.plan
+    plan = adaptive.plan
 
     def late(*about: Any) -> Any:
         found = plan(*about)
         return None if found is None else found._replace(fire_ms=found.fire_ms - 20_000)
 
-    patches.set(govern, "plan", late)
+    patches.set(adaptive, "plan", late)
 
 
 @defect
 def a_purge_takes_runs_from_whoever_has_them(patches: Patches) -> None:
     """Everything of a schedule is gone at once, also what somebody executes."""
-    patches.set(schedules, "_may_go", lambda dial, now_ms: True)
+    patches.set(crud, "_may_go", lambda state, now_ms: True)
 
 
 @defect
 def what_was_purged_is_fired_from_memory(patches: Patches) -> None:
     """An instance fires what it has once read, whether or not it is still there."""
-    memory: dict[int, DialRow] = {}
-    on_time = Firing.on_time
+    memory: dict[int, StateTuple] = {}
+    on_time = FireStep.on_time
 
-    def remembered(self: Firing, transaction: Transaction, limit: int) -> Any:
+    def remembered(self: FireStep, transaction: Transaction, limit: int) -> Any:
         now_ms = transaction.now_ms()
-        there = transaction.read_dials(memory)
+        there = transaction.state_get(memory)
         gone = [memory.pop(key) for key in list(memory) if key not in there]
-        memory.update((row[0], row) for row in transaction.claim_due(now_ms - 10_001, now_ms, limit))
+        memory.update((row[0], row) for row in transaction.state_claim_due(now_ms - 10_001, now_ms, limit))
         return self._fire(transaction, now_ms, gone, 0) if gone else on_time(self, transaction, limit)
 
-    patches.set(Firing, "on_time", remembered)
+    patches.set(FireStep, "on_time", remembered)
 
 
 @defect
 def a_tick_waits_for_what_was_dropped(patches: Patches) -> None:
     """The next tick is to follow a run that has left the queue without starting."""
-    patches.set(plan_settle, "rested", lambda dial, rule, now_ms, waiting=None: dial)
+    patches.set(outcome, "rested", lambda state, rule, now_ms, waiting=None: state)
 
 
 @defect
 def an_interval_is_asked_for_that_nobody_has_set(patches: Patches) -> None:
     """What waited is skipped as too soon whenever the clock is behind the last start."""
     patches.set(
-        plan_settle,
+        outcome,
         "is_too_soon",
         lambda last_ms, shortest_ms, now_ms: now_ms < (last_ms or 0) + max(shortest_ms, 1_000),
     )

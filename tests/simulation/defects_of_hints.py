@@ -6,54 +6,55 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.planting import Patches, defect
-from tompion.engine import settling
-from tompion.model.dial import Dial
-from tompion.plan import decide, govern
-from tompion.plan import settle as plan_settle
-from tompion.plan.rule import Rule
+from tompion.engine.steps import settle
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan import adaptive, decide, outcome
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 
 @defect
 def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
     """Whoever writes an outcome has read the row before the run, and writes it back as a whole."""
-    freed = plan_settle.freed
+    freed = outcome.free_slot
     known: dict[int, str | None] = {}
 
-    def stale(dial: Dial, *rest: Any) -> Dial:
-        before, known[dial.schedule_key] = known.get(dial.schedule_key), dial.hints
-        return freed(dial, *rest)._replace(hints=before)
+    def stale(state: ScheduleState, *rest: Any) -> ScheduleState:
+        before, known[state.schedule_key] = known.get(state.schedule_key), state.hints
+        return freed(state, *rest)._replace(hints=before)
 
-    patches.set(settling, "freed", stale)
+    patches.set(settle, "freed", stale)
 
 
 @defect
 def a_one_shot_hint_is_never_used_up(patches: Patches) -> None:
     """Whoever hints at once gets a run every second."""
-    patches.set(govern, "spent", lambda dial, nominal_s, now_ms: dial.hints)
+    patches.set(adaptive, "spent", lambda state, nominal_s, now_ms: state.hints)
 
 
 @defect
 def the_longest_interval_is_only_the_baselines(patches: Patches) -> None:
     """A hint may be later than the longest interval."""
-    wish, clamped = govern._wish, govern._clamped
+    wish, clamped = adaptive._wish, adaptive._clamped
 
-    def unbounded(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
-        hinted = wish(dial, rule, govern.hints_of(dial))
+    def unbounded(state: ScheduleState, compiled: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
+        hinted = wish(state, compiled, adaptive.hints_of(state))
         free = hinted is not None and hinted.hint is not None
-        return clamped(dial, rule._replace(policy=replace(rule.policy, max_interval_ms=None)) if free else rule, at_ms)
+        return clamped(
+            state, compiled._replace(policy=replace(compiled.policy, max_interval_ms=None)) if free else compiled, at_ms
+        )
 
-    patches.set(govern, "_clamped", unbounded)
+    patches.set(adaptive, "_clamped", unbounded)
 
 
 @defect
 def the_shortest_interval_is_forgotten(patches: Patches) -> None:
     """A hint may be sooner than the shortest interval."""
-    clamped = govern._clamped
+    clamped = adaptive._clamped
 
-    def hasty(dial: Dial, rule: Rule, at_ms: int) -> tuple[int, str | None]:
-        return clamped(dial, rule._replace(policy=replace(rule.policy, min_interval_ms=0)), at_ms)
+    def hasty(state: ScheduleState, compiled: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
+        return clamped(state, compiled._replace(policy=replace(compiled.policy, min_interval_ms=0)), at_ms)
 
-    patches.set(govern, "_clamped", hasty)
+    patches.set(adaptive, "_clamped", hasty)
 
 
 @defect
@@ -61,8 +62,8 @@ def an_adaptive_schedule_waits_for_a_run_that_was_skipped(patches: Patches) -> N
     """The next run follows the end of the last one; one that never began has no end."""
     after_skip = decide._after_skip
 
-    def waiting(dial: Dial, decision: decide.Decision, *rest: Any) -> Dial:
-        after = after_skip(dial, decision, *rest)
+    def waiting(state: ScheduleState, decision: decide.Decision, *rest: Any) -> ScheduleState:
+        after = after_skip(state, decision, *rest)
         return after._replace(next_nominal_s=None, next_fire_ms=None) if decision.runs else after
 
     patches.set(decide, "_after_skip", waiting)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tompion.store.queries import load_queries
+from tompion.store.sql_loader import load_queries
 from tompion.store.sqlite import driver
 
 _MISSING = object()

@@ -28,23 +28,24 @@ from tests.simulation.workload import (
     refused,
     requests_of,
 )
-from tompion import clock as time
-from tompion.clock import pause
-from tompion.engine.host import Engine
-from tompion.engine.outside import Outside
-from tompion.engine.probe import Probe
-from tompion.launch.base import Ended, Launch
-from tompion.model.notice import Delivery, NoticeRule, Topic
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.notifications.outside import Outside
+from tompion.engine.telemetry.events import EngineEvents
+from tompion.executors.base import Completed, RunContext
+from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
-from tompion.model.token import CALLBACKS
-from tompion.operations import schedules, targets
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.model.security import CALLBACKS
+from tompion.operations.context import OperationContext
+from tompion.operations.resources import targets
+from tompion.operations.schedules import crud
+from tompion.runtime import clock
+from tompion.runtime.clock import pause
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.executor import RecordingExecutor
 from tompion.testing.faults import Fault, FaultyStore, Mishap
-from tompion.testing.loop import Stuck, VirtualLoop
+from tompion.testing.virtual_loop import Stuck, VirtualLoop
 
 T = TypeVar("T")
 BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z: the hour in which Berlin goes forward
@@ -82,7 +83,7 @@ CRASHED = "mistake: "
 """How a violation begins that no checker has found: something has raised what nobody expected."""
 
 
-class SilentProbe(Probe):
+class SilentProbe(EngineEvents):
     """Warnings are what a story is made of; nobody wants to read them."""
 
     def __init__(self, mistakes: list[str]) -> None:
@@ -99,16 +100,16 @@ class SilentProbe(Probe):
 class Receiver:
     """Somebody who is told of failures and missed ticks, and who is not there now and then."""
 
-    rules = (NoticeRule("ops", frozenset({Topic.FAILED, Topic.MISSED}), max_per_minute=3),)
+    rules = (NotificationRule("ops", frozenset({NotificationKind.FAILED, NotificationKind.MISSED}), max_per_minute=3),)
 
     def __init__(self, story: Story) -> None:
         self._story = story
 
-    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
+    async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
         story = self._story
-        drawn = Random(f"{story.seed}/{notice_id}/{story.clock.now()}")
+        drawn = Random(f"{story.seed}/{notification_id}/{story.clock.now()}")
         await pause(drawn.choice((0.0, 0.5, 8.0)))
-        story.told.append((notice_id, body))
+        story.told.append((notification_id, body))
         return Delivery(not story.raging or drawn.random() < 0.6, "drawn")
 
     async def aclose(self) -> None:
@@ -168,7 +169,9 @@ class Story:
         self.clock = SimClock(loop)
         self.real = SqliteStore(clock=self.clock, inline=True)
         # The ids of notices are made with it, and they decide in which order notices of one moment go out.
-        self.real.write(lambda transaction: transaction.secret(CALLBACKS, "the same in every story")).result()
+        self.real.write(
+            lambda transaction: transaction.secret_get_or_create(CALLBACKS, "the same in every story")
+        ).result()
         self.beside = self.random.random() < 0.3
         self.settings = replace(
             SETTINGS, max_pickups=self.random.choice((50, 50, 2)), fire_batch=1 if self.beside else SETTINGS.fire_batch
@@ -200,21 +203,21 @@ class Story:
         self.faults[chosen] += 1
         return Mishap(chosen, self.random.choice((1.0, 8.0, 30.0)))
 
-    def _launched(self, launch: Launch) -> tuple[float, Ended]:
+    def _launched(self, launch: RunContext) -> tuple[float, Completed]:
         """What is launched is in the ledger at that moment, not later."""
         run = RunId(*map(int, launch.run_id.split("-")))
         seen = self.observer.last.runs.get(run) or self.observer.finals.get(run)
-        if run.schedule_key in self.observer.last.dials and (seen is None or seen.attempt < launch.attempt):
+        if run.schedule_key in self.observer.last.states and (seen is None or seen.attempt < launch.attempt):
             self.observer.violations.append(f"{LAUNCHED}: {run} as attempt {launch.attempt}")
         return self.plan(launch.run_id, launch.attempt)
 
-    def plan(self, run_id: str, attempt: int) -> tuple[float, Ended]:
+    def plan(self, run_id: str, attempt: int) -> tuple[float, Completed]:
         """How long a run takes and how it ends, with something to say or without: the same for the same attempt."""
         drawn = Random(f"{self.seed}/{run_id}/{attempt}")
         seconds = drawn.choice((0.0, 0.0, 0.5, 5.0, 25.0, 70.0))
         if drawn.random() < 0.15:
-            return seconds, Ended(RunState.FAILED, error="planned")
-        return seconds, Ended(result=drawn.choice((None, f'"attempt {attempt}"')))
+            return seconds, Completed(RunState.FAILED, error="planned")
+        return seconds, Completed(result=drawn.choice((None, f'"attempt {attempt}"')))
 
     # --- who does what --------------------------------------------------------------------------------------------
 
@@ -240,8 +243,8 @@ class Story:
             starting.add_done_callback(partial(_end_of_start, died))
             life = self.random.expovariate(1 / 120) if self.raging else 1e6
             try:
-                if not await time.wait(died, life) and not self.raging:
-                    await time.wait(died, 1e6)
+                if not await clock.wait(died, life) and not self.raging:
+                    await clock.wait(died, 1e6)
             except asyncio.CancelledError:
                 store.dead = True
                 self.bury(engine, starting)
@@ -278,7 +281,9 @@ class Story:
         asked_at = self.clock.now()
         store = FaultyStore(self.store, self._without_crashes, lambda: None)
         while True:
-            future = store.write(lambda transaction: perform(Session(transaction, SETTINGS), request, asked_at))
+            future = store.write(
+                lambda transaction: perform(OperationContext(transaction, SETTINGS), request, asked_at)
+            )
             answer = future if future.done() else await _waited(future)
             error = answer.exception()
             if error is None:
@@ -330,7 +335,7 @@ class Story:
         await pause(RAGE_S)
         self.raging = False
         await asyncio.gather(*people, setter)
-        self.store.write(lambda tx: targets.resume_target(Session(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
+        self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
         await pause(REST_S + self.ahead_s)
         self.held = {held[:3] for engine in self.alive for held in engine.launching.held()}
         for task in instances:
@@ -361,14 +366,18 @@ class Story:
             run.state == "SUCCESS" and not run.result for run in self.observer.finals.values()
         )
         reached.update(f"source:{run.source}" for runs in ledger.runs.values() for run in runs)
-        reached.update(f"span:{span.reason}" for spans in ledger.spans.values() for span in spans)
-        everything = repr((ledger.runs, ledger.spans, ledger.dials, len(self.executor.executions)))
+        reached.update(
+            f"span:{dropped_range.reason}"
+            for dropped_ranges in ledger.dropped_ranges.values()
+            for dropped_range in dropped_ranges
+        )
+        everything = repr((ledger.runs, ledger.dropped_ranges, ledger.states, len(self.executor.executions)))
         digest = sha256(everything.encode()).hexdigest()
         return Verdict(self.seed, violations, self.faults, reached, self.observer.commits, digest)
 
 
 def _created(name: str, given: dict[str, Any], transaction: Transaction) -> Any:
-    return schedules.create(Session(transaction, SETTINGS), name, **given)
+    return crud.create(OperationContext(transaction, SETTINGS), name, **given)
 
 
 def _end_of_start(died: asyncio.Event, starting: asyncio.Future[None]) -> None:

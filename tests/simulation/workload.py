@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from tompion.errors import NotFound, TompionError
 from tompion.model.backfill import RUNNING
-from tompion.operations import adaptive, control, schedules, targets
-from tompion.operations.session import Session
+from tompion.operations.context import OperationContext
+from tompion.operations.resources import targets
+from tompion.operations.schedules import backfills, control, crud, hints
 
 SPECS: tuple[dict[str, Any], ...] = (
     {"cron": ["* * * * *"]},
@@ -99,7 +100,7 @@ def cancellations_of(seed: int, asked: list[Request]) -> list[Request]:
     ]
 
 
-def perform(session: Session, request: Request, now_s: float) -> Any:
+def perform(session: OperationContext, request: Request, now_s: float) -> Any:
     """Do what was asked for; what does not fit the moment is refused, and that is fine."""
     given = dict(request.arguments)
     operation = request.operation
@@ -124,11 +125,11 @@ def refused(error: BaseException) -> bool:
     return isinstance(error, TompionError) and not error.retryable
 
 
-def _cancel_newest(session: Session, schedule_id: str, *, request_id: str) -> Any:
+def _cancel_newest(session: OperationContext, schedule_id: str, *, request_id: str) -> Any:
     """Cancel the backfill of a schedule that was asked for last, unless it is over."""
-    for found in control.backfills(session, schedule_id, limit=1):
+    for found in backfills.backfills(session, schedule_id, limit=1):
         if found.state == RUNNING:
-            return control.cancel_backfill(session, found.backfill_id, request_id=request_id)
+            return backfills.cancel_backfill(session, found.backfill_id, request_id=request_id)
     raise NotFound(f"{schedule_id} has no backfill that goes on")
 
 
@@ -140,15 +141,15 @@ _OPERATIONS: dict[str, Any] = {
     "pause": control.pause,
     "resume": control.resume,
     "trigger": control.trigger,
-    "backfill": control.backfill,
+    "backfill": backfills.backfill,
     "cancel_backfill": _cancel_newest,
     "skip": control.skip,
-    "patch": schedules.patch,
-    "hint": adaptive.hint,
-    "clear_hints": adaptive.clear_hints,
-    "reset_failures": adaptive.reset_failures,
-    "upsert": schedules.upsert,
-    "delete": schedules.delete,
+    "patch": crud.patch,
+    "hint": hints.hint,
+    "clear_hints": hints.clear_hints,
+    "reset_failures": hints.reset_failures,
+    "upsert": crud.upsert,
+    "delete": crud.delete,
 }
 _ARGUMENTS: dict[str, Any] = {
     "pause": lambda random: random.choice(({}, {"until_in": random.uniform(20, 200)}, {"note": "stop"})),

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from tests.servers.postgres import CRASH_SAFE, PostgresServer
 from tests.soak.load import Options, soak
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
 
 
 def tell(text: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from tests.soak.samples import Sample, growing, of_process, of_store, table
 from tompion import Tompion
-from tompion.clock import pause
-from tompion.launch.base import Launch
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.base import RunContext
+from tompion.runtime.clock import pause
 
 SAMPLES = 40
 CALLS_PER_S = 20
@@ -47,7 +47,7 @@ class Report(NamedTuple):
         ]
 
 
-async def work(launch: Launch) -> str:
+async def work(launch: RunContext) -> str:
     """Fail now and then, at the first try; answer with what was asked."""
     if launch.attempt == 1 and launch.scheduled_for.timestamp() % 7 < 1:
         raise ValueError("not yet")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.soak.load import Options, soak
 from tests.soak.samples import growing
-from tompion.wiring import open_migrator
+from tompion.bootstrap.store import open_migrator
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tompion
-from tompion import Finding, InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, NamedCalendar, Spec, Tick, authoring
+from tompion import Finding, InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, NamedCalendar, Spec, Tick
 
 BERLIN = "Europe/Berlin"
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -208,7 +208,7 @@ def test_now_is_what_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(self) -> float:
             return NOON.timestamp() - 0.5
 
-    monkeypatch.setattr(authoring, "SystemClock", Stopped)
+    monkeypatch.setattr("tompion.sdk.spec.SystemClock", Stopped)
     assert DAILY.upcoming(1) == [NOON]
     assert [tick.at for tick in DAILY.occurrences(1)] == [NOON]
     assert "no-more-ticks" not in {finding.code for finding in Spec(times=[NOON]).lint()}

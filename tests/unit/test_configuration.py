@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tompion.configuration import OPTIONS, Configuration, load, told
+from tompion.config.loader import OPTIONS, Config, load, load_config
+from tompion.config.settings import Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
-from tompion.settings import Settings
 
 FILE = """
 store = "postgresql://localhost/tompion"
@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "tompion.toml")
 
 
-def said(configuration: Configuration, name: str) -> tuple[object, str]:
+def said(configuration: Config, name: str) -> tuple[object, str]:
     value = configuration.values[name]
     return value.value, value.origin
 
@@ -74,11 +74,11 @@ def test_limits_that_only_together_make_sense() -> None:
 def test_where_the_file_is_found(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TOMPION_CONFIG", raising=False)
-    assert told({}).path == "tompion.toml"
+    assert load_config({}).path == "tompion.toml"
     monkeypatch.chdir(Path(__file__).parent)
-    assert told({}).path is None
+    assert load_config({}).path is None
     monkeypatch.setenv("TOMPION_CONFIG", path)
-    assert told({}).get("port") == 9000
+    assert load_config({}).get("port") == 9000
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tompion import InvalidField, Launch, SyncTompion, Tompion
-from tompion.engine.probe import Event
+from tompion import InvalidField, RunContext, SyncTompion, Tompion
+from tompion.engine.telemetry.events import Event
 
 SECONDS = 30
 """After which a test gives up waiting."""
@@ -31,7 +31,7 @@ def declared(url: str, cron: str = YEARLY, **given: Any) -> tuple[SyncTompion, l
     app = SyncTompion(url, engine=False, listener=events.append)
 
     @app.schedule(cron, **given)
-    def report(run: Launch) -> None:
+    def report(run: RunContext) -> None:
         """Nothing."""
 
     return app, events
@@ -94,7 +94,7 @@ def test_a_function_of_the_program_itself_is_called(url: str) -> None:
     called, results = threading.Event(), []
 
     @app.schedule(YEARLY, schedule_id="local", payload={"n": 5})
-    def local(run: Launch) -> str:
+    def local(run: RunContext) -> str:
         results.append((run.payload, run.is_wanted, run.heartbeat(), run.progress({"percent": 10})))
         called.set()
         return "done"

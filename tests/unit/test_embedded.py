@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tompion import Settings, SyncTompion, Tompion
-from tompion.engine.probe import Event
+from tompion.contract.methods import AsyncMethods, SyncMethods, _Async, _Sync
+from tompion.engine.telemetry.events import Event
 from tompion.errors import AlreadyExists, InvalidField, NotFound, TompionError
-from tompion.methods import AsyncMethods, SyncMethods, _Async, _Sync
 from tompion.model.schedule import Run
 
 SECONDS = 60
@@ -122,7 +122,7 @@ def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
     reads = {"get", "list_schedules", "history", "versions", "backfills", "hints", "runs", "get_run", "spans",
              "describe", "verify", "preview", "get_workflow", "list_workflows", "list_queues", "get_calendar",
              "list_calendars", "list_keys", "list_instances", "get_backfill", "recent_runs", "coming",
-             "stats", "effect", "forecast", "glances", "attention", "list_notices", "verify_audit",
+             "stats", "effect", "forecast", "glances", "attention", "list_notifications", "verify_audit",
              "count_schedules", "sharers"}  # fmt: skip
     members = operations(SyncMethods, _Sync)
     assert {name for name, member in members.items() if not member.writes} == reads
@@ -438,7 +438,7 @@ def test_an_engine_that_cannot_start_closes_the_store(url: str, monkeypatch: pyt
     def broken(*_: Any, **__: Any) -> Callable[[], None]:
         raise TompionError("no engine today")
 
-    monkeypatch.setattr("tompion.wiring.build_engine", broken)
+    monkeypatch.setattr("tompion.bootstrap.engine.build_engine", broken)
     tompion = SyncTompion(url)
     with pytest.raises(TompionError, match="no engine today"), tompion:
         pass

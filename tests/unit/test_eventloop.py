@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from tompion import eventloop
+from tompion.runtime import event_loop
 
 
 def test_what_is_left_is_cancelled_and_given_a_moment() -> None:
@@ -26,13 +26,13 @@ def test_what_is_left_is_cancelled_and_given_a_moment() -> None:
         assert not task.done()
         return 7
 
-    assert eventloop.run(main()) == 7
+    assert event_loop.run(main()) == 7
     assert ended == ["tidied up"]
 
 
 def test_what_will_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """It swallowed every cancellation, and the process never ended."""
-    monkeypatch.setattr(eventloop, "LINGER_S", 0.01)
+    monkeypatch.setattr(event_loop, "LINGER_S", 0.01)
     kept: list[asyncio.Task[None]] = []
 
     async def stubborn() -> None:
@@ -45,7 +45,7 @@ def test_what_will_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> No
         await asyncio.sleep(0)
         return "done"
 
-    assert eventloop.run(main()) == "done"
+    assert event_loop.run(main()) == "done"
     assert not kept[0].done()
 
 
@@ -54,4 +54,4 @@ def test_an_error_is_passed_on() -> None:
         raise LookupError("no luck")
 
     with pytest.raises(LookupError, match="no luck"):
-        eventloop.run(main())
+        event_loop.run(main())

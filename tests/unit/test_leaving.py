@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tompion import Settings, SyncTompion, Tompion
-from tompion.engine.probe import Event
+from tompion.engine.telemetry.events import Event
 from tompion.errors import TompionError
 
 SECONDS = 60

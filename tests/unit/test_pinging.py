@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from tompion import Tompion
-from tompion.engine.outside import Outside
-from tompion.wiring import pinging
+from tompion.bootstrap.engine import healthcheck_pings
+from tompion.engine.notifications.outside import Outside
 
 SECONDS = 30
 
@@ -38,7 +38,7 @@ def test_a_service_without_an_engine_pings() -> None:
         monitor = Monitor()
         tompion = Tompion("sqlite://", engine=False)
         tompion.outside = Outside(pinger=monitor)
-        async with asyncio.timeout(SECONDS), tompion, pinging(tompion):
+        async with asyncio.timeout(SECONDS), tompion, healthcheck_pings(tompion):
             await monitor.often.wait()
             assert monitor.heard[:3] == [[], [], []]
             assert tompion.desk.tally.counts["pings_failed"] == 1
@@ -50,7 +50,7 @@ def test_a_service_without_an_engine_pings() -> None:
 
 def test_nobody_is_told_who_does_not_want_to_be() -> None:
     async def story() -> None:
-        async with Tompion("sqlite://", engine=False) as tompion, pinging(tompion):
+        async with Tompion("sqlite://", engine=False) as tompion, healthcheck_pings(tompion):
             assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(story())

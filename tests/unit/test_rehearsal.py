@@ -9,7 +9,7 @@ import pytest
 
 from tompion import SyncTompion, Tompion
 from tompion.errors import InvalidField, TompionError
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Completed, RunContext
 from tompion.testing import Rehearsal
 from tompion.testing.executor import RecordingExecutor
 
@@ -21,7 +21,7 @@ def test_a_week_across_a_clock_change() -> None:
     seen: list[str] = []
 
     @app.schedule("0 9 * * MON-FRI", timezone="Europe/Berlin", schedule_id="report")
-    def report(run: Launch) -> None:
+    def report(run: RunContext) -> None:
         seen.append(run.scheduled_for.isoformat())
 
     with Rehearsal(app, at=FRIDAY) as rehearsal:
@@ -91,14 +91,14 @@ def test_an_outage_is_time_in_which_nobody_is_there() -> None:
         rehearsal.advance(1)
         (run,) = rehearsal.all_runs("report")
         assert (f"{run.scheduled_for:%H:%M}", run.reason) == ("00:30", "coalesced")
-        (span,) = rehearsal.spans("report")
+        (span,) = rehearsal.dropped_ranges("report")
         assert (span.ticks, span.reason) == (2, "coalesced")
         with pytest.raises(InvalidField, match="does not go back"):
             rehearsal.outage(-1)
 
 
 def test_who_would_be_called_over_a_network_is_stood_in_for() -> None:
-    target = RecordingExecutor(lambda: 0.0, lambda _: (0.0, Ended(result="1")))
+    target = RecordingExecutor(lambda: 0.0, lambda _: (0.0, Completed(result="1")))
     with Rehearsal(at=FRIDAY, executors={"http": target}) as rehearsal:
         rehearsal.put_workflow("flow", {"executor": "http", "dag": 1, "triggers": [{"cron": "@hourly"}]})
         rehearsal.advance("2h")

@@ -11,12 +11,12 @@ import trustme
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, PublicFormat
 
-from tompion.api.rest.certificates import KINDS
-from tompion.api.rest.issuers import FIELDS
-from tompion.api.rest.keysets import FITS
-from tompion.configuration import Configuration, load
+from tompion.api.auth.issuers import FIELDS
+from tompion.api.auth.jwks import FITS
+from tompion.api.auth.mtls import KINDS
+from tompion.bootstrap.security import check_exposure, hosts_of
+from tompion.config.loader import Config, load
 from tompion.errors import InvalidField
-from tompion.securing import hosts_of, refuse_open_doors
 
 SECRET = "VARIABLE_OF_AN_ISSUER"  # noqa: S105 - the name of one
 ISSUER = """
@@ -62,7 +62,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Configuration:
+def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Config:
     monkeypatch.chdir(files)
     monkeypatch.setenv(SECRET, "s" * 40)
     (files / "tompion.toml").write_text(text)
@@ -84,7 +84,7 @@ def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Configurati
     ],
 )
 def test_what_can_be_obeyed(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse_open_doors(told(files, text, monkeypatch))
+    check_exposure(told(files, text, monkeypatch))
 
 
 MISTAKES = {
@@ -164,7 +164,7 @@ MISTAKES = {
 @pytest.mark.parametrize("text", MISTAKES)
 def test_a_mistake_is_refused_and_named(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidField) as caught:
-        refuse_open_doors(told(files, text, monkeypatch))
+        check_exposure(told(files, text, monkeypatch))
     assert MISTAKES[text] in str(caught.value)
     assert "\n" not in str(caught.value)
     if "[[" in str(caught.value.field):
@@ -175,7 +175,7 @@ def test_a_secret_is_never_repeated(files: Path, monkeypatch: pytest.MonkeyPatch
     found = told(files, WITH_SECRET.replace("HS256", "HS512"), monkeypatch)
     monkeypatch.setenv(SECRET, "do-not-tell")
     with pytest.raises(InvalidField) as caught:
-        refuse_open_doors(found)
+        check_exposure(found)
     assert "do-not-tell" not in str(caught.value)
 
 
@@ -198,7 +198,7 @@ def test_the_files_that_the_how_to_shows_can_be_obeyed(files: Path, monkeypatch:
     for block in shown:
         begun = block if block.startswith(("host", "auth")) else f'auth = "required"\n{block}'
         here = begun.replace("/etc/tompion/", "").replace("clients.pem", "ca.pem")
-        refuse_open_doors(told(files, here, monkeypatch))
+        check_exposure(told(files, here, monkeypatch))
 
 
 def test_by_which_names_a_service_may_be_addressed() -> None:
@@ -208,13 +208,13 @@ def test_by_which_names_a_service_may_be_addressed() -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:7233", "[::1]:7233", "localhost:0", ""])
 def test_temporals_sdks_may_reach_an_open_service_from_here(address: str) -> None:
-    refuse_open_doors(load({}, {"temporal_address": address}))
+    check_exposure(load({}, {"temporal_address": address}))
 
 
 def test_temporals_sdks_may_not_reach_an_open_service_from_elsewhere() -> None:
     with pytest.raises(InvalidField, match="temporal_address"):
-        refuse_open_doors(load({}, {"temporal_address": "0.0.0.0:7233"}))
-    refuse_open_doors(load({}, {"temporal_address": "0.0.0.0:7233", "auth": "required"}))
+        check_exposure(load({}, {"temporal_address": "0.0.0.0:7233"}))
+    check_exposure(load({}, {"temporal_address": "0.0.0.0:7233", "auth": "required"}))
 
 
 @pytest.mark.parametrize("tls", [False, True])
@@ -231,7 +231,7 @@ def test_what_may_be_started(files: Path, host: str, is_here: bool, auth: str, t
     paths = {"tls_cert": str(files / "cert.pem"), "tls_key": str(files / "key.pem")} if tls else {}
     wanted = load({}, {"host": host, "auth": auth, **paths})
     if is_here or auth == "required":
-        refuse_open_doors(wanted)
+        check_exposure(wanted)
     else:
         with pytest.raises(InvalidField, match="host"):
-            refuse_open_doors(wanted)
+            check_exposure(wanted)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tompion.config.settings import _MAY_BE_ZERO, CHOICES, MOST, Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
-from tompion.operations.drafting import NUMBERS
-from tompion.settings import _MAY_BE_ZERO, CHOICES, MOST, Settings
+from tompion.operations.schedules.definition import NUMBERS
 from tompion.spec.document import MAX_JITTER_MS
 
 NAMES = [field.name for field in fields(Settings)]

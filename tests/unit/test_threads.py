@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from tompion.threads import Threads
+from tompion.runtime.thread_pool import ThreadPool
 
 SECONDS = 30
 """After which a test gives up waiting."""
@@ -29,7 +29,7 @@ class Gate:
 
 
 def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
-    threads, gate = Threads(3, "test"), Gate()
+    threads, gate = ThreadPool(3, "test"), Gate()
     one = threads.submit(threading.current_thread).result(SECONDS)
     held = [threads.submit(gate) for _ in range(5)]
     for _ in range(3):
@@ -45,7 +45,7 @@ def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
 
 
 def test_an_error_is_for_whoever_waits() -> None:
-    threads = Threads(1, "test")
+    threads = ThreadPool(1, "test")
     with pytest.raises(SystemExit):
         threads.submit(sys.exit).result(SECONDS)
     assert threads.submit(lambda: 5).result(SECONDS) == 5
@@ -54,7 +54,7 @@ def test_an_error_is_for_whoever_waits() -> None:
 
 def test_a_thread_that_is_busy_when_the_pool_is_closed_ends_with_its_call() -> None:
     """It took the word that it is over for an empty queue, and waited for ever; a worker warned of a function."""
-    threads, gate = Threads(2, "closing"), Gate()
+    threads, gate = ThreadPool(2, "closing"), Gate()
     call = threads.submit(gate)
     assert gate.arrived.acquire(timeout=SECONDS)
     (busy,) = [each for each in threading.enumerate() if each.name == "closing-1"]
@@ -66,7 +66,7 @@ def test_a_thread_that_is_busy_when_the_pool_is_closed_ends_with_its_call() -> N
 
 
 def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
-    threads, gate = Threads(1, "test"), Gate()
+    threads, gate = ThreadPool(1, "test"), Gate()
     running = threads.submit(gate)
     assert gate.arrived.acquire(timeout=SECONDS)
     waiting, given_up = threads.submit(gate), threads.submit(gate)
@@ -83,7 +83,7 @@ def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
 def test_finishing_does_what_was_asked_for_and_ends_every_thread() -> None:
     """A thread that found the end while it was busy took it from another one, which waited for ever."""
     for _ in range(50):
-        threads, gate = Threads(3, "test"), Gate()
+        threads, gate = ThreadPool(3, "test"), Gate()
         held = [threads.submit(gate) for _ in range(9)]
         for _ in range(3):
             assert gate.arrived.acquire(timeout=SECONDS)

@@ -13,16 +13,16 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from tompion import Tompion
-from tompion.engine.probe import Event
-from tompion.launch.base import Launch
-from tompion.wiring import build_tracing
+from tompion.bootstrap.telemetry import build_tracing
+from tompion.engine.telemetry.events import Event
+from tompion.executors.base import RunContext
 
 SECONDS = 30
 current: list[int] = []
 told: list[str | None] = []
 
 
-def work(run: Launch) -> None:
+def work(run: RunContext) -> None:
     current.append(trace.get_current_span().get_span_context().trace_id)
     told.append(run.traceparent)
 
@@ -52,7 +52,7 @@ def test_a_program_hands_over_the_processor_that_it_has(monkeypatch: pytest.Monk
 
 def test_off_is_off() -> None:
     assert build_tracing("off") is None
-    code = "import sys, tompion, tompion.wiring; print('opentelemetry.sdk' in sys.modules)"
+    code = "import sys, tompion, tompion.bootstrap.service; print('opentelemetry.sdk' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
     assert ran.stdout.strip() == "False"
 

@@ -109,11 +109,11 @@ def _vary(connection: sqlite3.Connection) -> None:
     connection.execute(ended, ("FAILED", None, "OperationalError: the database is starting up", mine[3]))
     connection.execute(ended, ("SKIPPED", "overlap", None, mine[8]))
     connection.execute(ended, ("TIMED_OUT", "deadline", "it took longer than 60 seconds", mine[12]))
-    counted = f"UPDATE dials SET successes = successes - 3, failed = 2, skipped = 1 WHERE {of}"
+    counted = f"UPDATE schedule_state SET successes = successes - 3, failed = 2, skipped = 1 WHERE {of}"
     connection.execute(counted, ("data/daily-report",))
-    connection.execute(f"UPDATE dials SET waiting = 14, in_flight = 1 WHERE {of}", ("billing/payouts",))
+    connection.execute(f"UPDATE schedule_state SET waiting = 14, in_flight = 1 WHERE {of}", ("billing/payouts",))
     (now_s,) = connection.execute("SELECT max(nominal_s) FROM schedule_runs").fetchone()
     connection.execute(
-        "INSERT INTO tick_spans SELECT schedule_key, ?, ?, 6, 'missed', 1, ? FROM schedules WHERE schedule_id = ?",
+        "INSERT INTO dropped_ranges SELECT schedule_key, ?, ?, 6, 'missed', 1, ? FROM schedules WHERE schedule_id = ?",
         (now_s - 7_200, now_s - 3_700, (now_s - 3_600) * 1_000, "crm/scores"),
     )

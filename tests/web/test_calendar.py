@@ -26,7 +26,7 @@ def cell(page: Page, day: date, text: str) -> None:
 def drop(service: Service, name: str, after: datetime, until: datetime, ticks: int) -> None:
     change(
         service,
-        f"INSERT INTO tick_spans SELECT {OF}, ?, ?, ?, 'missed', 1, ?",
+        f"INSERT INTO dropped_ranges SELECT {OF}, ?, ?, ?, 'missed', 1, ?",
         name, int(after.timestamp()), int(until.timestamp()), ticks, int(until.timestamp()) * 1_000,
     )  # fmt: skip
 

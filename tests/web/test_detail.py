@@ -71,13 +71,13 @@ def test_every_kind_of_trouble_is_named(page: Page, service: Service) -> None:
     service.other.pause("forgotten", paused_by="ann")
     of = "WHERE schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
     long_ago = int((datetime.now(UTC) - timedelta(days=9)).timestamp() * 1000)
-    change(service, f"UPDATE dials SET failures = 3 {of}", "failing")
+    change(service, f"UPDATE schedule_state SET failures = 3 {of}", "failing")
     change(service, "UPDATE schedules SET paused_ms = ? WHERE schedule_id = ?", long_ago, "forgotten")
-    change(service, f"UPDATE dials SET in_flight = 1, last_start_ms = {long_ago} {of}", "stuck")
-    change(service, f"UPDATE dials SET waiting = 12 {of}", "growing")
+    change(service, f"UPDATE schedule_state SET in_flight = 1, last_start_ms = {long_ago} {of}", "stuck")
+    change(service, f"UPDATE schedule_state SET waiting = 12 {of}", "growing")
     change(
         service,
-        "INSERT INTO tick_spans SELECT schedule_key, 1, 2, 4, 'missed', 1, ? FROM schedules WHERE schedule_id = ?",
+        "INSERT INTO dropped_ranges SELECT schedule_key, 1, 2, 4, 'missed', 1, ? FROM schedules WHERE schedule_id = ?",
         int(datetime.now(UTC).timestamp() * 1000),
         "missing",
     )
@@ -196,7 +196,7 @@ def test_what_a_resume_would_start_is_said_before(page: Page, service: Service) 
     begin_s = int((datetime.now(UTC) - timedelta(hours=3)).timestamp()) // 60 * 60
     of = "WHERE schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = 'report')"
     since = f"cursor_s = {begin_s}, next_nominal_s = {begin_s + 60}, next_fire_ms = {begin_s + 60}000"
-    change(service, f"UPDATE dials SET {since} {of}")
+    change(service, f"UPDATE schedule_state SET {since} {of}")
     change(service, f"UPDATE schedule_versions SET after_s = {begin_s} {of}")
     page.goto(f"{service.url}/schedules/report")
     expect(page.get_by_label("On resume")).to_contain_text(re.compile(r"\d+ ticks of the pause would run"))

@@ -6,13 +6,13 @@ from django.conf import settings
 from django.db import connection
 
 from tompion import SyncTompion
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 
 app = SyncTompion(settings.TOMPION_STORE)
 
 
 @app.schedule("* * * * * *", schedule_id="count-tables")
-def count_tables(run: Launch) -> int:
+def count_tables(run: RunContext) -> int:
     """Ask Django's own database something."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM sqlite_master")

@@ -1,6 +1,6 @@
 """What a process has counted and how its store stands, as Prometheus reads it.
 
-The table below is all there is.  Numbers of this process come from its :class:`~tompion.model.tally.Tally`; those of the
+The table below is all there is.  Numbers of this process come from its :class:`~tompion.model.metrics.Metrics`; those of the
 store are asked for when somebody looks, and then not again for a while.
 """
 
@@ -14,12 +14,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tompion.clock import Clock, SystemClock
 from tompion.errors import TompionError
-from tompion.model.standing import Standing
-from tompion.model.tally import BOUNDS_S, OTHER, Labels, Spread
-from tompion.operations.desk import Desk
-from tompion.operations.standing import standing
+from tompion.model.insight import StoreBacklog
+from tompion.model.metrics import BOUNDS_S, OTHER, Histogram, Labels
+from tompion.operations.insight.stats import store_backlog
+from tompion.operations.runner import OperationRunner
+from tompion.runtime.clock import Clock, SystemClock
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 KEPT_S = 10.0
@@ -30,7 +30,7 @@ MOST_QUEUES = 50
 """So many queues have a number of their own, those with the most runs; the others share one."""
 
 
-class Entry(NamedTuple):
+class MetricEntry(NamedTuple):
     """A metric: what it is called in the tally, which labels it has, and what it says."""
 
     tallied: str
@@ -38,47 +38,53 @@ class Entry(NamedTuple):
     says: str
 
 
-COUNTERS: dict[str, Entry] = {
-    "tompion_runs_emitted": Entry("runs_emitted", (), "Runs that were handed to an executor or to a worker."),
-    "tompion_runs_skipped_overlap": Entry("runs_skipped_overlap", (), "Runs skipped because another one was going on."),
-    "tompion_runs_failed_launch": Entry("runs_failed_launch", (), "Runs whose executor could not even begin."),
-    "tompion_schedules_skipped": Entry("schedules_skipped", (), "Due schedules that started nothing."),
-    "tompion_lock_expired": Entry("lock_expired", (), "Runs whose instance has died or was cut off."),
-    "tompion_zombies_cleaned": Entry("zombies_cleaned", (), "Runs that failed because nobody picked them up."),
-    "tompion_duplicate_executions": Entry(
+COUNTERS: dict[str, MetricEntry] = {
+    "tompion_runs_emitted": MetricEntry("runs_emitted", (), "Runs that were handed to an executor or to a worker."),
+    "tompion_runs_skipped_overlap": MetricEntry(
+        "runs_skipped_overlap", (), "Runs skipped because another one was going on."
+    ),
+    "tompion_runs_failed_launch": MetricEntry("runs_failed_launch", (), "Runs whose executor could not even begin."),
+    "tompion_schedules_skipped": MetricEntry("schedules_skipped", (), "Due schedules that started nothing."),
+    "tompion_lock_expired": MetricEntry("lock_expired", (), "Runs whose instance has died or was cut off."),
+    "tompion_zombies_cleaned": MetricEntry("zombies_cleaned", (), "Runs that failed because nobody picked them up."),
+    "tompion_duplicate_executions": MetricEntry(
         "duplicate_executions", (), "Runs launched again after their worker was lost."
     ),
-    "tompion_missed_catchup_window": Entry("missed_catchup_window", (), "Ticks dropped as older than catchup_window."),
-    "tompion_stale_writes_rejected": Entry(
+    "tompion_missed_catchup_window": MetricEntry(
+        "missed_catchup_window", (), "Ticks dropped as older than catchup_window."
+    ),
+    "tompion_stale_writes_rejected": MetricEntry(
         "stale_writes_rejected", (), "Outcomes of those who no longer held the run."
     ),
-    "tompion_leases_lost": Entry("leases_lost", (), "Runs that were executed here and are somebody else's now."),
-    "tompion_runs_given_up": Entry("runs_given_up", (), "Runs that went on long after their deadline."),
-    "tompion_schedules_replanned": Entry("replanned", (), "Schedules aimed anew with new time zone data."),
-    "tompion_skewed_passes": Entry("skewed_passes", (), "Passes without firing because this clock is off."),
-    "tompion_store_errors": Entry("store_errors", (), "Steps that the store could not do just then."),
-    "tompion_unexpected_errors": Entry("unexpected_errors", (), "Mistakes of this program."),
-    "tompion_runs_settled": Entry("runs_settled", (), "Outcomes that were written down here."),
-    "tompion_notices_delivered": Entry("notices_delivered", (), "Notices that arrived."),
-    "tompion_notices_retried": Entry(
-        "notices_retried", (), "Tries to deliver a notice that failed, and are made again."
+    "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs that were executed here and are somebody else's now."),
+    "tompion_runs_given_up": MetricEntry("runs_given_up", (), "Runs that went on long after their deadline."),
+    "tompion_schedules_replanned": MetricEntry("replanned", (), "Schedules aimed anew with new time zone data."),
+    "tompion_skewed_passes": MetricEntry("skewed_passes", (), "Passes without firing because this clock is off."),
+    "tompion_store_errors": MetricEntry("store_errors", (), "Steps that the store could not do just then."),
+    "tompion_unexpected_errors": MetricEntry("unexpected_errors", (), "Mistakes of this program."),
+    "tompion_runs_settled": MetricEntry("runs_settled", (), "Outcomes that were written down here."),
+    "tompion_notices_delivered": MetricEntry("notifications_delivered", (), "Notices that arrived."),
+    "tompion_notices_retried": MetricEntry(
+        "notifications_retried", (), "Tries to deliver a notice that failed, and are made again."
     ),
-    "tompion_notices_given_up": Entry("notices_given_up", (), "Notices that nobody was told."),
-    "tompion_pings": Entry("pings", (), "Times that a monitor was told how this process is."),
-    "tompion_pings_failed": Entry("pings_failed", (), "Times that a monitor could not be told."),
-    "tompion_runs_finished": Entry("runs_finished", ("namespace", "state"), "Runs that have ended, by how."),
-    "tompion_runs_retried": Entry("runs_retried", ("namespace",), "Attempts that failed and are tried again."),
-    "tompion_runs_skipped": Entry("runs_skipped", ("namespace", "reason"), "Runs that were skipped, by why."),
-    "tompion_ticks_missed": Entry("ticks_missed", ("namespace", "reason"), "Ticks nobody was there for, by why."),
-    "tompion_http_requests": Entry("requests", ("method", "route", "status"), "Requests that were answered."),
+    "tompion_notices_given_up": MetricEntry("notifications_given_up", (), "Notices that nobody was told."),
+    "tompion_pings": MetricEntry("pings", (), "Times that a monitor was told how this process is."),
+    "tompion_pings_failed": MetricEntry("pings_failed", (), "Times that a monitor could not be told."),
+    "tompion_runs_finished": MetricEntry("runs_finished", ("namespace", "state"), "Runs that have ended, by how."),
+    "tompion_runs_retried": MetricEntry("runs_retried", ("namespace",), "Attempts that failed and are tried again."),
+    "tompion_runs_skipped": MetricEntry("runs_skipped", ("namespace", "reason"), "Runs that were skipped, by why."),
+    "tompion_ticks_missed": MetricEntry("ticks_missed", ("namespace", "reason"), "Ticks nobody was there for, by why."),
+    "tompion_http_requests": MetricEntry("requests", ("method", "route", "status"), "Requests that were answered."),
 }
-HISTOGRAMS: dict[str, Entry] = {
-    "tompion_drift_seconds": Entry("drift", (), "How far launches of ticks were from their fire times, either way."),
-    "tompion_lateness_seconds": Entry("lateness", ("namespace",), "How late ticks were launched."),
-    "tompion_queue_wait_seconds": Entry(
+HISTOGRAMS: dict[str, MetricEntry] = {
+    "tompion_drift_seconds": MetricEntry(
+        "drift", (), "How far launches of ticks were from their fire times, either way."
+    ),
+    "tompion_lateness_seconds": MetricEntry("lateness", ("namespace",), "How late ticks were launched."),
+    "tompion_queue_wait_seconds": MetricEntry(
         "queue_wait", ("namespace",), "How long runs waited before their first launch."
     ),
-    "tompion_http_request_duration_seconds": Entry("request", ("method", "route"), "How long requests took."),
+    "tompion_http_request_duration_seconds": MetricEntry("request", ("method", "route"), "How long requests took."),
 }
 GAUGES: dict[str, str] = {
     "tompion_clock_skew_seconds": "How far this machine's clock is ahead of the database's.",
@@ -95,15 +101,15 @@ GAUGES: dict[str, str] = {
 }
 
 
-class Metrics(Collector):
+class MetricsExporter(Collector):
     """The numbers of one process, with a registry of their own."""
 
-    def __init__(self, desk: Desk, build: Mapping[str, str], clock: Clock | None = None) -> None:
+    def __init__(self, desk: OperationRunner, build: Mapping[str, str], clock: Clock | None = None) -> None:
         """Take where numbers come from, and the labels that say what runs."""
         self._desk = desk
         self._clock = clock or SystemClock()
         self._build = build
-        self._standing: Standing | None = None
+        self._standing: StoreBacklog | None = None
         self._asked_s: float | None = None
         self.registry = CollectorRegistry()
         self.registry.register(self)
@@ -134,7 +140,7 @@ class Metrics(Collector):
         if self._standing is not None:
             yield from _of_store(self._standing)
 
-    def _counter(self, name: str, entry: Entry) -> Metric:
+    def _counter(self, name: str, entry: MetricEntry) -> Metric:
         family = CounterMetricFamily(name, entry.says, labels=entry.labels)
         tally = self._desk.tally
         values = tally.labelled(entry.tallied) if entry.labels else {(): tally.counts[entry.tallied]}
@@ -142,9 +148,9 @@ class Metrics(Collector):
             family.add_metric(labels, number)
         return family
 
-    def _ask(self) -> Standing | None:
+    def _ask(self) -> StoreBacklog | None:
         try:
-            asked = self._desk.send(standing, namespace="*", actor="metrics", writes=False, walled=False)
+            asked = self._desk.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
             return asked.result(PATIENCE_S)
         except (TompionError, TooSlow):
             return None
@@ -154,7 +160,7 @@ def _gauge(name: str, value: float) -> Metric:
     return GaugeMetricFamily(name, GAUGES[name], value=value)
 
 
-def _histogram(name: str, entry: Entry, spreads: Mapping[Labels, Spread]) -> Metric:
+def _histogram(name: str, entry: MetricEntry, spreads: Mapping[Labels, Histogram]) -> Metric:
     family = HistogramMetricFamily(name, entry.says, labels=entry.labels)
     for labels, spread in spreads.items():
         below, buckets = 0, []
@@ -165,7 +171,7 @@ def _histogram(name: str, entry: Entry, spreads: Mapping[Labels, Spread]) -> Met
     return family
 
 
-def _of_store(found: Standing) -> Iterator[Metric]:
+def _of_store(found: StoreBacklog) -> Iterator[Metric]:
     yield _gauge("tompion_schedules_due", found.due)
     yield _gauge("tompion_runs_waiting", found.waiting)
     yield _gauge("tompion_schedules_paused", found.paused)

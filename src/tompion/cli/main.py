@@ -17,26 +17,26 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, TyperException
 
-from tompion.authoring import TZDATA_VERSION
-from tompion.cli import render
-from tompion.cli.config import config_command
-from tompion.cli.doctor import doctor_command
-from tompion.cli.figures import coming_command, stats_command
-from tompion.cli.importing import import_app
-from tompion.cli.keys import keys_app
-from tompion.cli.migrate import migrate_app
-from tompion.cli.notify import notify_app
-from tompion.cli.operating import operating_app
-from tompion.cli.others import audit_command, calendars_app, instances_app, queues_app
-from tompion.cli.outlook import attention_command, forecast_command
-from tompion.cli.runs import runs_app
-from tompion.cli.schedules import schedules_app
-from tompion.cli.serve import serve_command
-from tompion.cli.spec import explain_command, lint_command, next_command
-from tompion.cli.top import top_command
-from tompion.cli.verify import verify_command
-from tompion.cli.worker import worker_command
-from tompion.cli.workflows import workflows_app
+from tompion.cli.commands.audit import audit_command
+from tompion.cli.commands.calendars import calendars_app
+from tompion.cli.commands.config import config_command
+from tompion.cli.commands.doctor import doctor_command
+from tompion.cli.commands.import_ import import_app
+from tompion.cli.commands.keys import keys_app
+from tompion.cli.commands.migrate import migrate_app
+from tompion.cli.commands.notifications import notify_app
+from tompion.cli.commands.runs import runs_app
+from tompion.cli.commands.schedule_control import operating_app
+from tompion.cli.commands.schedules import schedules_app
+from tompion.cli.commands.serve import serve_command
+from tompion.cli.commands.spec import explain_command, lint_command, next_command
+from tompion.cli.commands.stats import attention_command, coming_command, forecast_command, stats_command
+from tompion.cli.commands.top import top_command
+from tompion.cli.commands.verify import verify_command
+from tompion.cli.commands.worker import worker_command
+from tompion.cli.commands.workers import instances_app, queues_app
+from tompion.cli.commands.workflows import workflows_app
+from tompion.cli.output import console
 from tompion.errors import (
     Conflict,
     Forbidden,
@@ -48,7 +48,8 @@ from tompion.errors import (
     TooManyRequests,
     Unauthenticated,
 )
-from tompion.stopping import INTERRUPTED
+from tompion.runtime.signals import INTERRUPTED
+from tompion.sdk.spec import TZDATA_VERSION
 
 WRONG_INPUT = 2
 EXIT_CODES: dict[type[TompionError], int] = {
@@ -130,8 +131,8 @@ def main() -> None:
         code = WRONG_INPUT
     except (Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except (render.ReaderGone, BrokenPipeError):
-        render.forget_reader()
+    except (console.BrokenOutput, BrokenPipeError):
+        console.forget_reader()
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -144,9 +145,9 @@ def exit_code(error: TompionError) -> int:
 def _tell(error: TompionError) -> None:
     """Say what is wrong: in one line, or as the problem that a service would answer with."""
     if "--json" not in sys.argv:
-        render.error_line(str(error))
+        console.error_line(str(error))
         return
-    from tompion.wire import encode_error
+    from tompion.contract.json import encode_error
 
     typer.echo(json.dumps(encode_error(error), ensure_ascii=False), err=True)
 

@@ -12,8 +12,8 @@ import typer
 from tompion.errors import InvalidTime
 
 if TYPE_CHECKING:
-    from tompion.cli.later import LaterLines
-    from tompion.configuration import Configuration
+    from tompion.cli.logging.queue import QueuedLog
+    from tompion.config.loader import Config
 
 DEFAULT_STORE = "sqlite:///tompion.db"
 
@@ -27,7 +27,7 @@ StoreFlag = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="For machines; errors too.")]
 AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Where functions are found (here).")]
-Config = Annotated[
+ConfigFile = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="A TOML file (tompion.toml, if there is one).")
 ]
 
@@ -41,27 +41,27 @@ LogLevel = Annotated[
 ]
 
 
-def lines_of(told: Configuration, *, quiet: bool = False) -> LaterLines:
+def lines_of(load_config: Config, *, quiet: bool = False) -> QueuedLog:
     """Return what prints the events of this process, as it is told."""
-    from tompion.cli.later import LaterLines
-    from tompion.clock import SystemClock
+    from tompion.cli.logging.queue import QueuedLog
+    from tompion.runtime.clock import SystemClock
 
-    if told.get("log_format") == "json":
-        from tompion.cli.logs import JsonLines
+    if load_config.get("log_format") == "json":
+        from tompion.cli.logging.json import JsonLog
 
-        return LaterLines(JsonLines(SystemClock(), "warning" if quiet else told.get("log_level")))
-    from tompion.cli.events import EventLines
+        return QueuedLog(JsonLog(SystemClock(), "warning" if quiet else load_config.get("log_level")))
+    from tompion.cli.logging.text import TextLog
 
-    return LaterLines(EventLines(SystemClock(), quiet=quiet, level=told.get("log_level")))
+    return QueuedLog(TextLog(SystemClock(), quiet=quiet, level=load_config.get("log_level")))
 
 
-def prepared(config: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Configuration:
+def prepared(config: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Config:
     """Return what this process is told, and let functions be found."""
-    from tompion.configuration import told
-    from tompion.wiring import find_functions_in
+    from tompion.bootstrap.engine import add_function_path
+    from tompion.config.loader import load_config
 
-    found = told(flags, config, pairs or ())
-    find_functions_in(Path(found.get("app_dir")))
+    found = load_config(flags, config, pairs or ())
+    add_function_path(Path(found.get("app_dir")))
     return found
 
 

@@ -5,7 +5,7 @@ Nothing of the server is needed: ``Client`` has the standard library only, ``Asy
 
 from __future__ import annotations
 
-from tompion.client.asynchronous import AsyncClient
-from tompion.client.synchronous import Client
+from tompion.client.async_client import AsyncClient
+from tompion.client.sync_client import Client
 
 __all__ = ["AsyncClient", "Client"]

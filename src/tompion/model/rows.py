@@ -58,7 +58,7 @@ class DefinitionRow(NamedTuple):
     calendars: str
 
 
-class KindRow(NamedTuple):
+class SpecGroupRow(NamedTuple):
     """A spec that fires soon: how many schedules have it, one of them, and when its next tick is."""
 
     spec: str
@@ -69,7 +69,7 @@ class KindRow(NamedTuple):
     next_fire_ms: int
 
 
-class TroubleRow(NamedTuple):
+class UnhealthyScheduleRow(NamedTuple):
     """A schedule with which something may be wrong, and what is known of that."""
 
     schedule_id: str
@@ -105,7 +105,7 @@ class WorkflowRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """Who changed what, and how it was before; the last three are its place in the :mod:`~tompion.model.chain`."""
+    """Who changed what, and how it was before; the last three are its place in the :mod:`~tompion.model.audit`."""
 
     audit_number: int
     at_ms: int

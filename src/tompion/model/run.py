@@ -54,7 +54,7 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
 }
 
 
-class Source(StrEnum):
+class RunSource(StrEnum):
     """Why a run exists."""
 
     SCHEDULE = "schedule"
@@ -64,7 +64,7 @@ class Source(StrEnum):
     LAUNCH = "launch"
 
 
-AUTOMATIC = frozenset({Source.SCHEDULE, Source.HINT})
+AUTOMATIC_ORIGINS = frozenset({RunSource.SCHEDULE, RunSource.HINT})
 """The sources of runs that nobody asked for one by one: pause, limits and skips are about these."""
 
 
@@ -213,11 +213,11 @@ def idempotency_key(  # noqa: PLR0913 - what the key is made of
 ) -> str:
     """Return the key that every launch of a run carries: the same for ever, whatever the version or the attempt."""
     subject = schedule_id if namespace == DEFAULT_NAMESPACE else f"{namespace}/{schedule_id}"
-    if source == Source.TRIGGER:
+    if source == RunSource.TRIGGER:
         subject = f"{subject}:trigger:{request_id}"
-    elif source == Source.LAUNCH:
+    elif source == RunSource.LAUNCH:
         return str(request_id)  # whoever keeps time elsewhere has a key already
-    elif source == Source.BACKFILL:
+    elif source == RunSource.BACKFILL:
         subject = f"{subject}:backfill:{origin}:{nominal_s}"
     else:
         subject = f"{subject}:{nominal_s}"

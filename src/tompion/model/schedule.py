@@ -38,7 +38,7 @@ class Definition:
     search_attributes: Any = None
 
 
-class ScheduleState(StrEnum):
+class ScheduleStatus(StrEnum):
     """What a schedule is doing, in one word; one whose rows cannot be read does nothing, and a list shows it so."""
 
     ACTIVE = "active"
@@ -65,7 +65,7 @@ class Schedule:
 
     namespace: str
     schedule_id: str
-    state: ScheduleState
+    state: ScheduleStatus
     version: int
     token: int
     definition: Definition
@@ -114,7 +114,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanRecord:
+class DroppedTicks:
     """Ticks that were dropped together, as users see them."""
 
     after: datetime
@@ -191,7 +191,7 @@ class Description:
     would_run_on_resume: tuple[datetime, ...]
     would_run_count: int
     backfills: tuple[Backfill, ...]
-    spans: tuple[SpanRecord, ...]
+    dropped_ranges: tuple[DroppedTicks, ...]
     outlook: Outlook | None = None
 
 
@@ -205,3 +205,39 @@ class Workflow:
     document: Any
     paused: bool
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BulkRefusal:
+    """A schedule that could not be changed, and why."""
+
+    schedule_id: str
+    code: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """What a change to many schedules has done, or would do.
+
+    ``unchanged`` schedules match, but are so already.  ``next_page`` is where to go on: one request changes
+    only so many.
+    """
+
+    schedule_ids: tuple[str, ...]
+    unchanged: int
+    refused: tuple[BulkRefusal, ...]
+    dry_run: bool
+    next_page: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleCount:
+    """How many schedules match a filter, and how many there are that are not deleted.
+
+    ``capped`` says that there are more than were looked at: then both are at least so many.
+    """
+
+    matching: int
+    total: int
+    capped: bool

@@ -8,20 +8,42 @@ hashable, so that equal specs can share one compiled form.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 Dialect = Literal["tompion", "quartz", "temporal"]
+
+
 DstGap = Literal["catch_up", "skip", "shift"]
+
+
 DstOverlap = Literal["auto", "first", "second", "both"]
+
+
 DstProfile = Literal["vixie", "temporal", "quartz", "airflow"]
+
+
 JitterMode = Literal["symmetric", "delay", "temporal"]
+
+
 Anchor = Literal["epoch", "completion"]
 
+
 DIALECTS: tuple[Dialect, ...] = ("tompion", "quartz", "temporal")
+
+
 DST_GAPS: tuple[DstGap, ...] = ("catch_up", "skip", "shift")
+
+
 DST_OVERLAPS: tuple[DstOverlap, ...] = ("auto", "first", "second", "both")
+
+
 DST_PROFILES: tuple[DstProfile, ...] = ("vixie", "temporal", "quartz", "airflow")
+
+
 JITTER_MODES: tuple[JitterMode, ...] = ("symmetric", "delay", "temporal")
+
+
 ANCHORS: tuple[Anchor, ...] = ("epoch", "completion")
 
 
@@ -134,3 +156,49 @@ class SpecDocument:
     dst_overlap: DstOverlap = "auto"
     dst_profile: DstProfile | None = None
     dialect: Dialect = "tompion"
+
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark: a stable ``code``, how much it matters, what it is about, and what to do instead."""
+
+    code: str
+    severity: Severity
+    field: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A nominal time and where it comes from.
+
+    ``at`` is the instant (UTC); ``local`` the same instant on the schedule's clock; ``wall`` the wall time that the
+    rule names, which differs from ``local`` only where DST moved the tick; ``moved`` is ``""``, ``gap``,
+    ``first_pass`` or ``second_pass``, ``reason`` the same in words; ``fire_at`` the instant after jitter.
+    """
+
+    at: datetime
+    local: datetime
+    wall: datetime
+    moved: str
+    reason: str
+    fire_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ClockChange:
+    """A moment at which the clocks of a zone are changed, and what becomes of the ticks around it.
+
+    ``before`` and ``after`` are what the clocks show at that moment, by the old offset and by the new one.  ``ticks``
+    are those in the hours that the change disturbs, ``text`` says in words what happens to them.
+    """
+
+    at: datetime
+    before: datetime
+    after: datetime
+    ticks: tuple[Tick, ...]
+    text: str

@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Violation:
     """Something that does not add up.
 
     About ticks: ``missing``, ``twice``, ``invented``, ``early``, ``beyond`` (the cursor), ``miscounted``.  About what
@@ -34,7 +34,7 @@ class Verification:
     ticks: int
     runs: int
     dropped: int
-    problems: tuple[Problem, ...]
+    problems: tuple[Violation, ...]
     unchecked: int = 0
 
     @property

@@ -7,24 +7,15 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
 from tompion.model.hint import Hint, Outlook
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
-from tompion.model.schedule import (
-    Backfill,
-    Change,
-    Counters,
-    Run,
-    Schedule,
-    ScheduleState,
-    SpanRecord,
-    Version,
-)
-from tompion.plan import edit, govern
-from tompion.plan.ahead import upcoming
-from tompion.plan.definition import stored_definition
-from tompion.plan.rule import Rule
+from tompion.model.schedule import Backfill, Change, Counters, DroppedTicks, Run, Schedule, ScheduleStatus, Version
+from tompion.model.schedule_state import DroppedRange, ScheduleState
+from tompion.plan import adaptive, edit
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.stored_definition import stored_definition
+from tompion.plan.upcoming import upcoming_ticks
 
 TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
 """Reasons that hold only while a run is in certain states; the others are true for ever."""
@@ -38,76 +29,82 @@ def at_s(seconds: int) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def at_ms(milliseconds: int) -> datetime:
+def datetime_ms(milliseconds: int) -> datetime:
     """Return an instant that is stored in milliseconds."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def _maybe_ms(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else at_ms(milliseconds)
+    return None if milliseconds is None else datetime_ms(milliseconds)
 
 
 def schedule_view(  # noqa: PLR0913 - what a schedule is made of
-    row: ScheduleRow, dial: Dial, version: VersionRow, rule: Rule, now_ms: int, *, exhausted: bool
+    row: ScheduleRow,
+    state: ScheduleState,
+    version: VersionRow,
+    compiled: CompiledSchedule,
+    now_ms: int,
+    *,
+    exhausted: bool,
 ) -> Schedule:
     """Return a schedule as it is now."""
-    next_s, fire_ms = _coming(dial, rule, now_ms)
+    next_s, fire_ms = _coming(state, compiled, now_ms)
     return Schedule(
         namespace=row.namespace,
         schedule_id=row.schedule_id,
-        state=ScheduleState.EXHAUSTED if exhausted else ScheduleState(row.state),
+        state=ScheduleStatus.EXHAUSTED if exhausted else ScheduleStatus(row.state),
         version=row.version,
         token=row.token,
         definition=stored_definition(version),
-        cursor=at_s(dial.cursor_s),
+        cursor=at_s(state.cursor_s),
         next_run_at=None if next_s is None else at_s(next_s),
         next_fire_at=_maybe_ms(fire_ms),
-        in_flight=dial.in_flight,
-        waiting=dial.waiting,
-        remaining_actions=dial.remaining,
-        consecutive_failures=dial.failures,
-        counters=Counters(dial.starts, dial.successes, dial.failed, dial.skipped, dial.missed),
+        in_flight=state.in_flight,
+        waiting=state.waiting,
+        remaining_actions=state.remaining,
+        consecutive_failures=state.failures,
+        counters=Counters(state.starts, state.successes, state.failed, state.skipped, state.missed),
         paused_by=row.paused_by,
         pause_note=row.pause_note,
         paused_at=_maybe_ms(row.paused_ms),
-        paused_until=_maybe_ms(dial.pause_until_ms),
-        created_at=at_ms(row.created_ms),
-        updated_at=at_ms(row.updated_ms),
-        degraded=rule.degraded,
+        paused_until=_maybe_ms(state.pause_until_ms),
+        created_at=datetime_ms(row.created_ms),
+        updated_at=datetime_ms(row.updated_ms),
+        degraded=compiled.degraded,
     )
 
 
-def _coming(dial: Dial, rule: Rule, now_ms: int) -> tuple[int | None, int | None]:
+def _coming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tuple[int | None, int | None]:
     """The next tick that will run, and when: the engine also looks at those that it will only skip.
 
     In a pause that is the next one from now on; what becomes of the others is decided by the resume.
     """
-    if dial.closed or dial.remaining == 0:
+    if state.closed or state.remaining == 0:
         return None, None
-    if dial.paused:
-        return next(upcoming(dial, rule, now_ms), None), None
-    tick = edit.next_unskipped(dial, rule)
-    if tick == dial.next_nominal_s:
-        return tick, dial.next_fire_ms
-    if tick is None or dial.next_fire_ms is None:
+    if state.paused:
+        return next(upcoming_ticks(state, compiled, now_ms), None), None
+    tick = edit.next_unskipped(state, compiled)
+    if tick == state.next_nominal_s:
+        return tick, state.next_fire_ms
+    if tick is None or state.next_fire_ms is None:
         return tick, None
-    return tick, rule.fire_ms(tick) if rule.gate is None else tick * 1000
+    return tick, compiled.fire_ms(tick) if compiled.gate is None else tick * 1000
 
 
-def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlook:
+def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Outlook:
     """Return what an adaptive schedule does next, and why."""
-    live = govern.hints_of(dial).live_at(now_ms)
-    silent = dial.next_nominal_s is None or dial.closed or dial.remaining == 0
-    found = None if silent else govern.pending(dial, rule, now_ms)
+    live = adaptive.hints_of(state).live_at(now_ms)
+    silent = state.next_nominal_s is None or state.closed or state.remaining == 0
+    found = None if silent else adaptive.pending(state, compiled, now_ms)
     return Outlook(
         schedule_id=row.schedule_id,
         token=row.token,
         hints=tuple(
             Hint(
                 interval_ms=hint.value if hint is live.interval else None,
-                at=at_ms(hint.value) if hint is live.once else None,
-                expires_at=at_ms(hint.expires_ms),
-                created_at=at_ms(hint.created_ms),
+                at=datetime_ms(hint.value) if hint is live.once else None,
+                expires_at=datetime_ms(hint.expires_ms),
+                created_at=datetime_ms(hint.created_ms),
                 author=hint.author,
                 reason=hint.reason,
             )
@@ -117,7 +114,7 @@ def outlook_view(row: ScheduleRow, dial: Dial, rule: Rule, now_ms: int) -> Outlo
         next_run_at=None if found is None else at_s(found.nominal_s),
         source=None if found is None else str(found.source),
         bound=None if found is None else found.bound,
-        consecutive_failures=dial.failures,
+        consecutive_failures=state.failures,
         warning=BOTH_HINTS if all(live) else None,
     )
 
@@ -136,8 +133,8 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         scheduled_for=at_s(row.nominal_s),
         local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
         moved=row.moved,
-        fire_at=at_ms(row.fire_ms),
-        decided_at=at_ms(row.decided_ms),
+        fire_at=datetime_ms(row.fire_ms),
+        decided_at=datetime_ms(row.decided_ms),
         started_at=_maybe_ms(row.started_ms),
         finished_at=_maybe_ms(row.finished_ms),
         version=row.version,
@@ -165,9 +162,15 @@ def loaded_json(text: str) -> object:
     return loaded
 
 
-def span_view(span: Span) -> SpanRecord:
+def dropped_view(dropped_range: DroppedRange) -> DroppedTicks:
     """Return a span as users see it."""
-    return SpanRecord(at_s(span.after_s), at_s(span.until_s), span.ticks, span.reason, at_ms(span.decided_ms))
+    return DroppedTicks(
+        at_s(dropped_range.after_s),
+        at_s(dropped_range.until_s),
+        dropped_range.ticks,
+        dropped_range.reason,
+        datetime_ms(dropped_range.decided_ms),
+    )
 
 
 def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
@@ -183,7 +186,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         total=row.total,
         done=row.done,
         cursor=at_s(max(row.cursor_s, 0)),
-        created_at=at_ms(row.created_ms),
+        created_at=datetime_ms(row.created_ms),
         finished_at=_maybe_ms(row.finished_ms),
         undecided=row.undecided,
     )
@@ -192,7 +195,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
 def change_view(row: AuditRow) -> Change:
     """Return an audit row as users see it."""
     return Change(
-        at=at_ms(row.at_ms),
+        at=datetime_ms(row.at_ms),
         actor=row.actor,
         operation=row.operation,
         schedule_id=row.schedule_id,
@@ -210,7 +213,7 @@ def version_view(row: VersionRow) -> Version:
         version=row.version,
         definition=stored_definition(row),
         author=row.author,
-        created_at=at_ms(row.created_ms),
+        created_at=datetime_ms(row.created_ms),
         decides_after=at_s(row.after_s),
         decides_until=None if row.until_s is None else at_s(row.until_s),
     )

@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from tompion.model.backfill import DONE, RUNNING, BackfillRow
-from tompion.model.dial import Dial
 from tompion.model.policy import Overlap
-from tompion.model.run import OPEN, RunState, Source
+from tompion.model.run import OPEN, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext
 from tompion.plan.decide import Decision, Origin
-from tompion.plan.generate import Due
-from tompion.plan.rule import Rule
-from tompion.plan.world import World
+from tompion.plan.due_ticks import Due
 
 ALL, MISSING, FAILED = ONLY = ("all", "missing", "failed")
 _NOT_DONE = frozenset({RunState.SKIPPED, RunState.CANCELLED})
@@ -24,14 +24,14 @@ _DONE = OPEN | {RunState.SUCCESS}
 _FAILED = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.TERMINATED})
 
 
-class Step(NamedTuple):
+class BackfillChunk(NamedTuple):
     """What one pass does for one backfill."""
 
     backfill: BackfillRow
     decision: Decision
 
 
-def wanted(only: str, states: Collection[str]) -> bool:
+def is_wanted(only: str, states: Collection[str]) -> bool:
     """Whether a tick is to be run, given the states of its runs: its own, if it has one, and those of backfills.
 
     It has none if it was dropped, or lies before the creation.  One of them is enough to say that it ran, or will.
@@ -45,44 +45,44 @@ def wanted(only: str, states: Collection[str]) -> bool:
     raise ValueError(f"{only!r} is none of {', '.join(ONLY)}")
 
 
-def last_decided(dial: Dial, only: str, end_s: int) -> int:
+def last_decided(state: ScheduleState, only: str, end_s: int) -> int:
     """Return up to where a range is a backfill's: what comes after the cursor is still the schedule's to decide.
 
     Whoever asks for all ticks gets those, too.  A schedule that has no action left will run none of them by itself.
     """
-    return end_s if only == ALL or dial.remaining == 0 else min(end_s, dial.cursor_s)
+    return end_s if only == ALL or state.remaining == 0 else min(end_s, state.cursor_s)
 
 
-def step(  # noqa: PLR0913 - a decision about three rows
+def next_chunk(  # noqa: PLR0913 - a decision about three rows
     backfill: BackfillRow,
-    dial: Dial,
-    rule: Rule,
-    world: World,
+    state: ScheduleState,
+    compiled: CompiledSchedule,
+    context: DecisionContext,
     limit: int,
     earlier: Mapping[int, Collection[str]],
-) -> Step:
+) -> BackfillChunk:
     """Return the next ticks of a backfill; ``earlier`` maps nominal times to the states of their runs."""
-    decision = Decision(dial, rule, world)
+    decision = Decision(state, compiled, context)
     overlap = Overlap(backfill.overlap)
     cursor, done = backfill.cursor_s, backfill.done
-    tick = rule.ticks.next_epoch(cursor)
+    tick = compiled.ticks.next_epoch(cursor)
     for _ in range(limit):
-        if tick is None or tick > backfill.last_s or not _has_room(decision, rule, overlap):
+        if tick is None or tick > backfill.last_s or not _has_room(decision, compiled, overlap):
             break
-        if wanted(backfill.only, earlier.get(tick, ())):
-            due = Due(tick, world.now_ms)
-            decision.request(due, Origin(Source.BACKFILL, backfill.backfill_id, overlap))
+        if is_wanted(backfill.only, earlier.get(tick, ())):
+            due = Due(tick, context.now_ms)
+            decision.request(due, Origin(RunSource.BACKFILL, backfill.backfill_id, overlap))
             done += 1
         cursor = tick
-        tick = rule.ticks.next_epoch(tick)
+        tick = compiled.ticks.next_epoch(tick)
     finished = tick is None or tick > backfill.last_s
-    return Step(
+    return BackfillChunk(
         backfill._replace(
             cursor_s=cursor,
             done=done,
             state=DONE if finished else RUNNING,
-            next_ms=None if finished else _next_look(decision, rule, overlap, world),
-            finished_ms=world.now_ms if finished else None,
+            next_ms=None if finished else _next_look(decision, compiled, overlap, context),
+            finished_ms=context.now_ms if finished else None,
         ),
         decision,
     )
@@ -92,14 +92,14 @@ RECHECK_MS = 1_000
 """A backfill that waits for a slot looks again after this long, though a settled run wakes it at once."""
 
 
-def _next_look(decision: Decision, rule: Rule, overlap: Overlap, world: World) -> int:
-    return world.now_ms if _has_room(decision, rule, overlap) else world.now_ms + RECHECK_MS
+def _next_look(decision: Decision, compiled: CompiledSchedule, overlap: Overlap, context: DecisionContext) -> int:
+    return context.now_ms if _has_room(decision, compiled, overlap) else context.now_ms + RECHECK_MS
 
 
-def _has_room(decision: Decision, rule: Rule, overlap: Overlap) -> bool:
-    if decision.world.target_paused:
+def _has_room(decision: Decision, compiled: CompiledSchedule, overlap: Overlap) -> bool:
+    if decision.context.target_paused:
         return False
     if overlap != Overlap.QUEUE:
         return True
-    waiting = 0 if decision.dial.paused else decision.waiting  # what a pause holds is in nobody's way
-    return waiting == 0 and decision.in_flight < rule.policy.max_concurrent
+    waiting = 0 if decision.state.paused else decision.waiting  # what a pause holds is in nobody's way
+    return waiting == 0 and decision.in_flight < compiled.policy.max_concurrent

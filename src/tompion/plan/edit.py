@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tompion.model.dial import Dial, Span
 from tompion.model.policy import OnResume
 from tompion.model.run import Reason
-from tompion.plan import govern
-from tompion.plan.rule import Rule
+from tompion.model.schedule_state import DroppedRange, ScheduleState
+from tompion.plan import adaptive
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 MAX_EDIT_COUNT = 1_000_000
 """The most ticks that an edit counts when it passes them over."""
 
 
-class Edited(NamedTuple):
+class EditResult(NamedTuple):
     """The dial to write, and what the edit passed over."""
 
-    dial: Dial
-    spans: list[Span]
+    state: ScheduleState
+    dropped_ranges: list[DroppedRange]
 
 
-def created(rule: Rule, now_ms: int, *, remaining: int | None = None, paused: bool = False) -> Dial:
+def new_state(
+    compiled: CompiledSchedule, now_ms: int, *, remaining: int | None = None, paused: bool = False
+) -> ScheduleState:
     """Return the dial of a new schedule: its first tick is the first one not before now, or ``start_at``."""
-    dial = Dial(
-        schedule_key=rule.schedule_key,
-        version=rule.version,
-        cursor_s=before(now_ms),
+    state = ScheduleState(
+        schedule_key=compiled.schedule_key,
+        version=compiled.version,
+        cursor_s=cursor_before(now_ms),
         next_nominal_s=None,
         next_fire_ms=None,
         paused=paused,
@@ -46,103 +48,109 @@ def created(rule: Rule, now_ms: int, *, remaining: int | None = None, paused: bo
         skipped=0,
         missed=0,
     )
-    return aimed(dial, rule, dial.cursor_s)
+    return advance_to_next(state, compiled, state.cursor_s)
 
 
-def before(now_ms: int) -> int:
+def cursor_before(now_ms: int) -> int:
     """Return the last whole second before an instant: a cursor there leaves a tick at the instant undecided."""
     return (now_ms - 1) // 1000
 
 
-def aimed(dial: Dial, rule: Rule, cursor_s: int) -> Dial:
+def advance_to_next(state: ScheduleState, compiled: CompiledSchedule, cursor_s: int) -> ScheduleState:
     """Return the dial pointed at the first tick after a cursor."""
-    if rule.gate is not None:
-        dial = dial._replace(version=rule.version, cursor_s=cursor_s, next_nominal_s=None)
-        return governed(dial, rule, (cursor_s + 1) * 1000)
-    if rule.follows:
-        start = max(cursor_s + 1, rule.start_s or 0)
-        every_s = rule.spec.intervals[0].every_s  # as if a run had ended so long before: its delay is just over
-        following = None if dial.in_flight or dial.waiting else rule.ticks.next_epoch(start - every_s)
+    if compiled.gate is not None:
+        state = state._replace(version=compiled.version, cursor_s=cursor_s, next_nominal_s=None)
+        return replan_adaptive(state, compiled, (cursor_s + 1) * 1000)
+    if compiled.follows:
+        start = max(cursor_s + 1, compiled.start_s or 0)
+        every_s = compiled.spec.intervals[0].every_s  # as if a run had ended so long before: its delay is just over
+        following = None if state.in_flight or state.waiting else compiled.ticks.next_epoch(start - every_s)
     else:
-        following = rule.next_after(cursor_s)
-    return silenced(
-        dial._replace(version=rule.version, cursor_s=cursor_s, next_nominal_s=following),
-        None if following is None else rule.fire_ms(following),
+        following = compiled.next_after(cursor_s)
+    return with_next_fire(
+        state._replace(version=compiled.version, cursor_s=cursor_s, next_nominal_s=following),
+        None if following is None else compiled.fire_ms(following),
     )
 
 
-def governed(dial: Dial, rule: Rule, now_ms: int) -> Dial:
+def replan_adaptive(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> ScheduleState:
     """Return an adaptive schedule's dial aimed anew, because something has changed; a run that goes on comes first."""
-    dial = govern.unexpired(dial, now_ms)
-    if dial.next_nominal_s is None and (dial.in_flight or dial.waiting):
-        return silenced(dial, None)
-    return after_run(dial, rule, now_ms)
+    state = adaptive.unexpired(state, now_ms)
+    if state.next_nominal_s is None and (state.in_flight or state.waiting):
+        return with_next_fire(state, None)
+    return after_run(state, compiled, now_ms)
 
 
-def after_run(dial: Dial, rule: Rule, now_ms: int) -> Dial:
+def after_run(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> ScheduleState:
     """Return a dial whose next tick follows a run, when that run has ended, or was not to be."""
-    if rule.gate is not None and not dial.closed:
-        dial = govern.unexpired(dial, now_ms)
-        found = govern.plan(dial, rule, now_ms)
+    if compiled.gate is not None and not state.closed:
+        state = adaptive.unexpired(state, now_ms)
+        found = adaptive.plan(state, compiled, now_ms)
         nominal, fire_ms = (None, None) if found is None else (found.nominal_s, found.fire_ms)
-        return silenced(dial._replace(next_nominal_s=nominal), fire_ms)
-    following = None if dial.closed else rule.ticks.next_epoch(max(-(-now_ms // 1000), dial.cursor_s))
-    return silenced(dial._replace(next_nominal_s=following), None if following is None else following * 1000)
+        return with_next_fire(state._replace(next_nominal_s=nominal), fire_ms)
+    following = None if state.closed else compiled.ticks.next_epoch(max(-(-now_ms // 1000), state.cursor_s))
+    return with_next_fire(state._replace(next_nominal_s=following), None if following is None else following * 1000)
 
 
-def fire_ms_of(dial: Dial, rule: Rule) -> int | None:
+def fire_ms_of(state: ScheduleState, compiled: CompiledSchedule) -> int | None:
     """Return the fire time of the tick that a dial is aimed at."""
-    if dial.next_nominal_s is None:
+    if state.next_nominal_s is None:
         return None
-    return rule.fire_ms(dial.next_nominal_s) if rule.gate is None else govern.waited_for(dial, rule).fire_ms
+    return (
+        compiled.fire_ms(state.next_nominal_s)
+        if compiled.gate is None
+        else adaptive.waited_for(state, compiled).fire_ms
+    )
 
 
-def silenced(dial: Dial, fire_ms: int | None) -> Dial:
+def with_next_fire(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
     """Return the dial with its next fire time, unless something keeps it from firing."""
-    if dial.closed or (dial.remaining == 0 and not dial.paused):
-        return dial._replace(next_fire_ms=None)
-    if dial.paused:
-        return dial._replace(next_fire_ms=dial.pause_until_ms)
-    return dial._replace(next_fire_ms=fire_ms)
+    if state.closed or (state.remaining == 0 and not state.paused):
+        return state._replace(next_fire_ms=None)
+    if state.paused:
+        return state._replace(next_fire_ms=state.pause_until_ms)
+    return state._replace(next_fire_ms=fire_ms)
 
 
-def woken(dial: Dial, now_ms: int) -> Dial:
+def due_now_if_waiting(state: ScheduleState, now_ms: int) -> ScheduleState:
     """Return the dial so that an engine looks at once at what waits, if anything does."""
-    if dial.closed or not dial.waiting:
-        return dial
-    return dial._replace(next_fire_ms=now_ms if dial.next_fire_ms is None else min(dial.next_fire_ms, now_ms))
+    if state.closed or not state.waiting:
+        return state
+    return state._replace(next_fire_ms=now_ms if state.next_fire_ms is None else min(state.next_fire_ms, now_ms))
 
 
-def rested(dial: Dial, rule: Rule, now_ms: int, waiting: int | None = None) -> Dial:
+def reschedule_if_idle(
+    state: ScheduleState, compiled: CompiledSchedule, now_ms: int, waiting: int | None = None
+) -> ScheduleState:
     """Return a dial whose next tick follows a run aimed anew, if no run is left that it could follow."""
-    waits = dial.waiting if waiting is None else waiting
-    idle = rule.follows and dial.next_nominal_s is None and not dial.in_flight and not waits
-    return after_run(dial, rule, now_ms) if idle else dial
+    waits = state.waiting if waiting is None else waiting
+    idle = compiled.follows and state.next_nominal_s is None and not state.in_flight and not waits
+    return after_run(state, compiled, now_ms) if idle else state
 
 
-def unqueued(dial: Dial, rule: Rule, now_ms: int, *, buffered: bool) -> Dial:
+def without_queued(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, *, buffered: bool) -> ScheduleState:
     """Return the dial after a run that waited was cancelled; one that was only planned is not counted there."""
-    return rested(dial._replace(waiting=dial.waiting - buffered), rule, now_ms)
+    return reschedule_if_idle(state._replace(waiting=state.waiting - buffered), compiled, now_ms)
 
 
-def replaced(dial: Dial, old: Rule, new: Rule, now_ms: int) -> Edited:
+def replace_version(state: ScheduleState, old: CompiledSchedule, new: CompiledSchedule, now_ms: int) -> EditResult:
     """Return the dial under a new version.
 
     With the same ticks the cursor stays, and what was missed stays missed.  With other ticks, those before the change
     are not replayed: the cursor moves on, and a span says so.
     """
-    if new.gate is not None and _same_ticks(old, new) and not dial.closed:
-        return Edited(governed(dial._replace(version=new.version), new, now_ms), [])
-    if _same_ticks(old, new) and not dial.closed:
-        return Edited(silenced(dial._replace(version=new.version), fire_ms_of(dial, new)), [])
-    spans = [] if dial.closed else passed_over(dial, old, before(now_ms), Reason.EDITED, now_ms)
-    cursor = max(dial.cursor_s, before(now_ms))
-    hints = None if new.gate is None else dial.hints
-    dial = dial._replace(carry=None, carry_until_s=None, closed=False, hints=hints)
-    return Edited(aimed(dial, new, cursor), spans)
+    if new.gate is not None and _same_ticks(old, new) and not state.closed:
+        return EditResult(replan_adaptive(state._replace(version=new.version), new, now_ms), [])
+    if _same_ticks(old, new) and not state.closed:
+        return EditResult(with_next_fire(state._replace(version=new.version), fire_ms_of(state, new)), [])
+    dropped_ranges = [] if state.closed else dropped_between(state, old, cursor_before(now_ms), Reason.EDITED, now_ms)
+    cursor = max(state.cursor_s, cursor_before(now_ms))
+    hints = None if new.gate is None else state.hints
+    state = state._replace(carry=None, carry_until_s=None, closed=False, hints=hints)
+    return EditResult(advance_to_next(state, new, cursor), dropped_ranges)
 
 
-def _same_ticks(old: Rule, new: Rule) -> bool:
+def _same_ticks(old: CompiledSchedule, new: CompiledSchedule) -> bool:
     """Whether two rules tick and fire alike; equal specs usually share one compiled form, but not for ever."""
     if (new.gate is None) != (old.gate is None):
         return False
@@ -151,96 +159,98 @@ def _same_ticks(old: Rule, new: Rule) -> bool:
     return new.spec == old.spec and not new.spec.exclude.named
 
 
-def _jitter_of(rule: Rule) -> tuple[int, str, str | None]:
-    return rule.spec.jitter_ms, rule.spec.jitter_mode, rule.spec.jitter_seed
+def _jitter_of(compiled: CompiledSchedule) -> tuple[int, str, str | None]:
+    return compiled.spec.jitter_ms, compiled.spec.jitter_mode, compiled.spec.jitter_seed
 
 
-def passed_over(dial: Dial, rule: Rule, until_s: int, reason: Reason, now_ms: int) -> list[Span]:
+def dropped_between(
+    state: ScheduleState, compiled: CompiledSchedule, until_s: int, reason: Reason, now_ms: int
+) -> list[DroppedRange]:
     """Return the span of the undecided ticks up to an instant; empty if there are none."""
-    first = dial.next_nominal_s
+    first = state.next_nominal_s
     if first is None or first > until_s:
         return []
-    count = 1 if rule.follows else rule.ticks_between(dial.cursor_s, until_s, MAX_EDIT_COUNT)
-    return [Span(dial.schedule_key, dial.cursor_s, until_s, count, reason, rule.version, now_ms)]
+    count = 1 if compiled.follows else compiled.ticks_between(state.cursor_s, until_s, MAX_EDIT_COUNT)
+    return [DroppedRange(state.schedule_key, state.cursor_s, until_s, count, reason, compiled.version, now_ms)]
 
 
-def paused(dial: Dial, until_ms: int | None) -> Dial:
+def pause_state(state: ScheduleState, until_ms: int | None) -> ScheduleState:
     """Return the dial paused: the cursor stands still."""
-    return silenced(dial._replace(paused=True, pause_until_ms=until_ms), None)
+    return with_next_fire(state._replace(paused=True, pause_until_ms=until_ms), None)
 
 
-def resumed(dial: Dial, rule: Rule, now_ms: int, on_resume: OnResume) -> Dial:
+def resume_state(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, on_resume: OnResume) -> ScheduleState:
     """Return the dial running again; the ticks of the pause are decided by the next pass of the engine."""
-    if not dial.paused:
-        return dial
-    dial = dial._replace(paused=False, pause_until_ms=None)
+    if not state.paused:
+        return state
+    state = state._replace(paused=False, pause_until_ms=None)
     if on_resume != OnResume.POLICY:
-        dial = dial._replace(carry=on_resume, carry_until_s=_last_due(rule, dial, now_ms))
-    return woken(silenced(dial, fire_ms_of(dial, rule)), now_ms)
+        state = state._replace(carry=on_resume, carry_until_s=_last_due(compiled, state, now_ms))
+    return due_now_if_waiting(with_next_fire(state, fire_ms_of(state, compiled)), now_ms)
 
 
-def _last_due(rule: Rule, dial: Dial, now_ms: int) -> int:
+def _last_due(compiled: CompiledSchedule, state: ScheduleState, now_ms: int) -> int:
     """Return the last second whose ticks have all had their fire time, which jitter may have put before them."""
     now_s = now_ms // 1000
-    if rule.gate is not None:
+    if compiled.gate is not None:
         return now_s
-    ahead = None if rule.follows else rule.ticks.next_epoch(now_s)
-    if ahead is not None and rule.fire_ms(ahead) <= now_ms:
+    ahead = None if compiled.follows else compiled.ticks.next_epoch(now_s)
+    if ahead is not None and compiled.fire_ms(ahead) <= now_ms:
         return ahead
-    tick = rule.ticks.prev_epoch(now_s + 1)
-    while tick is not None and tick > dial.cursor_s and rule.fire_ms(tick) > now_ms:
+    tick = compiled.ticks.prev_epoch(now_s + 1)
+    while tick is not None and tick > state.cursor_s and compiled.fire_ms(tick) > now_ms:
         now_s = tick - 1
-        tick = rule.ticks.prev_epoch(tick)
+        tick = compiled.ticks.prev_epoch(tick)
     return now_s
 
 
-def limited(dial: Dial, rule: Rule, remaining: int | None, now_ms: int) -> Edited:
+def set_remaining(state: ScheduleState, compiled: CompiledSchedule, remaining: int | None, now_ms: int) -> EditResult:
     """Return the dial with another number of remaining actions; a schedule that was exhausted starts afresh."""
-    was_out = dial.remaining == 0
-    dial = dial._replace(remaining=remaining)
+    was_out = state.remaining == 0
+    state = state._replace(remaining=remaining)
     if not was_out or remaining == 0:
-        return Edited(silenced(dial, fire_ms_of(dial, rule)), [])
-    spans = passed_over(dial, rule, before(now_ms), Reason.LIMIT_REACHED, now_ms)
-    return Edited(aimed(dial, rule, max(dial.cursor_s, before(now_ms))), spans)
+        return EditResult(with_next_fire(state, fire_ms_of(state, compiled)), [])
+    dropped_ranges = dropped_between(state, compiled, cursor_before(now_ms), Reason.LIMIT_REACHED, now_ms)
+    return EditResult(advance_to_next(state, compiled, max(state.cursor_s, cursor_before(now_ms))), dropped_ranges)
 
 
-def closed(dial: Dial, rule: Rule, now_ms: int) -> Edited:
+def close_state(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> EditResult:
     """Return the dial of a deleted schedule: no more ticks; what was due and undecided is passed over."""
-    spans = passed_over(dial, rule, before(now_ms), Reason.DELETED, now_ms)
-    cursor = max(dial.cursor_s, before(now_ms))
-    dial = dial._replace(closed=True, cursor_s=cursor, next_nominal_s=None, next_fire_ms=None, carry=None)
-    return Edited(dial._replace(carry_until_s=None, skips=None, hints=None), spans)
+    dropped_ranges = dropped_between(state, compiled, cursor_before(now_ms), Reason.DELETED, now_ms)
+    cursor = max(state.cursor_s, cursor_before(now_ms))
+    state = state._replace(closed=True, cursor_s=cursor, next_nominal_s=None, next_fire_ms=None, carry=None)
+    return EditResult(state._replace(carry_until_s=None, skips=None, hints=None), dropped_ranges)
 
 
-def skipping(dial: Dial, ticks: list[int]) -> Dial:
+def add_skips(state: ScheduleState, ticks: list[int]) -> ScheduleState:
     """Return the dial with dated exceptions added."""
-    known = skips_of(dial) | set(ticks)
-    return dial._replace(skips=",".join(map(str, sorted(known))) or None)
+    known = skips_of(state) | set(ticks)
+    return state._replace(skips=",".join(map(str, sorted(known))) or None)
 
 
-def unskipping(dial: Dial, ticks: set[int]) -> Dial:
+def remove_skips(state: ScheduleState, ticks: set[int]) -> ScheduleState:
     """Return the dial without some of its dated exceptions."""
-    left = skips_of(dial) - ticks
-    return dial._replace(skips=",".join(map(str, sorted(left))) or None)
+    left = skips_of(state) - ticks
+    return state._replace(skips=",".join(map(str, sorted(left))) or None)
 
 
-def skips_of(dial: Dial) -> set[int]:
+def skips_of(state: ScheduleState) -> set[int]:
     """Return the ticks that somebody asked to skip, and that are still to come."""
-    return {int(text) for text in dial.skips.split(",")} if dial.skips else set()
+    return {int(text) for text in state.skips.split(",")} if state.skips else set()
 
 
-def next_unskipped(dial: Dial, rule: Rule) -> int | None:
+def next_unskipped(state: ScheduleState, compiled: CompiledSchedule) -> int | None:
     """Return the next tick that nobody asked to skip."""
-    skipped, tick = skips_of(dial), dial.next_nominal_s
+    skipped, tick = skips_of(state), state.next_nominal_s
     while tick is not None and tick in skipped:
-        dial, tick = _skipped(dial, rule, tick)
+        state, tick = _skipped(state, compiled, tick)
     return tick
 
 
-def _skipped(dial: Dial, rule: Rule, tick: int) -> tuple[Dial, int | None]:
+def _skipped(state: ScheduleState, compiled: CompiledSchedule, tick: int) -> tuple[ScheduleState, int | None]:
     """The dial when a tick has been skipped at its time, and the tick after it."""
-    if rule.gate is None:
-        return dial, rule.next_after(tick)
-    dial = govern.passed(dial, tick)
-    found = govern.plan(dial, rule, tick * 1000)
-    return dial, None if found is None else found.nominal_s
+    if compiled.gate is None:
+        return state, compiled.next_after(tick)
+    state = adaptive.passed(state, tick)
+    found = adaptive.plan(state, compiled, tick * 1000)
+    return state, None if found is None else found.nominal_s

@@ -12,7 +12,7 @@ from dataclasses import fields
 from datetime import date, timedelta
 from typing import Any, TypeVar
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import (
     ANCHORS,
     CALENDAR_FIELDS,
@@ -28,11 +28,11 @@ from tompion.model.spec import (
     SpecDocument,
     WindowDocument,
 )
-from tompion.spec.calendar import read_calendar
-from tompion.spec.days import HORIZON
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.calendar.structured import read_calendar
+from tompion.spec.datetime_text import moment_text, read_day, read_moment
 from tompion.spec.duration import duration_text, parse_duration
 from tompion.spec.holidays import holidays_json, read_holidays
-from tompion.spec.moment import moment_text, read_day, read_moment
 
 MAX_SOURCES = 1_000
 """The most cron strings, calendars, … that one spec may hold of a kind."""
@@ -83,7 +83,7 @@ def _many(
     if isinstance(value, one):
         value = [value]
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="one or a list of them")
+        raise InvalidSpec(f"{display(value)} cannot be read", field=path, expected="one or a list of them")
     elements = list(value)
     if len(elements) > limit:
         raise InvalidSpec(f"{len(elements)} elements", field=path, expected=f"at most {limit}")
@@ -92,14 +92,14 @@ def _many(
 
 def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise InvalidSpec(f"{shown(value)} is not text", field=path, expected="text")
+        raise InvalidSpec(f"{display(value)} is not text", field=path, expected="text")
     return value
 
 
 def _choice(path: str, choices: tuple[str, ...]) -> Callable[[Any], str]:
     def read(value: object) -> str:
         if value not in choices:
-            raise InvalidSpec(shown(value), field=path, expected=f"one of {', '.join(choices)}")
+            raise InvalidSpec(display(value), field=path, expected=f"one of {', '.join(choices)}")
         return str(value)
 
     return read
@@ -115,20 +115,20 @@ def _read_interval(value: object, path: str) -> IntervalDocument:
         value = {"every": value}
     if not isinstance(value, Mapping) or "every" not in value or not set(value) <= {"every", "offset", "anchor"}:
         raise InvalidSpec(
-            f"{shown(value)} is not an interval", field=path, expected="{every, offset, anchor} or '15m/5m'"
+            f"{display(value)} is not an interval", field=path, expected="{every, offset, anchor} or '15m/5m'"
         )
     offset, anchor = value.get("offset"), value.get("anchor")
     every = parse_duration(value["every"], field=f"{path}.every")
     offset = 0 if offset is None else parse_duration(offset, field=f"{path}.offset")
     anchor = "epoch" if anchor is None else anchor
     if every > HORIZON:
-        raise InvalidSpec(shown(value["every"]), field=f"{path}.every", expected=f"at most {HORIZON} seconds")
+        raise InvalidSpec(display(value["every"]), field=f"{path}.every", expected=f"at most {HORIZON} seconds")
     if every < 1:
-        raise InvalidSpec(shown(value["every"]), field=f"{path}.every", expected="1s or more")
+        raise InvalidSpec(display(value["every"]), field=f"{path}.every", expected="1s or more")
     if anchor not in ANCHORS:
-        raise InvalidSpec(shown(anchor), field=f"{path}.anchor", expected="epoch or completion")
+        raise InvalidSpec(display(anchor), field=f"{path}.anchor", expected="epoch or completion")
     if not 0 <= offset < every:
-        raise InvalidSpec(f"{shown(value['offset'])}", field=f"{path}.offset", expected="less than the interval")
+        raise InvalidSpec(f"{display(value['offset'])}", field=f"{path}.offset", expected="less than the interval")
     if anchor == "completion" and offset:
         raise InvalidSpec("an offset after completion", field=f"{path}.offset", expected="no offset")
     return IntervalDocument(every, offset, anchor)
@@ -157,7 +157,7 @@ def _read_time(value: object, path: str) -> str:
 
 def _read_moment_text(value: object, path: str) -> str:
     if not isinstance(value, str | date):
-        raise InvalidSpec(f"{shown(value)} is not a date or time", field=path, expected="ISO text or a datetime")
+        raise InvalidSpec(f"{display(value)} is not a date or time", field=path, expected="ISO text or a datetime")
     return moment_text(value, field=path)
 
 
@@ -171,7 +171,7 @@ def _read_window(value: object, path: str) -> WindowDocument:
     if isinstance(value, WindowDocument):
         value = {"from": value.begin, "to": value.end, "note": value.note}
     if not isinstance(value, Mapping) or not {"from", "to"} <= set(value) <= {"from", "to", "note"}:
-        raise InvalidSpec(f"{shown(value)} is not a window", field=path, expected="{from, to, note}")
+        raise InvalidSpec(f"{display(value)} is not a window", field=path, expected="{from, to, note}")
     begin, end = (_read_moment_text(value[name], f"{path}.{name}") for name in ("from", "to"))
     return WindowDocument(begin, end, _text(value.get("note", ""), f"{path}.note"))
 
@@ -182,7 +182,7 @@ def _read_exclude(value: object) -> ExcludeDocument:
         value = {name: getattr(value, name) for name in names}
     if not isinstance(value, Mapping):
         raise InvalidSpec(
-            f"{shown(value)} cannot be read", field="exclude", expected=f"an object with {', '.join(names)}"
+            f"{display(value)} cannot be read", field="exclude", expected=f"an object with {', '.join(names)}"
         )
     for name in value:
         if name not in names:
@@ -212,7 +212,7 @@ def _read_exclude(value: object) -> ExcludeDocument:
 def _read_jitter(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_JITTER_MS:
         raise InvalidSpec(
-            shown(value), field="jitter_ms", expected=f"a whole number of milliseconds from 0 to {MAX_JITTER_MS}"
+            display(value), field="jitter_ms", expected=f"a whole number of milliseconds from 0 to {MAX_JITTER_MS}"
         )
     return value
 

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from fractions import Fraction
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 
 _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _PART = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ms|[wdhms])", re.ASCII)
@@ -64,5 +64,5 @@ def _from_text(text: str, field: str) -> Fraction:
         position = part.end()
         total += Fraction(part[1]) * (Fraction(1, 1000) if part[2] == "ms" else _UNITS[part[2]])
     if not text or position != len(text):
-        raise InvalidSpec(f"{shown(text)} is not a duration", field=field, position=position, expected=_EXPECTED)
+        raise InvalidSpec(f"{display(text)} is not a duration", field=field, position=position, expected=_EXPECTED)
     return total

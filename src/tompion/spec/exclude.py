@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import CalendarDocument, Dialect, ExcludeDocument, NamedCalendar, WindowDocument
-from tompion.spec.calendar import calendar_rule
-from tompion.spec.days import Days
-from tompion.spec.daytimes import DayTimes
-from tompion.spec.moment import first_instant, last_instant, read_day, read_moment
-from tompion.spec.wall import NOTHING_EXCLUDED, Exclusions
-from tompion.spec.zone import Zone, load_zone
+from tompion.spec.calendar.days import Days
+from tompion.spec.calendar.structured import calendar_rule
+from tompion.spec.calendar.times import DayTimes
+from tompion.spec.calendar.wall_clock import NOTHING_EXCLUDED, Exclusions
+from tompion.spec.datetime_text import first_instant, last_instant, read_day, read_moment
+from tompion.spec.zone.tables import Zone, load_zone
 
 Calendars = Mapping[str, NamedCalendar]
 
 
-class Compiled(NamedTuple):
+class CompiledExclusions(NamedTuple):
     """Exclusions by wall time, and windows of instants."""
 
     by_wall: Exclusions
@@ -30,7 +30,7 @@ class Compiled(NamedTuple):
 
 def compile_exclusions(
     exclude: ExcludeDocument, zone: Zone, dialect: Dialect, schedule_id: str, calendars: Calendars
-) -> Compiled:
+) -> CompiledExclusions:
     """Compile everything that a spec excludes.  Raises :class:`InvalidSpec` for a name that nobody resolves."""
     dates = {read_day(text, field=f"exclude.dates[{index}]") for index, text in enumerate(exclude.dates)}
     windows = [_window(window, zone, f"exclude.windows[{index}]") for index, window in enumerate(exclude.windows)]
@@ -40,18 +40,18 @@ def compile_exclusions(
         calendar = _resolved(name, calendars, f"exclude.named[{place}]")
         own_zone = load_zone(calendar.timezone) if calendar.timezone else zone
         if own_zone is zone:
-            dates |= {read_day(text, field=f"calendar {shown(name)}") for text in calendar.dates}
+            dates |= {read_day(text, field=f"calendar {display(name)}") for text in calendar.dates}
         else:  # a day of another zone is a window in this one
             windows += [
-                _window(WindowDocument(text, text), own_zone, f"calendar {shown(name)}") for text in calendar.dates
+                _window(WindowDocument(text, text), own_zone, f"calendar {display(name)}") for text in calendar.dates
             ]
-        windows += [_window(window, own_zone, f"calendar {shown(name)}") for window in calendar.windows]
+        windows += [_window(window, own_zone, f"calendar {display(name)}") for window in calendar.windows]
     taken = tuple(
         _taken(calendar, dialect, schedule_id, f"exclude.calendars[{index}]")
         for index, calendar in enumerate(exclude.calendars)
     )
     by_wall = Exclusions(frozenset(dates), taken) if dates or taken else NOTHING_EXCLUDED
-    return Compiled(by_wall, windows)
+    return CompiledExclusions(by_wall, windows)
 
 
 def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str) -> tuple[Days, DayTimes | None]:
@@ -83,6 +83,6 @@ def _resolved(name: str, calendars: Calendars, path: str) -> NamedCalendar:
     if name not in calendars:
         known = ", ".join(sorted(calendars)) or "none was handed in"
         raise InvalidSpec(
-            f"unknown calendar {shown(name)}", field=path, expected=f"one of the named calendars ({known})"
+            f"unknown calendar {display(name)}", field=path, expected=f"one of the named calendars ({known})"
         )
     return calendars[name]

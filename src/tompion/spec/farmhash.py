@@ -1,7 +1,7 @@
 """FarmHash Fingerprint32, with which Temporal spreads its schedules: the same bytes, the same number, for ever.
 
 It is here because schedules that come from Temporal keep their fire times, to the millisecond.  Nothing of our own is
-hashed with it (:mod:`tompion.spec.spread`).
+hashed with it (:mod:`tompion.spec.stable_hash`).
 """
 
 from __future__ import annotations

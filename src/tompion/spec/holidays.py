@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import HolidaysDocument
-from tompion.spec.days import FIRST_YEAR, LAST_YEAR
-from tompion.spec.moment import read_day
-from tompion.spec.zone import TZDATA_VERSION
+from tompion.spec.calendar.days import FIRST_YEAR, LAST_YEAR
+from tompion.spec.datetime_text import read_day
+from tompion.spec.zone.tables import TZDATA_VERSION
 
 YEARS_BEHIND = 1
 YEARS_AHEAD = 10
@@ -33,12 +33,12 @@ def read_holidays(value: object, path: str) -> HolidaysDocument:
         code, _dash, part = value.partition("-")
         value = {"country": code, "subdivision": part or None}
     if not isinstance(value, Mapping) or "country" not in value or not set(value) <= set(_KEYS):
-        raise InvalidSpec(f"{shown(value)} cannot be read", field=path, expected="{country, subdivision} or 'DE-BY'")
+        raise InvalidSpec(f"{display(value)} cannot be read", field=path, expected="{country, subdivision} or 'DE-BY'")
     country, subdivision = value["country"], value.get("subdivision")
     for name, code in (("country", country), ("subdivision", "" if subdivision is None else subdivision)):
         if not isinstance(code, str):
             raise InvalidSpec(
-                f"{shown(code)} is not text", field=f"{path}.{name}", expected="an ISO code such as DE, BY"
+                f"{display(code)} is not text", field=f"{path}.{name}", expected="an ISO code such as DE, BY"
             )
     first, last = _years(value, path)
     if value.get("dates") is not None:
@@ -67,7 +67,7 @@ def _years(value: Mapping[str, Any], path: str) -> tuple[int, int]:
     last = release + YEARS_AHEAD if last is None else last
     for name, year in (("first_year", first), ("last_year", last)):
         if not isinstance(year, int) or not FIRST_YEAR <= year <= LAST_YEAR:
-            raise InvalidSpec(f"{shown(year)}", field=f"{path}.{name}", expected=f"{FIRST_YEAR} to {LAST_YEAR}")
+            raise InvalidSpec(f"{display(year)}", field=f"{path}.{name}", expected=f"{FIRST_YEAR} to {LAST_YEAR}")
     if not 0 <= last - first < MAX_YEARS:
         raise InvalidSpec(f"{first} to {last}", field=f"{path}.last_year", expected=f"1 to {MAX_YEARS} years")
     return first, last
@@ -94,13 +94,15 @@ def _looked_up(country: str, subdivision: str | None, first: int, last: int, pat
     supported = library.list_supported_countries()
     if country not in supported:
         raise InvalidSpec(
-            f"no holidays of {shown(country)}",
+            f"no holidays of {display(country)}",
             field=path,
             expected="an ISO 3166 country code such as DE",
             hint=f"did you mean {country.upper()!r}?" if country.upper() in supported else None,
         )
     if subdivision is not None and subdivision not in supported[country]:
         known = ", ".join(supported[country]) or "none"
-        raise InvalidSpec(f"{country} has no subdivision {shown(subdivision)}", field=path, expected=f"one of {known}")
+        raise InvalidSpec(
+            f"{country} has no subdivision {display(subdivision)}", field=path, expected=f"one of {known}"
+        )
     found = library.country_holidays(country, subdiv=subdivision, years=range(first, last + 1))
     return tuple(day.isoformat() for day in sorted(found)), f"holidays {library.__version__}"

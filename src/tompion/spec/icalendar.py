@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from tompion.errors import InvalidSpec, shown
+from tompion.errors import InvalidSpec, display
 from tompion.model.spec import NamedCalendar, WindowDocument
-from tompion.spec.days import DAY, days_from_civil
+from tompion.spec.calendar.days import DAY, days_from_civil
+from tompion.spec.datetime_text import Moment, first_instant
 from tompion.spec.duration import parse_duration
-from tompion.spec.moment import Moment, first_instant
 from tompion.spec.occurrence import utc_datetime, wall_datetime
-from tompion.spec.rrule import parse_rrule
-from tompion.spec.zone import TZDATA_VERSION, load_zone
+from tompion.spec.rrule.compiler import parse_rrule
+from tompion.spec.zone.tables import TZDATA_VERSION, load_zone
 
 YEARS_AHEAD = 10
 """How many years after the release of the time zone data recurring events are written out for."""
@@ -79,7 +79,7 @@ def read_icalendar(name: str, text: str, *, timezone: str | None = None, last_ye
     Raises :class:`InvalidSpec`, with the line, for a file that cannot be read.
     """
     if not isinstance(text, str):
-        raise InvalidSpec(f"{shown(text)} is not text", field="icalendar", expected="the text of an iCalendar file")
+        raise InvalidSpec(f"{display(text)} is not text", field="icalendar", expected="the text of an iCalendar file")
     until = days_from_civil((last_year or int(TZDATA_VERSION[:4]) + YEARS_AHEAD) + 1, 1, 1) * DAY
     dates: set[str] = set()
     windows: dict[WindowDocument, None] = {}
@@ -174,7 +174,7 @@ def _events(text: str) -> Iterator[_Event]:
     for number, line in _unfolded(text):
         match = _LINE.fullmatch(line)
         if match is None:
-            raise _unreadable(number, f"{shown(line)} is not a property")
+            raise _unreadable(number, f"{display(line)} is not a property")
         name, value = match["name"].upper(), match["value"].strip()
         if name == "BEGIN":
             seen = seen or value.upper() == "VCALENDAR"
@@ -223,16 +223,16 @@ def _set(event: _Event, name: str, parameters: str, value: str, number: int) -> 
 def _stamp(value: str, parameters: str, number: int) -> _Stamp:
     match = _STAMP.fullmatch(value)
     if match is None:
-        raise _unreadable(number, f"{shown(value)} is not a date or time")
+        raise _unreadable(number, f"{display(value)} is not a date or time")
     year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
     try:
         when = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)  # a leap second is the 59th
     except ValueError:
-        raise _unreadable(number, f"{shown(value)} is not a date or time") from None
+        raise _unreadable(number, f"{display(value)} is not a date or time") from None
     whole_day = match[4] is None
     wall = int((when - _EPOCH).total_seconds())
     if not _FIRST <= wall < _LAST:
-        raise _unreadable(number, f"{shown(value)} is outside the years 2 to 9998")
+        raise _unreadable(number, f"{display(value)} is outside the years 2 to 9998")
     return _Stamp(wall, whole_day, None if whole_day else _zone_name(match[7], parameters, number))
 
 

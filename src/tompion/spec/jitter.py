@@ -10,9 +10,13 @@ seed, and by less than the whole way to the next tick, be that excluded or not.
 
 from __future__ import annotations
 
-from tompion.model.spec import JitterMode
+from dataclasses import replace
+from functools import lru_cache
+
+from tompion.model.spec import ExcludeDocument, JitterMode, SpecDocument
+from tompion.spec.compiler import compile_spec
 from tompion.spec.farmhash import fingerprint32, go_time
-from tompion.spec.spread import hashed_fraction
+from tompion.spec.stable_hash import hashed_fraction
 from tompion.spec.ticks import Ticks
 
 _BITS = 64
@@ -64,3 +68,24 @@ def fire_time_ms(  # noqa: PLR0913 - what a fire time depends on
             limit = min(limit, jitter_limit_ms(gap))
     fire = tick * 1000 + jitter_offset_ms(schedule_id, tick, limit, mode)
     return fire if not_before is None else max(fire, not_before * 1000)
+
+
+REMEMBERED_SPECS = 4_096
+
+
+def fire_ms_of(spec: SpecDocument, ticks: Ticks, tick: int, schedule_id: str, not_before: int | None) -> int:
+    """Return when a tick is to be launched, in milliseconds since the epoch; ``not_before`` is ``start_at``."""
+    if spec.jitter_ms <= 0:
+        return tick * 1000
+    seed = schedule_id if spec.jitter_seed is None else spec.jitter_seed
+    if spec.jitter_mode == "temporal":
+        return temporal_fire_ms(_raw_ticks(spec), tick, seed=seed, jitter_ms=spec.jitter_ms)
+    return fire_time_ms(
+        ticks, tick, schedule_id=seed, jitter_ms=spec.jitter_ms, mode=spec.jitter_mode, not_before=not_before
+    )
+
+
+@lru_cache(maxsize=REMEMBERED_SPECS)
+def _raw_ticks(spec: SpecDocument) -> Ticks:
+    """The ticks of a spec if nothing were excluded and it had no end."""
+    return compile_spec(replace(spec, exclude=ExcludeDocument(), end_at=None))

@@ -10,23 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
-from tompion.model.finding import Finding, Severity
-from tompion.model.spec import Dialect, ExcludeDocument, HolidaysDocument, NamedCalendar, SpecDocument
-from tompion.spec.calendar import calendar_rule
-from tompion.spec.combined import BoundedTicks
-from tompion.spec.compiled import compile_sources, compile_spec, cron_rules, depends_on_id
-from tompion.spec.cron import CronRule
-from tompion.spec.days import DAY, FIRST_YEAR, days_from_civil
-from tompion.spec.daytimes import bits_of
+from tompion.model.spec import (
+    Dialect,
+    ExcludeDocument,
+    Finding,
+    HolidaysDocument,
+    NamedCalendar,
+    Severity,
+    SpecDocument,
+)
+from tompion.spec.calendar.cron import CronRule
+from tompion.spec.calendar.days import DAY, FIRST_YEAR, days_from_civil
+from tompion.spec.calendar.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
+from tompion.spec.calendar.structured import calendar_rule
+from tompion.spec.calendar.times import bits_of
+from tompion.spec.compiler import compile_sources, compile_spec, cron_rules, depends_on_schedule_id
+from tompion.spec.datetime_text import read_moment
 from tompion.spec.duration import duration_text
-from tompion.spec.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, Field, Item
 from tompion.spec.jitter import jitter_limit_ms
-from tompion.spec.moment import read_moment
 from tompion.spec.occurrence import clock_text, local_datetime, utc_datetime, wall_datetime
-from tompion.spec.rrule import parse_rrule
+from tompion.spec.rrule.compiler import parse_rrule
 from tompion.spec.ticks import Ticks
-from tompion.spec.zone import Zone
-from tompion.spec.zoned import Source
+from tompion.spec.union import BoundedTicks
+from tompion.spec.zone.tables import Zone
+from tompion.spec.zone.zoned import WallSource
 
 TRANSITIONS_AHEAD = 2
 """How many coming clock changes are looked at."""
@@ -185,7 +192,7 @@ def _clock_changes(
     sources, bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
     told: set[str] = set()
     for path, source in sources:
-        if isinstance(source, Source):
+        if isinstance(source, WallSource):
             first = source.zone.segment_at(now) + 1
             for segment in range(first, min(first + TRANSITIONS_AHEAD, len(source.zone.offsets))):
                 finding = _clock_change(path, source, segment, bounded)
@@ -194,7 +201,7 @@ def _clock_changes(
                     yield finding
 
 
-def _clock_change(path: str, source: Source, segment: int, bounded: BoundedTicks) -> Finding | None:
+def _clock_change(path: str, source: WallSource, segment: int, bounded: BoundedTicks) -> Finding | None:
     """Say what one change of offset does to a source, if it touches it and anything comes of it."""
     change = source.clock_change(segment, DENSITY_SAMPLE)
     zone, instant = source.zone, source.zone.begin_of(segment)
@@ -221,7 +228,7 @@ def _clock_change(path: str, source: Source, segment: int, bounded: BoundedTicks
     )
 
 
-def _unbroken(source: Source, instant: int) -> bool:
+def _unbroken(source: WallSource, instant: int) -> bool:
     """Whether the rhythm goes on across a gap in real time, so that skipping lost wall times is no loss."""
     last = source.prev_epoch(instant)
     following = source.next_epoch(instant - 1)
@@ -274,7 +281,7 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
 
 
 def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
-    if not schedule_id and depends_on_id(spec):
+    if not schedule_id and depends_on_schedule_id(spec):
         yield Finding(
             "hash-without-id",
             "info",

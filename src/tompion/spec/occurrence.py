@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
-from tompion.model.spec import SpecDocument
-from tompion.model.tick import Tick
-from tompion.spec.compiled import zone_of
-from tompion.spec.days import HORIZON
-from tompion.spec.fire import fire_ms_of
-from tompion.spec.moment import first_instant, read_moment
+from tompion.model.spec import SpecDocument, Tick
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.compiler import zone_of
+from tompion.spec.datetime_text import first_instant, read_moment
+from tompion.spec.jitter import fire_ms_of
 from tompion.spec.ticks import Ticks, Trace
-from tompion.spec.zone import Zone
+from tompion.spec.zone.tables import Zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone

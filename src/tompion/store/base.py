@@ -16,20 +16,50 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from tompion.errors import StoreError
-from tompion.model.call import Answers, Call
-from tompion.model.dial import Dial, StepRow
-from tompion.model.record import Record, Recorded
+from tompion.model.decision_writes import DecisionWrites, WriteResult
 from tompion.model.rows import CalendarRow, DefinitionRow
 from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
-from tompion.store.sending import Params
-from tompion.store.statements import FAR_S, Statements
+from tompion.model.schedule_state import FastAdvanceRow, ScheduleState
+from tompion.model.sql_call import Answers, SqlCall
+from tompion.store.driver_transaction import Params
+from tompion.store.tables.api_keys import ApiKeyTable
+from tompion.store.tables.audit import AuditTable
+from tompion.store.tables.backfills import BackfillTable
+from tompion.store.tables.calendars import CalendarTable
+from tompion.store.tables.dropped_ranges import DroppedRangeTable
+from tompion.store.tables.instances import InstanceTable
+from tompion.store.tables.notifications import NotificationTable
+from tompion.store.tables.requests import RequestTable
+from tompion.store.tables.runs import RunTable
+from tompion.store.tables.schedule_state import ScheduleStateTable
+from tompion.store.tables.schedules import ScheduleTable
+from tompion.store.tables.search_attributes import SearchAttributeTable
+from tompion.store.tables.versions import VersionTable
+from tompion.store.tables.workflows import WorkflowTable
 
 __all__ = ["FAR_S", "Params", "Store", "Transaction", "Work"]
 
 T = TypeVar("T")
+FAR_S = 1 << 40
+"""Later than any nominal time: where a list that is read backwards begins."""
 
 
-class Transaction(Statements):
+class Transaction(
+    ScheduleTable,
+    VersionTable,
+    ScheduleStateTable,
+    RunTable,
+    DroppedRangeTable,
+    BackfillTable,
+    CalendarTable,
+    WorkflowTable,
+    AuditTable,
+    RequestTable,
+    InstanceTable,
+    ApiKeyTable,
+    NotificationTable,
+    SearchAttributeTable,
+):
     """One transaction: the statements, and the one order in which the rows of a decision are written.
 
     ``can_call`` says that users' tables and functions are where ours are, so that a call can be part of it.
@@ -43,13 +73,17 @@ class Transaction(Statements):
         This is a second wall: every statement names the namespace that it is about by itself.
         """
 
-    def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
         """Carry out calls, each within a time limit, as part of this transaction.
 
         One that fails has no effect, says why, and spoils nothing.  There may be time for some of them only: then the
         answers are those of the first.
         """
         raise StoreError("this store has no place for users' tables and functions; use postgresql://…")
+
+    def run_list_all_in_flight(self) -> list[RunRow]:
+        """Return everything in flight, as of one moment."""
+        return self.run_list_in_flight(self.state_list_in_flight())
 
     def calendars_of(self, row: DefinitionRow) -> list[CalendarRow]:
         """Return the named calendars of a version, each as it was when the version was written.
@@ -60,77 +94,80 @@ class Transaction(Statements):
             return []
         found = []
         for name, version in json.loads(row.calendars).items():
-            calendar = self.calendar(row.namespace, name, version)
+            calendar = self.calendar_get(row.namespace, name, version)
             if calendar is None:
                 raise StoreError(f"version {version} of its calendar {name!r} is missing")
             found.append(calendar)
         return found
 
-    def record(self, record: Record) -> Recorded:
+    def record(self, record: DecisionWrites) -> WriteResult:
         """Write what was decided about locked schedules: who gives way first, then the ledger, then the dials."""
-        dials = record.dials
+        states = record.states
         superseded: list[RunRow] = []
         given_up: list[RunRow] = []
         if record.supersede:
-            superseded = self.supersede_runs(record.supersede, record.now_ms)
-            dials = _without(dials, Counter(run.schedule_key for run in superseded))
+            superseded = self.run_supersede(record.supersede, record.now_ms)
+            states = _without(states, Counter(run.schedule_key for run in superseded))
         if record.cancel:
-            given_up = self.give_up_runs(record.cancel, Reason.SUPERSEDED, record.now_ms)
-            dials = self._given_up(dials, given_up, record.now_ms)
-        to_end = [*self.terminate_runs(record.terminate, record.now_ms), *self.cancel_runs(record.cancel)]
-        duplicates = self.insert_runs(record.runs)
+            given_up = self.run_give_up_unheld(record.cancel, Reason.SUPERSEDED, record.now_ms)
+            states = self._given_up(states, given_up, record.now_ms)
+        to_end = [
+            *self.run_terminate_in_flight(record.terminate, record.now_ms),
+            *self.run_cancel_in_flight(record.cancel),
+        ]
+        duplicates = self.run_insert(record.runs)
         if any(run.owner is None and run.state == RunState.ENQUEUED for run in record.runs):
             self.notify()  # whoever serves its queue is somebody else
         if duplicates:
-            dials = _uncounted(dials, record, duplicates)
-        started_before = self.insert_starts(record.starts)
+            states = _uncounted(states, record, duplicates)
+        started_before = self.run_insert_fast(record.starts)
         steps = _unstarted(record, started_before) if started_before else record.steps
-        self.insert_spans(record.spans)
-        self.save_dials(dials)
-        self.step_dials(steps)
-        return Recorded(duplicates | started_before, to_end, superseded, given_up)
+        self.dropped_range_insert(record.dropped_ranges)
+        self.state_update(states)
+        self.state_advance_fast(steps)
+        return WriteResult(duplicates | started_before, to_end, superseded, given_up)
 
-    def _given_up(self, dials: list[Dial], ended: list[RunRow], now_ms: int) -> list[Dial]:
+    def _given_up(self, states: list[ScheduleState], ended: list[RunRow], now_ms: int) -> list[ScheduleState]:
         """The dials without what was to be cancelled and held by nobody; whoever waits for its slot is looked at."""
-        self.wake_backfills({run.schedule_key for run in ended if run.origin}, now_ms)
+        self.backfill_wake({run.schedule_key for run in ended if run.origin}, now_ms)
         counts = Counter(run.schedule_key for run in ended)
         return [
-            dial._replace(
-                in_flight=dial.in_flight - gone,
-                next_fire_ms=now_ms if dial.next_fire_ms is None else min(dial.next_fire_ms, now_ms),
+            state._replace(
+                in_flight=state.in_flight - gone,
+                next_fire_ms=now_ms if state.next_fire_ms is None else min(state.next_fire_ms, now_ms),
             )
-            if (gone := counts[dial.schedule_key])
-            else dial
-            for dial in dials
+            if (gone := counts[state.schedule_key])
+            else state
+            for state in states
         ]
 
 
-def _without(dials: list[Dial], superseded: Counter[int]) -> list[Dial]:
+def _without(states: list[ScheduleState], superseded: Counter[int]) -> list[ScheduleState]:
     """The dials without the runs that gave way."""
     return [
-        dial._replace(waiting=dial.waiting - gone, skipped=dial.skipped + gone)
-        if (gone := superseded[dial.schedule_key])
-        else dial
-        for dial in dials
+        state._replace(waiting=state.waiting - gone, skipped=state.skipped + gone)
+        if (gone := superseded[state.schedule_key])
+        else state
+        for state in states
     ]
 
 
-def _uncounted(dials: list[Dial], record: Record, duplicates: set[RunId]) -> list[Dial]:
+def _uncounted(states: list[ScheduleState], record: DecisionWrites, duplicates: set[RunId]) -> list[ScheduleState]:
     """The dials without the runs that were in the ledger already: they are counted there."""
     there = [run for run in record.runs if run.id in duplicates]
     flying = Counter(run.schedule_key for run in there if run.state in IN_FLIGHT)
     waiting = Counter(run.schedule_key for run in there if run.state in OPEN - IN_FLIGHT)
     return [
-        dial._replace(
-            in_flight=dial.in_flight - flying[dial.schedule_key],
-            starts=dial.starts - flying[dial.schedule_key],
-            waiting=dial.waiting - waiting[dial.schedule_key],
+        state._replace(
+            in_flight=state.in_flight - flying[state.schedule_key],
+            starts=state.starts - flying[state.schedule_key],
+            waiting=state.waiting - waiting[state.schedule_key],
         )
-        for dial in dials
+        for state in states
     ]
 
 
-def _unstarted(record: Record, duplicates: set[RunId]) -> list[StepRow]:
+def _unstarted(record: DecisionWrites, duplicates: set[RunId]) -> list[FastAdvanceRow]:
     """The steps without counting the runs that were in the ledger already."""
     return [
         (key, cursor, nominal, fire, in_flight - 1, last, starts - 1)

@@ -12,22 +12,22 @@ from math import isfinite
 from types import TracebackType
 from typing import Any, Self
 
-from tompion.clock import pause
-from tompion.embedded import SyncTompion, Tompion
-from tompion.engine.host import Engine
-from tompion.engine.probe import Event, Probe
+from tompion.config.settings import DAY_MS, Settings
+from tompion.contract.methods import SyncMethods
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
-from tompion.launch.base import Executor, Launch
-from tompion.launch.function import FunctionExecutor, attempted
-from tompion.methods import SyncMethods
+from tompion.executors.base import Executor, RunContext
+from tompion.executors.function import FunctionExecutor, run_function
 from tompion.model.schedule import Run
-from tompion.operations import declared
-from tompion.operations.desk import Desk
-from tompion.operations.moments import When, epoch_ms
-from tompion.settings import DAY_MS, Settings
+from tompion.operations.instants import When, epoch_ms
+from tompion.operations.runner import OperationRunner
+from tompion.operations.schedules import declare
+from tompion.runtime.clock import pause
+from tompion.sdk.app import SyncTompion, Tompion
 from tompion.spec.duration import parse_duration
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.testing.loop import VirtualLoop
+from tompion.testing.virtual_loop import VirtualLoop
 
 PAGE = 1_000
 LAST_ROUNDS = 200
@@ -110,7 +110,7 @@ class Rehearsal(SyncMethods):
             for path, function in self._declarations.functions().items():
                 calls.register(path, function)
             for each in self._declarations.declared.values():
-                self._ask(declared.declare, (each.schedule_id,), each.fields, writes=True)
+                self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True)
         queues = frozenset({"default", *(self._declarations.queues() if self._declarations else ())})
         self._engine = Engine(
             self._store,
@@ -119,7 +119,7 @@ class Rehearsal(SyncMethods):
             settings=self._settings,
             queues=queues,
             name="rehearsal",
-            probe=Probe(self.events.append),
+            probe=EngineEvents(self.events.append),
         )
         self._loop.run_until_complete(self._engine.start())
         return self
@@ -142,7 +142,7 @@ class Rehearsal(SyncMethods):
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._store is None:
             raise TompionError("this rehearsal is not on: use it inside 'with'")
-        sent = Desk(self._store, self._settings).send(
+        sent = OperationRunner(self._store, self._settings).send(
             lambda session: operation(session, *args, **kwargs), namespace=self._namespace, actor="local", writes=writes
         )
         return sent.result()
@@ -183,5 +183,5 @@ class _LoopClock:
 class _Inline(FunctionExecutor):
     """Calls synchronous functions where it is: time stands while they run, as it does for asynchronous ones."""
 
-    async def _in_thread(self, call: Callable[[], Any], launch: Launch) -> tuple[Any, BaseException | None]:
-        return attempted(call)
+    async def _in_thread(self, call: Callable[[], Any], launch: RunContext) -> tuple[Any, BaseException | None]:
+        return run_function(call)

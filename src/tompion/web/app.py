@@ -46,7 +46,7 @@ FOR_EVER, FOR_A_DAY = "public, max-age=31536000, immutable", "public, max-age=86
 SHORTEST_COMPRESSED = 1_000
 
 
-def mount_page(app: FastAPI) -> None:
+def mount_ui(app: FastAPI) -> None:
     """Serve the page at every address that a browser opens, behind everything that guards the service."""
     app.user_middleware.append(Middleware(Pages, built=BUILT))
 

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from tests.conformance.api.kit import Http, Served, desk_of
-from tompion.clock import SystemClock
-from tompion.configuration import load
+from tompion.config.loader import load
+from tompion.runtime.clock import SystemClock
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 

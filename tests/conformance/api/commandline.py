@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from tests.conformance.api.stories import line
-from tompion.api.routes import NAMES, ROUTES
 from tompion.cli.main import exit_code, main
-from tompion.client.raising import error_of
-from tompion.methods import SyncMethods
-from tompion.wire import decode
+from tompion.client.errors import error_of
+from tompion.contract.json import decode
+from tompion.contract.methods import SyncMethods
+from tompion.contract.routes import NAMES, ROUTES
 
 SCHEDULE = ("schedule_id",)
 DEFINING = ("create", "upsert", "update", "patch", "preview", "effect")
@@ -57,12 +57,12 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "forecast": ("forecast", ()),
     "attention": ("attention", ()),
     "verify_audit": ("audit --verify", ()),
-    "list_notices": ("notify list", ()),
+    "list_notifications": ("notify list", ()),
     "get_run": ("runs get", ("run_id",)),
     "cancel_run": ("runs cancel", ("run_id",)),
     "terminate_run": ("runs terminate", ("run_id",)),
     "retry_run": ("runs retry", ("run_id",)),
-    "spans": ("schedules spans", SCHEDULE),
+    "dropped_ranges": ("schedules dropped", SCHEDULE),
     "describe": ("schedules describe", SCHEDULE),
     "verify": ("schedules verify", SCHEDULE),
     "preview": ("schedules preview", ()),
@@ -102,14 +102,14 @@ OPTIONS = {
 """Parameters and fields whose option has another name."""
 FIELDS = (
     "cron", "intervals", "rrules", "times", "timezone", "jitter_ms", "start_at", "end_at", "dialect", "function",
-    "workflow_id", "workflow_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
+    "workflow_id", "workflow_get_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
     "max_concurrent", "max_attempts", "max_execution_ms", "labels", "description", "schedule_id", "after", "count",
     "token", "request_id",
 )  # fmt: skip
 """What has an option of its own where a definition is given; everything else is set by name."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")
 
-ONE_SCHEDULE = ("coming", "list_notices")
+ONE_SCHEDULE = ("coming", "list_notifications")
 """Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
 UNSAYABLE = (
     line("pause_target"),

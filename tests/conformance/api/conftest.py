@@ -12,9 +12,10 @@ from tests.conformance.api.commandline import CommandLine
 from tests.conformance.api.kit import Blocking, BlockingTompion, Direct, Http, desk_of, serving
 from tests.conformance.api.plain import PlainRequests
 from tests.conformance.operations.kit import BEGIN
-from tompion import SyncTompion, wiring
+from tompion import SyncTompion
+from tompion.bootstrap.store import open_store
 from tompion.client import Client
-from tompion.methods import SyncMethods
+from tompion.contract.methods import SyncMethods
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -85,7 +86,7 @@ def store_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
     """Where a store is that every command opens anew; its time stands still."""
-    monkeypatch.setattr(wiring, "open_store", partial(wiring.open_store, clock=clock))
+    monkeypatch.setattr("tompion.bootstrap.store.open_store", partial(open_store, clock=clock))
     if isinstance(store, PostgresStore):
         found: str = request.getfixturevalue("migrated_url")
         return found

@@ -18,7 +18,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.operations.kit import BEGIN
-from tompion.configuration import load
+from tompion.config.loader import load
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 

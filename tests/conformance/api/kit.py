@@ -14,16 +14,16 @@ from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
 from tompion import Tompion
-from tompion.cli.server import Server
+from tompion.bootstrap.security import server_config
+from tompion.bootstrap.service import build_service
+from tompion.cli.uvicorn_server import UvicornServer
 from tompion.client import AsyncClient
-from tompion.clock import Clock
-from tompion.configuration import Configuration, load
-from tompion.methods import SyncMethods
-from tompion.operations.desk import Desk
-from tompion.securing import server_config
-from tompion.settings import Settings
+from tompion.config.loader import Config, load
+from tompion.config.settings import Settings
+from tompion.contract.methods import SyncMethods
+from tompion.operations.runner import OperationRunner
+from tompion.runtime.clock import Clock
 from tompion.store.base import Store
-from tompion.wiring import build_service
 
 SECONDS = 30
 
@@ -33,8 +33,8 @@ class Served:
 
     def __init__(
         self,
-        desk: Desk,
-        told: Configuration | None = None,
+        desk: OperationRunner,
+        told: Config | None = None,
         clock: Clock | None = None,
         problems: Callable[[], Sequence[str]] = tuple,
     ) -> None:
@@ -44,7 +44,7 @@ class Served:
         self._listening.listen()
         config = server_config(build_service(desk, told, clock=clock, problems=problems), told)
         config.lifespan = "off"
-        self._server = Server(config)
+        self._server = UvicornServer(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
         scheme = "https" if told.get("tls_cert") else "http"
@@ -57,7 +57,7 @@ class Served:
 
 
 @contextmanager
-def serving(desk: Desk) -> Iterator[str]:
+def serving(desk: OperationRunner) -> Iterator[str]:
     """Serve a desk on a free port; give the service's address."""
     served = Served(desk)
     try:
@@ -66,8 +66,8 @@ def serving(desk: Desk) -> Iterator[str]:
         served.close()
 
 
-def desk_of(store: Store, settings: Settings | None = None) -> Desk:
-    return Desk(store, settings or Settings())
+def desk_of(store: Store, settings: Settings | None = None) -> OperationRunner:
+    return OperationRunner(store, settings or Settings())
 
 
 @dataclass
@@ -141,7 +141,7 @@ class BlockingTompion(SyncMethods):
 class Direct(SyncMethods):
     """A desk, asked without any door: what every door must answer."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: OperationRunner) -> None:
         self._desk = desk
 
     def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:

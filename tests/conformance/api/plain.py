@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from tests.conformance.api.kit import Answer, Http
+from tompion.contract.json import encode, encode_error
+from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError
-from tompion.methods import SyncMethods
-from tompion.wire import encode, encode_error
 
 V1, ONE = "/api/v1", "/api/v1/schedules/{schedule_id}"
 REQUESTS = {
@@ -46,7 +46,7 @@ REQUESTS = {
     "versions": f"GET {ONE}/versions",
     "restore": f"POST {ONE}/versions/{{version}}/restore",
     "runs": f"GET {ONE}/runs",
-    "spans": f"GET {ONE}/spans",
+    "dropped_ranges": f"GET {ONE}/dropped",
     "sharers": f"GET {ONE}/sharers",
     "verify": f"GET {ONE}/verify",
     "effect": f"POST {ONE}/effect",
@@ -74,7 +74,7 @@ REQUESTS = {
     "resume_target": f"POST {V1}/targets/resume",
     "list_queues": f"GET {V1}/queues",
     "list_instances": f"GET {V1}/instances",
-    "list_notices": f"GET {V1}/notices",
+    "list_notifications": f"GET {V1}/notifications",
     "list_calendars": f"GET {V1}/calendars",
     "get_calendar": f"GET {V1}/calendars/{{name}}",
     "put_calendar": f"PUT {V1}/calendars/{{name}}",

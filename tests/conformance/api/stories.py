@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError
-from tompion.methods import SyncMethods
 from tompion.model.page import Page
 from tompion.model.schedule import Change
 
@@ -118,7 +118,7 @@ STORIES: dict[str, list[Line]] = {
         line("get_backfill", 3),
         line("cancel_backfill", 3),
         line("get_backfill", 99),
-        line("spans", "report"),
+        line("dropped_ranges", "report"),
         line("verify", "report"),
         line("describe", "report"),
         line("history", "report", limit=2),
@@ -184,9 +184,9 @@ STORIES: dict[str, list[Line]] = {
         line("pause_target", queue="default"),
         line("list_queues"),
         line("list_instances"),
-        line("list_notices"),
-        line("list_notices", state="GIVEN_UP", schedule_id="flow", limit=1),
-        line("list_notices", state="LOST"),
+        line("list_notifications"),
+        line("list_notifications", state="GIVEN_UP", schedule_id="flow", limit=1),
+        line("list_notifications", state="LOST"),
         line("resume_target", queue="default"),
         line("history"),
     ],

@@ -14,15 +14,16 @@ import pytest
 from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of
 from tests.conformance.operations.kit import BEGIN, Bench
 from tests.conformance.waiting import wait_until
-from tompion.api.rest import gate
-from tompion.api.roles import Role
-from tompion.api.routes import ROUTES, Route
-from tompion.configuration import load
+from tompion.api.auth import api_key_cache, authenticator
+from tompion.config.loader import load
+from tompion.config.settings import Settings
+from tompion.contract.roles import Role
+from tompion.contract.routes import ROUTES, Route
 from tompion.errors import LimitExceeded
-from tompion.model.token import CALLBACKS, signer
-from tompion.operations import control, keys, schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.model.security import CALLBACKS, signer
+from tompion.operations.context import OperationContext
+from tompion.operations.resources import api_keys
+from tompion.operations.schedules import backfills, crud
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -43,8 +44,8 @@ class Tenants:
         self.keys = {name: self._key(name) for name in ("mine", "theirs")}
 
     def _key(self, namespace: str) -> str:
-        def create(session: Session) -> str:
-            return keys.create_key(session, CANARY if namespace == "mine" else "own", role="admin").secret
+        def create(session: OperationContext) -> str:
+            return api_keys.create_key(session, CANARY if namespace == "mine" else "own", role="admin").secret
 
         return self.desk.send(create, namespace=namespace, actor="ann", writes=True).result(SECONDS)
 
@@ -64,7 +65,7 @@ class Tenants:
 
 @pytest.fixture(params=["sqlite", "walled"])
 def tenants(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tenants]:
-    monkeypatch.setattr(gate, "BELIEVED_S", 60.0)
+    monkeypatch.setattr(authenticator, "BELIEVED_S", 60.0)
     clock = ManualClock(BEGIN)
     store: Store
     if request.param == "walled":
@@ -98,7 +99,7 @@ def belongings(tenants: Tenants) -> dict[str, str]:
 def rows_of(tenants: Tenants) -> list[tuple[Any, ...]]:
     """What is written about the namespace of the one whom the other tries to reach."""
     return tenants.desk.send(
-        lambda session: [tuple(row) for row in session.transaction.audit_page("mine", None, 1 << 62, 1_000)],
+        lambda session: [tuple(row) for row in session.transaction.audit_list("mine", None, 1 << 62, 1_000)],
         namespace="mine", actor="ann", writes=False,
     ).result(SECONDS)  # fmt: skip
 
@@ -148,7 +149,16 @@ def test_lists_filters_and_cursors_stay_at_home(tenants: Tenants) -> None:
         tenants.made("PUT", f"/api/v1/schedules/s{number}", spec)
         tenants.made("POST", f"/api/v1/schedules/s{number}/trigger", {})
     lists = [f"/schedules?text={CANARY}", f"/schedules?label=team&label_value={CANARY}", "/runs", "/audit", "/keys"]
-    lists += ["/workflows", "/calendars", "/notices", "/instances", "/queues", "/coming", "/attention", "/forecast"]
+    lists += [
+        "/workflows",
+        "/calendars",
+        "/notifications",
+        "/instances",
+        "/queues",
+        "/coming",
+        "/attention",
+        "/forecast",
+    ]
     for path in lists:
         answer = tenants.ask("theirs", "GET", f"/api/v1{path}")
         assert answer.status in (200, 400), (path, answer.body)
@@ -258,7 +268,7 @@ def test_a_backfill_that_is_refused_is_not_counted_to_its_end() -> None:
     clock = ManualClock(BEGIN)
     with closing(SqliteStore(clock=clock, inline=True)) as store:  # it works on this thread, whose time is measured
         bench = Bench(store, clock)
-        bench.ask(schedules.create, "often", cron="* * * * *", function="tasks:work")
+        bench.ask(crud.create, "often", cron="* * * * *", function="tasks:work")
         spent_s = {years: min(_refused_s(bench, 2027 - years) for _ in range(3)) for years in (1, 10, 50)}
     assert max(spent_s.values()) < 0.05, spent_s
 
@@ -266,7 +276,7 @@ def test_a_backfill_that_is_refused_is_not_counted_to_its_end() -> None:
 def _refused_s(bench: Bench, year: int) -> float:
     begun = time.thread_time()
     with pytest.raises(LimitExceeded, match="max_backfill_ticks"):
-        bench.ask(control.backfill, "often", f"{year}-01-01T00:00:00Z", "2027-01-01T00:00:00Z")
+        bench.ask(backfills.backfill, "often", f"{year}-01-01T00:00:00Z", "2027-01-01T00:00:00Z")
     return time.thread_time() - begun
 
 
@@ -275,7 +285,7 @@ def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> No
     names = belongings(tenants)
     other = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
     secret = tenants.desk.send(
-        lambda session: session.transaction.secret(CALLBACKS, "x" * 64),
+        lambda session: session.transaction.secret_get_or_create(CALLBACKS, "x" * 64),
         namespace="", actor="test", writes=True, walled=False,
     ).result(SECONDS)  # fmt: skip
     run_id, token = names["run_id"], signer(secret)(f"{names['run_id']}.0")
@@ -302,7 +312,7 @@ def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> No
 
 def test_a_revoked_key_opens_no_instance_within_five_seconds(migrated_url: str) -> None:
     """Three instances that have all believed it just now, as long as they usually do."""
-    assert gate.BELIEVED_S < 5
+    assert api_key_cache.BELIEVED_S < 5
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(PostgresStore(migrated_url))) for _ in range(4)]
         desk = desk_of(stores[0])
@@ -311,8 +321,8 @@ def test_a_revoked_key_opens_no_instance_within_five_seconds(migrated_url: str) 
         ]
         asking = [stack.enter_context(closing(Http(each.url))) for each in served]
 
-        def create(session: Session) -> Any:
-            return keys.create_key(session, "ci", role="reader")
+        def create(session: OperationContext) -> Any:
+            return api_keys.create_key(session, "ci", role="reader")
 
         made = desk.send(create, namespace="default", actor="ann", writes=True).result(SECONDS)
         shown = {"Authorization": f"Bearer {made.secret}"}
@@ -321,8 +331,8 @@ def test_a_revoked_key_opens_no_instance_within_five_seconds(migrated_url: str) 
         def refuses(http: Http) -> bool:
             return http("GET", "/api/v1/schedules", **shown).status == 401
 
-        def revoke(session: Session) -> Any:
-            return keys.revoke_key(session, made.key.key_id)
+        def revoke(session: OperationContext) -> Any:
+            return api_keys.revoke_key(session, made.key.key_id)
 
         desk.send(revoke, namespace="default", actor="ann", writes=True).result(SECONDS)
         begun = time.monotonic()

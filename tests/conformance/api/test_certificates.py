@@ -13,12 +13,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tests.conformance.api.certifying import World, world_of
 from tests.conformance.api.kit import Blocking
-from tompion.api.rest.certificates import identities
-from tompion.client import Client, core
-from tompion.embedded import SyncTompion
+from tompion.api.auth.mtls import identities
+from tompion.client import Client, protocol
+from tompion.contract.methods import SyncMethods
 from tompion.errors import Forbidden, StoreUnavailable, Unauthenticated
-from tompion.methods import SyncMethods
-from tompion.operations import keys
+from tompion.operations.resources import api_keys
+from tompion.sdk.app import SyncTompion
 
 SECONDS = 30
 LIST = "/api/v1/schedules"
@@ -41,7 +41,7 @@ def lenient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def key_of(world: World, role: str) -> str:
     sent = world.desk.send(
-        lambda session: keys.create_key(session, "test", role=role), namespace="default", actor="ann", writes=True
+        lambda session: api_keys.create_key(session, "test", role=role), namespace="default", actor="ann", writes=True
     )
     return sent.result(SECONDS).secret
 
@@ -184,7 +184,7 @@ def test_a_connection_does_not_outlive_its_certificate(tmp_path_factory: pytest.
 def test_the_clients_show_certificates(
     world: World, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(core, "RETRY_S", 0.0)
+    monkeypatch.setattr(protocol, "RETRY_S", 0.0)
 
     def opened(tls: ssl.SSLContext) -> SyncMethods:
         made: SyncMethods = client(world.url, tls=tls)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.conformance.api.commandline import CommandLine, run
 from tests.conformance.api.kit import Direct, Served, desk_of
-from tompion.cli.asking import KEY, STORE, URL
-from tompion.configuration import load
+from tompion.cli.connection import KEY, STORE, URL
+from tompion.config.loader import load
 from tompion.store.base import Store
 from tompion.store.sqlite.driver import SqliteStore
 
@@ -97,7 +97,7 @@ def test_a_whole_ledger_is_proved_over_a_service_and_its_audit_too(url: str) -> 
 def test_what_a_service_finds_wrong_is_exit_code_1(url: str, store: Store) -> None:
     """A dial that counts a run which nobody has seen."""
     CommandLine("--url", url).create("s", cron="* * * * *", function="tasks:a")
-    store.write(lambda t: t.save_dials([t.read_dials([1])[1]._replace(in_flight=1)])).result()
+    store.write(lambda t: t.state_update([t.state_get([1])[1]._replace(in_flight=1)])).result()
     left = run(["verify", "--url", url])
     assert left.code == 1, left
     assert left.out.startswith("s: ")

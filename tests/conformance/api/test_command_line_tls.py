@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance.api.certifying import World, world_of
 from tests.conformance.api.commandline import run
-from tompion.cli.asking import CA, CERT, CERT_KEY, KEY, STORE, URL
+from tompion.cli.connection import CA, CERT, CERT_KEY, KEY, STORE, URL
 
 DAILY = ("--cron", "@daily", "--function", "tasks:report")
 

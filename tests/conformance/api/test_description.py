@@ -23,10 +23,10 @@ from schemathesis.specs.openapi.checks import (
 from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of, serving
 from tests.conformance.operations.kit import BEGIN
 from tompion import SyncTompion
-from tompion.api.rest import cookies
-from tompion.configuration import load
-from tompion.operations.desk import Desk
-from tompion.operations.keys import create_key
+from tompion.api.auth import session_cookie
+from tompion.config.loader import load
+from tompion.operations.resources.api_keys import create_key
+from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -139,7 +139,7 @@ def test_every_way_to_show_who_one_is_is_described() -> None:
     kinds = {(each["type"], each.get("scheme") or each.get("in")) for each in schemes.values()}
     assert kinds == {("http", "bearer"), ("http", "basic"), ("apiKey", "cookie"), ("mutualTLS", None)}
     assert DOCUMENT["security"] == [{name: []} for name in schemes]
-    assert schemes["cookie"]["name"] == cookies.NAME
+    assert schemes["cookie"]["name"] == session_cookie.NAME
 
 
 class Asked(NamedTuple):
@@ -150,7 +150,7 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def asked(desk: Desk) -> Iterator[Asked]:
+def asked(desk: OperationRunner) -> Iterator[Asked]:
     """Serve a desk to whoever has the key."""
     made = desk.send(lambda each: create_key(each, "all", role="admin"), namespace="*", actor="ann", writes=True)
     key = made.result(SECONDS).secret

@@ -12,34 +12,34 @@ from tests.conformance.api.commandline import UNSAYABLE, CommandLine
 from tests.conformance.api.kit import Direct
 from tests.conformance.api.plain import ONE, REQUESTS, V1, PlainRequests, as_json
 from tests.conformance.api.stories import STORIES, answered, told
-from tompion.api.routes import ROUTES
-from tompion.methods import SyncMethods, _Sync
-from tompion.model.key import ApiKey, NewKey
+from tompion.contract.methods import SyncMethods, _Sync
+from tompion.contract.routes import ROUTES
 from tompion.model.page import Page
-from tompion.operations import service
-from tompion.operations.declared import declare
-from tompion.operations.work import beat_work, join_work, leave_work, take_work
+from tompion.model.security import ApiKey, NewKey
+from tompion.operations.compat import service_routes
+from tompion.operations.runs.remote_workers import claim_runs, heartbeat_worker, register_worker, remove_worker
+from tompion.operations.schedules.declare import declare
 
 JOB = {"workflow_id": "flow", "cron_expr": "0 9 * * *", "overlap_policy": "queue", "catchup_policy": True}
 SERVICE: list[tuple[Callable[..., Any], dict[str, Any]]] = [
-    (service.upsert_schedule, {"schedule_id": "daily/report", **JOB, "jitter_ms": 500, "request_id": "u1"}),
-    (service.upsert_schedule, {"schedule_id": "daily/report", **JOB, "cron": "@daily"}),
-    (service.upsert_schedule, {"schedule_id": "odd", **JOB, "timezone": "Mars/X"}),
-    (service.show_schedule, {"schedule_id": "daily/report"}),
-    (service.pause_schedule, {"schedule_id": "daily/report", "paused_by": "ann"}),
-    (service.list_cron, {}),
-    (service.pause_schedule, {"schedule_id": "daily/report", "paused": False}),
-    (service.pause_schedule, {"schedule_id": "daily/report", "paused": "no"}),
-    (service.pause_cron, {"name": "daily/report"}),
-    (service.resume_cron, {"name": "daily/report"}),
-    (service.trigger_cron, {"name": "daily/report", "request_id": "t1"}),
-    (service.trigger_cron, {"name": "daily/report", "request_id": "t1"}),
-    (service.trigger_cron, {"name": "nobody"}),
-    (service.launch_run, {"workflow_id": "flow", "idempotency_key": "k1", "version": 1, "user_id": "u1"}),
-    (service.list_cron, {"limit": 1}),
-    (service.delete_schedule, {"schedule_id": "daily/report"}),
-    (service.show_schedule, {"schedule_id": "daily/report"}),
-    (service.show_schedule, {"schedule_id": "nobody"}),
+    (service_routes.upsert_schedule, {"schedule_id": "daily/report", **JOB, "jitter_ms": 500, "request_id": "u1"}),
+    (service_routes.upsert_schedule, {"schedule_id": "daily/report", **JOB, "cron": "@daily"}),
+    (service_routes.upsert_schedule, {"schedule_id": "odd", **JOB, "timezone": "Mars/X"}),
+    (service_routes.show_schedule, {"schedule_id": "daily/report"}),
+    (service_routes.pause_schedule, {"schedule_id": "daily/report", "paused_by": "ann"}),
+    (service_routes.list_cron, {}),
+    (service_routes.pause_schedule, {"schedule_id": "daily/report", "paused": False}),
+    (service_routes.pause_schedule, {"schedule_id": "daily/report", "paused": "no"}),
+    (service_routes.pause_cron, {"name": "daily/report"}),
+    (service_routes.resume_cron, {"name": "daily/report"}),
+    (service_routes.trigger_cron, {"name": "daily/report", "request_id": "t1"}),
+    (service_routes.trigger_cron, {"name": "daily/report", "request_id": "t1"}),
+    (service_routes.trigger_cron, {"name": "nobody"}),
+    (service_routes.launch_run, {"workflow_id": "flow", "idempotency_key": "k1", "version": 1, "user_id": "u1"}),
+    (service_routes.list_cron, {"limit": 1}),
+    (service_routes.delete_schedule, {"schedule_id": "daily/report"}),
+    (service_routes.show_schedule, {"schedule_id": "daily/report"}),
+    (service_routes.show_schedule, {"schedule_id": "nobody"}),
 ]
 
 
@@ -108,4 +108,10 @@ def test_every_route_is_written_down_by_hand_too() -> None:
     served = {f"{route.method} {route.address}" for route in ROUTES}
     assert by_hand <= served
     asked = {route.operation for route in ROUTES if f"{route.method} {route.address}" in by_hand}
-    assert {route.operation for route in ROUTES} - asked == {join_work, take_work, beat_work, leave_work, declare}
+    assert {route.operation for route in ROUTES} - asked == {
+        register_worker,
+        claim_runs,
+        heartbeat_worker,
+        remove_worker,
+        declare,
+    }

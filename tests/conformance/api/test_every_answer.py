@@ -13,10 +13,10 @@ import pytest
 
 from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
-from tompion.api.rest import gate
-from tompion.api.rest.hosts import Hosts
-from tompion.api.routes import EXTRAS, ROUTES
-from tompion.operations.desk import Desk
+from tompion.api.auth import authenticator
+from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
+from tompion.operations.runner import OperationRunner
 from tompion.web.app import FOR_A_DAY, FOR_EVER
 
 CLOSED = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"}
@@ -28,7 +28,7 @@ TEXTS = ("application/json", "application/problem+json", "text/plain", "text/cal
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate, "BELIEVED_S", 60.0)
+        patch.setattr(authenticator, "BELIEVED_S", 60.0)
         made = World(max_body_bytes=1_000)
         yield made
         made.close()
@@ -54,7 +54,7 @@ def check(answer: Answer, *about: object) -> None:
 def test_every_route_and_all_its_refusals(world: World) -> None:
     admin, reader, stranger = (world.key(role).secret for role in ("admin", "reader", "admin"))
     seen: set[int] = set()
-    for route in (*ROUTES, *EXTRAS):
+    for route in (*ROUTES, *SYSTEM_ROUTES):
         path = re.sub(r"{\w+}", "1", route.address)
         if path.endswith("/events"):
             continue  # it does not end; its headers are looked at below
@@ -107,7 +107,7 @@ def test_a_mistake_of_ours_and_a_caller_who_asks_too_often(monkeypatch: pytest.M
     try:
         key = world.key("editor").secret
         world.ask("GET", "/api/v1/schedules", key)
-        monkeypatch.setattr(Desk, "send", mistaken)
+        monkeypatch.setattr(OperationRunner, "send", mistaken)
         answer = world.ask("PUT", "/api/v1/schedules/1", key, {"cron": "@daily", "function": "a:b"})
         assert answer.status == 500
         assert b"script" not in answer.body
@@ -187,7 +187,7 @@ def test_ten_thousand_hosts_that_are_not_ours_are_refused() -> None:
             reached.append(message["status"] != 400)
 
     async def story() -> tuple[int, int]:
-        hosts = Hosts(app, hosts=OURS)
+        hosts = AllowedHostsMiddleware(app, hosts=OURS)
         drawn = list(drawn_hosts(21, 10_000))
         for host in drawn:
             await hosts({"type": "http", "headers": [(b"host", host.encode("latin-1"))]}, None, send)

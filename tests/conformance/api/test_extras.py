@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 
 from tests.conformance.api.kit import SECONDS, Http, Served, desk_of
-from tompion.api.rest import extras
-from tompion.api.rest.calendar import LONGEST_LINE
-from tompion.configuration import load
-from tompion.model.live import Edited
+from tompion.api.rest import system_endpoints
+from tompion.api.rest.ical_feed import LONGEST_LINE
+from tompion.config.loader import load
+from tompion.config.settings import Settings
+from tompion.model.insight import ScheduleEdit
 from tompion.model.schedule import Run
-from tompion.operations import coming, control, live, schedules
-from tompion.operations.live import Looked, look
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.operations.context import OperationContext
+from tompion.operations.insight import change_feed, upcoming
+from tompion.operations.insight.change_feed import FeedPage, poll_changes
+from tompion.operations.schedules import control, crud
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore
 
@@ -65,7 +66,9 @@ def listening(url: str) -> Iterator[Listening]:
 
 def ask(store: Store, operation: Any, *args: Any, namespace: str = "default", **given: Any) -> Any:
     """Have an operation done."""
-    sent = store.write(lambda transaction: operation(Session(transaction, Settings(), namespace), *args, **given))
+    sent = store.write(
+        lambda transaction: operation(OperationContext(transaction, Settings(), namespace), *args, **given)
+    )
     return sent.result(SECONDS)
 
 
@@ -93,58 +96,58 @@ def test_the_end_of_the_service_ends_the_streams(store: Store) -> None:
 def test_what_was_slow_to_commit_is_not_overlooked(migrated_url: str) -> None:
     """The row with the lower number is committed after somebody has seen the higher one."""
     store = PostgresStore(migrated_url)
-    first = ask(store, look)
+    first = ask(store, poll_changes)
     numbered, may_commit = Event(), Event()
 
     def slow(transaction: Transaction) -> None:
-        schedules.create(Session(transaction, Settings()), "slow", **HOURLY)
+        crud.create(OperationContext(transaction, Settings()), "slow", **HOURLY)
         numbered.set()
         assert may_commit.wait(SECONDS)
 
     sent = store.write(slow)
     assert numbered.wait(SECONDS)
     other = PostgresStore(migrated_url)
-    ask(other, schedules.create, "quick", **HOURLY)
-    second = ask(other, look, first.seen)
+    ask(other, crud.create, "quick", **HOURLY)
+    second = ask(other, poll_changes, first.seen)
     assert edited(second) == ["quick"]
     may_commit.set()
     sent.result(SECONDS)
-    third = ask(other, look, second.seen)
+    third = ask(other, poll_changes, second.seen)
     assert edited(third) == ["slow"]
-    assert edited(ask(other, look, third.seen)) == []
+    assert edited(ask(other, poll_changes, third.seen)) == []
     store.close()
     other.close()
 
 
-def edited(looked: Looked) -> list[str]:
-    return [update.schedule_id for _, update in looked.updates if isinstance(update, Edited)]
+def edited(looked: FeedPage) -> list[str]:
+    return [update.schedule_id for _, update in looked.updates if isinstance(update, ScheduleEdit)]
 
 
 def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "AGAIN", 1)
-    seen = ask(store, look).seen
-    ask(store, schedules.create, "report", **HOURLY)
+    monkeypatch.setattr(change_feed, "AGAIN", 1)
+    seen = ask(store, poll_changes).seen
+    ask(store, crud.create, "report", **HOURLY)
     runs = [ask(store, control.trigger, "report", request_id=f"r{number}") for number in range(4)]
-    looked = ask(store, look, seen)
+    looked = ask(store, poll_changes, seen)
     assert [update.run_id for _, update in looked.updates if isinstance(update, Run)] == [run.run_id for run in runs]
-    ask(store, schedules.delete, "report")
-    after = ask(store, look, looked.seen)
+    ask(store, crud.delete, "report")
+    after = ask(store, poll_changes, looked.seen)
     ended = {update.run_id: update.state for _, update in after.updates if isinstance(update, Run)}
     assert ended == {run.run_id: "CANCELLED" for run in runs}
-    assert not ask(store, look, after.seen).updates
+    assert not ask(store, poll_changes, after.seen).updates
 
 
 def test_whoever_falls_behind_begins_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "MOST", 2)
-    monkeypatch.setattr(live, "AGAIN", 1)
-    seen = ask(store, look).seen
-    ask(store, schedules.create, "report", **HOURLY)
+    monkeypatch.setattr(change_feed, "MOST", 2)
+    monkeypatch.setattr(change_feed, "AGAIN", 1)
+    seen = ask(store, poll_changes).seen
+    ask(store, crud.create, "report", **HOURLY)
     for number in range(5):
         ask(store, control.trigger, "report", request_id=f"r{number}")
-    looked = ask(store, look, seen)
+    looked = ask(store, poll_changes, seen)
     assert (looked.updates, looked.behind) == ((), True)
-    ask(store, schedules.create, "later", **HOURLY)
-    assert edited(ask(store, look, looked.seen)) == ["later"]
+    ask(store, crud.create, "later", **HOURLY)
+    assert edited(ask(store, poll_changes, looked.seen)) == ["later"]
 
 
 def test_what_changed_just_before_one_listens_is_told(url: str, http: Http) -> None:
@@ -163,11 +166,11 @@ def test_what_changed_just_before_one_listens_is_told(url: str, http: Http) -> N
 
 
 def test_what_changed_long_before_the_first_look_is_not_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask(store, schedules.create, "report", **HOURLY)
+    ask(store, crud.create, "report", **HOURLY)
     ask(store, control.trigger, "report")
-    assert len(ask(store, look).updates) == 3
-    monkeypatch.setattr(live, "LATELY_MS", -60_000)
-    assert not ask(store, look).updates
+    assert len(ask(store, poll_changes).updates) == 3
+    monkeypatch.setattr(change_feed, "LATELY_MS", -60_000)
+    assert not ask(store, poll_changes).updates
 
 
 def test_many_listen_to_one_look(url: str, http: Http) -> None:
@@ -209,7 +212,7 @@ def events_of(answer: Any) -> list[str]:
 def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "MOST_EVENTS", 20)
+    monkeypatch.setattr(system_endpoints, "MOST_EVENTS", 20)
     http("PUT", "/api/v1/schedules/busy", {"cron": "* * * * * *", "function": "tasks:work"})
     http("PUT", "/api/v1/schedules/daily", {"cron": "0 7 * * *", "function": "tasks:work"})
     answer = http("GET", "/api/v1/calendar.ics?days=9")
@@ -225,12 +228,12 @@ def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
 def test_the_calendar_of_many_schedules_has_some_of_each_and_says_who_is_missing(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "MOST_EVENTS", 3)
-    monkeypatch.setattr(coming, "MOST_SCHEDULES", 2)
+    monkeypatch.setattr(system_endpoints, "MOST_EVENTS", 3)
+    monkeypatch.setattr(upcoming, "MOST_SCHEDULES", 2)
     for name in ("a", "b", "c"):
         http("PUT", f"/api/v1/schedules/{name}", HOURLY)
     answer = http("GET", "/api/v1/calendar.ics")
-    assert len(events_of(answer)) == 2 * coming.LEAST_SHARE
+    assert len(events_of(answer)) == 2 * upcoming.LEAST_SHARE
     text = answer.body.decode().replace("\r\n ", "")
     said = "2 schedules have more ticks than are here\\; there are more schedules than are here"
     assert f"X-WR-CALDESC:{said}\r\n" in text

@@ -16,12 +16,12 @@ import pytest
 
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.operations.kit import BEGIN
-from tompion.api.rest import gate
-from tompion.api.roles import Role
-from tompion.api.routes import EXTRAS, ROUTES, Route
-from tompion.configuration import load
-from tompion.model.key import NewKey
-from tompion.operations import keys
+from tompion.api.auth import authenticator
+from tompion.config.loader import load
+from tompion.contract.roles import Role
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route
+from tompion.model.security import NewKey
+from tompion.operations.resources import api_keys
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -41,7 +41,7 @@ class World:
 
     def key(self, role: str, namespace: str = "default", **given: object) -> NewKey:
         sent = self.desk.send(
-            lambda session: keys.create_key(session, "test", role=role, **given),  # type: ignore[arg-type]  # as a door would
+            lambda session: api_keys.create_key(session, "test", role=role, **given),  # type: ignore[arg-type]  # as a door would
             namespace=namespace,
             actor="ann",
             writes=True,
@@ -60,7 +60,7 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(gate, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
     made = World()
     yield made
     made.close()
@@ -159,7 +159,7 @@ def test_only_a_hash_of_a_key_is_kept(tmp_path: Path) -> None:
     with closing(SqliteStore(tmp_path / "keys.db")) as store:
         served = Served(desk_of(store), load({}, {"auth": "required"}))
         admin = desk_of(store).send(
-            lambda session: keys.create_key(session, "first", role="admin"),
+            lambda session: api_keys.create_key(session, "first", role="admin"),
             namespace="default",
             actor="ann",
             writes=True,
@@ -286,7 +286,7 @@ def test_a_namespace_has_a_name(world: World, named: str) -> None:
 
 def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
     everywhere, tenant = world.key("admin", "*").secret, world.key("admin", "mine").secret
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         if not extra.everywhere:
             continue
         assert world.ask("GET", extra.address, everywhere).status == 200
@@ -298,7 +298,7 @@ def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
 
 
 def test_every_other_address_wants_its_role(world: World) -> None:
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         answer = world.ask("GET", extra.address, None)
         assert (answer.status == 401) == (extra.role is not Role.PUBLIC), extra.path
         if extra.role is not Role.PUBLIC and not extra.everywhere:

@@ -14,9 +14,9 @@ from tests.conformance.api.commandline import run
 from tests.conformance.api.kit import Blocking
 from tests.conformance.api.scripted import Scripted, Step, answering, hanging_up
 from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
-from tompion.client import Client, asynchronous, core, synchronous
-from tompion.client.raising import error_of
-from tompion.operations import work
+from tompion.client import Client, async_client, protocol, sync_client
+from tompion.client.errors import error_of
+from tompion.operations.runs import remote_workers
 
 TOO_MANY = {"code": "too_many_requests", "detail": "more than 10 requests per second", "status": 429}
 INVALID = {"code": "invalid_field", "detail": "name: no", "status": 400}
@@ -31,8 +31,8 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def noted(seconds: float) -> None:
         seen.append(seconds)
 
-    monkeypatch.setattr(synchronous, "wait_here", seen.append)
-    monkeypatch.setattr(asynchronous, "pause", noted)
+    monkeypatch.setattr(sync_client, "wait_here", seen.append)
+    monkeypatch.setattr(async_client, "pause", noted)
     return seen
 
 
@@ -59,8 +59,8 @@ Opened = Callable[..., tuple[Any, Scripted]]
     "change",
     [
         lambda client: client.create_key("ci"),
-        lambda client: client._ask(work.join_work, ("w",), {"queues": ["a"]}, writes=True),
-        lambda client: client._ask(work.take_work, (1,), {"queues": ["a"]}, writes=True),
+        lambda client: client._ask(remote_workers.register_worker, ("w",), {"queues": ["a"]}, writes=True),
+        lambda client: client._ask(remote_workers.claim_runs, (1,), {"queues": ["a"]}, writes=True),
     ],
 )
 def test_a_change_without_a_request_id_is_sent_once_and_says_that_it_may_have_happened(
@@ -86,7 +86,7 @@ def test_what_only_looks_is_asked_again(opened: Opened, pauses: list[float]) -> 
     client, service = opened(hanging_up, hanging_up, NOBODY)
     assert client.list_keys().items == ()
     assert len(service.heads) == 3
-    assert pauses[0] == core.RETRY_S
+    assert pauses[0] == protocol.RETRY_S
 
 
 def test_a_change_is_tried_again_while_nobody_listens(opened: Opened, pauses: list[float]) -> None:
@@ -96,7 +96,7 @@ def test_a_change_is_tried_again_while_nobody_listens(opened: Opened, pauses: li
     service.close = lambda: None  # type: ignore[method-assign]  # it is closed
     with pytest.raises(StoreUnavailable, match="no answer"):
         client.create_key("ci")
-    assert len(pauses) == core.ATTEMPTS - 1
+    assert len(pauses) == protocol.ATTEMPTS - 1
 
 
 @pytest.mark.parametrize("status", [502, 504])
@@ -118,20 +118,20 @@ def test_a_change_that_was_refused_for_now_is_sent_again_and_waits_as_it_is_told
 
 @pytest.mark.parametrize(
     ("said", "waited"),
-    [("0", 0.2), ("1", 1.0), ("86400", core.LONGEST_PAUSE_S), ("Fri, 31 Dec 2027 23:59:59 GMT", 0.2), ("-1", 0.2),
+    [("0", 0.2), ("1", 1.0), ("86400", protocol.LONGEST_PAUSE_S), ("Fri, 31 Dec 2027 23:59:59 GMT", 0.2), ("-1", 0.2),
      ("²", 0.2), ("", 0.2)],
 )  # fmt: skip
 def test_retry_after_is_honoured_within_bounds(said: str, waited: float) -> None:
-    assert core.pause_s(0, core.Answer(429, b"", said)) == waited
+    assert protocol.pause_s(0, protocol.ApiResponse(429, b"", said)) == waited
 
 
 def test_a_service_that_is_asked_too_often_is_an_error_to_be_tried_again(opened: Opened) -> None:
-    steps = [answering(429, TOO_MANY, Retry_After="1")] * core.ATTEMPTS
+    steps = [answering(429, TOO_MANY, Retry_After="1")] * protocol.ATTEMPTS
     client, service = opened(*steps)
     with pytest.raises(TooManyRequests, match="more than 10 requests") as told:
         client.list_keys()
     assert told.value.retryable
-    assert len(service.heads) == core.ATTEMPTS
+    assert len(service.heads) == protocol.ATTEMPTS
 
 
 def test_somebody_between_us_and_the_service_may_say_so_in_other_words() -> None:
@@ -141,7 +141,7 @@ def test_somebody_between_us_and_the_service_may_say_so_in_other_words() -> None
 @pytest.mark.parametrize(
     ("steps", "code", "name"),
     [
-        ([partial(answering(429, TOO_MANY))] * core.ATTEMPTS, 6, "too_many_requests"),
+        ([partial(answering(429, TOO_MANY))] * protocol.ATTEMPTS, 6, "too_many_requests"),
         ([hanging_up], 7, "outcome_unknown"),
     ],
 )

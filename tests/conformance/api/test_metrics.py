@@ -12,15 +12,16 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.conformance.api.kit import Http, Served, desk_of
+from tompion.api.auth import authenticator
 from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
-from tompion.api.rest import gate
-from tompion.api.rest.watching import Answered, Watching
-from tompion.configuration import load
-from tompion.model.tally import Tally
-from tompion.operations import control, keys, schedules
-from tompion.operations.session import Session
-from tompion.operations.standing import standing
-from tompion.settings import Settings
+from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
+from tompion.config.loader import load
+from tompion.config.settings import Settings
+from tompion.model.metrics import Metrics
+from tompion.operations.context import OperationContext
+from tompion.operations.insight.stats import store_backlog
+from tompion.operations.resources import api_keys
+from tompion.operations.schedules import control, crud
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -60,7 +61,7 @@ def test_a_scrape_shows_the_whole_table(http: Http) -> None:
 
 @pytest.fixture
 def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(gate, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
     desk = desk_of(store)
     served = Served(desk, load({}, {"auth": "required"}))
     http = Http(served.url)
@@ -69,7 +70,7 @@ def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         if namespace is None:
             return http("GET", "/metrics").status
         made = desk.send(
-            lambda session: keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
+            lambda session: api_keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
         ).result()
         return http("GET", "/metrics", Authorization=f"Bearer {made.secret}").status
 
@@ -84,16 +85,16 @@ def test_whoever_may_look_at_all_namespaces_may_scrape(locked: Any) -> None:
 
 def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
-        session = Session(transaction, Settings())
+        session = OperationContext(transaction, Settings())
         for name in ("a", "b", "c"):
-            schedules.create(session, name, **{**BOOK, "queue": "rare", "overlap_policy": "queue"})
+            crud.create(session, name, **{**BOOK, "queue": "rare", "overlap_policy": "queue"})
         control.pause(session, "c")
         control.trigger(session, "a")
         control.trigger(session, "a", overlap="buffer_all")
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
-    found = store.read(lambda transaction: standing(Session(transaction, Settings()))).result()
+    found = store.read(lambda transaction: store_backlog(OperationContext(transaction, Settings()))).result()
     assert (found.due, found.waiting, found.paused, found.degraded, found.instances) == (2, 1, 1, 0, 0)
     (backlog,) = found.queues
     assert (backlog.queue, backlog.runs, backlog.oldest_s) == ("rare", 1, 120)
@@ -102,11 +103,11 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
 def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         for number in range(5):
-            schedules.create(Session(transaction, Settings()), f"s{number}", **BOOK)
+            crud.create(OperationContext(transaction, Settings()), f"s{number}", **BOOK)
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
-    assert store.read(lambda transaction: transaction.standing(transaction.now_ms(), 3)).result() == (3, 0, 0, 0)
+    assert store.read(lambda transaction: transaction.backlog_count(transaction.now_ms(), 3)).result() == (3, 0, 0, 0)
 
 
 def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clock: ManualClock) -> None:
@@ -131,7 +132,7 @@ def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clo
 
 
 def test_the_middleware_tells_of_each_request_without_its_query() -> None:
-    told: list[Answered] = []
+    told: list[AccessRecord] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 201, "headers": []})
@@ -139,7 +140,7 @@ def test_the_middleware_tells_of_each_request_without_its_query() -> None:
     async def send(_message: Any) -> None:
         return None
 
-    watching = Watching(app, tally=Tally(), routes={}, listener=told.append)
+    watching = AccessLogMiddleware(app, tally=Metrics(), routes={}, listener=told.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
     asyncio.run(watching(scope, None, send))
     ((method, path, route, status, _seconds),) = told

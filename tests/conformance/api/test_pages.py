@@ -11,7 +11,7 @@ import pytest
 
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.web import app as web
+from tompion.web import app
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PAGE = '<!doctype html><meta property="csp-nonce" nonce="__TOMPION_NONCE__"><title>Tompion</title>'
@@ -29,7 +29,7 @@ def built(tmp_path: Path) -> Path:
 
 def mounted(monkeypatch: pytest.MonkeyPatch, built: Path) -> Iterator[Http]:
     """A service whose page is what a test says."""
-    monkeypatch.setattr(web, "BUILT", built)
+    monkeypatch.setattr(app, "BUILT", built)
     store = SqliteStore()
     served = Served(desk_of(store))
     http = Http(served.url)

@@ -13,7 +13,7 @@ import pytest
 from tests.conformance.api.issuing import Somebody, World, jwk, jwks, world_of
 from tests.conformance.api.kit import Http
 from tests.servers.jwks import MOVED, Publisher, publishing
-from tompion.api.rest import fetching
+from tompion.api.auth.jwks import LARGEST
 
 FILE = """
 auth = "required"
@@ -129,7 +129,7 @@ def test_when_the_issuer_stops_answering_the_last_keys_stay_for_a_while(
         "no JSON": b"<html>",
         "no set": b"[]",
         "no key": jwks(),
-        "too large": good + b" " * fetching.LARGEST,
+        "too large": good + b" " * LARGEST,
         "private key": jwks(jwk("rsa-2"), jwk("rsa-3", d="AQAB")),
     }.get(failure, good)
     world.clock.advance(3_599)
@@ -148,7 +148,7 @@ def test_when_the_issuer_stops_answering_the_last_keys_stay_for_a_while(
 def test_an_issuer_that_never_ends_its_answer(
     world: World, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr("tompion.api.auth.jwks.TIMEOUT_S", 0.05)
     go = threading.Event()
     publisher.before = lambda: go.wait(30)
     assert world.ask(token("rsa-2")).status == 503

@@ -9,8 +9,8 @@ import pytest
 
 from tests.conformance.api.kit import Http
 from tests.conformance.api.test_rest import DAILY, ONE
-from tompion.api.rest.arguments import taking
-from tompion.api.routes import ROUTES
+from tompion.api.rest.request_binding import taking
+from tompion.contract.routes import ROUTES
 
 KEYED = [
     ("POST", "/schedules/pause", {"schedule_id": "report"}),

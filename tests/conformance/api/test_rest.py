@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conformance.api.kit import Http, Served, desk_of
-from tompion.api.rest.openapi import describe
-from tompion.api.routes import EXTRAS, ROUTES
+from tompion.api.rest.openapi.document import describe
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.base import Store
 
 ONE = "/api/v1/schedules/report"
@@ -167,7 +167,7 @@ def test_the_document_of_the_api_names_every_route(http: Http) -> None:
     assert document == json.loads(json.dumps(describe(document["info"]["version"])))
     described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
     assert described == {(route.method, route.address) for route in ROUTES} | {
-        (each.method, each.address) for each in EXTRAS
+        (each.method, each.address) for each in SYSTEM_ROUTES
     }
     references = {each for each in _references(document) if "/schemas/" in each}
     assert references

@@ -24,8 +24,8 @@ from tests.conformance.api.issuing import (
     world_of,
 )
 from tompion.client import Client
-from tompion.model.key import NewKey
-from tompion.operations import keys
+from tompion.model.security import NewKey
+from tompion.operations.resources import api_keys
 
 SECONDS = 30
 
@@ -109,7 +109,10 @@ def test_a_very_long_name_is_cut_in_the_audit(world: World) -> None:
 
 def test_keys_work_beside_tokens(world: World) -> None:
     sent = world.desk.send(
-        lambda session: keys.create_key(session, "test", role="reader"), namespace="default", actor="ann", writes=True
+        lambda session: api_keys.create_key(session, "test", role="reader"),
+        namespace="default",
+        actor="ann",
+        writes=True,
     )
     made: NewKey = sent.result(SECONDS)
     assert world.ask(made.secret).status == 200

@@ -18,12 +18,11 @@ import pytest
 from tests.conformance.api.kit import SECONDS, Http, Served, desk_of, serving
 from tests.conformance.api.test_extras import HOURLY, Listening, ask
 from tests.conformance.api.test_gate import World
-from tompion.api.rest import app as application
-from tompion.api.rest import live as looking_on
-from tompion.api.rest import patience
+from tompion.api.rest import app, sse
+from tompion.api.rest.server import slow_clients
 from tompion.client import Client
 from tompion.errors import InvalidField, StoreError, StoreUnavailable, TompionError
-from tompion.operations import live
+from tompion.operations.insight import change_feed
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.sqlite.driver import SqliteStore
 
@@ -143,7 +142,7 @@ def test_the_key_of_a_start_can_stand_in_the_header(http: Http) -> None:
 
 def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand of them kept a service from answering, and its engine from firing."""
-    monkeypatch.setattr(patience, "WHOLE_REQUEST_S", 0.2)
+    monkeypatch.setattr(slow_clients, "WHOLE_REQUEST_S", 0.2)
     with serving(desk_of(store)) as url:
         begun = b"POST /api/v1/preview HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
         for text in (b"", b"GET /he", begun, begun + b"\r\n{"):
@@ -153,7 +152,7 @@ def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatc
 
 
 def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "most_connections", lambda: 2)
+    monkeypatch.setattr(slow_clients, "most_connections", lambda: 2)
     with serving(desk_of(store)) as url:
         idle = [raw(url, b"") for _ in range(2)]
         with closing(raw(url, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) as one_too_many:
@@ -165,9 +164,9 @@ def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.Mo
 
 def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """It went on telling whoever had once been let in."""
-    monkeypatch.setattr(looking_on, "ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr(sse, "ASK_AGAIN_S", 0.0)
     world = World()
-    monkeypatch.setattr("tompion.api.rest.gate.BELIEVED_S", 0.0)
+    monkeypatch.setattr("tompion.api.auth.api_key_cache.BELIEVED_S", 0.0)
     try:
         editor, reader = world.key("editor").secret, world.key("reader")
         listening = Listening(world.served.url, key=reader.secret)
@@ -182,7 +181,7 @@ def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_caller_has_only_so_many_streams(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking_on, "LISTENERS_OF_ONE", 1)
+    monkeypatch.setattr(sse, "LISTENERS_OF_ONE", 1)
     listening = Listening(url)
     asking = Http(url)
     assert (asking("GET", "/api/v1/events").status, listening.answer.status) == (422, 200)
@@ -194,17 +193,17 @@ def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind many newer ones, its end was never told."""
-    from tompion.operations import control, schedules
+    from tompion.operations.schedules import control, crud
 
-    monkeypatch.setattr(live, "AGAIN", 1)
-    ask(store, schedules.create, "old", **HOURLY)
-    ask(store, schedules.create, "new", **HOURLY)
+    monkeypatch.setattr(change_feed, "AGAIN", 1)
+    ask(store, crud.create, "old", **HOURLY)
+    ask(store, crud.create, "new", **HOURLY)
     first = ask(store, control.trigger, "old", request_id="r")
     for number in range(5):
         ask(store, control.trigger, "new", request_id=f"r{number}")
-    seen = ask(store, live.look).seen
-    ask(store, schedules.delete, "old")
-    updates = ask(store, live.look, seen).updates
+    seen = ask(store, change_feed.poll_changes).seen
+    ask(store, crud.delete, "old")
+    updates = ask(store, change_feed.poll_changes, seen).updates
     assert first.run_id in {getattr(update, "run_id", None) for _, update in updates}
 
 
@@ -254,7 +253,7 @@ class Silent(SqliteStore):
 
 
 def test_nobody_waits_for_ever_for_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "ANSWER_S", 0.1)
+    monkeypatch.setattr(app, "ANSWER_S", 0.1)
     store = Silent()
     with serving(desk_of(store)) as url, closing(Client(url)) as client:
         assert client.list_schedules().items == ()
@@ -289,7 +288,7 @@ def test_a_client_says_what_cannot_be_sent(url: str) -> None:
 
 
 def test_a_mistake_of_a_service_is_not_taken_for_its_absence(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tompion.client.raising import error_of
+    from tompion.client.errors import error_of
 
     body = json.dumps({"code": "internal_error", "detail": "a mistake"}).encode()
     assert type(error_of(500, body)) is TompionError
@@ -301,8 +300,8 @@ def test_transactions_of_the_store_are_still_there(store: Store) -> None:
     """A lock of a name ends with its transaction."""
 
     def twice(transaction: Transaction) -> int:
-        transaction.lock_name("schedule", "default", "x")
-        transaction.lock_name("schedule", "default", "x")
+        transaction.name_lock("schedule", "default", "x")
+        transaction.name_lock("schedule", "default", "x")
         return 1
 
     assert [store.write(twice).result(SECONDS) for _ in range(2)] == [1, 1]
@@ -312,7 +311,7 @@ def test_whoever_stops_listening_leaves_nothing_behind() -> None:
     """Each window that was closed left a task that waited for ever, and was complained of at the end."""
 
     async def test() -> set[asyncio.Task[Any]]:
-        live = looking_on.Live(desk_of(SqliteStore()))
+        live = sse.ChangeStream(desk_of(SqliteStore()))
 
         async def listen() -> None:
             async for _ in await live.events("default", "ann", may_still):

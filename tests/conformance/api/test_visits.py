@@ -13,10 +13,10 @@ from tests.conformance.api.issuing import HMAC, SECRET, VARIABLE, world_of
 from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.api.test_gate import World
 from tests.conformance.operations.kit import BEGIN
-from tompion.api.rest import gate
-from tompion.api.rest.cookies import LASTS_S
-from tompion.api.routes import EXTRAS, ROUTES
-from tompion.configuration import load
+from tompion.api.auth import authenticator
+from tompion.api.auth.session_cookie import LASTS_S
+from tompion.config.loader import load
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -27,7 +27,7 @@ DAILY = {"cron": "@daily", "function": "a:b"}
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(gate, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
     made = World()
     yield made
     made.close()
@@ -139,7 +139,7 @@ HOSTILE = [
 
 CHANGES = [
     (each.method, re.sub(r"{\w+}", "1", each.address))
-    for each in (*ROUTES, *EXTRAS)
+    for each in (*ROUTES, *SYSTEM_ROUTES)
     if each.method not in ("GET", "HEAD")
 ]
 """Every address that is not only read."""

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tompion.launch.base import Accepted, Ended, Launch
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.base import Accepted, Completed, RunContext
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import crud
 from tompion.store.base import Store, Transaction
 from tompion.testing.clock import ManualClock
 from tompion.testing.executor import RecordingExecutor
@@ -24,17 +24,17 @@ class Executor(RecordingExecutor):
     """Remembers what it has executed, and says when that was so many schedules."""
 
     def __init__(self, clock: ManualClock, expected: int) -> None:
-        super().__init__(clock.now, lambda _: (0.0, Ended()))
+        super().__init__(clock.now, lambda _: (0.0, Completed()))
         self._expected = expected
         self._enough = asyncio.Event()
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         ended = await super().run(dag, meta)
         if len({each.launch.schedule_id for each in self.executions}) == self._expected:
             self._enough.set()
         return ended
 
-    async def launched(self) -> list[Launch]:
+    async def launched(self) -> list[RunContext]:
         """Wait for the last of them; return all launches."""
         async with asyncio.timeout(SECONDS):
             await self._enough.wait()
@@ -47,7 +47,7 @@ def create_due(store: Store, number: int) -> set[str]:
 
     def create(transaction: Transaction) -> None:
         for name in names:
-            schedules.create(Session(transaction, Settings()), name, cron="1 8 * * *", function="tasks:work")
+            crud.create(OperationContext(transaction, Settings()), name, cron="1 8 * * *", function="tasks:work")
 
     store.write(create).result(SECONDS)
     return names
@@ -55,4 +55,4 @@ def create_due(store: Store, number: int) -> set[str]:
 
 def asked(store: Store, operation: Callable[..., Any], *args: Any) -> Any:
     """Return what an operation that only reads answers."""
-    return store.read(lambda transaction: operation(Session(transaction, Settings()), *args)).result(SECONDS)
+    return store.read(lambda transaction: operation(OperationContext(transaction, Settings()), *args)).result(SECONDS)

@@ -12,9 +12,9 @@ import sys
 
 from tests.conformance.engine.kit import BEGIN, UNTIL_DUE_S
 from tests.conformance.engine.users import DECLARED, SETTINGS, Tapped
-from tompion.engine.host import Engine
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
+from tompion.engine.engine import Engine
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.postgres import PostgresExecutor
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
 
@@ -34,7 +34,7 @@ async def main(url: str, moment: str) -> None:
         store.before_commit = die
     else:
         store.after_commit = die
-    engine = Engine(store, {"postgres": PostgresExecutor(DECLARED, Site())}, clock=clock, settings=SETTINGS)
+    engine = Engine(store, {"postgres": PostgresExecutor(DECLARED, ExecutorEnv())}, clock=clock, settings=SETTINGS)
     await engine.start()
     await asyncio.Event().wait()
 

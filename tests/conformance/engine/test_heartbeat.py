@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
-from tompion.engine.host import FIRES_AHEAD, Engine
-from tompion.operations import runs
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.engine.engine import FIRES_AHEAD, Engine
+from tompion.operations.runs import read
 from tompion.store.base import Transaction, Work
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -87,7 +87,7 @@ async def told(store: PostgresStore, clock: ManualClock) -> list[str]:
         for _ in range(3):
             clock.advance(LEASE_MS / 1000 - 1)
             await busy.beaten()
-            lapsed = store.write(lambda t: t.rows("lapsed_instances", {"now_ms": t.now_ms() + LEASE_MS - 1}))
+            lapsed = store.write(lambda t: t.rows("lease_list_expired", {"now_ms": t.now_ms() + LEASE_MS - 1}))
             assert lapsed.result(SECONDS) == []
     finally:
         busy.leave()
@@ -103,4 +103,4 @@ def test_a_heartbeat_waits_for_nobody_who_holds_the_lease(postgres: PostgresStor
     names = create_due(postgres, SCHEDULES)
     assert asyncio.run(told(postgres, clock)) == sorted(names)
     for name in names:
-        assert [run.state for run in asked(postgres, runs.runs, name).items] == ["SUCCESS"]
+        assert [run.state for run in asked(postgres, read.runs, name).items] == ["SUCCESS"]

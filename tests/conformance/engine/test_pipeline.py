@@ -12,13 +12,13 @@ import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
 from tests.unit.engine.beside import Fate, Fire, with_named_fires
-from tompion.engine.firing import Fired
-from tompion.engine.host import Engine
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.steps.fire import Fired
 from tompion.errors import StoreUnavailable
-from tompion.launch.base import Launch
-from tompion.operations import runs
-from tompion.operations.verify import verify
-from tompion.settings import Settings
+from tompion.executors.base import RunContext
+from tompion.operations.runs import read
+from tompion.operations.verify.schedule import verify
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -91,7 +91,7 @@ def _lost(sent: Future[T]) -> Future[T]:
     return answer
 
 
-async def told(store: Overlapping, clock: ManualClock) -> list[Launch]:
+async def told(store: Overlapping, clock: ManualClock) -> list[RunContext]:
     """Let an engine meet everything at once; return what it has launched."""
     executor = Executor(clock, SCHEDULES)
     settings = Settings(fire_batch=BATCH, tick_ms=50)
@@ -126,5 +126,5 @@ def test_what_happens_to_one_of_two_fires_that_overlap_is_its_own_affair(
     begun_anew = {launch.schedule_id for launch in launched if launch.attempt > 1}
     assert begun_anew == ((first if unlucky == FIRST else second) if fate is Fate.ANSWER_LOST else set())
     for name in names:
-        assert [run.state for run in asked(postgres, runs.runs, name).items] == ["SUCCESS"]
+        assert [run.state for run in asked(postgres, read.runs, name).items] == ["SUCCESS"]
         assert asked(postgres, verify, name).ok

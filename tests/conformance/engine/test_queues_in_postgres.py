@@ -16,7 +16,8 @@ import pytest
 from tests.conformance.engine import suicidal
 from tests.conformance.engine.kit import UNTIL_DUE_S
 from tests.conformance.engine.users import SETTINGS, Scene
-from tompion.operations import control, reports, runs
+from tompion.operations.runs import callbacks, read
+from tompion.operations.schedules import control
 
 pytestmark = pytest.mark.server
 
@@ -73,7 +74,7 @@ def deferred(scene: Scene, options: dict[str, Any]) -> list[dict[str, Any]]:
             await scene.told("ended")
             given = await executed(scene)
             if options.get("done") == "reported":
-                scene.ask(reports.report, given[0]["token"], "succeeded", result={"sent": 5})
+                scene.ask(callbacks.report_run, given[0]["token"], "succeeded", result={"sent": 5})
                 await scene.told("ended", 2)
             return given
 
@@ -84,7 +85,7 @@ def deferred(scene: Scene, options: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("options", [BY_FUNCTION, BY_TABLE], ids=["function", "table"])
 def test_a_worker_of_procrastinate_executes_the_job(scene: Scene, options: dict[str, Any], done: str) -> None:
     (given,) = deferred(scene, {**options, "done": done})
-    (run,) = scene.ask(runs.runs, "report").items
+    (run,) = scene.ask(read.runs, "report").items
     assert given["key"] == run.key
     assert (given["scheduled_for"], given["payload"]) == ("2027-01-15T08:01:00+00:00", {"to": "me"})
     assert (run.state, run.result) == ("SUCCESS", {"sent": 5} if done == "reported" else None)
@@ -111,7 +112,7 @@ def test_a_message_of_pgmq(scene: Scene, declared: str, more: list[Any]) -> None
 
     asyncio.run(story())
     ((number, sent),) = scene.sql("SELECT msg_id, message FROM pgmq.q_reports")
-    (run,) = scene.ask(runs.runs, "report").items
+    (run,) = scene.ask(read.runs, "report").items
     assert (run.state, run.execution_id) == ("SUCCESS", str(number))
     assert (sent["dag"], sent["meta"]["idempotency_key"], sent["meta"]["user_id"]) == ({"steps": [1]}, run.key, "u1")
     assert sent["callback"]["url"] == "https://tompion.example/api/v1/reports"

@@ -13,9 +13,11 @@ import pytest
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
 from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
 from tests.conformance.waiting import wait_for_waiting
-from tompion.engine import transacting
-from tompion.operations import control, reports, runs, targets
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.engine.steps import transactional
+from tompion.operations.resources import targets
+from tompion.operations.runs import callbacks, read
+from tompion.operations.schedules import backfills, control
 
 pytestmark = pytest.mark.server
 CANARY = "canary-4711-hunter2"
@@ -37,7 +39,7 @@ def test_a_tick_is_a_run_and_a_row_and_nobody_sees_one_without_the_other(scene: 
     asyncio.run(story())
     ((key, attempt),) = scene.jobs()
     assert seen == [([], []), ([("SUCCESS", None, 1)], [(key, attempt)])]
-    (run,) = scene.ask(runs.runs, "report").items
+    (run,) = scene.ask(read.runs, "report").items
     assert (run.key, run.attempt, run.started_at) == (key, attempt, run.finished_at)
     assert scene.sql("SELECT body FROM jobs") == [({"to": "me"},)]
     assert [event.kind for event in scene.events] == ["launched", "ended"]
@@ -100,7 +102,7 @@ def test_without_its_lease_an_engine_adds_nothing(scene: Scene) -> None:
     async def story() -> tuple[int, int]:
         async with scene.engine() as engine:
             number = engine.instance.number
-            scene.store.write(lambda transaction: transaction.end_leases([number])).result(SECONDS)
+            scene.store.write(lambda transaction: transaction.lease_end([number])).result(SECONDS)
             scene.clock.advance(UNTIL_DUE_S)
             await scene.told("ended")
             return number, engine.instance.number
@@ -202,7 +204,7 @@ def _trigger(scene: Scene) -> int:
 
 
 def _backfill(scene: Scene) -> int:
-    scene.ask(control.backfill, "report", "2027-01-10T00:00:00Z", "2027-01-13T00:00:00Z")
+    scene.ask(backfills.backfill, "report", "2027-01-10T00:00:00Z", "2027-01-13T00:00:00Z")
     return 3
 
 
@@ -241,12 +243,12 @@ def test_whatever_lets_a_run_begin(scene: Scene, begin: Callable[[Scene], int], 
     assert scene.is_whole()
 
 
-@pytest.mark.parametrize("rounds", [transacting.MOST_ROUNDS, 3])
+@pytest.mark.parametrize("rounds", [transactional.MOST_ROUNDS, 3])
 def test_what_waits_for_a_slot_is_carried_out_one_after_another(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
     """Ten wait, one may run: each end lets the next begin, in one transaction, or in as many as it takes."""
-    monkeypatch.setattr(transacting, "MOST_ROUNDS", rounds)
+    monkeypatch.setattr(transactional, "MOST_ROUNDS", rounds)
     scene.workflow()
     scene.schedule(overlap_policy="queue")
     scene.ask(targets.pause_target, workflow_id="flow")
@@ -278,10 +280,10 @@ def test_a_run_that_is_done_when_it_is_reported_and_lets_the_next_begin(scene: S
             await scene.told("launched")
             scene.ask(control.trigger, "report", overlap="queue")
             assert [state for state, _, _ in scene.runs()] == ["STARTED", "BUFFERED"]
-            scene.ask(reports.report, scene.jobs()[0][0], "succeeded", result={"sent": 5})
+            scene.ask(callbacks.report_run, scene.jobs()[0][0], "succeeded", result={"sent": 5})
             await scene.told("launched", 2)
             assert [state for state, _, _ in scene.runs()] == ["SUCCESS", "STARTED"]
-            scene.ask(reports.report, scene.jobs()[1][0], "failed", error="no luck")
+            scene.ask(callbacks.report_run, scene.jobs()[1][0], "failed", error="no luck")
             await scene.told("ended", 4)  # ours, and that of whoever executes it, of each
 
     asyncio.run(story())
@@ -298,11 +300,11 @@ def test_a_reported_failure_is_tried_again_by_its_policy(scene: Scene) -> None:
         async with scene.engine():
             scene.clock.advance(UNTIL_DUE_S)
             await scene.told("launched")
-            scene.ask(reports.report, scene.jobs()[0][0], "failed", error="no luck")
+            scene.ask(callbacks.report_run, scene.jobs()[0][0], "failed", error="no luck")
             await scene.told("retried")
             scene.clock.advance(1)
             await scene.told("launched", 2)
-            scene.ask(reports.report, scene.jobs()[1][0], "succeeded")
+            scene.ask(callbacks.report_run, scene.jobs()[1][0], "succeeded")
             await scene.told("ended", 3)
 
     asyncio.run(story())
@@ -320,7 +322,7 @@ def test_a_target_that_falls_silent_each_time_is_given_up(scene: Scene) -> None:
             scene.clock.advance(UNTIL_DUE_S)
             for times in (1, 2):
                 await scene.told("launched", times)
-                scene.ask(reports.report, scene.jobs()[-1][0], "started")
+                scene.ask(callbacks.report_run, scene.jobs()[-1][0], "started")
                 scene.clock.advance(Settings().lock_ttl_ms / 1000 + 1)
             await scene.told("ended", 3)
 
@@ -343,7 +345,7 @@ def test_whoever_wants_the_dial_and_the_run_the_other_way_round(scene: Scene) ->
 
     async def story() -> None:
         with psycopg.connect(scene.url) as connection:
-            connection.execute("SELECT * FROM dials FOR UPDATE")
+            connection.execute("SELECT * FROM schedule_state FOR UPDATE")
             async with scene.engine():
                 await asyncio.to_thread(stand_in_the_way, connection)
                 connection.rollback()
@@ -400,5 +402,5 @@ def test_a_secret_in_a_payload_is_in_no_error_event_or_log(scene: Scene, caplog:
     asyncio.run(story())
     assert scene.runs() == [("FAILED", "launch_failed", 1)]
     assert "InvalidTextRepresentation (22P02)" in scene.errors()[0]
-    said = [*scene.errors(), *map(repr, scene.events), caplog.text, repr(scene.ask(runs.runs, "report"))]
+    said = [*scene.errors(), *map(repr, scene.events), caplog.text, repr(scene.ask(read.runs, "report"))]
     assert CANARY not in " ".join(said)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.conformance.engine.users import DECLARED, Scene
-from tompion.engine.host import Engine
-from tompion.launch.base import Ended, Executor
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.operations import schedules
+from tompion.engine.engine import Engine
+from tompion.executors.base import Completed, Executor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.postgres import PostgresExecutor
+from tompion.operations.schedules import crud
 from tompion.store.postgres.driver import PostgresTransaction
 from tompion.testing.executor import RecordingExecutor
 
@@ -24,10 +24,10 @@ pytestmark = pytest.mark.server
 def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, configured: bool) -> Counter[str]:
     """The statements of the transaction that fires a tick."""
     names: Counter[str] = Counter()
-    recorder = RecordingExecutor(scene.clock.now, lambda _: (0.0, Ended()))
+    recorder = RecordingExecutor(scene.clock.now, lambda _: (0.0, Completed()))
     executors: dict[str, Executor] = {"recorder": recorder, "function": recorder}
     if configured:
-        executors["postgres"] = PostgresExecutor(DECLARED, Site())
+        executors["postgres"] = PostgresExecutor(DECLARED, ExecutorEnv())
     engine = Engine(scene.store, executors, clock=scene.clock)
     scene.schedule(f"configured-{configured}", **document)
 
@@ -41,7 +41,7 @@ def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, 
             assert len(fired.launches) == 1
 
     asyncio.run(story())
-    scene.ask(schedules.delete, f"configured-{configured}")
+    scene.ask(crud.delete, f"configured-{configured}")
     return names
 
 
@@ -57,8 +57,8 @@ def _counted(send: Callable[..., Any], names: Counter[str]) -> Callable[..., Any
     ("document", "more"),
     [
         ({"workflow_id": None, "function": "tasks:work"}, {}),
-        ({"workflow_version": 1}, {"workflow_version": 1}),
-        ({}, {"newest_workflows": 1, "workflow_version": 1}),
+        ({"workflow_get_version": 1}, {"workflow_get_version": 1}),
+        ({}, {"workflow_list_newest": 1, "workflow_get_version": 1}),
     ],
     ids=["a function", "a version of a workflow", "the newest of a workflow"],
 )

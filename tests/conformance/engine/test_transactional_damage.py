@@ -10,10 +10,10 @@ import pytest
 from tests.conformance.engine.kit import UNTIL_DUE_S
 from tests.conformance.engine.users import DECLARED, Scene
 from tompion.errors import LaunchError
-from tompion.launch.base import Accepted, Ended, Launch
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.model.call import Call
+from tompion.executors.base import Accepted, Completed, RunContext
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.postgres import PostgresExecutor
+from tompion.model.sql_call import SqlCall
 from tompion.testing.executor import RecordingExecutor
 
 pytestmark = pytest.mark.server
@@ -23,10 +23,10 @@ class Turning(RecordingExecutor):
     """Cannot begin; and meanwhile somebody deploys the workflow for another executor."""
 
     def __init__(self, scene: Scene) -> None:
-        super().__init__(scene.clock.now, lambda _: (0.0, Ended()))
+        super().__init__(scene.clock.now, lambda _: (0.0, Completed()))
         self._scene = scene
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         self._scene.workflow()
         raise LaunchError("not now")
 
@@ -50,17 +50,17 @@ def test_a_workflow_that_turns_to_the_executor_after_its_run_was_taken(scene: Sc
 class Uncallable(PostgresExecutor):
     """Breaks its contract before the call."""
 
-    def call(self, dag: Any, meta: Launch) -> Call:
+    def call(self, dag: Any, meta: RunContext) -> SqlCall:
         raise ZeroDivisionError("before")
 
 
 class Unanswerable(PostgresExecutor):
     """Breaks its contract after the call."""
 
-    def call(self, dag: Any, meta: Launch) -> Call:
-        return PostgresExecutor(DECLARED, Site()).call(dag, meta)
+    def call(self, dag: Any, meta: RunContext) -> SqlCall:
+        return PostgresExecutor(DECLARED, ExecutorEnv()).call(dag, meta)
 
-    def called(self, meta: Launch, answer: str | None) -> Ended | Accepted:
+    def called(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
         raise ZeroDivisionError("after")
 
 
@@ -72,7 +72,7 @@ def test_an_executor_that_breaks_its_contract_stops_nobody_else(scene: Scene, ki
     scene.schedule(workflow_id="broken")
 
     async def story() -> None:
-        async with scene.engine(broken=kind(DECLARED, Site())):
+        async with scene.engine(broken=kind(DECLARED, ExecutorEnv())):
             scene.clock.advance(UNTIL_DUE_S)
             await scene.told("ended", 2)
 

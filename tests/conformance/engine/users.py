@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 import psycopg
 
 from tests.conformance.engine.kit import SECONDS
-from tompion.engine.host import Engine
-from tompion.engine.probe import Event, Probe
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import StoreUnavailable
-from tompion.launch.base import Executor
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.model.call import Answers, Call
-from tompion.operations import schedules, workflows
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
-from tompion.settings import Settings
+from tompion.executors.base import Executor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.postgres import PostgresExecutor
+from tompion.model.sql_call import Answers, SqlCall
+from tompion.operations.context import OperationContext
+from tompion.operations.resources import workflows
+from tompion.operations.schedules import crud
+from tompion.operations.verify.schedule import verify
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -51,7 +52,7 @@ class Tapped(Store):
         def tapped(transaction: Transaction) -> T:
             call = transaction.call
 
-            def noticed(calls: Sequence[Call], timeout_ms: int) -> Answers:
+            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
                 made.append(len(calls))
                 return call(calls, timeout_ms)
 
@@ -118,7 +119,7 @@ class Scene:
 
     def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
         """Ask for an operation."""
-        work = self.store.write(lambda t: operation(Session(t, Settings()), *args, **given))
+        work = self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **given))
         return work.result(SECONDS)
 
     def workflow(self, name: str = "flow", options: Any = None, **document: Any) -> None:
@@ -128,7 +129,7 @@ class Scene:
 
     def schedule(self, name: str = "report", **given: Any) -> None:
         """Make a schedule that ticks a little after the beginning."""
-        self.ask(schedules.create, name, **{"cron": "1 8 * * *", "workflow_id": "flow", **given})
+        self.ask(crud.create, name, **{"cron": "1 8 * * *", "workflow_id": "flow", **given})
 
     def jobs(self) -> list[tuple[str, int]]:
         """Return the user's rows: key and attempt."""
@@ -155,9 +156,9 @@ class Scene:
         **others: Executor,
     ) -> AsyncIterator[Engine]:
         """Run an engine for a while."""
-        site = Site(public_url="https://tompion.example")
+        site = ExecutorEnv(public_url="https://tompion.example")
         executors: dict[str, Executor] = {"postgres": PostgresExecutor(configured or DECLARED, site), **others}
-        probe = Probe(self._listen)
+        probe = EngineEvents(self._listen)
         engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, probe=probe)
         await engine.start()
         try:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tompion import Tompion
-from tompion.clock import SystemClock
-from tompion.engine.host import Engine
-from tompion.engine.probe import Event
-from tompion.launch.base import Executor
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import Event
+from tompion.executors.base import Executor
 from tompion.model.run import FINAL
 from tompion.model.schedule import Run
-from tompion.settings import Settings
+from tompion.runtime.clock import SystemClock
 
 SECONDS = 60
 """After which waiting is given up."""

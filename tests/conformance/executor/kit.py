@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 from tompion.model.run import RunRow
 from tompion.model.schedule import Action
 
@@ -31,12 +31,12 @@ def launch_of(
     failures: int = 0,
     schedule_id: str = "report",
     **row: Any,
-) -> Launch:
+) -> RunContext:
     """One attempt at a run of a workflow."""
     text = None if payload is None else json.dumps(payload)
     action = Action(workflow_id="flow", user_id="u1")
     run = RUN._replace(attempt=attempt, failures=failures, **row)
-    return Launch(run, "default", schedule_id, action, text, options, sign=lambda subject: f"{subject}.signed")
+    return RunContext(run, "default", schedule_id, action, text, options, sign=lambda subject: f"{subject}.signed")
 
 
 def python(code: str) -> list[str]:

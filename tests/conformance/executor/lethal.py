@@ -19,23 +19,23 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.executor.home import Home
-from tompion.clock import pause
-from tompion.launch.base import Executor, Launch
-from tompion.launch.site import Site
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.base import Executor, RunContext
+from tompion.executors.options import ExecutorEnv
+from tompion.runtime.clock import pause
 from tompion.store.sqlite.driver import SqliteStore
 
 DOOMED = Settings(tick_ms=50, lock_ttl_ms=1_000, heartbeat_ms=300, sweep_ms=1_000)
 """Of a worker that is to lose its lease soon."""
 HEALTHY = Settings(tick_ms=50)
 EXECUTORS = {
-    "function": "tompion.launch.function:make",
-    "command": "tompion.launch.command:CommandExecutor",
-    "http": "tompion.launch.http:HttpExecutor",
-    "nats": "tompion.launch.nats:NatsExecutor",
-    "redis": "tompion.launch.redis:RedisExecutor",
-    "celery": "tompion.launch.celery:CeleryExecutor",
-    "temporal": "tompion.launch.temporal:TemporalExecutor",
+    "function": "tompion.executors.function:make",
+    "command": "tompion.executors.command:CommandExecutor",
+    "http": "tompion.executors.http:HttpExecutor",
+    "nats": "tompion.executors.nats:NatsExecutor",
+    "redis": "tompion.executors.redis:RedisExecutor",
+    "celery": "tompion.executors.celery:CeleryExecutor",
+    "temporal": "tompion.executors.temporal.executor:TemporalExecutor",
 }
 HANDS_OVER = {"celery": "_send", "temporal": "_start"}
 """Where those that follow a run hand it over; for the others it is over when ``run`` returns."""
@@ -43,7 +43,7 @@ NOTES = "TOMPION_TEST_NOTES"
 PR_SET_PDEATHSIG = 1
 
 
-def note(run: Launch) -> None:
+def note(run: RunContext) -> None:
     """Leave a note of the key."""
     with Path(os.environ[NOTES]).open("a") as notes:
         notes.write(f"{run.key}\n")
@@ -53,7 +53,7 @@ def stop() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-async def freeze(run: Launch) -> str:
+async def freeze(run: RunContext) -> str:
     """Stop the whole process at the first attempt; when it goes on, this is the first thing that happens.
 
     Not while it writes into a file of SQLite: whoever is stopped then stops everybody, and is no test of a lease.
@@ -71,7 +71,7 @@ async def freeze(run: Launch) -> str:
 def made(name: str, configured: dict[str, Any]) -> Executor:
     """Make an executor without a look at what is installed."""
     module, _, called = EXECUTORS[name].partition(":")
-    executor: Executor = getattr(import_module(module), called)(configured, Site())
+    executor: Executor = getattr(import_module(module), called)(configured, ExecutorEnv())
     return executor
 
 

@@ -23,18 +23,18 @@ from temporalio.client import Client, WorkflowFailureError
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.servers import LOOPBACK
-from tompion.clock import pause
-from tompion.launch.base import Executor, Launch
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.command import CommandExecutor
-from tompion.launch.function import FunctionExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor, RunContext
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.command import CommandExecutor
+from tompion.executors.function import FunctionExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.redis import RedisExecutor
+from tompion.executors.temporal.executor import TemporalExecutor
+from tompion.runtime.clock import pause
 
-SITE = Site(public_url="https://tompion.example")
+SITE = ExecutorEnv(public_url="https://tompion.example")
 LOOK_S = 0.02
 """The pause between two questions to a target that gives no signal."""
 Options = dict[str, Any]
@@ -47,7 +47,7 @@ class Subject:
 
     make: Callable[[], Executor]
     work: Options
-    effects: Callable[[Launch], Awaitable[list[str]]]
+    effects: Callable[[RunContext], Awaitable[list[str]]]
     """What identifies each delivery of a run that its target has acted upon."""
     unreachable: Callable[[int], Executor]
     """One whose target is at a port where nobody listens, or answers."""
@@ -56,8 +56,8 @@ class Subject:
     is_remote: bool = True
     fail: Options | None = None
     hold: Options | None = None
-    begun: Callable[[Launch], Awaitable[None]] | None = None
-    stopped: Callable[[Launch], Awaitable[None]] | None = None
+    begun: Callable[[RunContext], Awaitable[None]] | None = None
+    stopped: Callable[[RunContext], Awaitable[None]] | None = None
     """Wait until the target has let go of a run."""
     has_result: bool = True
     recognises: bool = True
@@ -73,15 +73,15 @@ def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     seen: list[str] = []
     begun, stopped = asyncio.Event(), asyncio.Event()
 
-    def work(run: Launch) -> str:
+    def work(run: RunContext) -> str:
         seen.append(run.key)
         return "worked"
 
-    def fail(run: Launch) -> None:
+    def fail(run: RunContext) -> None:
         seen.append(run.key)
         raise ValueError("no luck today")
 
-    async def hold(run: Launch) -> None:
+    async def hold(run: RunContext) -> None:
         begun.set()
         try:
             await asyncio.Event().wait()
@@ -94,7 +94,7 @@ def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
             executor.register(f"tests:{each.__name__}", each)
         return executor
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         return [key for key in seen if key == launch.key]
 
     return Subject(
@@ -143,7 +143,7 @@ def command(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         "nowhere": {"argv": [str(home / "no-such-program")], "env": {"TOKEN": CANARY}},
     }
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         return [key for key in notes.read_text().split() if key == launch.key] if notes.exists() else []
 
     async def said(what: bytes) -> None:
@@ -185,11 +185,11 @@ def http(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
 
     server.answer = answer
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         keys = [seen.headers["idempotency-key"] for seen in server.seen]
         return [key for key in keys if key == launch.key]
 
-    async def begun(launch: Launch) -> None:
+    async def begun(launch: RunContext) -> None:
         await asyncio.get_running_loop().run_in_executor(None, server.arrived.acquire)
 
     def make(port: str = server.allow) -> Executor:
@@ -227,7 +227,7 @@ def jetstream(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         await client.close()
         yield
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         client = await nats.connect(url)
         try:
             stream = client.jetstream()
@@ -254,7 +254,7 @@ def redis(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     url: str = request.getfixturevalue("valkey_url")
     name = f"contract{abs(hash(request.getfixturevalue('tmp_path'))) % 10**9}"
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         async with aclosing(Redis.from_url(url)) as client:
             entries: Any = await client.xrange(name)
             return [fields[b"key"].decode() for _, fields in entries if fields[b"key"].decode() == launch.key]
@@ -279,18 +279,18 @@ def celery(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         asked = Celery(broker=url, set_as_current=False).control.inspect(limit=1)
         return not any(tasks for looked in (asked.reserved, asked.active) for tasks in (looked() or {"": [1]}).values())
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         async with aclosing(Redis.from_url(url)) as client:
             while await client.exists("celery") or not await asyncio.to_thread(at_rest):
                 await pause(LOOK_S)
             found: Any = await client.lrange(f"ids:{launch.key}", 0, -1)
             return [each.decode() for each in found]
 
-    async def begun(launch: Launch) -> None:
+    async def begun(launch: RunContext) -> None:
         async with aclosing(Redis.from_url(url)) as client:
             await client.blmove(f"marks:{launch.key}", f"seen:{launch.key}", 60)
 
-    async def stopped(launch: Launch) -> None:
+    async def stopped(launch: RunContext) -> None:
         async with aclosing(Redis.from_url(url)) as client:
             while True:
                 said = await client.get(f"celery-task-meta-{launch.delivery_id}")
@@ -326,15 +326,15 @@ def temporal(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
             clients.append(client)
             yield
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         asked = f"TemporalScheduledById = '{launch.schedule_id}'"
         return [each.run_id async for each in clients[0].list_workflows(asked)]
 
-    async def begun(launch: Launch) -> None:
+    async def begun(launch: RunContext) -> None:
         while not await effects(launch):
             await pause(LOOK_S)
 
-    async def stopped(launch: Launch) -> None:
+    async def stopped(launch: RunContext) -> None:
         async for each in clients[0].list_workflows(f"TemporalScheduledById = '{launch.schedule_id}'"):
             with pytest.raises(WorkflowFailureError):
                 await clients[0].get_workflow_handle(each.id).result()

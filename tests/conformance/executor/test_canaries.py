@@ -19,21 +19,21 @@ from tests.conformance.executor.home import Home
 from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.subjects import SECRET
 from tests.servers import LOOPBACK, free_port
-from tompion.api.routes import EXTRAS, ROUTES
+from tompion.contract.json import encode
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.errors import InvalidField, TompionError
-from tompion.launch.base import Executor
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.command import CommandExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.command import CommandExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.redis import RedisExecutor
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
-from tompion.operations.desk import Desk
-from tompion.wire import encode
+from tompion.operations.runner import OperationRunner
 
-SITE = Site()
+SITE = ExecutorEnv()
 HEADERS = {"Authorization": f"Bearer {CANARY}"}
 BY_ITSELF = {
     "/api/v1/schedules/{schedule_id}",
@@ -132,16 +132,16 @@ async def shown(home: Home, names: list[str]) -> dict[str, str]:
     for name in names:
         pages[f"runs of {name}"] = await home.runs(name)
         pages[f"changes of {name}"] = await home.history(name)
-        pages[f"spans of {name}"] = await home.spans(name)
+        pages[f"spans of {name}"] = await home.dropped_ranges(name)
         pages[f"backfills of {name}"] = await home.backfills(name)
     return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in pages.items()}
 
 
-def answered(desk: Desk, names: list[str], run_ids: list[str]) -> dict[str, str]:
+def answered(desk: OperationRunner, names: list[str], run_ids: list[str]) -> dict[str, str]:
     """What REST answers at every address that is read, with the ids at hand, and the metrics."""
     at_hand = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
     paths = [each.address for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.names)]
-    paths += [each.address for each in EXTRAS if each.method == "GET" and each.media_type != "text/event-stream"]
+    paths += [each.address for each in SYSTEM_ROUTES if each.method == "GET" and each.media_type != "text/event-stream"]
     with service(desk) as url:
         http = Http(url)
         found = {}

@@ -13,9 +13,9 @@ from redis import Redis
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended, Launch
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Completed, RunContext
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
 
 SECONDS = 60
@@ -29,10 +29,10 @@ def url(celery_url: str) -> str:
     return celery_url
 
 
-def unique(task: str, name: str, **options: Any) -> Callable[..., Launch]:
+def unique(task: str, name: str, **options: Any) -> Callable[..., RunContext]:
     """A run of its own for each test: a task's id is used once."""
 
-    def launch(attempt: int = 1, payload: Any = None) -> Launch:
+    def launch(attempt: int = 1, payload: Any = None) -> RunContext:
         made = launch_of({"task": f"{TASKS}.{task}", **options}, payload=payload, attempt=attempt)
         made.schedule_id = name
         return made
@@ -42,14 +42,14 @@ def unique(task: str, name: str, **options: Any) -> Callable[..., Launch]:
 
 def told(url: str, story: Callable[[CeleryExecutor], Awaitable[Any]]) -> Any:
     async def tell() -> Any:
-        async with aclosing(CeleryExecutor({"broker": url, "backend": url, "poll_ms": 20}, Site())) as executor:
+        async with aclosing(CeleryExecutor({"broker": url, "backend": url, "poll_ms": 20}, ExecutorEnv())) as executor:
             async with asyncio.timeout(SECONDS):
                 return await story(executor)
 
     return asyncio.run(tell())
 
 
-def marks(url: str, launch: Launch) -> list[bytes]:
+def marks(url: str, launch: RunContext) -> list[bytes]:
     found: Any = Redis.from_url(url).lrange(f"marks:{launch.key}", 0, -1)
     return list(found)
 
@@ -58,7 +58,7 @@ def test_a_task_is_sent_and_followed_to_its_result(url: str) -> None:
     launch = unique("work", "result")(payload={"n": 5})
     ended = told(url, lambda executor: executor.run({"steps": [1]}, launch))
     expected = f'{{"dag": {{"steps": [1]}}, "payload": {{"n": 5}}, "token": "{launch.token}"}}'
-    assert ended == Ended(result=expected, execution_id=launch.key)
+    assert ended == Completed(result=expected, execution_id=launch.key)
     assert marks(url, launch) == [b"worked"]
 
 
@@ -104,7 +104,7 @@ def test_a_task_that_is_cancelled_is_revoked(url: str) -> None:
     assert told(url, story).state is RunState.CANCELLED
 
 
-def _begun(url: str, launch: Launch) -> bool:
+def _begun(url: str, launch: RunContext) -> bool:
     found: Any = Redis.from_url(url).blmove(f"marks:{launch.key}", f"seen:{launch.key}", SECONDS)
     return bool(found == b"begun")
 
@@ -128,7 +128,7 @@ def test_celerys_own_errors_do_not_repeat_the_arguments(url: str) -> None:
     assert (ended.state, ended.error) == (RunState.FAILED, "MaxRetriesExceededError")
 
 
-@pytest.mark.parametrize(("done", "expected"), [("taken", Ended), ("reported", Accepted)])
+@pytest.mark.parametrize(("done", "expected"), [("taken", Completed), ("reported", Accepted)])
 def test_when_a_run_counts_as_done(url: str, done: str, expected: type[Any]) -> None:
     launch = unique("work", f"done-{done}", done=done)()
     ended = told(url, lambda executor: executor.run(None, launch))
@@ -139,7 +139,7 @@ def test_when_a_run_counts_as_done(url: str, done: str, expected: type[Any]) -> 
 def test_nobody_is_there() -> None:
     async def story() -> None:
         nowhere = f"redis://127.0.0.1:{free_port()}/0"
-        async with aclosing(CeleryExecutor({"broker": nowhere}, Site())) as executor:
+        async with aclosing(CeleryExecutor({"broker": nowhere}, ExecutorEnv())) as executor:
             await executor.run(CANARY, unique("work", "nowhere")(payload=CANARY))
 
     with pytest.raises(LaunchError, match="Celery cannot be reached") as caught:
@@ -152,7 +152,7 @@ def test_nobody_is_there() -> None:
 )
 def test_options_that_cannot_be(options: dict[str, Any]) -> None:
     async def story() -> None:
-        async with aclosing(CeleryExecutor({"broker": "memory://"}, Site())) as executor:
+        async with aclosing(CeleryExecutor({"broker": "memory://"}, ExecutorEnv())) as executor:
             await executor.run(None, launch_of(options))
 
     with pytest.raises(LaunchRefused, match="option"):
@@ -161,7 +161,7 @@ def test_options_that_cannot_be(options: dict[str, Any]) -> None:
 
 def test_what_has_no_backend_cannot_be_followed() -> None:
     async def story() -> None:
-        async with aclosing(CeleryExecutor({"broker": "memory://"}, Site())) as executor:
+        async with aclosing(CeleryExecutor({"broker": "memory://"}, ExecutorEnv())) as executor:
             await executor.run(None, launch_of({"task": "x", "done": "followed"}))
 
     with pytest.raises(LaunchRefused, match="no result backend"):
@@ -180,8 +180,8 @@ def test_what_has_no_backend_cannot_be_followed() -> None:
 )
 def test_a_configuration_that_cannot_be(configured: dict[str, Any]) -> None:
     with pytest.raises(InvalidField, match=r"executors\.celery"):
-        CeleryExecutor(configured, Site())
+        CeleryExecutor(configured, ExecutorEnv())
 
 
 def test_an_app_by_its_import_path() -> None:
-    assert CeleryExecutor({"app": f"{TASKS}:app"}, Site())._app.main == "tests"
+    assert CeleryExecutor({"app": f"{TASKS}:app"}, ExecutorEnv())._app.main == "tests"

@@ -14,12 +14,12 @@ import pytest
 
 from tests.conformance.executor.kit import CANARY, launch_of, python
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Ended
-from tompion.launch.command import CommandExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Completed
+from tompion.executors.command import CommandExecutor
+from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
 
-SITE = Site(max_result_bytes=300)
+SITE = ExecutorEnv(max_result_bytes=300)
 SECONDS = 30
 """After which a test gives up waiting."""
 
@@ -28,8 +28,8 @@ def executor_of(code: str, **declared: Any) -> CommandExecutor:
     return CommandExecutor({"commands": {"it": {"argv": python(code), **declared}}, "grace_ms": 200}, SITE)
 
 
-def called(code: str, *, dag: Any = None, payload: Any = None, **declared: Any) -> Ended:
-    async def story() -> Ended:
+def called(code: str, *, dag: Any = None, payload: Any = None, **declared: Any) -> Completed:
+    async def story() -> Completed:
         async with asyncio.timeout(SECONDS):
             return await executor_of(code, **declared).run(dag, launch_of({"command": "it"}, payload=payload))
 
@@ -41,7 +41,7 @@ def test_what_a_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_SERVICE", CANARY)
     code = "import json, os, sys; print(json.dumps([json.load(sys.stdin), dict(os.environ)]))"
     executor = CommandExecutor(
-        {"commands": {"it": {"argv": python(code), "env": {"COLOUR": "blue"}}}}, Site(max_result_bytes=10_000)
+        {"commands": {"it": {"argv": python(code), "env": {"COLOUR": "blue"}}}}, ExecutorEnv(max_result_bytes=10_000)
     )
     ended = asyncio.run(executor.run({"steps": [1]}, launch_of({"command": "it"}, payload={"n": 5})))
     assert ended.result is not None
@@ -56,17 +56,17 @@ def test_what_a_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ENDS = [
-    ("pass", Ended()),
-    ("print('hello')", Ended(result='"hello"')),
-    ("print('{\"a\": 1}')", Ended(result='{"a": 1}')),
-    ("import sys; print('x', file=sys.stderr); sys.exit(3)", Ended(RunState.FAILED, error="exit code 3: x")),
-    ("import sys; print('only this'); sys.exit(1)", Ended(RunState.FAILED, error="exit code 1: only this")),
-    ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", Ended(RunState.FAILED, error="ended by SIGKILL")),
+    ("pass", Completed()),
+    ("print('hello')", Completed(result='"hello"')),
+    ("print('{\"a\": 1}')", Completed(result='{"a": 1}')),
+    ("import sys; print('x', file=sys.stderr); sys.exit(3)", Completed(RunState.FAILED, error="exit code 3: x")),
+    ("import sys; print('only this'); sys.exit(1)", Completed(RunState.FAILED, error="exit code 1: only this")),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", Completed(RunState.FAILED, error="ended by SIGKILL")),
 ]
 
 
 @pytest.mark.parametrize(("code", "expected"), ENDS)
-def test_how_a_command_ends(code: str, expected: Ended) -> None:
+def test_how_a_command_ends(code: str, expected: Completed) -> None:
     ended = called(code)
     assert (ended.state, ended.result, ended.error) == (expected.state, expected.result, expected.error)
 
@@ -81,7 +81,7 @@ def test_a_command_may_say_more_than_is_kept_and_need_not_listen() -> None:
 
 def test_a_command_that_takes_too_long() -> None:
     ended = called("import time; time.sleep(600)", timeout_ms=100)
-    assert ended == Ended(RunState.TIMED_OUT, error="it took longer than its timeout_ms (100)")
+    assert ended == Completed(RunState.TIMED_OUT, error="it took longer than its timeout_ms (100)")
 
 
 STUBBORN = """
@@ -199,7 +199,9 @@ def test_what_anybody_sends_never_becomes_an_argument(monkeypatch: pytest.Monkey
         "import json, sys; read = lambda name: open('/proc/self/' + name, 'rb').read().decode(errors='replace');"
         "print(json.dumps([sys.argv[1:], read('environ'), len(read('cmdline').split(chr(0)))]))"
     )
-    executor = CommandExecutor({"commands": {"it": {"argv": [*python(code), "fixed"]}}}, Site(max_result_bytes=10_000))
+    executor = CommandExecutor(
+        {"commands": {"it": {"argv": [*python(code), "fixed"]}}}, ExecutorEnv(max_result_bytes=10_000)
+    )
     lengths = set()
     for payload in ["", "-c", "--help", "a b\x00c", ["x"] * 100, {"argv": ["sh"]}, "\n\n", "\ud7ff\U0010ffff"]:
         ended = asyncio.run(executor.run(payload, launch_of({"command": "it"}, payload=payload)))

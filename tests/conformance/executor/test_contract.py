@@ -16,8 +16,8 @@ from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.subjects import SUBJECTS, Options, Subject
 from tests.servers import LOOPBACK, free_port
 from tompion.errors import LaunchError, LaunchRefused
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.launch.registry import offered
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.executors.registry import offered
 from tompion.model.run import RunState
 
 SECONDS = 60
@@ -67,7 +67,7 @@ def test_it_works(subject: Subject, name: str) -> None:
         return ended, await subject.effects(launch)
 
     ended, effects = told(subject, story)
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, Completed)
     assert (ended.state, ended.error) == (RunState.SUCCESS, None)
     assert (ended.result is not None) is subject.has_result
     assert len(effects) == 1
@@ -81,13 +81,13 @@ def test_it_fails(subject: Subject, name: str) -> None:
     assert "luck" in str(ended.error)
 
 
-async def _outcome(executor: Executor, launch: Launch) -> Ended:
+async def _outcome(executor: Executor, launch: RunContext) -> Completed:
     """How a run ended, as the engine would write it down."""
     try:
         ended = await executor.run(None, launch)
     except LaunchRefused as error:
-        return Ended(RunState.FAILED, error=str(error))
-    assert isinstance(ended, Ended)
+        return Completed(RunState.FAILED, error=str(error))
+    assert isinstance(ended, Completed)
     return ended
 
 
@@ -117,7 +117,7 @@ def test_nobody_is_there(subject: Subject, name: str, what: str, caplog: pytest.
                     ended = await executor.run(CANARY, launch)
                 except LaunchError as error:
                     return f"{_everything(error)} {executor!r} {launch!r}"
-                assert isinstance(ended, Ended)
+                assert isinstance(ended, Completed)
                 assert (ended.state, what) == (RunState.TIMED_OUT, "mute")
                 return f"{ended} {executor!r} {launch!r}"
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tompion import Tompion
-from tompion.clock import pause
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
+from tompion.runtime.clock import pause
 
 SECONDS = 60
 """After which a test gives up waiting."""

@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 
 from tests.conformance.executor.kit import CANARY, Seen, Server, launch_of, serving
-from tompion.clock import pause
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended
-from tompion.launch.http import HttpExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Completed
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
+from tompion.runtime.clock import pause
 
-SITE = Site(max_result_bytes=200, public_url="https://tompion.example/")
+SITE = ExecutorEnv(max_result_bytes=200, public_url="https://tompion.example/")
 OLD, NEW = bytes(range(32)), bytes(range(1, 33))
 
 
@@ -41,13 +41,13 @@ def server() -> Iterator[Server]:
 
 def called(
     server: Server, options: dict[str, Any], *, dag: Any = None, configured: dict[str, Any] | None = None, **given: Any
-) -> Ended | Accepted:
+) -> Completed | Accepted:
     """Run once."""
 
-    async def call(executor: HttpExecutor) -> Ended | Accepted:
+    async def call(executor: HttpExecutor) -> Completed | Accepted:
         return await executor.run(dag, launch_of({"url": server.url, **options}, **given))
 
-    ended: Ended | Accepted = with_executor(server, call, configured)
+    ended: Completed | Accepted = with_executor(server, call, configured)
     return ended
 
 
@@ -63,7 +63,7 @@ def with_executor(
 
 def test_what_is_sent(server: Server) -> None:
     ended = called(server, {"headers": {"X-Team": "a"}}, dag={"steps": [1]}, payload={"n": 5})
-    assert ended == Ended()
+    assert ended == Completed()
     (seen,) = server.seen
     launch = launch_of({})
     assert seen.said["dag"] == {"steps": [1]}
@@ -86,11 +86,11 @@ def test_a_signature_for_each_secret(server: Server) -> None:
     assert seen.headers["webhook-id"] == launch_of({}).key
 
 
-ANSWERS: list[tuple[int, bytes, Ended | Accepted | type[LaunchError]]] = [
-    (200, b"", Ended()),
-    (200, b'{"rows": 3}', Ended(result='{"rows": 3}')),
-    (201, b"made", Ended(result='"made"')),
-    (204, b"", Ended()),
+ANSWERS: list[tuple[int, bytes, Completed | Accepted | type[LaunchError]]] = [
+    (200, b"", Completed()),
+    (200, b'{"rows": 3}', Completed(result='{"rows": 3}')),
+    (201, b"made", Completed(result='"made"')),
+    (204, b"", Completed()),
     (202, b"", Accepted("accepted")),
     (301, b"", LaunchRefused),
     (307, b"", LaunchRefused),
@@ -107,7 +107,7 @@ ANSWERS: list[tuple[int, bytes, Ended | Accepted | type[LaunchError]]] = [
 
 @pytest.mark.parametrize(("status", "content", "expected"), ANSWERS)
 def test_what_an_answer_means(
-    server: Server, status: int, content: bytes, expected: Ended | Accepted | type[LaunchError]
+    server: Server, status: int, content: bytes, expected: Completed | Accepted | type[LaunchError]
 ) -> None:
     server.answer = lambda _: (status, {"Location": "/job/5"} if status == 307 else {}, content)
     if not isinstance(expected, type):
@@ -164,14 +164,14 @@ def test_an_answer_that_does_not_end_is_cut_off_where_enough_is_known() -> None:
                 await writer.drain()
                 sent += 65_536
 
-    async def story() -> Ended | Accepted:
+    async def story() -> Completed | Accepted:
         flooding = await asyncio.start_server(flood, "127.0.0.1", 0)
         port = flooding.sockets[0].getsockname()[1]
         async with flooding, aclosing(HttpExecutor({"allow": ["127.0.0.1"]}, SITE)) as executor:
             return await executor.run(None, launch_of({"url": f"http://127.0.0.1:{port}/"}))
 
     ended = asyncio.run(story())
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, Completed)
     assert ended.state == RunState.SUCCESS
     assert len(str(ended.result)) <= SITE.max_result_bytes
     assert sent < 100_000_000
@@ -180,14 +180,14 @@ def test_an_answer_that_does_not_end_is_cut_off_where_enough_is_known() -> None:
 def test_no_more_of_an_answer_is_kept_than_a_limit(server: Server) -> None:
     server.answer = lambda _: (200, {}, b"x" * 5_000_000)
     ended = called(server, {})
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, Completed)
     assert ended.result is not None
     assert len(ended.result.encode()) <= SITE.max_result_bytes
 
 
 def test_a_target_that_takes_too_long(server: Server) -> None:
     ended = called(server, {"url": f"{server.url}/hold", "timeout_ms": 50})
-    assert ended == Ended(RunState.TIMED_OUT, error="no answer within timeout_ms (50)")
+    assert ended == Completed(RunState.TIMED_OUT, error="no answer within timeout_ms (50)")
 
 
 def test_being_cancelled_cuts_the_request_off(server: Server) -> None:
@@ -251,7 +251,7 @@ def test_a_name_that_is_allowed_is_connected_to(server: Server, monkeypatch: pyt
 
     monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", resolved)
     port = server.url.rpartition(":")[2]
-    assert called(server, {"url": f"http://service.test:{port}/"}) == Ended()
+    assert called(server, {"url": f"http://service.test:{port}/"}) == Completed()
     assert asked == ["service.test"]
     assert server.seen[0].headers["host"] == f"service.test:{port}"
 
@@ -330,7 +330,7 @@ def test_what_is_sent_is_never_in_an_error_or_a_log(
 def test_a_target_that_repeats_what_it_was_sent(server: Server, headers: dict[str, str], shown: str) -> None:
     (name,) = headers
     server.answer = lambda seen: (200, {}, seen.headers[name.lower()].encode())
-    assert called(server, {"headers": headers}) == Ended(result=shown)
+    assert called(server, {"headers": headers}) == Completed(result=shown)
     server.answer = lambda seen: (400, {}, seen.headers[name.lower()].encode())
     with pytest.raises(LaunchRefused) as caught:
         called(server, {"headers": headers})
@@ -343,7 +343,7 @@ def test_many_at_once_are_all_answered(server: Server) -> None:
     async def call(executor: HttpExecutor) -> list[Any]:
         return await asyncio.gather(*(executor.run(None, launch_of({"url": server.url})) for _ in range(50)))
 
-    assert with_executor(server, call) == [Ended(result="1")] * 50
+    assert with_executor(server, call) == [Completed(result="1")] * 50
 
 
 def test_a_name_that_changes_its_mind_a_thousand_times_leads_inside_never(
@@ -385,7 +385,7 @@ def test_a_bomb_is_not_unpacked(server: Server) -> None:
     bomb = gzip.compress(bytes(100_000_000), 9)
     server.answer = lambda _: (200, {"Content-Encoding": "gzip"}, bomb)
     ended = called(server, {})
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, Completed)
     assert len(str(ended.result)) < 1_000
 
 
@@ -401,12 +401,12 @@ def test_a_target_that_drips_is_cut_off_in_time(server: Server) -> None:
                 await writer.drain()
                 await pause(0.01)
 
-    async def story() -> Ended | Accepted:
+    async def story() -> Completed | Accepted:
         dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
         port = dripping.sockets[0].getsockname()[1]
         async with dripping, aclosing(HttpExecutor({"allow": ["127.0.0.1"]}, SITE)) as executor:
             return await executor.run(None, launch_of({"url": f"http://127.0.0.1:{port}/", "timeout_ms": 200}))
 
     ended = asyncio.run(story())
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, Completed)
     assert ended.state == RunState.TIMED_OUT

@@ -23,10 +23,10 @@ from tests.conformance.executor.kit import launch_of
 from tests.conformance.executor.lethal import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
 from tompion import Tompion
-from tompion.clock import pause
-from tompion.launch.base import Launch
+from tompion.executors.base import RunContext
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
+from tompion.runtime.clock import pause
 
 SECONDS = 60
 """After which a test gives up waiting."""
@@ -48,7 +48,7 @@ def subject(
 def _noting(subject: Subject, notes: Path) -> Subject:
     """Functions that leave their marks where another process can find them."""
 
-    async def effects(launch: Launch) -> list[str]:
+    async def effects(launch: RunContext) -> list[str]:
         return await asyncio.get_running_loop().run_in_executor(None, lambda: notes.read_text().split())
 
     return replace(subject, work={"function": "tests.conformance.executor.lethal:note"}, effects=effects)

@@ -15,11 +15,11 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.conformance.executor.kit import Server, serving
 from tompion import SyncTompion
+from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError
-from tompion.launch.notifier import Notifier, Receiver, read_receiver
-from tompion.launch.pinger import HttpPinger
-from tompion.model.notice import Delivery, Topic
-from tompion.settings import Settings
+from tompion.model.notification import Delivery, NotificationKind
+from tompion.outbound.healthcheck_ping import HttpPinger
+from tompion.outbound.webhook_notifier import WebhookNotifier, WebhookReceiver, read_receiver
 
 SECONDS = 60
 SECRET, OTHER = ("whsec_" + base64.b64encode(bytes(range(n, n + 32))).decode() for n in (0, 1))
@@ -33,14 +33,14 @@ def server() -> Iterator[Server]:
         yield made
 
 
-def receiver(server: Server, **other: Any) -> Receiver:
+def receiver(server: Server, **other: Any) -> WebhookReceiver:
     block = {"name": "ops", "url": f"{server.url}/hook", "secret_env": "OPS_SECRET", "allow": [server.allow], **other}
     return read_receiver(WHERE, block, ENVIRONMENT)
 
 
-def sent(made: Receiver, body: bytes = b'{"type":"x"}', timeout_ms: int = 10_000) -> Delivery:
+def sent(made: WebhookReceiver, body: bytes = b'{"type":"x"}', timeout_ms: int = 10_000) -> Delivery:
     async def story() -> Delivery:
-        async with aclosing(Notifier([made], timeout_ms)) as notifier:
+        async with aclosing(WebhookNotifier([made], timeout_ms)) as notifier:
             return await notifier.send("ops", "msg_1", body)
 
     return asyncio.run(story())
@@ -149,11 +149,11 @@ def test_what_a_block_says() -> None:
         "schedule": "etl-*",
     }
     rule = read_receiver(WHERE, block, ENVIRONMENT).rule
-    assert rule.topics == frozenset({Topic.LATE, Topic.RECOVERED})
+    assert rule.topics == frozenset({NotificationKind.LATE, NotificationKind.RECOVERED})
     assert rule.label == ("team", "a")
-    assert rule.wants(Topic.LATE, "default", "etl-1", {"team": "a"})
-    assert not rule.wants(Topic.FAILED, "default", "etl-1", {"team": "a"})
-    assert not rule.wants(Topic.LATE, "default", "etl-1", {"team": "b"})
+    assert rule.wants(NotificationKind.LATE, "default", "etl-1", {"team": "a"})
+    assert not rule.wants(NotificationKind.FAILED, "default", "etl-1", {"team": "a"})
+    assert not rule.wants(NotificationKind.LATE, "default", "etl-1", {"team": "b"})
 
 
 def test_nobody_sees_where_it_goes_or_how_it_is_signed() -> None:
@@ -197,8 +197,8 @@ def test_a_failure_reaches_its_receiver(
     assert (message["data"]["run_id"], message["data"]["error"]) == (run.run_id, "ValueError: it broke")
     assert "canary" not in json.dumps(message)
     with SyncTompion(store, engine=False) as tompion:
-        (notice,) = tompion.list_notices().items
-    assert (notice.notice_id, notice.notification) == (second.headers["webhook-id"], "ops")
+        (notification,) = tompion.list_notifications().items
+    assert (notification.notification_id, notification.rule_name) == (second.headers["webhook-id"], "ops")
 
 
 # --- the ping -----------------------------------------------------------------------------------------------------

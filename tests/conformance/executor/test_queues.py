@@ -17,12 +17,12 @@ from redis.asyncio import Redis
 from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended, Executor
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Completed, Executor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.redis import RedisExecutor
 
-SITE = Site(public_url="https://tompion.example")
+SITE = ExecutorEnv(public_url="https://tompion.example")
 pytestmark = pytest.mark.server
 
 
@@ -107,7 +107,7 @@ def test_a_run_is_a_message(queue: Queue) -> None:
         return ended, await queue.messages()
 
     ended, (message,) = told(queue, story)
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, Completed)
     assert ended.execution_id is not None
     assert message["dag"] == {"steps": [1]}
     assert message["meta"]["payload"] == CANARY

@@ -16,12 +16,12 @@ from tests.conformance.executor.kit import CANARY, launch_of
 from tests.servers import free_port
 from tests.servers.rabbitmq import PROGRAM, rabbitmq_server
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Accepted, Ended
-from tompion.launch.rabbitmq import RabbitExecutor
-from tompion.launch.site import Site
+from tompion.executors.base import Accepted, Completed
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.rabbitmq import RabbitExecutor
 
 SECONDS = 60
-SITE = Site(public_url="https://tompion.example")
+SITE = ExecutorEnv(public_url="https://tompion.example")
 pytestmark = [
     pytest.mark.server,
     pytest.mark.skipif(not PROGRAM.exists(), reason="Debian's package rabbitmq-server is not installed"),
@@ -53,7 +53,7 @@ def test_a_run_is_a_message_that_outlives_the_server(url: str) -> None:
         return ended, await queue.get()
 
     ended, message = told(url, story)
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, Completed)
     key = launch_of({}).key
     assert (message.message_id, message.correlation_id, message.delivery_mode) == (key, key, 2)
     said = json.loads(message.body)

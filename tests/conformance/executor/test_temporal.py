@@ -18,9 +18,9 @@ from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
-from tompion.launch.base import Ended, Launch
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Completed, RunContext
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 
 SECONDS = 60
@@ -43,21 +43,21 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def told(address: str, story: Story) -> Any:
     async def tell() -> Any:
-        made = TemporalExecutor({"address": address}, Site())
+        made = TemporalExecutor({"address": address}, ExecutorEnv())
         async with working(address) as client, asyncio.timeout(SECONDS), aclosing(made) as executor:
             return await story(executor, client)
 
     return asyncio.run(tell())
 
 
-def of(name: str, workflow: str, payload: Any = None, **given: Any) -> Launch:
+def of(name: str, workflow: str, payload: Any = None, **given: Any) -> RunContext:
     row = {each: given.pop(each) for each in ("attempt", "failures", "source", "request_id") if each in given}
     options = {"workflow": workflow, "task_queue": QUEUE, **given}
     return launch_of(options, payload=payload, schedule_id=name, **row)
 
 
-def ran(address: str, launch: Launch, dag: Any = None) -> Ended:
-    ended: Ended = told(address, lambda executor, _: executor.run(dag, launch))
+def ran(address: str, launch: RunContext, dag: Any = None) -> Completed:
+    ended: Completed = told(address, lambda executor, _: executor.run(dag, launch))
     return ended
 
 
@@ -179,7 +179,7 @@ def test_a_run_is_ended_by_whoever_finds_it(address: str, name: str) -> None:
 
     async def story(executor: TemporalExecutor, client: Client) -> Any:
         await executor.run(None, launch)
-        other = TemporalExecutor({"address": address}, Site())
+        other = TemporalExecutor({"address": address}, ExecutorEnv())
         stranger = of(name, "hold", workflow_id=f"{name}-{NOMINAL}", id="as_is", source="trigger", request_id="r")
         assert not await other.cancel(None, stranger, None)
         await other.terminate(None, stranger, None)
@@ -217,7 +217,7 @@ def test_the_same_key_is_one_workflow_whoever_starts_it(address: str, name: str,
 
     async def story(executor: TemporalExecutor, client: Client) -> Any:
         before = await executor.run(None, of(name, "hold", done="taken", **options))
-        other = TemporalExecutor({"address": address}, Site())
+        other = TemporalExecutor({"address": address}, ExecutorEnv())
         following = asyncio.create_task(other.run(None, of(name, "hold", attempt=2, **options)))
         workflow_id = str(before.execution_id).split("/")[0]
         await client.get_workflow_handle(workflow_id).signal("release", "free")
@@ -226,7 +226,7 @@ def test_the_same_key_is_one_workflow_whoever_starts_it(address: str, name: str,
         return before, running, ended, await executions(client, workflow_id)
 
     before, running, ended, found = told(address, story)
-    assert running == ended == Ended(result='"free"', execution_id=before.execution_id)
+    assert running == ended == Completed(result='"free"', execution_id=before.execution_id)
     assert found == [WorkflowExecutionStatus.COMPLETED]
 
 
@@ -258,7 +258,7 @@ def test_an_id_that_is_somebody_elses_is_refused(address: str, name: str, runnin
     told(address, story)
 
 
-def at_once(name: str, number: int, workflow: str = "add", **given: Any) -> Launch:
+def at_once(name: str, number: int, workflow: str = "add", **given: Any) -> RunContext:
     """One of several triggers in the same second."""
     given = {"args": [number, number]} | given if workflow == "add" else given
     return of(name, workflow, source="trigger", request_id=f"r{number}", **given)
@@ -269,7 +269,7 @@ def test_triggers_of_one_second_have_ids_of_their_own(address: str, name: str) -
 
     async def story(executor: TemporalExecutor, client: Client) -> Any:
         ended = [await executor.run(None, at_once(name, number)) for number in (1, 2, 3)]
-        other = TemporalExecutor({"address": address}, Site())
+        other = TemporalExecutor({"address": address}, ExecutorEnv())
         again = [await other.run(None, at_once(name, number, attempt=2)) for number in (3, 2, 1)]
         return ended, again[::-1]
 
@@ -308,7 +308,7 @@ def test_another_try_of_a_trigger_stays_with_its_id(address: str, name: str) -> 
             await executor.run(None, at_once(name, number, "moody"))
         second = await executor.run(None, at_once(name, 2, "hold", done="taken", attempt=2, failures=1))
         first = await executor.run(None, at_once(name, 1, "moody", attempt=2, failures=1))
-        other = TemporalExecutor({"address": address}, Site())
+        other = TemporalExecutor({"address": address}, ExecutorEnv())
         await other.terminate(None, at_once(name, 2, "hold", attempt=2, failures=1), None)
         spare = client.get_workflow_handle(str(second.execution_id).split("/")[0])
         return first, second, (await spare.describe()).status
@@ -335,7 +335,7 @@ def test_another_try_after_a_failure_is_another_execution(address: str, name: st
 def test_what_was_left_is_handed_on(address: str, name: str) -> None:
     """As far as the server still knows it, and however long ago this process was started."""
 
-    def trigger(number: int, *previous: str | None) -> Launch:
+    def trigger(number: int, *previous: str | None) -> RunContext:
         launch = of(name, "echo", args=[number], source="trigger", request_id=f"r{number}")
         launch.previous = (previous[0], previous[1])
         return launch
@@ -344,7 +344,7 @@ def test_what_was_left_is_handed_on(address: str, name: str) -> None:
         first = await executor.run(None, trigger(1, None, None))
         failed = await executor.run(None, of(name, "fail"))
         remembered = await executor.run(None, trigger(2, first.execution_id, failed.execution_id))
-        other = TemporalExecutor({"address": address}, Site())
+        other = TemporalExecutor({"address": address}, ExecutorEnv())
         read = await other.run(None, trigger(3, first.execution_id, failed.execution_id))
         forgotten = await other.run(None, trigger(4, "no-such-workflow/no-such-run", "pid 7"))
         return [json.loads(str(each.result)) for each in (first, remembered, read, forgotten)]
@@ -373,7 +373,7 @@ def test_nobody_is_there(caplog: pytest.LogCaptureFixture) -> None:
 
     async def story() -> None:
         nowhere = {"address": f"127.0.0.1:{free_port()}", "api_key": CANARY, "tls": False}
-        async with aclosing(TemporalExecutor(nowhere, Site())) as executor:
+        async with aclosing(TemporalExecutor(nowhere, ExecutorEnv())) as executor:
             await executor.run(CANARY, of("nowhere", "echo", payload=CANARY, memo={"a": CANARY}))
 
     with pytest.raises(LaunchError, match="cannot reach Temporal") as caught:
@@ -384,7 +384,7 @@ def test_nobody_is_there(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_a_namespace_that_is_not_there(address: str) -> None:
     async def story() -> None:
-        await TemporalExecutor({"address": address, "namespace": "nowhere"}, Site()).run(None, of("n", "echo"))
+        await TemporalExecutor({"address": address, "namespace": "nowhere"}, ExecutorEnv()).run(None, of("n", "echo"))
 
     with pytest.raises(LaunchRefused, match="NOT_FOUND"):
         asyncio.run(story())
@@ -450,4 +450,4 @@ def test_a_search_attribute_that_the_server_does_not_know(address: str) -> None:
 )
 def test_a_configuration_that_cannot_be(configured: dict[str, Any]) -> None:
     with pytest.raises(InvalidField, match=r"executors\.temporal"):
-        TemporalExecutor(configured, Site())
+        TemporalExecutor(configured, ExecutorEnv())

@@ -12,8 +12,8 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureEr
 
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 
 pytestmark = pytest.mark.server
@@ -26,7 +26,9 @@ def address(temporal_address: str) -> str:
 
 def told(address: str, tmp_path: Path, story: Callable[[Home, Client], Awaitable[Any]]) -> Any:
     async def tell() -> Any:
-        made = Home(f"sqlite:///{tmp_path}/tompion.db", {"temporal": TemporalExecutor({"address": address}, Site())})
+        made = Home(
+            f"sqlite:///{tmp_path}/tompion.db", {"temporal": TemporalExecutor({"address": address}, ExecutorEnv())}
+        )
         async with working(address) as client, asyncio.timeout(SECONDS), made as home:
             return await story(home, client)
 

@@ -15,25 +15,25 @@ from temporalio.converter import PayloadConverter
 
 from tests.conformance.executor.kit import RUN, launch_of, python, serving
 from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tompion.launch.base import Executor, Launch
-from tompion.launch.celery import CeleryExecutor
-from tompion.launch.command import CommandExecutor
-from tompion.launch.function import FunctionExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.nats import NatsExecutor
-from tompion.launch.redis import RedisExecutor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
-from tompion.launch.temporal_ids import ids_of
+from tompion.executors.base import Executor, RunContext
+from tompion.executors.celery import CeleryExecutor
+from tompion.executors.command import CommandExecutor
+from tompion.executors.function import FunctionExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.nats import NatsExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.redis import RedisExecutor
+from tompion.executors.temporal.executor import TemporalExecutor
+from tompion.executors.temporal.workflow_ids import ids_of
 from tompion.model.schedule import Action
-from tompion.model.trace import Parent, read_traceparent
+from tompion.model.trace_context import Parent, read_traceparent
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-SITE = Site()
+SITE = ExecutorEnv()
 SECONDS = 60
 
 
-def traced(launch: Launch, traceparent: str | None) -> Launch:
+def traced(launch: RunContext, traceparent: str | None) -> RunContext:
     launch.traceparent = traceparent
     return launch
 
@@ -138,7 +138,7 @@ def test_a_function_that_traces_itself_is_part_of_its_run_also_in_a_thread() -> 
     executor = FunctionExecutor()
     executor.register("tasks:look", lambda: found.append(trace.get_current_span().get_span_context().span_id))
     context = trace.SpanContext(parent.trace_id, parent.span_id, is_remote=False)
-    launch = traced(Launch(RUN, "default", "report", Action(function="tasks:look")), PARENT)
+    launch = traced(RunContext(RUN, "default", "report", Action(function="tasks:look")), PARENT)
 
     async def story() -> None:
         with trace.use_span(trace.NonRecordingSpan(context)):

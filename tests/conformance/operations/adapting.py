@@ -7,12 +7,12 @@ from typing import Any
 from tests.conformance.operations.kit import Bench, Worker, shown
 from tompion.model.hint import Outlook
 from tompion.model.run import RunState
-from tompion.operations import adaptive
+from tompion.operations.schedules import hints
 
 
 def hint(bench: Bench, schedule_id: str = "report", **given: Any) -> Outlook:
     """Give a hint."""
-    return bench.ask(adaptive.hint, schedule_id, **given)
+    return bench.ask(hints.hint, schedule_id, **given)
 
 
 def run_for(bench: Bench, worker: Worker, until: str, state: RunState = RunState.SUCCESS) -> str | None:

@@ -8,26 +8,27 @@ from datetime import UTC, datetime
 from threading import Event
 from typing import Any, TypeVar
 
-from tompion.engine.backfilling import Backfilling
-from tompion.engine.firing import Fired, Firing
-from tompion.engine.instance import Instance
-from tompion.engine.probe import Probe
-from tompion.engine.releasing import Releasing
-from tompion.engine.rescuing import Rescuing
-from tompion.engine.settling import Settling
-from tompion.engine.step import Settled
-from tompion.engine.sweeping import Sweeping
-from tompion.launch.base import Launch
-from tompion.model.dial import Dial
+from tompion.config.settings import Settings
+from tompion.engine.context import EngineContext
+from tompion.engine.steps.backfill import BackfillStep
+from tompion.engine.steps.fire import Fired, FireStep
+from tompion.engine.steps.planned import PlannedStep
+from tompion.engine.steps.rescue import RescueStep
+from tompion.engine.steps.result import Settled
+from tompion.engine.steps.settle import SettleStep
+from tompion.engine.steps.sweep import SweepStep
+from tompion.engine.telemetry.events import EngineEvents
+from tompion.executors.base import RunContext
 from tompion.model.rows import HeldRun
 from tompion.model.run import Reason, RunRow, RunState
-from tompion.model.schedule import Backfill, Run, Schedule, SpanRecord
-from tompion.operations import control, runs, schedules
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
-from tompion.plan.rule import Rule
-from tompion.plan.settle import Outcome
-from tompion.settings import Settings
+from tompion.model.schedule import Backfill, DroppedTicks, Run, Schedule
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
+from tompion.operations.runs import read
+from tompion.operations.schedules import backfills, control, crud
+from tompion.operations.verify.schedule import verify
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.outcome import Outcome
 from tompion.store.base import Store, Transaction
 from tompion.testing.clock import ManualClock
 
@@ -38,7 +39,7 @@ SECONDS = 30
 """After which a test gives up waiting."""
 FUNCTION = "tasks:work"
 TABLES = (
-    "schedules", "schedule_versions", "dials", "schedule_runs", "tick_spans", "backfills", "calendars",
+    "schedules", "schedule_versions", "schedule_state", "schedule_runs", "dropped_ranges", "backfills", "calendars",
     "calendar_uses", "workflows", "paused_targets", "audit", "audit_heads", "requests", "instances",
 )  # fmt: skip
 
@@ -76,8 +77,8 @@ class Bench:
     def read(self, work: Callable[[Transaction], T]) -> T:
         return self.store.read(work).result(SECONDS)
 
-    def session(self, transaction: Transaction, namespace: str = "default", actor: str = "ann") -> Session:
-        return Session(transaction, self.settings, namespace, actor)
+    def session(self, transaction: Transaction, namespace: str = "default", actor: str = "ann") -> OperationContext:
+        return OperationContext(transaction, self.settings, namespace, actor)
 
     def ask(
         self, operation: Callable[..., T], *args: Any, namespace: str = "default", actor: str = "ann", **given: Any
@@ -89,7 +90,7 @@ class Bench:
         """A schedule that ticks every minute, unless said otherwise."""
         spec = {} if {"intervals", "times", "spec", "rrules", "calendars"} & given.keys() else {"cron": "* * * * *"}
         action = {} if "workflow_id" in given else {"function": FUNCTION}
-        return self.ask(schedules.create, schedule_id, **{**spec, **action, **given})
+        return self.ask(crud.create, schedule_id, **{**spec, **action, **given})
 
     def pause(self, schedule_id: str = "report", **given: Any) -> Schedule:
         return self.ask(control.pause, schedule_id, **given)
@@ -101,10 +102,10 @@ class Bench:
         return self.ask(control.trigger, schedule_id, **given)
 
     def backfill(self, first: str, last: str, schedule_id: str = "report", **given: Any) -> Backfill:
-        return self.ask(control.backfill, schedule_id, when(first), when(last), **given)[0]
+        return self.ask(backfills.backfill, schedule_id, when(first), when(last), **given)[0]
 
     def get(self, schedule_id: str = "report", **given: Any) -> Schedule:
-        return self.ask(schedules.get, schedule_id, **given)
+        return self.ask(crud.get, schedule_id, **given)
 
     # --- time -----------------------------------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ class Bench:
 
     def runs(self, schedule_id: str = "report", source: str | None = None) -> list[Run]:
         """All runs, the oldest first."""
-        return list(reversed(self.ask(runs.runs, schedule_id, limit=1_000, source=source).items))
+        return list(reversed(self.ask(read.runs, schedule_id, limit=1_000, source=source).items))
 
     def story(self, schedule_id: str = "report", source: str | None = "schedule") -> list[str]:
         """What became of each tick, the oldest first: ``08:01 SKIPPED overlap``."""
@@ -125,16 +126,19 @@ class Bench:
             for run in self.runs(schedule_id, source)
         ]
 
-    def spans(self, schedule_id: str = "report") -> list[str]:
+    def dropped_ranges(self, schedule_id: str = "report") -> list[str]:
         """What was dropped together, the oldest first: ``08:05 5 missed`` says that five ended at 08:05."""
-        found: tuple[SpanRecord, ...] = self.ask(runs.spans, schedule_id)
-        return [f"{shown(span.until)} {span.ticks} {span.reason}" for span in reversed(found)]
+        found: tuple[DroppedTicks, ...] = self.ask(read.dropped_ranges, schedule_id)
+        return [
+            f"{shown(dropped_range.until)} {dropped_range.ticks} {dropped_range.reason}"
+            for dropped_range in reversed(found)
+        ]
 
-    def dial(self, schedule_id: str = "report", namespace: str = "default") -> Dial:
-        def look(transaction: Transaction) -> Dial:
-            row = transaction.schedule_by_id(namespace, schedule_id)
+    def state(self, schedule_id: str = "report", namespace: str = "default") -> ScheduleState:
+        def look(transaction: Transaction) -> ScheduleState:
+            row = transaction.schedule_get(namespace, schedule_id)
             assert row is not None
-            return transaction.read_dials([row.schedule_key])[row.schedule_key]
+            return transaction.state_get([row.schedule_key])[row.schedule_key]
 
         return self.read(look)
 
@@ -176,17 +180,17 @@ class Worker:
 
     def __init__(self, bench: Bench, queues: tuple[str, ...], settings: Settings) -> None:
         self.bench = bench
-        self.probe = Probe()
-        self.instance = Instance(settings, self.probe, frozenset(queues))
+        self.probe = EngineEvents()
+        self.instance = EngineContext(settings, self.probe, frozenset(queues))
         lease_ms = settings.lock_ttl_ms
-        self.instance.number = bench.write(lambda t: t.insert_instance("test", "", t.now_ms(), t.now_ms() + lease_ms))
-        self.firing = Firing(self.instance)
-        self.releasing = Releasing(self.instance)
-        self.rescuing = Rescuing(self.instance)
-        self.backfilling = Backfilling(self.instance)
-        self.settling = Settling(self.instance)
-        self.sweeping = Sweeping(self.instance)
-        self.launched: list[tuple[RunRow, Rule]] = []
+        self.instance.number = bench.write(lambda t: t.instance_insert("test", "", t.now_ms(), t.now_ms() + lease_ms))
+        self.firing = FireStep(self.instance)
+        self.releasing = PlannedStep(self.instance)
+        self.rescuing = RescueStep(self.instance)
+        self.backfilling = BackfillStep(self.instance)
+        self.settling = SettleStep(self.instance)
+        self.sweeping = SweepStep(self.instance)
+        self.launched: list[tuple[RunRow, CompiledSchedule]] = []
         self.to_end: list[RunRow] = []
 
     # --- the steps ------------------------------------------------------------------------------------------------
@@ -238,7 +242,7 @@ class Worker:
     def beat(self) -> bool:
         """Prolong the lease; return whether it is still there."""
         lease_ms = int(self.bench.clock.now() * 1000) + self.instance.settings.lock_ttl_ms
-        return self.bench.write(lambda t: t.beat(self.instance.number, t.now_ms(), 0, lease_ms))
+        return self.bench.write(lambda t: t.lease_renew(self.instance.number, t.now_ms(), 0, lease_ms))
 
     def sweep(self) -> None:
         """Clean up as an engine does."""
@@ -247,11 +251,11 @@ class Worker:
             self.bench.write(lambda t: self.settling.settle(t, outcomes))
         self.bench.write(self.sweeping.expire)
 
-    def launch(self, index: int = -1) -> Launch:
+    def launch(self, index: int = -1) -> RunContext:
         """What the executor is told about a run that this worker has launched."""
-        row, rule = self.launched[index]
-        payload = row.payload if row.payload is not None else rule.payload
-        return Launch(row, rule.namespace, rule.schedule_id, rule.action, payload)
+        row, compiled = self.launched[index]
+        payload = row.payload if row.payload is not None else compiled.payload
+        return RunContext(row, compiled.namespace, compiled.schedule_id, compiled.action, payload)
 
     def _do(self, step: Callable[[Transaction], Fired]) -> Fired:
         fired = self.bench.write(step)

@@ -9,11 +9,12 @@ import pytest
 
 from tests.conformance.operations.adapting import hint, next_run, run_for
 from tests.conformance.operations.kit import Bench, at, shown, when
-from tompion.engine.replanning import Replanning
+from tompion.engine.steps.tzdata_replan import ReplanStep
 from tompion.errors import InvalidField, ScheduleClosed, StaleToken, TompionError
 from tompion.model.run import RunState
-from tompion.operations import adaptive, control, runs, schedules
-from tompion.operations.verify import verify
+from tompion.operations.runs import read
+from tompion.operations.schedules import control, crud, hints, history
+from tompion.operations.verify.schedule import verify
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def minutely(bench: Bench) -> Bench:
 def test_bounds_that_contradict_each_other_are_refused(bench: Bench, given: dict[str, Any], field: str) -> None:
     bench.create(intervals="1m", adaptive=True, max_interval_ms=60_000)
     with pytest.raises(InvalidField) as caught:
-        bench.ask(schedules.patch, "report", **given)
+        bench.ask(crud.patch, "report", **given)
     assert caught.value.field == field
     assert bench.get().version == 1
 
@@ -51,10 +52,10 @@ def test_equal_bounds_are_fine(bench: Bench) -> None:
 
 def test_hints_are_for_adaptive_schedules(bench: Bench) -> None:
     bench.create()
-    for ask in (hint, lambda b: b.ask(adaptive.hints, "report"), lambda b: b.ask(adaptive.clear_hints, "report")):
+    for ask in (hint, lambda b: b.ask(hints.hints, "report"), lambda b: b.ask(hints.clear_hints, "report")):
         with pytest.raises(InvalidField, match="adaptive"):
             ask(bench)
-    assert bench.ask(runs.describe, "report").outlook is None
+    assert bench.ask(read.describe, "report").outlook is None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_cron_whose_run_takes_longer(bench: Bench) -> None:
     bench.go("08:05")
     assert run_for(bench, worker, "08:15:02") == "08:15:02"
     assert run_for(bench, worker, "08:15:10") == "08:20"
-    assert bench.spans() == []
+    assert bench.dropped_ranges() == []
 
 
 def test_failures_and_their_reset(minutely: Bench) -> None:
@@ -109,7 +110,7 @@ def test_failures_and_their_reset(minutely: Bench) -> None:
     assert run_for(minutely, worker, "08:01:10", RunState.FAILED) == "08:03"
     minutely.go("08:03")
     assert run_for(minutely, worker, "08:03:10", RunState.FAILED) == "08:07"
-    reset = minutely.ask(adaptive.reset_failures, "report")
+    reset = minutely.ask(hints.reset_failures, "report")
     assert (reset.consecutive_failures, shown(reset.next_run_at or when("00:00"))) == (0, "08:04")
     minutely.go("08:04")
     assert run_for(minutely, worker, "08:04:10", RunState.FAILED) == "08:06"
@@ -123,7 +124,7 @@ def test_failures_of_any_schedule_can_be_reset(bench: Bench) -> None:
     bench.go("08:01")
     run_for(bench, worker, "08:01:10", RunState.FAILED)
     assert bench.get().consecutive_failures == 1
-    assert bench.ask(adaptive.reset_failures, "report").consecutive_failures == 0
+    assert bench.ask(hints.reset_failures, "report").consecutive_failures == 0
     assert bench.get().next_run_at == when("08:02")
 
 
@@ -137,11 +138,11 @@ def test_an_interval_hint_holds_until_it_expires(minutely: Bench) -> None:
     minutely.go("08:01:20")
     assert run_for(minutely, worker, "08:01:21") == "08:02:20"  # the next would be at 08:01:30, too late for the hint
     minutely.go("08:01:26")
-    assert minutely.ask(adaptive.hints, "report").hints == ()
+    assert minutely.ask(hints.hints, "report").hints == ()
     assert [run.source for run in minutely.runs()] == ["schedule", "hint", "hint"]
     minutely.go("08:02:20")
     run_for(minutely, worker, "08:02:21")
-    assert minutely.dial().hints is None
+    assert minutely.state().hints is None
 
 
 def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
@@ -151,7 +152,7 @@ def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
     assert (next_run(given), given.source) == ("08:01:30", "hint")
     minutely.go("08:01:30")
     assert run_for(minutely, worker, "08:01:31") == "08:02:30"
-    assert minutely.ask(adaptive.hints, "report").hints == ()
+    assert minutely.ask(hints.hints, "report").hints == ()
     assert minutely.story(source="hint") == ["08:01:30 SUCCESS"]
     assert len({run.key for run in minutely.runs()}) == 2
 
@@ -195,7 +196,7 @@ def test_bounds_hold_against_hints(bench: Bench) -> None:
     assert (next_run(soon), soon.bound) == ("08:01:30", "min")
     late = hint(bench, interval_ms=600_000)
     assert (next_run(late), late.bound) == ("08:02:30", "max")
-    assert (next_run(bench.ask(adaptive.clear_hints, "report", reason="enough"))) == "08:02"
+    assert (next_run(bench.ask(hints.clear_hints, "report", reason="enough"))) == "08:02"
 
 
 def test_pause_beats_everything(minutely: Bench) -> None:
@@ -205,7 +206,7 @@ def test_pause_beats_everything(minutely: Bench) -> None:
     assert next_run(hint(minutely, at=when("08:01:10"))) == "08:01:10"
     minutely.go("08:01:30")
     assert worker.tick() == []
-    described = minutely.ask(runs.describe, "report")
+    described = minutely.ask(read.describe, "report")
     assert described.schedule.next_fire_at is None
     assert described.would_run_on_resume == (when("08:01:10"),)
     minutely.resume()
@@ -265,7 +266,7 @@ def test_the_past_cannot_be_filled_in(minutely: Bench) -> None:
 
 def test_what_others_run_meanwhile(minutely: Bench) -> None:
     """A queue that nobody serves here: the run is recorded, and the next one waits for its end."""
-    minutely.ask(schedules.patch, "report", queue="elsewhere")
+    minutely.ask(crud.patch, "report", queue="elsewhere")
     here, there = minutely.worker(), minutely.worker("elsewhere")
     assert here.tick() == []
     minutely.go("08:03")
@@ -280,9 +281,9 @@ def test_what_others_run_meanwhile(minutely: Bench) -> None:
 
 def test_every_word_is_on_record(minutely: Bench) -> None:
     hint(minutely, interval_ms=10_000, ttl_ms=5_000, reason="busy", author="planner", request_id="h1")
-    minutely.ask(adaptive.clear_hints, "report", reason="calm", actor="bob")
-    minutely.ask(adaptive.reset_failures, "report")
-    reset, cleared, hinted, created = minutely.ask(schedules.history, "report").items
+    minutely.ask(hints.clear_hints, "report", reason="calm", actor="bob")
+    minutely.ask(hints.reset_failures, "report")
+    reset, cleared, hinted, created = minutely.ask(history.history, "report").items
     assert [each.operation for each in (reset, cleared, hinted, created)] == [
         "reset_failures", "clear_hints", "hint", "create",
     ]  # fmt: skip
@@ -306,12 +307,12 @@ def test_a_hint_knows_its_author_and_its_end(minutely: Bench) -> None:
 
 def test_the_same_request_is_done_once(minutely: Bench) -> None:
     first = hint(minutely, interval_ms=10_000, request_id="r1")
-    minutely.ask(adaptive.clear_hints, "report")
+    minutely.ask(hints.clear_hints, "report")
     assert hint(minutely, interval_ms=10_000, request_id="r1") == first
-    assert minutely.dial().hints is None
+    assert minutely.state().hints is None
     with pytest.raises(TompionError):
         hint(minutely, interval_ms=20_000, request_id="r1")
-    for operation in (adaptive.clear_hints, adaptive.reset_failures):
+    for operation in (hints.clear_hints, hints.reset_failures):
         name = operation.__name__
         once = minutely.ask(operation, "report", request_id=name)
         assert minutely.ask(operation, "report", request_id=name) == once
@@ -320,7 +321,7 @@ def test_the_same_request_is_done_once(minutely: Bench) -> None:
 def test_a_stale_token_changes_nothing(minutely: Bench) -> None:
     token = hint(minutely, interval_ms=10_000).token
     before = minutely.dump()
-    for change in (partial(adaptive.hint, interval_ms=5_000), adaptive.clear_hints, adaptive.reset_failures):
+    for change in (partial(hints.hint, interval_ms=5_000), hints.clear_hints, hints.reset_failures):
         with pytest.raises(StaleToken):
             minutely.ask(change, "report", token=token - 1)
     assert minutely.dump() == before
@@ -328,33 +329,33 @@ def test_a_stale_token_changes_nothing(minutely: Bench) -> None:
 
 def test_a_deleted_schedule_takes_no_hints_and_has_none_when_it_is_back(minutely: Bench) -> None:
     hint(minutely, interval_ms=10_000)
-    minutely.ask(schedules.delete, "report")
+    minutely.ask(crud.delete, "report")
     with pytest.raises(ScheduleClosed):
         hint(minutely, interval_ms=10_000)
     minutely.create(intervals="1m", adaptive=True)
-    assert minutely.ask(adaptive.hints, "report").hints == ()
+    assert minutely.ask(hints.hints, "report").hints == ()
 
 
 def test_an_upsert_of_the_same_definition_keeps_hints(minutely: Bench) -> None:
     hint(minutely, interval_ms=10_000)
-    again = minutely.ask(schedules.upsert, "report", intervals="1m", adaptive=True, function="tasks:work")
+    again = minutely.ask(crud.upsert, "report", intervals="1m", adaptive=True, function="tasks:work")
     assert again.version == 1
-    changed = minutely.ask(schedules.patch, "report", max_interval_ms=60_000)
-    assert (changed.version, len(minutely.ask(adaptive.hints, "report").hints)) == (2, 1)
+    changed = minutely.ask(crud.patch, "report", max_interval_ms=60_000)
+    assert (changed.version, len(minutely.ask(hints.hints, "report").hints)) == (2, 1)
 
 
 def test_what_is_to_come_is_shown_with_its_cause(minutely: Bench) -> None:
     run_for(minutely, minutely.worker(), "08:01:01")
     hint(minutely, interval_ms=10_000)
-    described = minutely.ask(runs.describe, "report")
+    described = minutely.ask(read.describe, "report")
     assert described.next_ticks == (when("08:01:10"),)
-    assert described.outlook == minutely.ask(adaptive.hints, "report")
+    assert described.outlook == minutely.ask(hints.hints, "report")
     assert described.schedule.next_run_at == described.schedule.next_fire_at == when("08:01:10")
 
 
 def test_while_it_runs_nothing_is_known(minutely: Bench) -> None:
     minutely.worker().tick()
-    described = minutely.ask(runs.describe, "report")
+    described = minutely.ask(read.describe, "report")
     assert described.outlook is not None
     assert (described.outlook.next_run_at, described.outlook.source) == (None, None)
     assert (described.next_ticks, described.schedule.state) == ((), "active")
@@ -384,13 +385,13 @@ def test_a_schedule_that_becomes_adaptive_and_back_accounts_for_every_tick(bench
     bench.go("08:01")
     worker.tick()
     bench.go("08:02:20")
-    bench.ask(schedules.patch, "report", adaptive=True)
-    assert bench.spans() == ["08:02:19 1 edited"]
+    bench.ask(crud.patch, "report", adaptive=True)
+    assert bench.dropped_ranges() == ["08:02:19 1 edited"]
     worker.settle()
     hint(bench, at=when("08:02:40"))
     bench.go("08:02:40")
     assert worker.tick() == ["08:02:40"]
-    bench.ask(schedules.patch, "report", adaptive=False)
+    bench.ask(crud.patch, "report", adaptive=False)
     worker.settle()
     bench.go("08:03")
     assert worker.tick() == ["08:03"]
@@ -399,8 +400,8 @@ def test_a_schedule_that_becomes_adaptive_and_back_accounts_for_every_tick(bench
 def test_new_zone_tables_aim_an_adaptive_schedule_anew(bench: Bench) -> None:
     bench.create(cron="0 12 * * *", timezone="Europe/Berlin", adaptive=True)
     bench.execute("UPDATE schedules SET zones = 'Europe/Berlin:older'")
-    bench.execute(f"UPDATE dials SET next_nominal_s = {int(at('10:00'))}")
-    replanning = Replanning(bench.worker().instance)
+    bench.execute(f"UPDATE schedule_state SET next_nominal_s = {int(at('10:00'))}")
+    replanning = ReplanStep(bench.worker().instance)
     assert bench.read(replanning.outdated) == ["Europe/Berlin:older"]
     ((name, before, after),) = bench.write(lambda t: replanning.some_of(t, "Europe/Berlin:older"))
     assert (name, before, after) == ("report", int(at("10:00")), int(at("11:00")))

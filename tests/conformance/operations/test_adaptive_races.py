@@ -13,8 +13,8 @@ import pytest
 from tests.conformance.operations.adapting import hint, next_run, run_for
 from tests.conformance.operations.kit import SECONDS, Bench, Worker, at, open_transaction, when
 from tompion.model.run import RunState
-from tompion.operations import adaptive
-from tompion.plan.settle import Outcome
+from tompion.operations.schedules import hints
+from tompion.plan.outcome import Outcome
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -33,11 +33,11 @@ def test_a_hint_that_is_written_while_the_run_goes_on_is_used(bench: Bench) -> N
     bench.go("08:01:05")
     worker.settle()
     assert bench.get().next_run_at == when("08:01:10")
-    assert len(bench.ask(adaptive.hints, "report").hints) == 1
+    assert len(bench.ask(hints.hints, "report").hints) == 1
 
 
 def stored(bench: Bench) -> list[int | None]:
-    return [None if row is None else row[0] for row in json.loads(bench.dial().hints or "[null, null]")]
+    return [None if row is None else row[0] for row in json.loads(bench.state().hints or "[null, null]")]
 
 
 def outcome_of(worker: Worker, state: RunState = RunState.SUCCESS) -> Outcome:
@@ -84,20 +84,20 @@ def race(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> 
 def test_a_hint_that_waits_for_a_settle(race: Race) -> None:
     outcome = outcome_of(race.worker, RunState.FAILED)
     with open_transaction(race.bench.store, lambda t: race.worker.settling.settle(t, [outcome])):
-        hinting = race.ask(adaptive.hint, interval_ms=10_000)
+        hinting = race.ask(hints.hint, interval_ms=10_000)
     assert next_run(hinting.result(SECONDS)) == "08:01:10"
-    dial = race.bench.dial()
-    assert (stored(race.bench), dial.failures, dial.last_end_ms) == ([10_000, None], 1, int(at("08:01:05") * 1000))
+    state = race.bench.state()
+    assert (stored(race.bench), state.failures, state.last_end_ms) == ([10_000, None], 1, int(at("08:01:05") * 1000))
 
 
 def test_a_settle_that_waits_for_a_hint(race: Race) -> None:
     outcome = outcome_of(race.worker, RunState.FAILED)
     given: dict[str, Any] = {"interval_ms": 10_000, "at": when("08:01:07")}
-    with open_transaction(race.bench.store, lambda t: adaptive.hint(race.bench.session(t), "report", **given)):
+    with open_transaction(race.bench.store, lambda t: hints.hint(race.bench.session(t), "report", **given)):
         settling = race.beside.write(lambda t: race.worker.settling.settle(t, [outcome]))
         assert not settling.done()
     settling.result(SECONDS)
-    assert (stored(race.bench), race.bench.dial().failures) == ([10_000, int(at("08:01:07") * 1000)], 1)
+    assert (stored(race.bench), race.bench.state().failures) == ([10_000, int(at("08:01:07") * 1000)], 1)
     assert race.bench.get().next_run_at == when("08:01:07")
 
 
@@ -107,7 +107,7 @@ def test_a_hint_that_waits_for_a_fire(race: Race) -> None:
     hint(race.bench, at=when("08:01:10"))
     race.bench.go("08:01:10")
     with open_transaction(race.bench.store, lambda t: race.worker.firing.on_time(t, 10)):
-        hinting = race.ask(adaptive.hint, at=when("08:01:20"))
+        hinting = race.ask(hints.hint, at=when("08:01:20"))
     assert next_run(hinting.result(SECONDS)) is None
     assert stored(race.bench) == [None, int(at("08:01:20") * 1000)]
     assert race.bench.story(source="hint") == ["08:01:10 ENQUEUED"]
@@ -117,15 +117,13 @@ def test_a_reset_that_waits_for_a_settle(race: Race) -> None:
     """Whoever resets has seen nothing of the failure that is just being written: it is forgotten all the same."""
     outcome = outcome_of(race.worker, RunState.FAILED)
     with open_transaction(race.bench.store, lambda t: race.worker.settling.settle(t, [outcome])):
-        resetting = race.ask(adaptive.reset_failures)
+        resetting = race.ask(hints.reset_failures)
     assert resetting.result(SECONDS).next_run_at == when("08:02")
 
 
 def test_two_hints_at_once(race: Race) -> None:
-    with open_transaction(
-        race.bench.store, lambda t: adaptive.hint(race.bench.session(t), "report", interval_ms=10_000)
-    ):
-        second = race.ask(adaptive.hint, at=when("08:01:30"))
+    with open_transaction(race.bench.store, lambda t: hints.hint(race.bench.session(t), "report", interval_ms=10_000)):
+        second = race.ask(hints.hint, at=when("08:01:30"))
     assert len(second.result(SECONDS).hints) == 2
     assert stored(race.bench) == [10_000, int(at("08:01:30") * 1000)]
 
@@ -137,7 +135,7 @@ def test_a_fire_passes_over_a_hint_in_progress(postgres: Bench) -> None:
     worker = postgres.worker()
     run_for(postgres, worker, "08:01:05")
     postgres.go("08:02")
-    with open_transaction(postgres.store, lambda t: adaptive.hint(postgres.session(t), "report", interval_ms=90_000)):
+    with open_transaction(postgres.store, lambda t: hints.hint(postgres.session(t), "report", interval_ms=90_000)):
         assert worker.on_time().claimed == 0
     assert worker.on_time().claimed == 0
     postgres.go("08:02:30")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from tests.conformance.operations.kit import FUNCTION, Bench, at
-from tompion.model.attention import Concern
+from tompion.model.insight import Problem
 from tompion.model.run import RunState
-from tompion.operations import attention, control, schedules
+from tompion.operations.insight import problems
+from tompion.operations.schedules import control, crud
 
 
-def concerns(bench: Bench) -> dict[str, Concern]:
-    return {each.kind: each for each in bench.ask(attention.attention).concerns}
+def concerns(bench: Bench) -> dict[str, Problem]:
+    return {each.kind: each for each in bench.ask(problems.problems).concerns}
 
 
 def test_nothing_fires_without_an_engine(bench: Bench) -> None:
     bench.worker()  # it has no release, as workers do that come over a network
     assert list(concerns(bench)) == ["no_engine"]
-    bench.write(lambda t: t.insert_instance("engine", "1.0", t.now_ms(), t.now_ms() + 1_000))
+    bench.write(lambda t: t.instance_insert("engine", "1.0", t.now_ms(), t.now_ms() + 1_000))
     assert concerns(bench) == {}
     bench.go("09:00:00")
     assert list(concerns(bench)) == ["no_engine"]
@@ -70,11 +71,11 @@ def test_a_run_that_lasts_for_hours_may_be_stuck_and_what_waits_for_it_grows(ben
 
 def test_another_namespace_is_none_of_their_business(bench: Bench) -> None:
     worker = bench.worker()
-    bench.ask(schedules.create, "theirs", cron="* * * * *", function=FUNCTION, namespace="other")
+    bench.ask(crud.create, "theirs", cron="* * * * *", function=FUNCTION, namespace="other")
     bench.go("08:30:01")
     worker.tick()
     assert "missed" not in concerns(bench)
-    assert "missed" in {each.kind for each in bench.ask(attention.attention, namespace="other").concerns}
+    assert "missed" in {each.kind for each in bench.ask(problems.problems, namespace="other").concerns}
 
 
 def test_the_list_says_that_there_is_more(bench: Bench) -> None:
@@ -83,7 +84,7 @@ def test_the_list_says_that_there_is_more(bench: Bench) -> None:
         bench.create(name)
     bench.go("08:30:01")
     worker.tick()
-    found = bench.ask(attention.attention, limit=2)
+    found = bench.ask(problems.problems, limit=2)
     assert (len(found.concerns), found.more) == (2, True)
 
 
@@ -96,13 +97,13 @@ def test_a_clock_that_was_set_back_is_told(bench: Bench) -> None:
     worker.tick()
     assert "clock_set_back" not in concerns(bench)
     bench.go("08:10")
-    found = [each for each in bench.ask(attention.attention).concerns if each.kind == "clock_set_back"]
+    found = [each for each in bench.ask(problems.problems).concerns if each.kind == "clock_set_back"]
     assert [(each.subject, each.count, each.urgency) for each in found] == [("clock", 3, "high"), ("test", 1, "high")]
     assert found[0].text == (
         "the store's clock was set back by at least 1 day, 0:50:00: ticks of 3 schedules were decided up to "
         "2027-01-16 09:00:00Z, and none of theirs fires before that"
     )
     assert found[1].text.startswith("it was heard of at 2027-01-16 09:00:00Z, by a clock that was set back since")
-    assert bench.ask(attention.attention, namespace="other").concerns[0].kind != "clock_set_back"
+    assert bench.ask(problems.problems, namespace="other").concerns[0].kind != "clock_set_back"
     bench.clock.set(at("09:00") + 86_400)
     assert "clock_set_back" not in concerns(bench)

@@ -14,14 +14,15 @@ import pytest
 
 from tests.conformance.conftest import owner_url
 from tests.conformance.operations.kit import BEGIN, Bench, open_transaction
-from tompion.engine import sealing
+from tompion.config.settings import DAY_MS, Settings
+from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError, TompionError
-from tompion.model.chain import AuditProof, sealed
-from tompion.operations import adaptive, control, keys, schedules, targets, workflows
-from tompion.operations.proof import Proof
-from tompion.operations.session import Session
-from tompion.operations.trail import MOST, verify_audit
-from tompion.settings import DAY_MS, Settings
+from tompion.model.audit import AuditVerification, chain_rows
+from tompion.operations.context import OperationContext
+from tompion.operations.resources import api_keys, calendars, targets, workflows
+from tompion.operations.schedules import control, crud, hints, history
+from tompion.operations.verify.audit_chain import MOST, verify_audit
+from tompion.operations.verify.namespace import NamespaceVerifier
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -37,20 +38,20 @@ class Undone(Exception):
 
 
 def seal(bench: Bench) -> None:
-    while bench.write(sealing.seal):
+    while bench.write(audit.seal):
         pass
 
 
-def proof(bench: Bench, namespace: str = "default", **given: Any) -> AuditProof:
+def proof(bench: Bench, namespace: str = "default", **given: Any) -> AuditVerification:
     return bench.ask(verify_audit, namespace=namespace, **given)
 
 
-def after(bench: Bench, *damage: str, namespace: str = "default", **given: Any) -> AuditProof:
+def after(bench: Bench, *damage: str, namespace: str = "default", **given: Any) -> AuditVerification:
     """What is said after somebody who owns the database has changed the audit; then it is as it was.
 
     The triggers are the first thing to go.
     """
-    found: list[AuditProof] = []
+    found: list[AuditVerification] = []
     sqlite = isinstance(bench.store, SqliteStore)
     off = (
         [f"DROP TRIGGER {name}" for name in TRIGGERS]
@@ -91,7 +92,7 @@ def told(bench: Bench) -> Bench:
         bench.pause()
         bench.resume()
     bench.trigger()
-    bench.ask(schedules.create, "other", cron="0 0 * * *", function="tasks:work", namespace="b")
+    bench.ask(crud.create, "other", cron="0 0 * * *", function="tasks:work", namespace="b")
     bench.ask(control.pause, "other", namespace="b")
     seal(bench)
     assert proof(bench).ok
@@ -104,7 +105,7 @@ def test_every_row_is_in_the_chain_of_its_namespace(told: Bench) -> None:
     assert (other.checked, other.position) == (2, 2)
     assert len(found.digest) == 64
     assert found.digest != other.digest
-    assert proof(told, "empty") == AuditProof("empty", 0, 0, 0, 0, 0, 0, "", more=False)
+    assert proof(told, "empty") == AuditVerification("empty", 0, 0, 0, 0, 0, 0, "", more=False)
 
 
 def test_new_rows_are_counted_until_they_are_in_it(told: Bench) -> None:
@@ -131,10 +132,10 @@ def test_a_row_that_was_changed(told: Bench) -> None:
 
 def test_a_row_that_was_changed_with_its_digest(told: Bench) -> None:
     """Whoever can compute one digest has to compute all that follow."""
-    row, following = told.read(lambda t: t.audit_chain("default", 3, 2))
+    row, following = told.read(lambda t: t.audit_list_chain("default", 3, 2))
     assert row.position is not None
     assert row.previous is not None
-    forged = sealed(row._replace(actor="eve"), row.position, row.previous)
+    forged = chain_rows(row._replace(actor="eve"), row.position, row.previous)
     damage = f"UPDATE audit SET actor = 'eve', digest = '{forged.digest}' WHERE audit_number = {row.audit_number}"
     assert problem(told, damage) == (
         f"row {following.audit_number}, at place 5 of the chain, does not follow the one before it"
@@ -225,7 +226,7 @@ def test_what_is_older_than_its_retention_goes_and_the_rest_is_proved(told: Benc
     found = proof(told)
     assert (found.ok, found.gone, found.checked, found.position) == (True, 10, 2, 12)
     assert proof(told, "b").gone == 2
-    assert len(told.ask(schedules.history, limit=100).items) == 2
+    assert len(told.ask(history.history, limit=100).items) == 2
     told.ask(workflows.put_workflow, "flow", {"function": "tasks:c"})
     seal(told)
     assert (proof(told).ok, proof(told).checked, proof(told, after=5).after) == (True, 3, 10)
@@ -245,7 +246,7 @@ def test_a_long_audit_is_walked_page_by_page(told: Bench) -> None:
     damage = "UPDATE audit SET actor = 'eve' WHERE namespace = 'default' AND position = 6"
     assert after(told, damage, limit=4).ok
     assert not after(told, damage, after=4, limit=4).ok
-    whole = Proof(told.store, "default", Settings()).audit()
+    whole = NamespaceVerifier(told.store, "default", Settings()).audit()
     assert (whole.ok, whole.checked, whole.after, whole.until) == (True, 10, 0, 10)
 
 
@@ -266,27 +267,27 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
     """Whatever is asked, each change that is accepted is one row, and what is refused leaves none."""
     draw = random.Random(8)
     bench.create("s0")
-    asked: list[Callable[[Session], object]] = [
+    asked: list[Callable[[OperationContext], object]] = [
         lambda session: control.pause(session, "s0", note=str(draw.random())),
         lambda session: control.resume(session, "s0"),
         lambda session: control.trigger(session, "s0"),
-        lambda session: schedules.patch(session, "s0", description=str(draw.random())),
+        lambda session: crud.patch(session, "s0", description=str(draw.random())),
         lambda session: workflows.put_workflow(session, "flow", {"function": f"tasks:f{draw.randrange(10**6)}"}),
-        lambda session: schedules.upsert(session, "s1", cron="@daily", function=f"tasks:f{draw.randrange(10**6)}"),
+        lambda session: crud.upsert(session, "s1", cron="@daily", function=f"tasks:f{draw.randrange(10**6)}"),
         lambda session: control.skip(session, "s0", note=str(draw.random())),
-        lambda session: adaptive.hint(session, "a0", interval_ms=draw.randrange(60_000, 600_000), ttl_ms=3_600_000),
-        lambda session: targets.put_calendar(session, {"name": "c", "dates": [f"20{draw.randrange(30, 99)}-01-01"]}),
+        lambda session: hints.hint(session, "a0", interval_ms=draw.randrange(60_000, 600_000), ttl_ms=3_600_000),
+        lambda session: calendars.put_calendar(session, {"name": "c", "dates": [f"20{draw.randrange(30, 99)}-01-01"]}),
         lambda session: targets.pause_target(session, queue="q", note=str(draw.random())),
         lambda session: targets.resume_target(session, queue="q"),
-        lambda session: keys.create_key(session, "ci"),
-        lambda session: schedules.patch(session, "s0", cron="never"),
+        lambda session: api_keys.create_key(session, "ci"),
+        lambda session: crud.patch(session, "s0", cron="never"),
         lambda session: control.pause(session, "nobody"),
     ]
 
-    def written(transaction: Transaction, change: Callable[[Session], object]) -> int:
-        before = transaction.last_audit_number()
+    def written(transaction: Transaction, change: Callable[[OperationContext], object]) -> int:
+        before = transaction.audit_last_number()
         change(bench.session(transaction))
-        return len(transaction.audit_since(before, 10))
+        return len(transaction.audit_list_after(before, 10))
 
     bench.create("a0", intervals="60s", adaptive=True, max_interval_ms=600_000)
     accepted, refused = 2, 0
@@ -315,7 +316,7 @@ def test_a_row_that_commits_late_comes_later_in_the_chain(postgres: Bench) -> No
     seal(postgres)
     found = proof(postgres)
     assert (found.ok, found.checked, found.unsealed) == (True, 3, 0)
-    numbers = [row.audit_number for row in postgres.read(lambda t: t.audit_chain("default", 0, 10))]
+    numbers = [row.audit_number for row in postgres.read(lambda t: t.audit_list_chain("default", 0, 10))]
     assert numbers != sorted(numbers)
 
 
@@ -323,10 +324,10 @@ def test_whoever_writes_waits_for_nobody_who_seals(postgres: Bench) -> None:
     postgres.create()
     seal(postgres)
     postgres.trigger()
-    with open_transaction(postgres.store, sealing.seal):
+    with open_transaction(postgres.store, audit.seal):
         postgres.pause()
         postgres.create("other")
-        assert postgres.write(sealing.seal) is False  # another is at it: this one passes over
+        assert postgres.write(audit.seal) is False  # another is at it: this one passes over
     seal(postgres)
     assert (proof(postgres).ok, proof(postgres).checked) == (True, 4)
 
@@ -343,12 +344,12 @@ def test_many_write_and_many_seal(bench: Bench) -> None:
 
     def seal_often() -> None:
         for _ in range(10):
-            bench.write(sealing.seal)
+            bench.write(audit.seal)
 
     if isinstance(bench.store, SqliteStore):  # this one works on the thread of its caller
         for name in names:
             write(name)
-            bench.write(sealing.seal)
+            bench.write(audit.seal)
     else:
         with ThreadPoolExecutor(12) as threads:
             done = [threads.submit(write, name) for name in names]
@@ -370,14 +371,14 @@ def test_many_write_to_one_file(tmp_path: Path) -> None:
         for _ in range(10):
             bench.pause()
             bench.resume()
-            bench.write(sealing.seal)
+            bench.write(audit.seal)
 
     with ThreadPoolExecutor(2) as threads:
         for each in [threads.submit(work, bench) for bench in benches]:
             each.result()
     seal(benches[0])
     found = proof(benches[1])
-    rows = benches[0].read(lambda t: len(t.audit_since(0, 1_000)))
+    rows = benches[0].read(lambda t: len(t.audit_list_after(0, 1_000)))
     assert (found.ok, found.checked, found.unsealed) == (True, rows, 0)
     for store in stores:
         store.close()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conformance.operations.kit import BEGIN, FUNCTION, Bench, when
 from tests.servers.postgres import PostgresServer
+from tompion.config.settings import Settings
 from tompion.errors import (
     AlreadyExists,
     InvalidField,
@@ -22,9 +23,11 @@ from tompion.errors import (
     TompionError,
     UnknownZone,
 )
-from tompion.operations import control, runs, schedules, targets, verify, workflows
-from tompion.operations.preview import preview_for
-from tompion.settings import Settings
+from tompion.operations.insight.preview import preview_for
+from tompion.operations.resources import calendars, targets, workflows
+from tompion.operations.runs import read
+from tompion.operations.schedules import backfills, control, crud, history
+from tompion.operations.verify import schedule
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
@@ -57,7 +60,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
     bench = Bench(store, clock, Settings(max_backfill_ticks=100, max_backfills=2, max_payload_bytes=100))
     bench.create("there", labels={"team": "x"})
     bench.create("gone")
-    bench.ask(schedules.delete, "gone")
+    bench.ask(crud.delete, "gone")
     bench.create("delay", intervals=[{"every": 60, "anchor": "completion"}])
     bench.ask(workflows.put_workflow, "flow", {"function": FUNCTION})
     yield bench
@@ -93,7 +96,7 @@ WRONG_TYPES: dict[str, list[object]] = {
     "dialect": ["klingon", 5],
     "function": [5, "", "no_colon", "a b:c", ":f", "m:", "m:f()", "x" * 201 + ":f", "a:b\n", ["m:f"]],
     "workflow_id": [5, "", "x" * 201, "a\x00b", " a"],
-    "workflow_version": [0, -1, "1", 1.0, True, HUGE],
+    "workflow_get_version": [0, -1, "1", 1.0, True, HUGE],
     "queue": [None, 5, "", "a\tb"],
     "user_id": [5, "", "a\x7fb"],
     "overlap_policy": ["maybe", 5, None, []],
@@ -138,15 +141,15 @@ FIELD_CASES = [(field, value) for field, values in WRONG_TYPES.items() for value
 def test_a_wrong_value(shared: Bench, field: str, value: object) -> None:
     """Refused by create, by patch and under a request id: an answer to a bad request is not remembered."""
     base: dict[str, Any] = {} if field in ("spec", "cron") else {"cron": "* * * * *"}
-    action = {} if field in ("function", "workflow_id", "workflow_version") else {"function": FUNCTION}
-    if field == "workflow_version":
+    action = {} if field in ("function", "workflow_id", "workflow_get_version") else {"function": FUNCTION}
+    if field == "workflow_get_version":
         action = {"workflow_id": "flow"}
     alone: dict[str, Any] = {field: value}
     given = {**base, **action, **alone}
-    refused(shared, lambda bench: bench.ask(schedules.create, "new", **given), InvalidInput, field)
-    refused(shared, lambda bench: bench.ask(schedules.upsert, "there", **given), InvalidInput, field)
-    refused(shared, lambda bench: bench.ask(schedules.patch, "there", **alone), InvalidInput, field)
-    refused(shared, lambda bench: bench.ask(schedules.create, "new", request_id="bad", **given), InvalidInput, field)
+    refused(shared, lambda bench: bench.ask(crud.create, "new", **given), InvalidInput, field)
+    refused(shared, lambda bench: bench.ask(crud.upsert, "there", **given), InvalidInput, field)
+    refused(shared, lambda bench: bench.ask(crud.patch, "there", **alone), InvalidInput, field)
+    refused(shared, lambda bench: bench.ask(crud.create, "new", request_id="bad", **given), InvalidInput, field)
 
 
 UNKNOWN = [
@@ -162,7 +165,7 @@ UNKNOWN = [
 def test_an_unknown_field(shared: Bench, given: dict[str, Any], words: list[str]) -> None:
     """Named, with the field that was probably meant."""
     base = {"cron": "* * * * *", "function": FUNCTION}
-    refused(shared, lambda bench: bench.ask(schedules.create, "new", **base, **given), InvalidField, *words)
+    refused(shared, lambda bench: bench.ask(crud.create, "new", **base, **given), InvalidField, *words)
 
 
 DEFINITIONS: list[tuple[dict[str, Any], type[TompionError], list[str]]] = [
@@ -177,9 +180,9 @@ DEFINITIONS: list[tuple[dict[str, Any], type[TompionError], list[str]]] = [
     ({"cron": "* * * * *", "function": FUNCTION, "workflow_id": "flow"}, InvalidField, ["function", "workflow_id"]),
     ({"function": FUNCTION}, InvalidField, ["spec", "cron"]),
     (
-        {"cron": "* * * * *", "function": FUNCTION, "workflow_version": 2},
+        {"cron": "* * * * *", "function": FUNCTION, "workflow_get_version": 2},
         InvalidField,
-        ["workflow_version", "workflow_id"],
+        ["workflow_get_version", "workflow_id"],
     ),
     ({"spec": {"cron": "* * * * *"}, "cron": "* * * * *", "function": FUNCTION}, InvalidField, ["spec", "cron"]),
     (
@@ -195,12 +198,12 @@ def test_a_definition_that_cannot_be(
     shared: Bench, given: dict[str, Any], error: type[TompionError], words: list[str]
 ) -> None:
     """Each field alone would do; together they do not."""
-    refused(shared, lambda bench: bench.ask(schedules.create, "new", **given), error, *words)
+    refused(shared, lambda bench: bench.ask(crud.create, "new", **given), error, *words)
 
 
 def test_an_end_that_is_over_is_refused_for_an_id_that_was_deleted_too(shared: Bench) -> None:
     given: dict[str, Any] = {"cron": "* * * * *", "end_at": "2020-01-01T00:00:00Z", "function": FUNCTION}
-    refused(shared, lambda bench: bench.ask(schedules.create, "gone", **given), InvalidField, "end_at")
+    refused(shared, lambda bench: bench.ask(crud.create, "gone", **given), InvalidField, "end_at")
 
 
 SUNDAYS = {"calendars": [{"day_of_week": "SUN", "hour": "*", "minute": "*"}]}
@@ -230,7 +233,7 @@ def test_a_new_schedule_that_would_never_run(shared: Bench, name: str, field: st
     """It was kept, exhausted from birth; only an ``end_at`` was refused, and blamed for what was not its doing."""
     asked = {"function": FUNCTION, **given}
     told = [f"{field}: ", "it would never run"]
-    refused(shared, lambda bench: bench.ask(schedules.create, name, **asked), InvalidField, *told)
+    refused(shared, lambda bench: bench.ask(crud.create, name, **asked), InvalidField, *told)
 
 
 @pytest.mark.parametrize(
@@ -240,15 +243,15 @@ def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
     """For every operation that takes the id of a schedule."""
     base = {"cron": "* * * * *", "function": FUNCTION}
     calls: list[Call] = [
-        lambda bench: bench.ask(schedules.create, name, **base),
-        lambda bench: bench.ask(schedules.upsert, name, **base),
-        lambda bench: bench.ask(schedules.update, name, **base),
-        lambda bench: bench.ask(schedules.patch, name, description="x"),
+        lambda bench: bench.ask(crud.create, name, **base),
+        lambda bench: bench.ask(crud.upsert, name, **base),
+        lambda bench: bench.ask(crud.update, name, **base),
+        lambda bench: bench.ask(crud.patch, name, description="x"),
         *(
             (lambda bench, operation=operation: bench.ask(operation, name))
             for operation in (
-                schedules.get, schedules.delete, schedules.history, schedules.versions, control.pause, control.resume,
-                control.trigger, control.skip, control.backfills, runs.runs, runs.spans, runs.describe, verify.verify,
+                crud.get, crud.delete, history.history, history.versions, control.pause, control.resume,
+                control.trigger, control.skip, backfills.backfills, read.runs, read.dropped_ranges, read.describe, schedule.verify,
             )
         ),
     ]  # fmt: skip
@@ -260,18 +263,18 @@ def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
 
 REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
     ("exists", lambda b: b.create("there"), AlreadyExists, ["there"]),
-    ("stale token", lambda b: b.ask(schedules.patch, "there", token=99, shadow=True), StaleToken, ["token", "99"]),
+    ("stale token", lambda b: b.ask(crud.patch, "there", token=99, shadow=True), StaleToken, ["token", "99"]),
     ("stale pause", lambda b: b.pause("there", token=99), StaleToken, ["token"]),
     ("stale resume", lambda b: b.resume("there", token=99), StaleToken, ["token"]),
-    ("stale delete", lambda b: b.ask(schedules.delete, "there", token=99), StaleToken, ["token"]),
+    ("stale delete", lambda b: b.ask(crud.delete, "there", token=99), StaleToken, ["token"]),
     ("stale skip", lambda b: b.ask(control.skip, "there", token=99), StaleToken, ["token"]),
-    ("stale restore", lambda b: b.ask(schedules.restore, "there", 1, token=99), StaleToken, ["token"]),
+    ("stale restore", lambda b: b.ask(history.restore, "there", 1, token=99), StaleToken, ["token"]),
     ("token type", lambda b: b.pause("there", token=1.0), InvalidField, ["token"]),
     ("token flag", lambda b: b.pause("there", token=True), InvalidField, ["token"]),
-    ("purge type", lambda b: b.ask(schedules.delete, "there", purge="yes"), InvalidField, ["purge"]),
-    ("version", lambda b: b.ask(schedules.restore, "there", 7), NotFound, ["7"]),
-    ("version type", lambda b: b.ask(schedules.restore, "there", "1"), TompionError, ["version"]),
-    ("version huge", lambda b: b.ask(schedules.restore, "there", HUGE), NotFound, ["version"]),
+    ("purge type", lambda b: b.ask(crud.delete, "there", purge="yes"), InvalidField, ["purge"]),
+    ("version", lambda b: b.ask(history.restore, "there", 7), NotFound, ["7"]),
+    ("version type", lambda b: b.ask(history.restore, "there", "1"), TompionError, ["version"]),
+    ("version huge", lambda b: b.ask(history.restore, "there", HUGE), NotFound, ["version"]),
     ("request id", lambda b: b.pause("there", request_id=""), InvalidField, ["request_id"]),
     ("request id long", lambda b: b.pause("there", request_id="x" * 201), InvalidField, ["request_id"]),
     ("request id type", lambda b: b.pause("there", request_id=5), InvalidField, ["request_id"]),
@@ -309,13 +312,13 @@ REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
     ),
     (
         "version of a function",
-        lambda b: b.ask(schedules.patch, "there", workflow_version=2),
+        lambda b: b.ask(crud.patch, "there", workflow_version=2),
         InvalidField,
-        ["workflow_version"],
+        ["workflow_get_version"],
     ),
     (
         "upsert without id",
-        lambda b: b.ask(schedules.upsert, None, cron="* * * * *", function=FUNCTION),
+        lambda b: b.ask(crud.upsert, None, cron="* * * * *", function=FUNCTION),
         InvalidField,
         ["schedule_id", "upsert needs an id"],
     ),
@@ -330,27 +333,27 @@ REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
     ("backfill large", lambda b: b.backfill("06:00", "07:59", "there"), LimitExceeded, ["max_backfill_ticks"]),
     ("backfill future", lambda b: b.backfill("08:00", "08:01", "there"), InvalidField, ["end", "past"]),
     ("backfill reversed", lambda b: b.backfill("07:10", "07:00", "there"), InvalidField, ["end", "before"]),
-    ("backfill half", lambda b: b.ask(control.backfill, "there", when("07:00")), InvalidField, ["end"]),
-    ("backfill no start", lambda b: b.ask(control.backfill, "there", None, when("07:00")), InvalidField, ["start"]),
-    ("backfill none", lambda b: b.ask(control.backfill, "there", ranges=[]), InvalidField, ["ranges"]),
-    ("backfill shape", lambda b: b.ask(control.backfill, "there", ranges=[1]), InvalidField, ["ranges"]),
-    ("backfill shape 2", lambda b: b.ask(control.backfill, "there", ranges="ab"), InvalidField, ["ranges"]),
-    ("backfill huge", lambda b: b.ask(control.backfill, "there", -HUGE, 0), InvalidField, ["start"]),
-    ("backfill far", lambda b: b.ask(control.backfill, "there", FOREVER, FOREVER), InvalidField, ["end"]),
+    ("backfill half", lambda b: b.ask(backfills.backfill, "there", when("07:00")), InvalidField, ["end"]),
+    ("backfill no start", lambda b: b.ask(backfills.backfill, "there", None, when("07:00")), InvalidField, ["start"]),
+    ("backfill none", lambda b: b.ask(backfills.backfill, "there", ranges=[]), InvalidField, ["ranges"]),
+    ("backfill shape", lambda b: b.ask(backfills.backfill, "there", ranges=[1]), InvalidField, ["ranges"]),
+    ("backfill shape 2", lambda b: b.ask(backfills.backfill, "there", ranges="ab"), InvalidField, ["ranges"]),
+    ("backfill huge", lambda b: b.ask(backfills.backfill, "there", -HUGE, 0), InvalidField, ["start"]),
+    ("backfill far", lambda b: b.ask(backfills.backfill, "there", FOREVER, FOREVER), InvalidField, ["end"]),
     ("backfill only", lambda b: b.backfill("07:00", "07:01", "there", only="some"), InvalidField, ["only"]),
     ("backfill only type", lambda b: b.backfill("07:00", "07:01", "there", only=[]), InvalidField, ["only"]),
     ("backfill overlap", lambda b: b.backfill("07:00", "07:01", "there", overlap="no"), InvalidField, ["overlap"]),
     ("backfill delay", lambda b: b.backfill("07:00", "07:01", "delay"), InvalidField, ["start", "fixed delay"]),
     (
         "backfill many",
-        lambda b: b.ask(control.backfill, "there", ranges=[(when("07:00"), when("07:01"))] * 3),
+        lambda b: b.ask(backfills.backfill, "there", ranges=[(when("07:00"), when("07:01"))] * 3),
         LimitExceeded,
         ["max_backfills"],
     ),
-    ("no backfill", lambda b: b.ask(control.cancel_backfill, 99), NotFound, ["backfill"]),
-    ("no backfill text", lambda b: b.ask(control.cancel_backfill, "x"), TompionError, ["backfill"]),
-    ("no backfill huge", lambda b: b.ask(control.cancel_backfill, HUGE), TompionError, ["backfill"]),
-    ("backfills limit", lambda b: b.ask(control.backfills, "there", limit=-1), InvalidField, ["limit"]),
+    ("no backfill", lambda b: b.ask(backfills.cancel_backfill, 99), NotFound, ["backfill"]),
+    ("no backfill text", lambda b: b.ask(backfills.cancel_backfill, "x"), TompionError, ["backfill"]),
+    ("no backfill huge", lambda b: b.ask(backfills.cancel_backfill, HUGE), TompionError, ["backfill"]),
+    ("backfills limit", lambda b: b.ask(backfills.backfills, "there", limit=-1), InvalidField, ["limit"]),
     ("workflow", lambda b: b.ask(workflows.put_workflow, "w", [1]), InvalidField, ["document"]),
     ("workflow nan", lambda b: b.ask(workflows.put_workflow, "w", {"a": float("nan")}), InvalidInput, ["document"]),
     ("workflow name", lambda b: b.ask(workflows.put_workflow, "", {}), InvalidField, ["workflow_id"]),
@@ -360,24 +363,24 @@ REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
     ("workflow version type", lambda b: b.ask(workflows.get_workflow, "flow", version="x"), TompionError, ["version"]),
     (
         "calendar",
-        lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": ["x"]}),
+        lambda b: b.ask(calendars.put_calendar, {"name": "c", "dates": ["x"]}),
         InvalidInput,
         ["calendar", "'x'"],
     ),
-    ("calendar shape", lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": 5}), InvalidInput, ["calendar"]),
-    ("calendar date", lambda b: b.ask(targets.put_calendar, {"name": "c", "dates": [5]}), InvalidInput, ["calendar"]),
+    ("calendar shape", lambda b: b.ask(calendars.put_calendar, {"name": "c", "dates": 5}), InvalidInput, ["calendar"]),
+    ("calendar date", lambda b: b.ask(calendars.put_calendar, {"name": "c", "dates": [5]}), InvalidInput, ["calendar"]),
     (
         "calendar window",
-        lambda b: b.ask(targets.put_calendar, {"name": "c", "windows": [5]}),
+        lambda b: b.ask(calendars.put_calendar, {"name": "c", "windows": [5]}),
         InvalidInput,
         ["calendar"],
     ),
-    ("calendar field", lambda b: b.ask(targets.put_calendar, {"name": "c", "date": []}), InvalidInput, ["date"]),
-    ("calendar nameless", lambda b: b.ask(targets.put_calendar, {"dates": []}), InvalidInput, ["name"]),
-    ("calendar type", lambda b: b.ask(targets.put_calendar, 5), InvalidInput, ["calendar"]),
-    ("calendar zone", lambda b: b.ask(targets.put_calendar, {"name": "c", "timezone": "X/Y"}), InvalidInput, ["X/Y"]),
-    ("no calendar", lambda b: b.ask(targets.get_calendar, "c"), NotFound, ["c"]),
-    ("no calendar nul", lambda b: b.ask(targets.get_calendar, "c\x00"), TompionError, ["c"]),
+    ("calendar field", lambda b: b.ask(calendars.put_calendar, {"name": "c", "date": []}), InvalidInput, ["date"]),
+    ("calendar nameless", lambda b: b.ask(calendars.put_calendar, {"dates": []}), InvalidInput, ["name"]),
+    ("calendar type", lambda b: b.ask(calendars.put_calendar, 5), InvalidInput, ["calendar"]),
+    ("calendar zone", lambda b: b.ask(calendars.put_calendar, {"name": "c", "timezone": "X/Y"}), InvalidInput, ["X/Y"]),
+    ("no calendar", lambda b: b.ask(calendars.get_calendar, "c"), NotFound, ["c"]),
+    ("no calendar nul", lambda b: b.ask(calendars.get_calendar, "c\x00"), TompionError, ["c"]),
     ("target", lambda b: b.ask(targets.pause_target), InvalidField, ["workflow_id", "queue"]),
     ("targets", lambda b: b.ask(targets.pause_target, queue="a", workflow_id="b"), InvalidField, ["workflow_id"]),
     ("target name", lambda b: b.ask(targets.resume_target, queue=""), InvalidField, ["queue"]),
@@ -393,36 +396,36 @@ def test_a_request_that_cannot_be(shared: Bench, call: Call, error: type[Tompion
 
 
 READS: list[tuple[str, Call, list[str]]] = [
-    ("limit", lambda b: b.ask(schedules.list_schedules, limit=0), ["limit"]),
-    ("limit large", lambda b: b.ask(runs.runs, "there", limit=1_001), ["limit", "max_page"]),
-    ("limit type", lambda b: b.ask(runs.spans, "there", limit="5"), ["limit"]),
-    ("limit flag", lambda b: b.ask(schedules.history, "there", limit=True), ["limit"]),
-    ("limit versions", lambda b: b.ask(schedules.versions, "there", limit=-1), ["limit"]),
-    ("limit calendars", lambda b: b.ask(targets.list_calendars, limit=-1), ["limit"]),
-    ("state", lambda b: b.ask(schedules.list_schedules, state="asleep"), ["state", "active"]),
-    ("state type", lambda b: b.ask(schedules.list_schedules, state=[]), ["state"]),
-    ("label", lambda b: b.ask(schedules.list_schedules, label="team"), ["label", "name=value"]),
-    ("label type", lambda b: b.ask(schedules.list_schedules, label=5), ["label"]),
-    ("text type", lambda b: b.ask(schedules.list_schedules, text=5), ["text"]),
-    ("text nul", lambda b: b.ask(schedules.list_schedules, text="\x00"), ["text"]),
-    ("user type", lambda b: b.ask(schedules.list_schedules, user_id=5), ["user_id"]),
-    ("workflow type", lambda b: b.ask(schedules.list_schedules, workflow_id=5), ["workflow_id"]),
-    ("after type", lambda b: b.ask(schedules.list_schedules, after=5), ["after"]),
-    ("after nul", lambda b: b.ask(schedules.list_schedules, after="\x00"), ["after"]),
-    ("after calendars", lambda b: b.ask(targets.list_calendars, after=5), ["after"]),
-    ("run state", lambda b: b.ask(runs.runs, "there", state="LATE"), ["state", "SUCCESS"]),
-    ("run guess", lambda b: b.ask(runs.runs, "there", source="guess"), ["source", "schedule, trigger, backfill, hint"]),
-    ("run source", lambda b: b.ask(runs.runs, "there", source="me"), ["source", "trigger"]),
+    ("limit", lambda b: b.ask(crud.list_schedules, limit=0), ["limit"]),
+    ("limit large", lambda b: b.ask(read.runs, "there", limit=1_001), ["limit", "max_page"]),
+    ("limit type", lambda b: b.ask(read.dropped_ranges, "there", limit="5"), ["limit"]),
+    ("limit flag", lambda b: b.ask(history.history, "there", limit=True), ["limit"]),
+    ("limit versions", lambda b: b.ask(history.versions, "there", limit=-1), ["limit"]),
+    ("limit calendars", lambda b: b.ask(calendars.list_calendars, limit=-1), ["limit"]),
+    ("state", lambda b: b.ask(crud.list_schedules, state="asleep"), ["state", "active"]),
+    ("state type", lambda b: b.ask(crud.list_schedules, state=[]), ["state"]),
+    ("label", lambda b: b.ask(crud.list_schedules, label="team"), ["label", "name=value"]),
+    ("label type", lambda b: b.ask(crud.list_schedules, label=5), ["label"]),
+    ("text type", lambda b: b.ask(crud.list_schedules, text=5), ["text"]),
+    ("text nul", lambda b: b.ask(crud.list_schedules, text="\x00"), ["text"]),
+    ("user type", lambda b: b.ask(crud.list_schedules, user_id=5), ["user_id"]),
+    ("workflow type", lambda b: b.ask(crud.list_schedules, workflow_id=5), ["workflow_id"]),
+    ("after type", lambda b: b.ask(crud.list_schedules, after=5), ["after"]),
+    ("after nul", lambda b: b.ask(crud.list_schedules, after="\x00"), ["after"]),
+    ("after calendars", lambda b: b.ask(calendars.list_calendars, after=5), ["after"]),
+    ("run state", lambda b: b.ask(read.runs, "there", state="LATE"), ["state", "SUCCESS"]),
+    ("run guess", lambda b: b.ask(read.runs, "there", source="guess"), ["source", "schedule, trigger, backfill, hint"]),
+    ("run source", lambda b: b.ask(read.runs, "there", source="me"), ["source", "trigger"]),
     *(
-        (f"page {token!r}", lambda b, token=token: b.ask(runs.runs, "there", before=token), ["before"])
+        (f"page {token!r}", lambda b, token=token: b.ask(read.runs, "there", before=token), ["before"])
         for token in ("", "x", "1", "1-", "-1", "1-x", "9" * 30 + "-1", 5)
     ),
     *(
-        (f"history {token!r}", lambda b, token=token: b.ask(schedules.history, "there", before=token), ["before"])
+        (f"history {token!r}", lambda b, token=token: b.ask(history.history, "there", before=token), ["before"])
         for token in ("", "x", "-1", "9" * 30)
     ),
-    ("verify", lambda b: b.ask(verify.verify, "there", start="x"), ["start"]),
-    ("verify naive", lambda b: b.ask(verify.verify, "there", end=NAIVE), ["end"]),
+    ("verify", lambda b: b.ask(schedule.verify, "there", start="x"), ["start"]),
+    ("verify naive", lambda b: b.ask(schedule.verify, "there", end=NAIVE), ["end"]),
 ]
 
 
@@ -433,15 +436,15 @@ def test_a_question_that_cannot_be(shared: Bench, call: Call, words: list[str]) 
 
 @pytest.mark.parametrize("run_id", ["", "x", "1", "1-2", "1-2-3-4", "1-2-x", f"1-2-{HUGE}", f"{HUGE}-1-1", 5, None])
 def test_a_run_that_is_none(shared: Bench, run_id: Any) -> None:
-    refused(shared, lambda bench: bench.ask(runs.run, run_id), NotFound, "run")
+    refused(shared, lambda bench: bench.ask(read.run, run_id), NotFound, "run")
 
 
 @pytest.mark.parametrize(
     "operation",
     [
-        schedules.get, schedules.delete, schedules.history, schedules.versions, control.pause, control.resume,
-        control.trigger, control.skip, control.backfills, runs.runs, runs.spans, runs.describe, verify.verify,
-        schedules.patch, schedules.update,
+        crud.get, crud.delete, history.history, history.versions, control.pause, control.resume,
+        control.trigger, control.skip, backfills.backfills, read.runs, read.dropped_ranges, read.describe, schedule.verify,
+        crud.patch, crud.update,
     ],
 )  # fmt: skip
 def test_a_schedule_that_is_none(shared: Bench, operation: Callable[..., object]) -> None:
@@ -459,12 +462,12 @@ BEYOND = [
 ]
 TIMED: dict[str, Callable[[Bench, Any], object]] = {
     "until": lambda b, time: b.pause("there", until=time),
-    "start": lambda b, time: b.ask(control.backfill, "there", time, when("07:00")),
-    "end": lambda b, time: b.ask(control.backfill, "there", when("07:00"), time),
+    "start": lambda b, time: b.ask(backfills.backfill, "there", time, when("07:00")),
+    "end": lambda b, time: b.ask(backfills.backfill, "there", when("07:00"), time),
     "at": lambda b, time: b.ask(control.skip, "there", at=[time]),
     "after": lambda b, time: b.ask(preview_for, cron="* * * * *", after=time),
-    "start ": lambda b, time: b.ask(verify.verify, "there", start=time),
-    "end ": lambda b, time: b.ask(verify.verify, "there", end=time),
+    "start ": lambda b, time: b.ask(schedule.verify, "there", start=time),
+    "end ": lambda b, time: b.ask(schedule.verify, "there", end=time),
 }
 
 

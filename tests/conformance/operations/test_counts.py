@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance.operations.kit import FUNCTION, Bench
 from tompion.errors import InvalidField
-from tompion.operations import control, schedules
+from tompion.operations.schedules import control, crud
 
 FILTERS: list[dict[str, Any]] = [
     {},
@@ -34,8 +34,8 @@ def fill(bench: Bench) -> None:
     bench.create("resting", cron="0 * * * *", labels={"team": "a"})
     bench.ask(control.pause, "resting")
     bench.create("gone", cron="0 * * * *")
-    bench.ask(schedules.delete, "gone")
-    bench.ask(schedules.create, "theirs", cron="0 * * * *", function=FUNCTION, namespace="other")
+    bench.ask(crud.delete, "gone")
+    bench.ask(crud.create, "theirs", cron="0 * * * *", function=FUNCTION, namespace="other")
     bench.go("10:00")
     bench.worker().tick()
 
@@ -44,8 +44,8 @@ def test_as_many_are_counted_as_are_listed(bench: Bench) -> None:
     fill(bench)
     found = {}
     for wanted in FILTERS:
-        counted = bench.ask(schedules.count_schedules, **wanted)
-        listed = bench.ask(schedules.list_schedules, **wanted).items
+        counted = bench.ask(crud.count_schedules, **wanted)
+        listed = bench.ask(crud.list_schedules, **wanted).items
         assert (counted.matching, counted.total, counted.capped) == (len(listed), 4, False), wanted
         found[str(wanted)] = counted.matching
     assert list(found.values()) == [4, 2, 1, 1, 1, 2, 1, 2, 1, 2, 2, 1, 0]
@@ -53,11 +53,11 @@ def test_as_many_are_counted_as_are_listed(bench: Bench) -> None:
 
 def test_what_is_beyond_the_bound_is_not_looked_at(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(bench)
-    monkeypatch.setattr(schedules, "MOST_COUNTED", 2)
-    counted = bench.ask(schedules.count_schedules)
+    monkeypatch.setattr(crud, "MOST_COUNTED", 2)
+    counted = bench.ask(crud.count_schedules)
     assert (counted.matching, counted.total, counted.capped) == (2, 2, True)
 
 
 def test_a_filter_that_is_none_is_refused(bench: Bench) -> None:
     with pytest.raises(InvalidField, match="state"):
-        bench.ask(schedules.count_schedules, state="odd")
+        bench.ask(crud.count_schedules, state="odd")

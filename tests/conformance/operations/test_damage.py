@@ -7,10 +7,12 @@ import pytest
 from tests.conformance.operations.kit import Bench, Worker, shown
 from tompion.errors import InvalidField, NotFound, StaleToken, StoreError
 from tompion.model.schedule import Schedule
-from tompion.operations import control, runs, schedules, targets
-from tompion.operations.verify import verify
+from tompion.operations.resources import calendars
+from tompion.operations.runs import read
+from tompion.operations.schedules import control, crud
+from tompion.operations.verify.schedule import verify
 
-NO_DIAL = "DELETE FROM dials WHERE schedule_key = 2"
+NO_DIAL = "DELETE FROM schedule_state WHERE schedule_key = 2"
 VERSIONS = {
     "DELETE FROM schedule_versions WHERE schedule_key = 2": "its version 1 is missing",
     "UPDATE schedule_versions SET spec = '[' WHERE schedule_key = 2": "its version 1 cannot be read",
@@ -23,13 +25,13 @@ VERSIONS = {
     "UPDATE schedule_versions SET calendars = '[' WHERE schedule_key = 2": "its version 1 cannot be read",
 }
 DIALS = {
-    "UPDATE dials SET skips = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    "UPDATE dials SET hints = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    'UPDATE dials SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its dial cannot be read",
-    "UPDATE dials SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
+    "UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
+    "UPDATE schedule_state SET hints = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
+    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its dial cannot be read",
+    "UPDATE schedule_state SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
 }
 READABLE = [*VERSIONS.items(), *DIALS.items()]
-GONE = {"DELETE FROM dials WHERE schedule_key = 2": "its dial is missing"}
+GONE = {"DELETE FROM schedule_state WHERE schedule_key = 2": "its dial is missing"}
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def three(bench: Bench) -> Bench:
 
 
 def listed(bench: Bench) -> list[Schedule]:
-    return list(bench.ask(schedules.list_schedules).items)
+    return list(bench.ask(crud.list_schedules).items)
 
 
 @pytest.mark.parametrize(("damage", "told"), [*READABLE, *GONE.items()])
@@ -67,7 +69,7 @@ def test_a_list_shows_a_damaged_schedule_and_the_others(three: Bench, damage: st
 def test_nobody_can_look_for_damage_in_a_list(three: Bench) -> None:
     """It shows only when a schedule is read; an empty answer would say that there is none."""
     with pytest.raises(InvalidField, match="state: 'damaged'; expected one of active, paused, exhausted, closed"):
-        three.ask(schedules.list_schedules, state="damaged")
+        three.ask(crud.list_schedules, state="damaged")
 
 
 def test_what_is_known_of_a_damaged_schedule_is_shown(three: Bench) -> None:
@@ -83,7 +85,7 @@ def test_a_damaged_schedule_is_changed_by_nobody_and_says_what_removes_it(three:
     """Without its dial it was said not to be there at all, and nothing could be done about it."""
     three.execute(damage)
     before = three.dump()
-    for operation in (schedules.delete, control.pause, runs.describe):
+    for operation in (crud.delete, control.pause, read.describe):
         with pytest.raises(StoreError, match=f"'b' is damaged: {told}.* a delete with purge=True removes it"):
             three.ask(operation, "b")
     assert three.dump() == before
@@ -93,15 +95,15 @@ def test_a_damaged_schedule_is_changed_by_nobody_and_says_what_removes_it(three:
 def test_a_purge_removes_a_damaged_schedule_at_once(three: Bench, damage: str) -> None:
     """Whoever purged it was told that it is damaged; now it goes, and its id can be used again."""
     three.execute(damage)
-    answer = three.ask(schedules.delete, "b", purge=True, request_id="r-1")
+    answer = three.ask(crud.delete, "b", purge=True, request_id="r-1")
     assert answer.state == "closed"
     assert "schedule 'b' is damaged" in (answer.degraded or "")
-    assert three.ask(schedules.delete, "b", purge=True, request_id="r-1") == answer
+    assert three.ask(crud.delete, "b", purge=True, request_id="r-1") == answer
     with pytest.raises(NotFound):
         three.get("b")
     tables = three.dump()
     assert [
-        name for name in ("schedules", "dials", "schedule_versions", "schedule_runs") if len(tables[name]) > 2
+        name for name in ("schedules", "schedule_state", "schedule_versions", "schedule_runs") if len(tables[name]) > 2
     ] == []
     assert three.create("b").next_run_at is not None
     three.prove()
@@ -111,8 +113,8 @@ def test_a_purge_of_a_damaged_schedule_heeds_its_token(three: Bench) -> None:
     token = three.get("b").token
     three.execute(NO_DIAL)
     with pytest.raises(StaleToken):
-        three.ask(schedules.delete, "b", purge=True, token=token + 1)
-    three.ask(schedules.delete, "b", purge=True, token=token)
+        three.ask(crud.delete, "b", purge=True, token=token + 1)
+    three.ask(crud.delete, "b", purge=True, token=token)
     assert [each.schedule_id for each in listed(three)] == ["a", "c"]
 
 
@@ -122,7 +124,7 @@ def test_a_purge_of_a_damaged_schedule_waits_for_its_run(three: Bench) -> None:
     worker = three.worker()
     worker.rescue()
     three.execute("UPDATE schedule_versions SET spec = '[' WHERE schedule_key = 2")
-    three.ask(schedules.delete, "b", purge=True)
+    three.ask(crud.delete, "b", purge=True)
     assert "b" in [row[2] for row in three.dump()["schedules"]]
     worker.settle()
     three.go("08:02:30")
@@ -132,7 +134,7 @@ def test_a_purge_of_a_damaged_schedule_waits_for_its_run(three: Bench) -> None:
 
 def test_a_purge_goes_at_once_in_the_middle_of_a_second(three: Bench) -> None:
     """It was left to the next sweep, unless it came with the first millisecond of a second."""
-    three.ask(schedules.delete, "b", purge=True)
+    three.ask(crud.delete, "b", purge=True)
     assert [row[2] for row in three.dump()["schedules"]] == ["a", "c"]
 
 
@@ -142,7 +144,7 @@ def test_a_purge_goes_at_once_in_the_middle_of_a_second(three: Bench) -> None:
 @pytest.fixture
 def excluding(bench: Bench) -> Bench:
     """A schedule that excludes the days of a calendar, and one that does not."""
-    bench.ask(targets.put_calendar, {"name": "closed", "dates": ["2027-01-15"]})
+    bench.ask(calendars.put_calendar, {"name": "closed", "dates": ["2027-01-15"]})
     bench.create("report", exclude={"named": ["closed"]})
     bench.create("other")
     return bench
@@ -177,16 +179,16 @@ def test_a_calendar_that_is_gone_damages_who_excludes_it(excluding: Bench, damag
 def test_nothing_fires_on_days_that_a_calendar_excluded_which_is_gone(excluding: Bench) -> None:
     """The day is excluded; without the calendar nobody knows that any more, so that nothing may run."""
     excluding.execute("DELETE FROM calendars")
-    excluding.execute("UPDATE dials SET next_nominal_s = cursor_s + 31, next_fire_ms = (cursor_s + 31) * 1000")
+    excluding.execute("UPDATE schedule_state SET next_nominal_s = cursor_s + 31, next_fire_ms = (cursor_s + 31) * 1000")
     worker = tick(excluding, "08:01")
     assert [rule.schedule_id for _, rule in worker.launched] == ["other"]
-    assert list(worker.instance.rules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
+    assert list(worker.instance.schedules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
     assert [shown(run.scheduled_for) for run in excluding.runs("other")] == ["08:01"]
 
 
 def test_a_dial_that_makes_no_sense_stops_no_other(three: Bench, caplog: pytest.LogCaptureFixture) -> None:
     """The fire transaction raised, again and again, and nobody's tick was decided."""
-    three.execute("UPDATE dials SET skips = 'soon' WHERE schedule_key = 2")
+    three.execute("UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2")
     worker = three.worker()
     three.go("08:02")
     assert worker.tick() == ["08:02", "08:02"]
@@ -238,7 +240,7 @@ def test_a_planned_run_that_makes_no_sense_stops_no_other(
 ) -> None:
     """The step raised, again and again, and nobody's planned runs started."""
     for name in "abc":
-        three.ask(schedules.patch, name, catchup_policy="spread", overlap_policy="allow")
+        three.ask(crud.patch, name, catchup_policy="spread", overlap_policy="allow")
     three.go("08:03:40")
     three.worker().catch_up()
     three.execute(damage)

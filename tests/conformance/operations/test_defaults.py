@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.conformance.operations.kit import FUNCTION, Bench
+from tompion.config.settings import Settings
+from tompion.contract.json import encode
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap, Policy
 from tompion.model.schedule import Schedule
-from tompion.operations import schedules
-from tompion.operations.declared import declare
-from tompion.settings import Settings
+from tompion.operations.schedules import crud, history
+from tompion.operations.schedules.declare import declare
 from tompion.spec.document import read_spec
-from tompion.wire import encode
 
 BASE: dict[str, Any] = {"cron": "* * * * *", "function": FUNCTION}
 
@@ -38,29 +38,29 @@ def four(made: Schedule) -> tuple[str, str, int, int]:
 def test_what_is_absent_is_as_the_settings_say(bench: Bench) -> None:
     bench.settings = told(bench.settings)
     assert four(bench.create()) == ("queue", "coalesce", 2_000, 5_000)
-    assert four(bench.ask(schedules.update, "report", **BASE)) == ("queue", "coalesce", 2_000, 5_000)
+    assert four(bench.ask(crud.update, "report", **BASE)) == ("queue", "coalesce", 2_000, 5_000)
     given: dict[str, Any] = {
         "overlap_policy": "skip",
         "catchup_policy": "none",
         "jitter_ms": 0,
         "min_interval_ms": 6_000,
     }
-    assert four(bench.ask(schedules.update, "report", **BASE, **given)) == ("skip", "none", 0, 6_000)
+    assert four(bench.ask(crud.update, "report", **BASE, **given)) == ("skip", "none", 0, 6_000)
     spec: dict[str, Any] = {"spec": {"cron": "@hourly"}, "function": FUNCTION}
-    assert four(bench.ask(schedules.update, "report", **spec)) == ("queue", "coalesce", 2_000, 5_000)
+    assert four(bench.ask(crud.update, "report", **spec)) == ("queue", "coalesce", 2_000, 5_000)
     whole: dict[str, Any] = {"spec": read_spec({"cron": "@hourly"}), "function": FUNCTION}
-    assert four(bench.ask(schedules.update, "report", **whole)) == ("queue", "coalesce", 0, 5_000)
+    assert four(bench.ask(crud.update, "report", **whole)) == ("queue", "coalesce", 0, 5_000)
 
 
 def test_another_default_changes_no_schedule_that_there_is(bench: Bench) -> None:
     before = bench.create()
     bench.settings = told(bench.settings)
     assert bench.get().definition == before.definition
-    patched = bench.ask(schedules.patch, "report", cron="@hourly", description="new")
+    patched = bench.ask(crud.patch, "report", cron="@hourly", description="new")
     assert four(patched) == ("skip", "none", 0, 0)
-    sent_back = bench.ask(schedules.update, "report", **{**encode(patched.definition), "min_interval_ms": 5_000})
+    sent_back = bench.ask(crud.update, "report", **{**encode(patched.definition), "min_interval_ms": 5_000})
     assert four(sent_back) == ("skip", "none", 0, 5_000)
-    assert bench.ask(schedules.restore, "report", 1).definition.policy == Policy()
+    assert bench.ask(history.restore, "report", 1).definition.policy == Policy()
 
 
 def test_no_schedule_is_written_with_less_than_the_least_interval(bench: Bench) -> None:

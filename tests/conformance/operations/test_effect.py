@@ -8,11 +8,12 @@ import pytest
 
 from tests.conformance.operations.kit import FUNCTION, Bench, shown
 from tompion.errors import InvalidInput, LimitExceeded, NotFound
-from tompion.operations import control, effect
+from tompion.operations.insight import edit_diff
+from tompion.operations.schedules import control
 
 
 def changes(bench: Bench, **given: Any) -> list[str]:
-    found = bench.ask(effect.effect, "report", function=FUNCTION, **given)
+    found = bench.ask(edit_diff.diff, "report", function=FUNCTION, **given)
     return [f"{shown(each.at)} {each.change}" for each in found.ticks]
 
 
@@ -21,7 +22,7 @@ def test_ticks_stay_go_and_come(bench: Bench) -> None:
     assert changes(bench, cron="*/30 * * * *", count=5) == [
         "08:20 goes", "08:30 comes", "08:40 goes", "09:00 stays", "09:20 goes",
     ]  # fmt: skip
-    found = bench.ask(effect.effect, "report", cron="*/30 * * * *", function=FUNCTION, count=5)
+    found = bench.ask(edit_diff.diff, "report", cron="*/30 * * * *", function=FUNCTION, count=5)
     assert (found.staying, found.going, found.coming) == (1, 3, 1)
     assert found.complete_until is not None
     assert shown(found.complete_until) == "09:29:59"
@@ -29,7 +30,7 @@ def test_ticks_stay_go_and_come(bench: Bench) -> None:
 
 def test_what_ends_is_complete(bench: Bench) -> None:
     bench.create(times=["2027-01-15T09:00:00Z"])
-    found = bench.ask(effect.effect, "report", times=["2027-01-15T10:00:00Z"], function=FUNCTION)
+    found = bench.ask(edit_diff.diff, "report", times=["2027-01-15T10:00:00Z"], function=FUNCTION)
     assert [each.change for each in found.ticks] == ["goes", "comes"]
     assert found.complete_until is None
 
@@ -54,4 +55,4 @@ def test_what_an_update_would_refuse_is_refused(bench: Bench) -> None:
     with pytest.raises(LimitExceeded):
         changes(bench, cron="* * * * *", count=501)
     with pytest.raises(NotFound):
-        bench.ask(effect.effect, "nobody", cron="* * * * *", function=FUNCTION)
+        bench.ask(edit_diff.diff, "nobody", cron="* * * * *", function=FUNCTION)

@@ -7,8 +7,10 @@ import pytest
 from tests.conformance.operations.kit import Bench, shown
 from tompion.errors import InvalidField
 from tompion.model.run import RunState
-from tompion.operations import bulk, coming, control, runs, schedules, stats
-from tompion.operations.session import Session
+from tompion.operations.context import OperationContext
+from tompion.operations.insight import stats, upcoming
+from tompion.operations.runs import read
+from tompion.operations.schedules import bulk, control, crud
 
 
 def test_what_became_of_ticks_is_counted_by_the_minute(bench: Bench) -> None:
@@ -46,14 +48,14 @@ def test_only_what_nobody_was_there_for_is_missed(bench: Bench) -> None:
     bench.pause("resumed")
     bench.go("08:10")
     bench.resume("resumed")
-    bench.ask(schedules.patch, "edited", cron="* * * * *")
+    bench.ask(crud.patch, "edited", cron="* * * * *")
     worker.tick()
     last = bench.ask(stats.stats, seconds=600, stretches=1).stretches[0]
     ledger = {name: bench.get(name).counters for name in ("none", "coalesced", "outside", "overlapping", "resumed")}
-    assert [bench.spans(name)[-1].split()[-1] for name in ledger] == [
+    assert [bench.dropped_ranges(name)[-1].split()[-1] for name in ledger] == [
         "missed", "coalesced", "outside_window", "overlap", "resumed"
     ]  # fmt: skip
-    assert bench.spans("edited")[-1].endswith("edited")
+    assert bench.dropped_ranges("edited")[-1].endswith("edited")
     assert last.missed == sum(each.missed for each in ledger.values()) > 0
     assert last.skipped == sum(each.skipped for each in ledger.values()) > 400
     assert (ledger["overlapping"].missed, ledger["resumed"].missed) == (0, 0)
@@ -64,8 +66,8 @@ def test_figures_are_about_one_namespace(bench: Bench) -> None:
     bench.trigger()
     other = bench.ask(stats.stats, namespace="b")
     assert (other.schedules.active, sum(each.open for each in other.stretches)) == (0, 0)
-    assert bench.ask(runs.recent_runs, namespace="b").items == ()
-    assert bench.ask(coming.coming, namespace="b").ticks == ()
+    assert bench.ask(read.recent_runs, namespace="b").items == ()
+    assert bench.ask(upcoming.upcoming, namespace="b").ticks == ()
     assert bench.ask(bulk.pause_matching, everything=True, namespace="b").schedule_ids == ()
     assert bench.get().state == "active"
 
@@ -91,14 +93,14 @@ def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.Monk
 
 def test_a_page_of_all_runs_may_be_empty_and_go_on(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.create()
-    bench.ask(schedules.create, "theirs", cron="* * * * *", function="tasks:work", namespace="b")
+    bench.ask(crud.create, "theirs", cron="* * * * *", function="tasks:work", namespace="b")
     bench.trigger(request_id="first")
     for number in range(4):
         bench.ask(trigger_theirs, number, namespace="b")
-    monkeypatch.setattr(runs, "LOOKED_AT", 2)
+    monkeypatch.setattr(read, "LOOKED_AT", 2)
     pages, before = [], None
     while True:
-        page = bench.ask(runs.recent_runs, before=before)
+        page = bench.ask(read.recent_runs, before=before)
         pages.append([run.schedule_id for run in page.items])
         before = page.next_page
         if before is None:
@@ -106,8 +108,8 @@ def test_a_page_of_all_runs_may_be_empty_and_go_on(bench: Bench, monkeypatch: py
     assert pages == [[], [], ["report"]]
 
 
-def trigger_theirs(session: Session, number: int) -> None:
-    control.triggered(session, "theirs", None, {"n": number}, f"r{number}")
+def trigger_theirs(session: OperationContext, number: int) -> None:
+    control.trigger_now(session, "theirs", None, {"n": number}, f"r{number}")
 
 
 def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
@@ -115,8 +117,8 @@ def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
 ) -> None:
     for minute in (10, 20, 30):
         bench.create(f"at-{minute}", cron=f"{minute} * * * *")
-    monkeypatch.setattr(coming, "MOST_SCHEDULES", 2)
-    found = bench.ask(coming.coming, seconds=7_200)
+    monkeypatch.setattr(upcoming, "MOST_SCHEDULES", 2)
+    found = bench.ask(upcoming.upcoming, seconds=7_200)
     assert [tick.schedule_id for tick in found.ticks] == ["at-10", "at-20"]
     assert found.complete_until.isoformat() == "2027-01-15T08:29:59.999000+00:00"
 

@@ -8,7 +8,9 @@ import pytest
 
 from tests.conformance.operations.kit import FUNCTION, Bench, shown
 from tompion.errors import InvalidField, NotFound
-from tompion.operations import control, forecast, schedules, targets
+from tompion.operations.insight import forecast
+from tompion.operations.resources import calendars
+from tompion.operations.schedules import control, crud
 
 
 def test_every_fire_of_the_hour_is_counted_once(bench: Bench) -> None:
@@ -23,7 +25,7 @@ def test_every_fire_of_the_hour_is_counted_once(bench: Bench) -> None:
 def test_what_is_paused_or_of_others_does_not_fire(bench: Bench) -> None:
     bench.create("resting", cron="* * * * *")
     bench.ask(control.pause, "resting")
-    bench.ask(schedules.create, "theirs", cron="* * * * *", function=FUNCTION, namespace="other")
+    bench.ask(crud.create, "theirs", cron="* * * * *", function=FUNCTION, namespace="other")
     found = bench.ask(forecast.forecast)
     assert sum(each.fires for each in found.stretches) == 0
 
@@ -56,7 +58,7 @@ def test_what_has_jitter_is_counted_where_it_fires(bench: Bench) -> None:
 
 
 def test_days_that_a_calendar_excludes_have_no_fires(bench: Bench) -> None:
-    bench.ask(targets.put_calendar, {"name": "off", "dates": ["2027-01-16"]})
+    bench.ask(calendars.put_calendar, {"name": "off", "dates": ["2027-01-16"]})
     bench.create("daily", cron="0 * * * *", exclude={"named": ["off"]})
     found = bench.ask(forecast.forecast, seconds=3 * 86_400, stretches=3)
     assert [each.fires for each in found.stretches] == [15, 0, 24]
@@ -103,19 +105,19 @@ def test_who_shares_a_spec_is_found_page_by_page_with_tokens(bench: Bench) -> No
     bench.create("adaptive", cron="45 * * * *", adaptive=True)
     bench.create("resting", cron="45 * * * *")
     bench.ask(control.pause, "resting")
-    bench.ask(schedules.patch, "hourly-3", description="changed since")
-    bench.ask(schedules.delete, "hourly-4")
-    first = bench.ask(forecast.sharers, "hourly-1", limit=3)
-    rest = bench.ask(forecast.sharers, "hourly-1", limit=3, after=first.next_page)
+    bench.ask(crud.patch, "hourly-3", description="changed since")
+    bench.ask(crud.delete, "hourly-4")
+    first = bench.ask(forecast.same_spec, "hourly-1", limit=3)
+    rest = bench.ask(forecast.same_spec, "hourly-1", limit=3, after=first.next_page)
     assert [each.schedule_id for each in first.items] == ["hourly-0", "hourly-1", "hourly-2"]
     assert [(each.schedule_id, each.token) for each in rest.items] == [("hourly-3", 2)]
     assert rest.next_page is None
-    bench.ask(schedules.patch, "hourly-0", cron=["H * * * *"])
-    assert bench.ask(forecast.sharers, "hourly-1").items[0].schedule_id == "hourly-1"
+    bench.ask(crud.patch, "hourly-0", cron=["H * * * *"])
+    assert bench.ask(forecast.same_spec, "hourly-1").items[0].schedule_id == "hourly-1"
 
 
 def test_who_shares_a_spec_with_nobody_stands_alone(bench: Bench) -> None:
     bench.create("alone", cron="15 * * * *")
-    assert [each.schedule_id for each in bench.ask(forecast.sharers, "alone").items] == ["alone"]
+    assert [each.schedule_id for each in bench.ask(forecast.same_spec, "alone").items] == ["alone"]
     with pytest.raises(NotFound):
-        bench.ask(forecast.sharers, "nobody")
+        bench.ask(forecast.same_spec, "nobody")

@@ -8,7 +8,9 @@ import pytest
 
 from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
 from tompion.model.run import RunState
-from tompion.operations import control, runs, schedules, targets
+from tompion.operations.resources import targets
+from tompion.operations.runs import read
+from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.views import at_s
 
 # --- ticks that somebody asked to skip --------------------------------------------------------------------------------
@@ -22,11 +24,11 @@ def test_a_skipped_tick_is_not_the_next_run(bench: Bench) -> None:
     assert skipped.next_fire_at is not None
     assert abs(skipped.next_fire_at - when("08:02")).total_seconds() < 1
     assert bench.get() == skipped
-    assert bench.ask(schedules.list_schedules).items == (skipped,)
+    assert bench.ask(crud.list_schedules).items == (skipped,)
     bench.ask(control.skip, "report", at=[when("08:03")])
     assert bench.get().next_run_at == when("08:02")
     bench.ask(control.skip, "report")
-    found = bench.ask(runs.describe, "report")
+    found = bench.ask(read.describe, "report")
     assert found.schedule.next_run_at == when("08:04")
     assert [shown(tick) for tick in found.skipped_ticks] == ["08:01", "08:02", "08:03"]
     assert [shown(tick) for tick in found.next_ticks][:2] == ["08:04", "08:05"]
@@ -34,14 +36,14 @@ def test_a_skipped_tick_is_not_the_next_run(bench: Bench) -> None:
     worker = bench.worker()
     bench.go("08:01:01")
     assert worker.tick() == []
-    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["08:02", "08:03"]
+    assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["08:02", "08:03"]
 
 
 def test_when_the_last_tick_is_skipped_there_is_no_next_run(bench: Bench) -> None:
     bench.create(times=["2027-01-15T09:00:00Z"])
     skipped = bench.ask(control.skip, "report")
     assert (skipped.next_run_at, skipped.next_fire_at) == (None, None)
-    assert bench.ask(runs.describe, "report").next_ticks == ()
+    assert bench.ask(read.describe, "report").next_ticks == ()
 
 
 def test_a_fixed_delay_that_is_skipped_waits_once_more(bench: Bench) -> None:
@@ -56,7 +58,7 @@ def test_a_fixed_delay_that_is_skipped_waits_once_more(bench: Bench) -> None:
 def test_without_remaining_actions_there_is_no_next_run(bench: Bench) -> None:
     made = bench.create(remaining_actions=0)
     assert (made.next_run_at, made.next_fire_at) == (None, None)
-    assert bench.ask(runs.describe, "report").next_ticks == ()
+    assert bench.ask(read.describe, "report").next_ticks == ()
 
 
 # --- what a resume would start ----------------------------------------------------------------------------------------
@@ -87,7 +89,7 @@ def test_a_description_says_what_a_resume_starts(bench: Bench, given: dict[str, 
     """It named every tick that was held up, though all but one would be skipped because they overlap."""
     bench.create(paused=True, **{"catchup_policy": "fire_immediately", **given})
     bench.go("08:03:40")
-    before = bench.ask(runs.describe, "report")
+    before = bench.ask(read.describe, "report")
     assert ([shown(tick) for tick in before.would_run_on_resume], before.would_run_count) == (expected, len(expected))
     bench.resume()
     worker = bench.worker()
@@ -102,11 +104,11 @@ def test_a_tick_of_a_pause_that_is_within_the_grace_would_run(bench: Bench) -> N
     bench.create()
     bench.pause()
     bench.go("08:03:20")
-    assert [shown(tick) for tick in bench.ask(runs.describe, "report").would_run_on_resume] == ["08:03"]
+    assert [shown(tick) for tick in bench.ask(read.describe, "report").would_run_on_resume] == ["08:03"]
     bench.resume()
     assert bench.worker().tick() == ["08:03"]
     assert bench.story() == ["08:03 ENQUEUED"]
-    assert bench.spans() == ["08:02 2 missed"]
+    assert bench.dropped_ranges() == ["08:02 2 missed"]
 
 
 def test_a_run_in_flight_and_one_that_waits_count(bench: Bench) -> None:
@@ -117,12 +119,12 @@ def test_a_run_in_flight_and_one_that_waits_count(bench: Bench) -> None:
         bench.go(minute)
         worker.tick()
     bench.pause()
-    bench.ask(schedules.patch, "report", overlap_policy="skip", catchup_policy="fire_immediately")
+    bench.ask(crud.patch, "report", overlap_policy="skip", catchup_policy="fire_immediately")
     bench.go("08:03:40")
-    assert bench.ask(runs.describe, "report").would_run_on_resume == ()
+    assert bench.ask(read.describe, "report").would_run_on_resume == ()
     worker.settle()  # 08:01 ends; 08:02 stays where it is, because the schedule is paused
     assert bench.story() == ["08:01 SUCCESS", "08:02 BUFFERED"]
-    assert bench.ask(runs.describe, "report").would_run_on_resume == ()
+    assert bench.ask(read.describe, "report").would_run_on_resume == ()
     bench.resume()
     assert worker.tick() == ["08:02"]
     assert bench.story() == ["08:01 SUCCESS", "08:02 ENQUEUED", "08:03 SKIPPED overlap"]
@@ -133,7 +135,7 @@ def test_a_tick_that_is_to_be_skipped_would_not_run(bench: Bench) -> None:
     bench.ask(control.skip, "report", at=[when("08:02")])
     bench.pause()
     bench.go("08:03:40")
-    assert [shown(tick) for tick in bench.ask(runs.describe, "report").would_run_on_resume] == ["08:01", "08:03"]
+    assert [shown(tick) for tick in bench.ask(read.describe, "report").would_run_on_resume] == ["08:01", "08:03"]
 
 
 # --- reasons that are over --------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ def test_a_run_that_starts_no_longer_waits_for_its_target(bench: Bench) -> None:
     assert bench.story() == ["08:01 ENQUEUED"]
     worker.settle(RunState.TIMED_OUT)
     assert bench.story() == ["08:01 TIMED_OUT"]
-    assert bench.ask(runs.describe, "report").recent[0].reason is None
+    assert bench.ask(read.describe, "report").recent[0].reason is None
 
 
 def test_how_a_run_came_about_stays_true(bench: Bench) -> None:
@@ -184,11 +186,11 @@ def test_how_a_run_came_about_stays_true(bench: Bench) -> None:
 def test_what_is_answered_is_what_is_read_later(bench: Bench) -> None:
     """The answer held a member of an enumeration where the same thing, read again, was text."""
     bench.create()
-    made = bench.ask(control.backfill, "report", when("07:00"), when("07:01"), overlap="allow_all")
-    assert bench.ask(control.backfills, "report") == made
+    made = bench.ask(backfills.backfill, "report", when("07:00"), when("07:01"), overlap="allow_all")
+    assert bench.ask(backfills.backfills, "report") == made
     assert [type(getattr(made[0], name)) for name in ("overlap", "only", "state")] == [str] * 3
     run = bench.trigger(overlap="skip")
-    assert bench.ask(runs.run, run.run_id) == run
+    assert bench.ask(read.run, run.run_id) == run
     assert type(run.source) is str
     bench.ask(control.trigger, "report", overlap="skip")
     assert {type(each.reason) for each in bench.runs()} <= {str, type(None)}
@@ -211,8 +213,8 @@ def test_a_schedule_that_is_exhausted_may_be_written_again(bench: Bench) -> None
     worker.tick()
     worker.settle()
     again: dict[str, Any] = {"times": ["2027-01-15T08:01:00Z"], "function": FUNCTION}
-    assert bench.ask(schedules.upsert, "report", **again).state == "exhausted"
-    assert bench.ask(schedules.patch, "report", description="done").state == "exhausted"
+    assert bench.ask(crud.upsert, "report", **again).state == "exhausted"
+    assert bench.ask(crud.patch, "report", description="done").state == "exhausted"
 
 
 def test_a_fixed_delay_that_waits_for_its_run_is_not_silent(bench: Bench) -> None:
@@ -221,7 +223,7 @@ def test_a_fixed_delay_that_waits_for_its_run_is_not_silent(bench: Bench) -> Non
     worker = bench.worker()
     bench.go("08:01")
     worker.tick()
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     assert bench.create(intervals=[{"every": 60, "anchor": "completion"}]).next_run_at is None
     worker.settle()
     assert bench.get().next_run_at == when("08:02")
@@ -236,7 +238,7 @@ def test_a_schedule_with_planned_runs_is_not_exhausted(bench: Bench) -> None:
     assert bench.story() == [f"08:0{minute} PLANNED catch_up" for minute in (1, 2, 3)]
 
     def seen() -> tuple[str, list[str]]:
-        listed = [state for state in ("active", "exhausted") if bench.ask(schedules.list_schedules, state=state).items]
+        listed = [state for state in ("active", "exhausted") if bench.ask(crud.list_schedules, state=state).items]
         return bench.get().state, listed
 
     for moment in ("08:10", "08:10:20", "08:10:40"):

@@ -9,8 +9,8 @@ import pytest
 from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
 from tompion import Spec
 from tompion.errors import InvalidField, InvalidSpec, LimitExceeded, TompionError
-from tompion.operations import targets
-from tompion.operations.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for
+from tompion.operations.insight.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for
+from tompion.operations.resources import calendars
 
 
 def previewed(bench: Bench, *args: Any, **given: Any) -> Preview:
@@ -54,10 +54,10 @@ def test_a_whole_spec(bench: Bench) -> None:
 
 def test_calendars_are_those_of_the_store(bench: Bench) -> None:
     """A preview without a store cannot know which days they exclude."""
-    bench.ask(targets.put_calendar, {"name": "closed", "dates": ["2027-01-15"]})
+    bench.ask(calendars.put_calendar, {"name": "closed", "dates": ["2027-01-15"]})
     given: dict[str, Any] = {"cron": "0 9 * * *", "exclude": {"named": ["closed"]}, "count": 1}
     assert previewed(bench, **given).ticks[0].at.day == 16
-    bench.ask(targets.put_calendar, {"name": "closed", "dates": ["2027-01-15", "2027-01-16"]})
+    bench.ask(calendars.put_calendar, {"name": "closed", "dates": ["2027-01-15", "2027-01-16"]})
     assert previewed(bench, **given).ticks[0].at.day == 17
 
 

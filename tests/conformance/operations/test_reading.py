@@ -9,12 +9,14 @@ import pytest
 
 from tests.conformance.operations.kit import DAY, Bench, at, shown, when
 from tompion.errors import NotFound
-from tompion.model.kept import as_json
+from tompion.model.codec import json_value
 from tompion.model.run import RunState
-from tompion.operations import control, runs, schedules, targets, workflows
-from tompion.operations.dossier import dossier
-from tompion.operations.verify import verify
-from tompion.store import statements
+from tompion.operations.compat.temporal_reads import temporal_view
+from tompion.operations.resources import calendars, targets, workflows
+from tompion.operations.runs import read
+from tompion.operations.schedules import backfills, crud, history
+from tompion.operations.verify.schedule import verify
+from tompion.store.tables import schedules
 
 
 @pytest.fixture
@@ -24,10 +26,10 @@ def many(bench: Bench) -> Bench:
     bench.create("b-paused", labels={"team": "y"}, user_id="u2", paused=True)
     bench.create("c-flow", workflow_id="etl", labels={"team": "x"})
     bench.create("d-closed", labels={"team": "x"})
-    bench.ask(schedules.delete, "d-closed")
+    bench.ask(crud.delete, "d-closed")
     bench.create("e-done", remaining_actions=0)
     bench.create("f-Ünïcode", user_id="u1")
-    bench.ask(schedules.create, "z-other", namespace="other", cron="* * * * *", function="a:b", user_id="u1")
+    bench.ask(crud.create, "z-other", namespace="other", cron="* * * * *", function="a:b", user_id="u1")
     return bench
 
 
@@ -56,20 +58,20 @@ def many(bench: Bench) -> Bench:
         ({"user_id": "u1", "text": "daily"}, "a"),
     ],
 )
-@pytest.mark.parametrize("few", [statements.FEW, 0])
+@pytest.mark.parametrize("few", [schedules.FEW, 0])
 def test_every_filter(
     many: Bench, wanted: dict[str, Any], found: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rare state is read, a frequent one is sought in the order of the ids: the answer is the same."""
-    monkeypatch.setattr(statements, "FEW", few)
-    page = many.ask(schedules.list_schedules, **wanted)
+    monkeypatch.setattr(schedules, "FEW", few)
+    page = many.ask(crud.list_schedules, **wanted)
     assert "".join(each.schedule_id[0] for each in page.items) == found
     assert page.next_page is None
     assert all(each == many.get(each.schedule_id) for each in page.items)
 
 
 def test_a_list_is_of_one_namespace(many: Bench) -> None:
-    page = many.ask(schedules.list_schedules, namespace="other")
+    page = many.ask(crud.list_schedules, namespace="other")
     assert [each.schedule_id for each in page.items] == ["z-other"]
 
 
@@ -79,7 +81,7 @@ def test_pages_hold_everything_once(many: Bench, limit: int) -> None:
     seen: list[str] = []
     after = None
     while True:
-        page = many.ask(schedules.list_schedules, limit=limit, after=after)
+        page = many.ask(crud.list_schedules, limit=limit, after=after)
         assert len(page.items) <= limit
         seen += [each.schedule_id for each in page.items]
         after = page.next_page
@@ -101,15 +103,15 @@ def test_runs_come_in_pages_and_by_filter(bench: Bench) -> None:
         bench.trigger()  # at the same nominal second as a tick
     seen, before = [], None
     while True:
-        page = bench.ask(runs.runs, "report", limit=2, before=before)
+        page = bench.ask(read.runs, "report", limit=2, before=before)
         seen += [run.run_id for run in page.items]
         before = page.next_page
         if before is None:
             break
     assert seen == [run.run_id for run in reversed(bench.runs())]
     assert len(set(seen)) == 7
-    assert [shown(run.scheduled_for) for run in bench.ask(runs.runs, "report", state="FAILED").items] == ["08:03"]
-    assert len(bench.ask(runs.runs, "report", source="trigger").items) == 2
+    assert [shown(run.scheduled_for) for run in bench.ask(read.runs, "report", state="FAILED").items] == ["08:03"]
+    assert len(bench.ask(read.runs, "report", source="trigger").items) == 2
 
 
 def test_one_run(bench: Bench) -> None:
@@ -119,13 +121,13 @@ def test_one_run(bench: Bench) -> None:
     worker.tick()
     bench.go("08:01:02")
     worker.settle(result='{"rows":3}', started_ms=int(at("08:01:01") * 1000), execution_id="x-1")
-    run = bench.ask(runs.run, bench.runs()[0].run_id)
+    run = bench.ask(read.run, bench.runs()[0].run_id)
     assert (run.state, run.result, run.execution_id) == ("SUCCESS", {"rows": 3}, "x-1")
     assert (run.fire_at, run.finished_at, run.started_at) == (when("08:01"), when("08:01:02"), when("08:01:01"))
     assert run.local_time is not None
     assert run.local_time.isoformat() == "2027-01-15T09:01:00"
     with pytest.raises(NotFound):
-        bench.ask(runs.run, run.run_id, namespace="other")
+        bench.ask(read.run, run.run_id, namespace="other")
 
 
 @pytest.mark.parametrize("value", ["\x00", "\udc80", {"a": "\x00"}, float("nan"), {1}, "ä" * 2_000], ids=range(6))
@@ -135,7 +137,7 @@ def test_every_result_can_be_kept(bench: Bench, value: object) -> None:
     worker = bench.worker()
     bench.go("08:01")
     worker.tick()
-    result = as_json(value, 1_000)
+    result = json_value(value, 1_000)
     worker.settle(result=result)
     assert bench.runs()[0].result == json.loads(result)
 
@@ -145,7 +147,7 @@ def test_a_schedule_whose_zone_is_gone_says_so_in_lists_too(bench: Bench) -> Non
     bench.execute("UPDATE schedule_versions SET spec = replace(spec, 'Europe/Berlin', 'Europe/Gone')")
     found = bench.get()
     assert "UTC" in (found.degraded or "")
-    assert bench.ask(schedules.list_schedules).items == (found,)
+    assert bench.ask(crud.list_schedules).items == (found,)
 
 
 def test_a_result_that_is_not_json_is_text(bench: Bench) -> None:
@@ -164,7 +166,7 @@ def test_describe(bench: Bench) -> None:
         bench.go(minute)
         worker.tick()
     bench.backfill("07:00", "07:01")
-    found = bench.ask(runs.describe, "report")
+    found = bench.ask(read.describe, "report")
     assert found.schedule == bench.get()
     assert [shown(run.scheduled_for) for run in found.running] == ["08:01"]
     assert [shown(run.scheduled_for) for run in found.waiting] == ["08:02"]
@@ -214,12 +216,12 @@ ROW = (
         (f"DELETE FROM schedule_runs WHERE nominal_s = {TICK}", "missing", "08:03"),
         (ROW.format(at=TICK + 7, tick=TICK), "invented", "08:03:07"),
         (ROW.format(at=TICK + 240, tick=TICK), "twice", "08:07"),
-        ("UPDATE tick_spans SET ticks = 9", "miscounted", "08:15"),
-        (f"UPDATE tick_spans SET until_s = {DAY + 8 * 3600 + 14 * 60}, ticks = 9", "missing", "08:15"),
-        ("DELETE FROM tick_spans", "missing", "08:06"),
+        ("UPDATE dropped_ranges SET ticks = 9", "miscounted", "08:15"),
+        (f"UPDATE dropped_ranges SET until_s = {DAY + 8 * 3600 + 14 * 60}, ticks = 9", "missing", "08:15"),
+        ("DELETE FROM dropped_ranges", "missing", "08:06"),
         (f"UPDATE schedule_runs SET decided_ms = decided_ms - 1 WHERE nominal_s = {TICK}", "early", "08:03"),
-        ("UPDATE dials SET in_flight = 5", "counter", None),
-        ("UPDATE dials SET waiting = 1", "counter", None),
+        ("UPDATE schedule_state SET in_flight = 5", "counter", None),
+        ("UPDATE schedule_state SET waiting = 1", "counter", None),
     ],
 )
 def test_planted_damage_is_found(ledger: Bench, damage: str, kind: str, moment: str | None) -> None:
@@ -239,7 +241,7 @@ def test_verify_across_versions(bench: Bench) -> None:
         bench.go(f"08:0{minute}")
         worker.tick()
         bench.go(f"08:0{minute}:20")
-        bench.ask(schedules.patch, "report", cron=cron)
+        bench.ask(crud.patch, "report", cron=cron)
     bench.go("08:07")
     worker.tick()
     assert [line[:5] for line in bench.story()] == ["08:01", "08:04", "08:06", "08:07"]
@@ -280,53 +282,53 @@ def test_a_target_is_paused_in_one_namespace(bench: Bench) -> None:
 
 def test_a_calendar_replans_its_dependants(bench: Bench) -> None:
     """Schedules that exclude it get a new version and other ticks; the others are left alone, deleted ones too."""
-    bench.ask(targets.put_calendar, {"name": "holidays", "dates": ["2027-01-16"]})
+    bench.ask(calendars.put_calendar, {"name": "holidays", "dates": ["2027-01-16"]})
     for name in ("user", "closed"):
         bench.create(name, cron="0 12 * * *", exclude={"named": ["holidays"]})
     bench.create("stranger", cron="0 12 * * *")
-    bench.ask(schedules.delete, "closed")
+    bench.ask(crud.delete, "closed")
     assert bench.get("user").next_run_at == when("12:00")
-    stored = bench.ask(targets.put_calendar, {"name": "holidays", "dates": ["2027-01-15"]}, actor="bob")
+    stored = bench.ask(calendars.put_calendar, {"name": "holidays", "dates": ["2027-01-15"]}, actor="bob")
     assert stored.version == 2
     user = bench.get("user")
     assert (user.version, user.token) == (2, 2)
     assert user.next_run_at is not None
     assert user.next_run_at.day == 16
     assert [bench.get(name).version for name in ("stranger", "closed")] == [1, 1]
-    change = bench.ask(schedules.history, "user").items[0]
+    change = bench.ask(history.history, "user").items[0]
     assert (change.operation, change.actor, change.after) == ("calendar", "bob", {"calendar": "holidays"})
 
 
 def test_the_same_calendar_changes_nothing(bench: Bench) -> None:
-    bench.ask(targets.put_calendar, {"name": "c", "dates": ["2027-01-16"]})
+    bench.ask(calendars.put_calendar, {"name": "c", "dates": ["2027-01-16"]})
     bench.create(exclude={"named": ["c"]})
     before = bench.dump()
-    assert bench.ask(targets.put_calendar, {"name": "c", "dates": ["2027-01-16"]}).version == 1
+    assert bench.ask(calendars.put_calendar, {"name": "c", "dates": ["2027-01-16"]}).version == 1
     assert bench.dump() == before
 
 
 def test_calendars_are_listed_by_name(bench: Bench) -> None:
     for name in ("c", "a", "b"):
-        bench.ask(targets.put_calendar, {"name": name, "dates": ["2027-01-16"]})
-    bench.ask(targets.put_calendar, {"name": "a", "dates": []})
-    first = bench.ask(targets.list_calendars, limit=2)
+        bench.ask(calendars.put_calendar, {"name": name, "dates": ["2027-01-16"]})
+    bench.ask(calendars.put_calendar, {"name": "a", "dates": []})
+    first = bench.ask(calendars.list_calendars, limit=2)
     assert [(each.name, each.version) for each in first.items] == [("a", 2), ("b", 1)]
-    second = bench.ask(targets.list_calendars, limit=2, after=first.next_page)
+    second = bench.ask(calendars.list_calendars, limit=2, after=first.next_page)
     assert ([each.name for each in second.items], second.next_page) == (["c"], None)
-    assert bench.ask(targets.list_calendars, namespace="other").items == ()
-    assert bench.ask(targets.get_calendar, "a", version=1).dates == ("2027-01-16",)
+    assert bench.ask(calendars.list_calendars, namespace="other").items == ()
+    assert bench.ask(calendars.get_calendar, "a", version=1).dates == ("2027-01-16",)
 
 
 def test_backfills_are_listed_and_belong_to_a_namespace(bench: Bench) -> None:
     bench.create()
     made = [bench.backfill("07:00", "07:01") for _ in range(3)]
-    found = bench.ask(control.backfills, "report", limit=2)
+    found = bench.ask(backfills.backfills, "report", limit=2)
     assert [each.backfill_id for each in found] == [each.backfill_id for each in reversed(made[1:])]
     with pytest.raises(NotFound):
-        bench.ask(control.cancel_backfill, made[0].backfill_id, namespace="other")
-    once = bench.ask(control.cancel_backfill, made[0].backfill_id, request_id="r", actor="bob")
-    assert bench.ask(control.cancel_backfill, made[0].backfill_id, request_id="r") == once
-    change = bench.ask(schedules.history, "report").items[0]
+        bench.ask(backfills.cancel_backfill, made[0].backfill_id, namespace="other")
+    once = bench.ask(backfills.cancel_backfill, made[0].backfill_id, request_id="r", actor="bob")
+    assert bench.ask(backfills.cancel_backfill, made[0].backfill_id, request_id="r") == once
+    change = bench.ask(history.history, "report").items[0]
     assert (change.operation, change.actor) == ("cancel_backfill", "bob")
 
 
@@ -334,18 +336,18 @@ def test_lists_keep_to_themselves_what_may_be_secret(bench: Bench) -> None:
     """Payloads and documents are shown to whoever asks for that one; of a change, in which version to look."""
     document = {"executor": "http", "options": {"headers": {"X": "s3cret"}}, "dag": "s3cret"}
     bench.ask(workflows.put_workflow, "flow", document)
-    bench.ask(schedules.create, "job", cron="* * * * *", workflow_id="flow", payload="s3cret")
-    bench.ask(schedules.patch, "job", payload="s3cret too")
-    (listed,) = bench.ask(schedules.list_schedules).items
+    bench.ask(crud.create, "job", cron="* * * * *", workflow_id="flow", payload="s3cret")
+    bench.ask(crud.patch, "job", payload="s3cret too")
+    (listed,) = bench.ask(crud.list_schedules).items
     assert listed.definition.payload is None
-    assert bench.ask(schedules.get, "job").definition.payload == "s3cret too"
+    assert bench.ask(crud.get, "job").definition.payload == "s3cret too"
     (flow,) = bench.ask(workflows.list_workflows).items
     assert flow.document == {"executor": "http"}
     assert bench.ask(workflows.get_workflow, "flow").document == document
-    patched, created = bench.ask(schedules.history, "job").items
+    patched, created = bench.ask(history.history, "job").items
     assert (created.before, created.after["payload"]) == (None, "that of version 1")
     assert (patched.before["payload"], patched.after["payload"]) == ("that of version 1", "that of version 2")
-    assert [each.definition.payload for each in bench.ask(schedules.versions, "job")] == ["s3cret too", "s3cret"]
+    assert [each.definition.payload for each in bench.ask(history.versions, "job")] == ["s3cret too", "s3cret"]
 
 
 def test_a_dossier_has_the_latest_started_runs_whatever_was_skipped_since(bench: Bench) -> None:
@@ -357,5 +359,5 @@ def test_a_dossier_has_the_latest_started_runs_whatever_was_skipped_since(bench:
         bench.go(f"{hour}:50")
         worker.tick()
     assert bench.get().counters.skipped > 100
-    [only] = bench.ask(dossier, "report").recent
+    [only] = bench.ask(temporal_view, "report").recent
     assert only.run_id == first.run_id

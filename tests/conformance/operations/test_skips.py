@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from tests.conformance.operations.kit import Bench, at, shown, when
+from tompion.config.settings import Settings
 from tompion.errors import InvalidField
 from tompion.model.schedule import Schedule
-from tompion.operations import control, runs, schedules
+from tompion.operations.runs import read
+from tompion.operations.schedules import control, crud, history
 from tompion.operations.views import at_s
-from tompion.settings import Settings
 
 DELAY = [{"every": 300, "anchor": "completion"}]
 
@@ -28,10 +29,10 @@ def test_skip_in_a_pause_skips_the_next_tick_that_is_shown(bench: Bench) -> None
     bench.create(cron="0 * * * *")
     bench.pause()
     bench.go("10:30")
-    assert bench.ask(runs.describe, "report").next_ticks[0] == when("11:00")
+    assert bench.ask(read.describe, "report").next_ticks[0] == when("11:00")
     assert bench.get().next_run_at == when("11:00")
     assert skip(bench).next_run_at == when("12:00")
-    found = bench.ask(runs.describe, "report")
+    found = bench.ask(read.describe, "report")
     assert [shown(tick) for tick in found.skipped_ticks] == ["11:00"]
     assert found.next_ticks[0] == when("12:00")
     bench.resume()
@@ -47,9 +48,9 @@ def test_skip_in_a_pause_skips_the_next_tick_that_is_shown(bench: Bench) -> None
 def test_skip_when_nobody_was_there_skips_the_next_tick_that_is_shown(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     bench.go("10:30")
-    assert bench.ask(runs.describe, "report").next_ticks[0] == when("11:00")
+    assert bench.ask(read.describe, "report").next_ticks[0] == when("11:00")
     skip(bench)
-    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["11:00"]
+    assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["11:00"]
 
 
 def test_a_tick_of_a_pause_can_be_skipped_by_its_time(bench: Bench) -> None:
@@ -89,13 +90,19 @@ LATEST = [
 @pytest.mark.parametrize(("skips", "story", "spans"), LATEST)
 @pytest.mark.parametrize("size", [1, 2, 3, 50])
 def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
-    bench: Bench, given: dict[str, Any], reason: str, skips: list[str], story: list[str], spans: list[str], size: int
+    bench: Bench,
+    given: dict[str, Any],
+    reason: str,
+    skips: list[str],
+    story: list[str],
+    dropped_ranges: list[str],
+    size: int,
 ) -> None:
     """The latest tick was skipped, the others were dropped in its favour, and nothing ran."""
     bench.create(cron="0 * * * *", paused=True, **given)
     skip(bench, *skips)
     bench.go("12:30")
-    foretold = bench.ask(runs.describe, "report").would_run_on_resume
+    foretold = bench.ask(read.describe, "report").would_run_on_resume
     bench.resume()
     worker = bench.worker(settings=Settings(max_span_ticks=size))
     while worker.catch_up().claimed:
@@ -104,7 +111,7 @@ def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     assert started == [each[:5] for each in story if "ENQUEUED" in each] == [shown(tick) for tick in foretold]
     if size == 50:
         assert bench.story() == [each.format(reason) for each in story]
-        assert bench.spans() == [each.format(reason) for each in spans]
+        assert bench.dropped_ranges() == [each.format(reason) for each in dropped_ranges]
 
 
 @pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
@@ -128,7 +135,7 @@ def test_the_one_run_of_a_schedule_that_has_no_more_ticks(
 def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) -> None:
     """There was said to be no tick at the very time that was shown as the next."""
     made = bench.create(intervals=DELAY)
-    assert bench.ask(runs.describe, "report").next_ticks == (made.next_run_at,)
+    assert bench.ask(read.describe, "report").next_ticks == (made.next_run_at,)
     first = bench.ask(control.skip, "report", at=[made.next_run_at])
     assert first.next_run_at == when("08:05:30")
     second = bench.ask(control.skip, "report", at=[first.next_run_at])
@@ -141,7 +148,7 @@ def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) ->
     assert bench.story() == [
         "08:00:30 SKIPPED skip_requested", "08:05:30 SKIPPED skip_requested", "08:10:30 ENQUEUED"
     ]  # fmt: skip
-    assert bench.dial().skips is None
+    assert bench.state().skips is None
 
 
 def test_other_ticks_of_a_fixed_delay_are_not_known(bench: Bench) -> None:
@@ -188,13 +195,13 @@ def test_a_skip_that_is_taken_back_never_was(bench: Bench) -> None:
     skip(bench)
     skip(bench, "11:00")
     assert unskip(bench, "09:00", note="somebody is there").next_run_at == when("09:00")
-    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["11:00"]
+    assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["11:00"]
     worker = bench.worker()
     bench.go("09:00")
     assert worker.tick() == ["09:00"]
     assert bench.ask(control.unskip, "report").next_run_at == when("10:00")
-    assert bench.ask(runs.describe, "report").skipped_ticks == ()
-    newest, _, before, *_ = bench.ask(schedules.history, "report").items
+    assert bench.ask(read.describe, "report").skipped_ticks == ()
+    newest, _, before, *_ = bench.ask(history.history, "report").items
     assert (newest.operation, newest.before) == ("unskip", {"skip": ["2027-01-15T11:00:00+00:00"]})
     assert before.operation == "skip"
 
@@ -203,11 +210,11 @@ def test_taking_back_what_nobody_skipped_changes_no_tick(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     skip(bench, "10:00")
     assert unskip(bench, "09:00").next_run_at == when("09:00")
-    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["10:00"]
+    assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["10:00"]
     first = unskip(bench, request_id="once")
     skip(bench, "10:00")
     assert unskip(bench, request_id="once") == first, "the same request is the same answer, once"
-    assert [shown(tick) for tick in bench.ask(runs.describe, "report").skipped_ticks] == ["10:00"]
+    assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["10:00"]
 
 
 def test_what_has_been_skipped_and_what_is_no_tick_cannot_be_taken_back(bench: Bench) -> None:
@@ -226,10 +233,10 @@ def test_what_has_been_skipped_and_what_is_no_tick_cannot_be_taken_back(bench: B
 def test_a_skip_of_a_tick_that_an_edit_took_away_can_be_taken_back(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     skip(bench, "10:00")
-    bench.ask(schedules.patch, "report", cron=["30 * * * *"])
-    left = bench.ask(runs.describe, "report").skipped_ticks
+    bench.ask(crud.patch, "report", cron=["30 * * * *"])
+    left = bench.ask(read.describe, "report").skipped_ticks
     unskip(bench, *[shown(tick) for tick in left])
-    assert bench.ask(runs.describe, "report").skipped_ticks == ()
+    assert bench.ask(read.describe, "report").skipped_ticks == ()
 
 
 def test_the_skip_after_a_fixed_delay_is_taken_back(bench: Bench) -> None:

@@ -7,36 +7,37 @@ from typing import Any
 import pytest
 
 from tests.conformance.operations.kit import Bench, Worker, shown
-from tompion.engine.reporting import Reporting
+from tompion.engine.steps.remote_results import RemoteResultsStep
 from tompion.errors import Conflict, NotFound
 from tompion.model.run import RunId, RunState
 from tompion.model.schedule import Run
-from tompion.operations import runs, steering, targets, work
+from tompion.operations.resources import targets
+from tompion.operations.runs import cancel, read, remote_workers
 
 
 def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
     """Let an engine write down what was said; return which runs their targets are to end, and how."""
-    found = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
     return [(str(row.id), row.state) for row in found.to_end]
 
 
 def now(bench: Bench, run: Run) -> Run:
-    return bench.ask(runs.run, run.run_id)
+    return bench.ask(read.run, run.run_id)
 
 
 def test_a_run_that_nobody_has_begun_is_over_at_once(bench: Bench) -> None:
     bench.create(queue="elsewhere")
     run = bench.trigger()
-    bench.ask(steering.cancel_run, run.run_id)
+    bench.ask(cancel.cancel_run, run.run_id)
     assert answer(bench, bench.worker()) == []
     ended = now(bench, run)
     assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancel_requested")
     assert bench.get().in_flight == 0
     with pytest.raises(Conflict, match="is over: CANCELLED"):
-        bench.ask(steering.cancel_run, run.run_id)
+        bench.ask(cancel.cancel_run, run.run_id)
 
 
-@pytest.mark.parametrize("end", [steering.cancel_run, steering.terminate_run])
+@pytest.mark.parametrize("end", [cancel.cancel_run, cancel.terminate_run])
 def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
     bench.create(overlap_policy="queue")
     engine = bench.worker()
@@ -51,7 +52,7 @@ def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
     assert bench.get().waiting == 0
 
 
-@pytest.mark.parametrize("end", [steering.cancel_run, steering.terminate_run])
+@pytest.mark.parametrize("end", [cancel.cancel_run, cancel.terminate_run])
 @pytest.mark.parametrize("policy", [{}, {"adaptive": True}])
 def test_a_schedule_goes_on_when_the_run_that_it_waits_for_is_cancelled(
     bench: Bench, end: object, policy: dict[str, Any]
@@ -80,7 +81,7 @@ def test_a_planned_run_is_not_planned_any_more(bench: Bench) -> None:
     bench.go("08:05:30")
     bench.worker().catch_up()
     planned = next(run for run in bench.runs() if run.state == RunState.PLANNED)
-    bench.ask(steering.cancel_run, planned.run_id)
+    bench.ask(cancel.cancel_run, planned.run_id)
     assert now(bench, planned).state == RunState.CANCELLED
     assert bench.get().waiting == 0
 
@@ -91,24 +92,24 @@ def test_a_run_that_somebody_holds_is_asked_to_end(bench: Bench) -> None:
     bench.go("08:01")
     engine.on_time()
     (run,) = bench.runs()
-    bench.ask(steering.cancel_run, run.run_id, request_id="c1")
-    bench.ask(steering.cancel_run, run.run_id, request_id="c1")
+    bench.ask(cancel.cancel_run, run.run_id, request_id="c1")
+    bench.ask(cancel.cancel_run, run.run_id, request_id="c1")
     row = engine.launched[0][0]
     held = [(*row.id, row.attempt)]
-    assert bench.read(lambda t: t.check_runs(held)) == {row.id: True}
+    assert bench.read(lambda t: t.run_check_held(held)) == {row.id: True}
     assert now(bench, run).state == RunState.ENQUEUED, "how it ends is for it to say"
 
 
 def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) -> None:
     bench.create(queue="reports")
     run = bench.trigger()
-    worker = bench.ask(work.join_work, "w", queues=["reports"])
-    (given,) = bench.ask(work.take_work, worker.worker_id, queues=["reports"])
-    bench.ask(steering.cancel_run, run.run_id)
+    worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
+    (given,) = bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
+    bench.ask(cancel.cancel_run, run.run_id)
     engine = bench.worker("reports")
     assert answer(bench, engine) == [(run.run_id, "STARTED")]
     assert answer(bench, engine) == []
-    beaten = bench.ask(work.beat_work, worker.worker_id, queues=["reports"], tokens=[given.token])
+    beaten = bench.ask(remote_workers.heartbeat_worker, worker.worker_id, queues=["reports"], tokens=[given.token])
     assert beaten.to_cancel == (given.token,)
     bench.clock.advance(121)
     answer(bench, engine)
@@ -119,9 +120,9 @@ def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) 
 def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
     bench.create(queue="reports")
     run = bench.trigger()
-    worker = bench.ask(work.join_work, "w", queues=["reports"])
-    bench.ask(work.take_work, worker.worker_id, queues=["reports"])
-    bench.ask(steering.terminate_run, run.run_id)
+    worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
+    bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
+    bench.ask(cancel.terminate_run, run.run_id)
     assert answer(bench, bench.worker()) == [(run.run_id, "TERMINATED")]
     ended = now(bench, run)
     assert (ended.state, ended.error) == (RunState.TERMINATED, "terminated on request")
@@ -132,15 +133,15 @@ def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
     bench.create(payload={"n": 1})
     run = bench.trigger(payload={"n": 2})
     with pytest.raises(Conflict, match="not over yet"):
-        bench.ask(steering.retry_run, run.run_id)
-    bench.ask(steering.terminate_run, run.run_id)
+        bench.ask(cancel.retry_run, run.run_id)
+    bench.ask(cancel.terminate_run, run.run_id)
     answer(bench, bench.worker())
     bench.clock.advance(3_600)
-    again = bench.ask(steering.retry_run, run.run_id, request_id="r1")
-    assert again == bench.ask(steering.retry_run, run.run_id, request_id="r1")
+    again = bench.ask(cancel.retry_run, run.run_id, request_id="r1")
+    assert again == bench.ask(cancel.retry_run, run.run_id, request_id="r1")
     assert (again.scheduled_for, again.source) == (run.scheduled_for, "trigger")
     assert again.key != run.key
-    row = bench.read(lambda t: t.run_by_id(RunId(*map(int, again.run_id.split("-")))))
+    row = bench.read(lambda t: t.run_get(RunId(*map(int, again.run_id.split("-")))))
     assert row is not None
     assert row.payload == '{"n":2}'
 
@@ -148,7 +149,7 @@ def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
 def test_a_run_that_is_not_there(bench: Bench) -> None:
     bench.create()
     run = bench.trigger()
-    for operation in (steering.cancel_run, steering.terminate_run, steering.retry_run):
+    for operation in (cancel.cancel_run, cancel.terminate_run, cancel.retry_run):
         with pytest.raises(NotFound):
             bench.ask(operation, "1-2-3")
         with pytest.raises(NotFound):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.operations.kit import Bench, held_of, when
+from tompion.config.settings import Settings
 from tompion.model.run import RunState
-from tompion.operations import control, schedules, targets, workflows
-from tompion.plan.settle import Outcome
-from tompion.settings import Settings
+from tompion.operations.resources import targets, workflows
+from tompion.operations.schedules import control, crud, history
+from tompion.plan.outcome import Outcome
 
 
 def test_a_crash_between_recording_and_launching_loses_nothing(bench: Bench) -> None:
@@ -45,7 +46,7 @@ def test_queue_loses_no_tick(bench: Bench) -> None:
     assert bench.story() == ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 BUFFERED", "08:04 BUFFERED"]
     for waiting in (2, 1, 0):
         assert len(worker.settle().launches) == 1
-        assert bench.dial().waiting == waiting
+        assert bench.state().waiting == waiting
     worker.settle()
     assert bench.story() == [f"08:0{minute} SUCCESS" for minute in (1, 2, 3, 4)]
 
@@ -101,7 +102,7 @@ def test_an_update_reaches_what_is_buffered(bench: Bench) -> None:
     for minute in ("08:01", "08:02", "08:03"):
         bench.go(minute)
         worker.tick()
-    bench.ask(schedules.patch, "report", overlap_policy="allow")
+    bench.ask(crud.patch, "report", overlap_policy="allow")
     bench.go("08:04")
     assert worker.tick() == ["08:02", "08:03", "08:04"]
 
@@ -136,8 +137,8 @@ def test_a_stale_owner_changes_nothing(bench: Bench) -> None:
     settled = sleeper.settle(row=stale, error="late", result='"late"')
     assert (settled.accepted, settled.stale) == (set(), 1)
     assert not sleeper.beat()
-    assert bench.write(lambda t: t.hand_back([held_of(stale)], 1)) == set()
-    assert bench.write(lambda t: t.mark_started([held_of(stale)], 1)) == set()
+    assert bench.write(lambda t: t.run_hand_back([held_of(stale)], 1)) == set()
+    assert bench.write(lambda t: t.run_mark_started([held_of(stale)], 1)) == set()
     after = bench.dump()
     assert after == before
     assert other.settle().stale == 0
@@ -266,7 +267,7 @@ def test_pause_on_failure(bench: Bench, state: RunState) -> None:
     assert found.pause_note == f"paused after a failed run ({state}): broken"
     bench.go("08:02")
     assert worker.tick() == []
-    change = bench.ask(schedules.history, "report").items[0]
+    change = bench.ask(history.history, "report").items[0]
     assert (change.actor, change.operation, change.after["state"]) == ("tompion", "pause", "paused")
     bench.resume()
     assert worker.tick() == ["08:02"]
@@ -298,7 +299,7 @@ def test_cancel_other(bench: Bench) -> None:
         bench.go(minute)
         assert worker.tick() == []
     assert old.id in {row.id for row in worker.to_end}
-    assert bench.read(lambda t: t.check_runs([held_of(old)])) == {old.id: True}
+    assert bench.read(lambda t: t.run_check_held([held_of(old)])) == {old.id: True}
     assert len(worker.settle(RunState.CANCELLED).launches) == 1
     assert bench.story() == ["08:01 CANCELLED", "08:02 SKIPPED superseded", "08:03 ENQUEUED"]
 
@@ -364,10 +365,10 @@ def test_remaining_actions(bench: Bench) -> None:
     assert (found.state, found.remaining_actions, found.next_fire_at) == ("exhausted", 0, None)
     bench.go("08:10:30")
     assert worker.tick() == []
-    bench.ask(schedules.patch, "report", remaining_actions=1)
+    bench.ask(crud.patch, "report", remaining_actions=1)
     bench.go("08:11")
     assert worker.tick() == ["08:11"]
-    assert bench.spans() == ["08:10:29 7 limit_reached"]
+    assert bench.dropped_ranges() == ["08:10:29 7 limit_reached"]
 
 
 def test_min_interval_is_never_undercut(bench: Bench) -> None:
@@ -415,7 +416,7 @@ def test_skip_the_next_tick(bench: Bench) -> None:
         "08:03 SKIPPED skip_requested",
         "08:04 SUCCESS",
     ]
-    assert bench.dial().skips is None
+    assert bench.state().skips is None
 
 
 def test_skip_twice_skips_two(bench: Bench) -> None:
@@ -461,4 +462,4 @@ def test_a_schedule_that_cannot_be_compiled_stops_nobody(bench: Bench) -> None:
     bench.go("08:05")
     fresh.tick()
     assert (fresh.planned().claimed, fresh.backfill().claimed) == (0, 0)  # there is nothing that it could do again
-    assert fresh.instance.rules.broken
+    assert fresh.instance.schedules.broken

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.operations.kit import Bench, Worker
+from tompion.config.settings import Settings
 from tompion.model.run import RunState
 from tompion.model.schedule import Backfill
-from tompion.operations import control
-from tompion.settings import Settings
+from tompion.operations.schedules import backfills
 
 
 def work_off(worker: Worker, state: RunState = RunState.SUCCESS) -> int:
@@ -22,7 +22,7 @@ def work_off(worker: Worker, state: RunState = RunState.SUCCESS) -> int:
 
 
 def newest(bench: Bench) -> Backfill:
-    return bench.ask(control.backfills, "report")[0]
+    return bench.ask(backfills.backfills, "report")[0]
 
 
 def missed(bench: Bench, **given: str) -> Worker:
@@ -53,7 +53,7 @@ def test_what_another_backfill_runs_meanwhile_is_not_missing(bench: Bench) -> No
     second = bench.backfill("09:00", "12:00", only="missing")
     assert (first.total, second.total) == (4, 4)
     assert work_off(worker) == 4
-    found = bench.ask(control.backfills, "report")
+    found = bench.ask(backfills.backfills, "report")
     assert sum(each.done for each in found) == 4
     assert [each.state for each in found] == ["DONE", "DONE"]
 
@@ -122,7 +122,7 @@ def test_what_is_decided_while_a_backfill_goes_on_was_not_asked_for(bench: Bench
     bench.resume()
     worker = bench.worker()
     worker.tick()
-    assert bench.spans() == ["11:00 3 missed"]
+    assert bench.dropped_ranges() == ["11:00 3 missed"]
     assert work_off(worker) == made.total == 2
     assert bench.backfill("07:00", "11:00", only="missing").total == 3
 

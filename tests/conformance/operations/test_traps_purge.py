@@ -8,9 +8,10 @@ import pytest
 
 from tests.conformance.operations.kit import FUNCTION, SECONDS, Bench, Worker, open_transaction
 from tests.conformance.waiting import wait_for_waiting
-from tompion.engine import sweeping as engine_sweeping
+from tompion.engine.steps import sweep
 from tompion.errors import NotFound
-from tompion.operations import control, schedules, verify
+from tompion.operations.schedules import control, crud
+from tompion.operations.verify import schedule
 from tompion.store.base import Transaction
 
 
@@ -20,13 +21,13 @@ def forgettable(bench: Bench) -> Worker:
     worker = bench.worker()
     bench.go("08:01")
     worker.tick()
-    bench.ask(schedules.delete, "report", purge=True)
+    bench.ask(crud.delete, "report", purge=True)
     worker.settle()
     bench.go("08:01:30")
     return worker
 
 
-def create(bench: Bench, operation: Any = schedules.create) -> Any:
+def create(bench: Bench, operation: Any = crud.create) -> Any:
     return lambda t: operation(bench.session(t), "report", cron="* * * * *", function=FUNCTION)
 
 
@@ -38,7 +39,7 @@ def assert_it_ticks(bench: Bench, worker: Worker) -> None:
     assert bench.story() == ["08:02 SUCCESS"]
     worker.sweep()
     assert bench.story() == ["08:02 SUCCESS"]
-    assert bench.ask(verify.verify, "report").ok
+    assert bench.ask(schedule.verify, "report").ok
 
 
 def test_a_sweep_forgets_what_was_deleted_for_good(bench: Bench) -> None:
@@ -57,7 +58,7 @@ def test_what_was_created_anew_is_not_forgotten(bench: Bench) -> None:
     assert_it_ticks(bench, worker)
 
 
-@pytest.mark.parametrize("operation", [schedules.create, schedules.upsert])
+@pytest.mark.parametrize("operation", [crud.create, crud.upsert])
 def test_a_sweep_waits_for_whoever_creates_and_looks_again(postgres: Bench, migrated_url: str, operation: Any) -> None:
     """The sweep has found the schedule closed; somebody who has not committed yet is about to open it."""
     worker = forgettable(postgres)
@@ -74,7 +75,7 @@ def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: 
     begun: list[str] = []
 
     def expire(transaction: Transaction) -> None:
-        look = transaction.purgeable
+        look = transaction.schedule_list_purgeable
 
         def meanwhile(before_s: int, before_ms: int, limit: int) -> list[int]:
             found = look(before_s, before_ms, limit)
@@ -84,17 +85,17 @@ def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: 
                 begun.append(postgres.ask(control.trigger, "report").run_id)
             return found
 
-        transaction.purgeable = meanwhile  # type: ignore[method-assign]  # the same, and something happens meanwhile
+        transaction.schedule_list_purgeable = meanwhile  # type: ignore[method-assign]  # the same, and something happens meanwhile
         worker.sweeping.expire(transaction)
 
     postgres.write(expire)
     assert [run.run_id for run in postgres.runs(source="trigger")] == begun
-    assert worker.rescue().claimed == postgres.dial().in_flight == 1
+    assert worker.rescue().claimed == postgres.state().in_flight == 1
     worker.settle()
     assert_it_ticks(postgres, worker)
 
 
-@pytest.mark.parametrize("operation", [schedules.create, schedules.upsert])
+@pytest.mark.parametrize("operation", [crud.create, crud.upsert])
 def test_whoever_creates_waits_for_the_sweep_and_begins_anew(
     postgres: Bench, migrated_url: str, operation: Any
 ) -> None:
@@ -112,8 +113,8 @@ def test_a_long_history_is_forgotten_in_steps(bench: Bench, monkeypatch: pytest.
 
     Whoever creates the schedule anew between two steps must not find it with half of its ticks: verify would miss them.
     """
-    monkeypatch.setattr(schedules, "PURGED_AT_ONCE", 2)
-    monkeypatch.setattr(engine_sweeping, "SWEEP_BATCH", 2)
+    monkeypatch.setattr(crud, "PURGED_AT_ONCE", 2)
+    monkeypatch.setattr(sweep, "SWEEP_BATCH", 2)
     bench.create()
     worker = bench.worker()
     for minute in range(1, 8):
@@ -121,13 +122,13 @@ def test_a_long_history_is_forgotten_in_steps(bench: Bench, monkeypatch: pytest.
         worker.tick()
         worker.settle()
     bench.go("08:07:30")
-    bench.ask(schedules.delete, "report", purge=True)
+    bench.ask(crud.delete, "report", purge=True)
     assert len(bench.runs()) == 5
     assert bench.write(worker.sweeping.expire)
     assert len(bench.runs()) == 3
     bench.write(create(bench))
     assert bench.runs() == []
-    assert bench.ask(verify.verify, "report").ok
-    bench.ask(schedules.delete, "report", purge=True)
+    assert bench.ask(schedule.verify, "report").ok
+    bench.ask(crud.delete, "report", purge=True)
     with pytest.raises(NotFound):
         bench.get()

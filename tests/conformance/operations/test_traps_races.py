@@ -9,8 +9,8 @@ import pytest
 from tests.conformance.operations.kit import FUNCTION, SECONDS, Bench, open_transaction, when
 from tompion.errors import StaleToken
 from tompion.model.run import RunState
-from tompion.operations import control, schedules
-from tompion.plan.settle import Outcome
+from tompion.operations.schedules import control, crud
+from tompion.plan.outcome import Outcome
 
 
 def test_a_definition_changed_between_read_and_write(bench: Bench) -> None:
@@ -20,8 +20,8 @@ def test_a_definition_changed_between_read_and_write(bench: Bench) -> None:
     bench.go("08:01")
     worker.tick()
     bench.go("08:02")
-    assert bench.read(lambda t: t.due_now(t.now_ms(), t.now_ms())).on_time
-    bench.ask(schedules.patch, "report", function="tasks:other", payload=[2])
+    assert bench.read(lambda t: t.work_due(t.now_ms(), t.now_ms())).on_time
+    bench.ask(crud.patch, "report", function="tasks:other", payload=[2])
     worker.on_time()
     launch = worker.launch()
     assert (launch.action.function, launch.payload) == ("tasks:other", [2])
@@ -33,7 +33,7 @@ def test_a_pause_between_read_and_write(bench: Bench) -> None:
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
-    assert bench.read(lambda t: t.due_now(t.now_ms(), t.now_ms())).on_time
+    assert bench.read(lambda t: t.work_due(t.now_ms(), t.now_ms())).on_time
     bench.pause()
     assert worker.on_time().launches == []
     assert bench.story() == []
@@ -44,10 +44,10 @@ def test_a_delete_between_read_and_write(bench: Bench) -> None:
     bench.create()
     worker = bench.worker()
     bench.go("08:01:05")
-    assert bench.read(lambda t: t.due_now(t.now_ms(), t.now_ms() - 9_000)).on_time
-    bench.ask(schedules.delete, "report")
+    assert bench.read(lambda t: t.work_due(t.now_ms(), t.now_ms() - 9_000)).on_time
+    bench.ask(crud.delete, "report")
     assert worker.on_time().launches == []
-    assert bench.spans() == ["08:01:04 1 deleted"]
+    assert bench.dropped_ranges() == ["08:01:04 1 deleted"]
 
 
 def test_a_pause_waits_for_the_fire_transaction(postgres: Bench) -> None:
@@ -80,7 +80,7 @@ def test_an_update_that_waits_for_another(postgres: Bench) -> None:
     created = postgres.create()
 
     def change(description: str) -> Any:
-        return lambda t: schedules.patch(postgres.session(t), "report", token=created.token, description=description)
+        return lambda t: crud.patch(postgres.session(t), "report", token=created.token, description=description)
 
     with open_transaction(postgres.store, change("first")):
         second = postgres.store.write(change("second"))
@@ -93,7 +93,7 @@ def test_two_creators_of_one_id(postgres: Bench) -> None:
     """Two people create the same id at once with upsert: one creates, the other changes what is there."""
 
     def put(description: str) -> Any:
-        return lambda t: schedules.upsert(
+        return lambda t: crud.upsert(
             postgres.session(t), "report", cron="* * * * *", function=FUNCTION, description=description
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.operations.kit import Bench
-from tompion.operations import schedules
+from tompion.operations.schedules import crud
 
 
 def test_a_run_that_is_picked_up_runs_what_was_decided(bench: Bench) -> None:
@@ -12,7 +12,7 @@ def test_a_run_that_is_picked_up_runs_what_was_decided(bench: Bench) -> None:
     dead, other = bench.worker(), bench.worker()
     bench.go("08:01")
     dead.tick()
-    bench.ask(schedules.patch, "report", payload={"version": 2})
+    bench.ask(crud.patch, "report", payload={"version": 2})
     bench.go("08:02")
     dead.tick()
     bench.go("08:04:30")
@@ -27,7 +27,7 @@ def test_a_run_that_waited_runs_what_was_decided(bench: Bench) -> None:
     for minute in ("08:01", "08:02"):
         bench.go(minute)
         worker.tick()
-    bench.ask(schedules.patch, "report", payload={"version": 2})
+    bench.ask(crud.patch, "report", payload={"version": 2})
     worker.settle()
     assert worker.launch().payload == {"version": 1}
     assert bench.runs()[0].version == 1

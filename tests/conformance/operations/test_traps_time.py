@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.operations.kit import Bench, when
-from tompion.operations import runs, schedules
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.operations.runs import read
+from tompion.operations.schedules import crud, history
 
 
 def test_a_tick_a_little_late_is_not_missed(bench: Bench) -> None:
@@ -20,7 +21,7 @@ def test_a_tick_a_little_late_is_not_missed(bench: Bench) -> None:
     bench.go("08:03:30.001")
     assert worker.tick() == []
     assert bench.story() == ["08:01 SUCCESS", "08:02 SUCCESS"]
-    assert bench.spans() == ["08:03 1 missed"]
+    assert bench.dropped_ranges() == ["08:03 1 missed"]
 
 
 def test_a_tick_is_never_early(bench: Bench) -> None:
@@ -81,7 +82,7 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
         "08:03 SKIPPED overlap",
         "08:04 SKIPPED overlap",
     ]
-    assert bench.spans() == []
+    assert bench.dropped_ranges() == []
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
     ],
 )
 def test_each_policy_accounts_for_every_missed_tick(
-    bench: Bench, policy: str, story: list[str], spans: list[str]
+    bench: Bench, policy: str, story: list[str], dropped_ranges: list[str]
 ) -> None:
     """Four ticks were missed; each is one run or part of one span."""
     bench.create(catchup_policy=policy, overlap_policy="allow")
@@ -103,7 +104,7 @@ def test_each_policy_accounts_for_every_missed_tick(
     worker.tick()
     worker.planned()
     assert bench.story() == story
-    assert bench.spans() == spans
+    assert bench.dropped_ranges() == dropped_ranges
 
 
 def test_spread_keeps_its_distance(bench: Bench) -> None:
@@ -130,14 +131,16 @@ def test_spread_keeps_its_distance(bench: Bench) -> None:
         (None, [f"08:0{minute} ENQUEUED catch_up" for minute in (1, 2, 3, 4)], []),
     ],
 )
-def test_the_window_comes_before_the_policy(bench: Bench, window: object, story: list[str], spans: list[str]) -> None:
+def test_the_window_comes_before_the_policy(
+    bench: Bench, window: object, story: list[str], dropped_ranges: list[str]
+) -> None:
     """Only what is young enough is caught up."""
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow", catchup_window=window)
     worker = bench.worker()
     bench.go("08:04:40")
     worker.tick()
     assert bench.story() == story
-    assert bench.spans() == spans
+    assert bench.dropped_ranges() == dropped_ranges
 
 
 def test_a_storm_is_limited_and_on_time_ticks_go_first(bench: Bench) -> None:
@@ -179,7 +182,7 @@ def test_resume_after_a_long_pause(bench: Bench, policy: str, on_resume: str) ->
     bench.go("08:10:40")
     assert worker.tick() == []
     assert bench.story() == []
-    before = bench.ask(runs.describe, "report").would_run_on_resume
+    before = bench.ask(read.describe, "report").would_run_on_resume
     bench.resume(on_resume=on_resume)
     launched = worker.tick()
     ten = [f"08:{minute:02}" for minute in range(1, 11)]
@@ -190,7 +193,7 @@ def test_resume_after_a_long_pause(bench: Bench, policy: str, on_resume: str) ->
         "coalesce": (["08:10"], ["08:09 9 coalesced"]),
         "fire_immediately": (ten, []),
     }[policy if on_resume == "policy" else on_resume]
-    assert (launched, bench.spans()) == expected
+    assert (launched, bench.dropped_ranges()) == expected
     if on_resume == "policy":
         assert list(before) == [when(each) for each in launched]
     bench.go("08:11")
@@ -202,7 +205,7 @@ def test_the_schedules_own_on_resume(bench: Bench) -> None:
     bench.create(on_resume="fire_once", overlap_policy="allow")
     bench.pause()
     bench.go("08:05:40")
-    would_run = bench.ask(runs.describe, "report")
+    would_run = bench.ask(read.describe, "report")
     assert list(would_run.would_run_on_resume) == [when("08:05")]
     bench.resume()
     assert bench.worker().tick() == ["08:05"]
@@ -221,7 +224,7 @@ def test_pause_until(bench: Bench) -> None:
     assert worker.tick() == ["08:05"]
     found = bench.get()
     assert (found.state, found.token, found.paused_until, found.paused_by) == ("active", paused.token + 1, None, None)
-    change = bench.ask(schedules.history, "report").items[0]
+    change = bench.ask(history.history, "report").items[0]
     assert (change.operation, change.actor, change.before["state"]) == ("resume", "tompion", "paused")
 
 
@@ -272,7 +275,7 @@ def test_a_pause_survives_an_upsert(bench: Bench) -> None:
     bench.create()
     bench.pause(note="incident 7", until=when("09:00"))
     for cron in ("* * * * *", "*/5 * * * *"):
-        found = bench.ask(schedules.upsert, "report", cron=cron, function="tasks:work")
+        found = bench.ask(crud.upsert, "report", cron=cron, function="tasks:work")
         assert (found.state, found.pause_note, found.paused_until) == ("paused", "incident 7", when("09:00"))
     bench.go("08:30")
     assert bench.worker().tick() == []
@@ -284,10 +287,10 @@ def test_a_change_of_the_spec_does_not_replay(bench: Bench) -> None:
     """Two ticks are undecided when the spec changes: they are passed over, on record, and the new spec begins now."""
     bench.create(catchup_policy="fire_immediately")
     bench.go("08:02:30")
-    bench.ask(schedules.patch, "report", cron="*/2 * * * *")
+    bench.ask(crud.patch, "report", cron="*/2 * * * *")
     worker = bench.worker()
     assert worker.tick() == []
-    assert bench.spans() == ["08:02:29 2 edited"]
+    assert bench.dropped_ranges() == ["08:02:29 2 edited"]
     bench.go("08:04")
     assert worker.tick() == ["08:04"]
 
@@ -296,7 +299,7 @@ def test_a_change_of_anything_else_keeps_what_was_missed(bench: Bench) -> None:
     """The description changes while ticks are undecided: they are caught up as if nothing had happened."""
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow")
     bench.go("08:02:40")
-    bench.ask(schedules.patch, "report", description="the same")
+    bench.ask(crud.patch, "report", description="the same")
     assert bench.worker().tick() == ["08:01", "08:02"]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.conformance.operations.kit import Bench, Worker, at
 from tompion.model.run import RunState
-from tompion.operations import schedules, targets, workflows
+from tompion.operations.resources import calendars, targets, workflows
+from tompion.operations.schedules import crud
 
 
 def every_minute(bench: Bench, worker: Worker, first: str, last: str) -> None:
@@ -67,7 +68,7 @@ def test_a_pause_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
 
 
 def test_a_calendar_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
-    bench.ask(targets.put_calendar, {"name": "c", "dates": ["2031-01-01"]})
+    bench.ask(calendars.put_calendar, {"name": "c", "dates": ["2031-01-01"]})
     ticks = ["2027-01-15T08:01:00Z", "2027-01-15T08:02:00Z"]
     bench.create(cron=None, times=ticks, overlap_policy="queue", exclude={"named": ["c"]})
     worker = bench.worker()
@@ -75,7 +76,7 @@ def test_a_calendar_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> No
     bench.pause()
     worker.settle()
     bench.resume()
-    bench.ask(targets.put_calendar, {"name": "c", "dates": ["2032-01-01"]})
+    bench.ask(calendars.put_calendar, {"name": "c", "dates": ["2032-01-01"]})
     assert worker.tick() == ["08:02"]
 
 
@@ -85,7 +86,7 @@ def test_a_deleted_schedule_begins_nothing_again(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     bench.go("09:00")
     dead.tick()
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     bench.go("09:04")
     assert other.tick() == []
     assert bench.story() == ["09:00 CANCELLED deleted"]
@@ -146,7 +147,7 @@ def test_what_waits_for_a_workflow_waits_for_that_one(bench: Bench) -> None:
     bench.ask(targets.pause_target, workflow_id="a")
     bench.go("08:01")
     worker.tick()
-    bench.ask(schedules.patch, "report", workflow_id="b")
+    bench.ask(crud.patch, "report", workflow_id="b")
     bench.go("08:02")
     assert worker.tick() == ["08:02"]
     assert bench.story() == ["08:01 BUFFERED target_paused", "08:02 ENQUEUED"]
@@ -161,7 +162,7 @@ def test_what_waits_is_executed_by_who_serves_its_queue(bench: Bench) -> None:
     worker = bench.worker("gpu")
     bench.go("08:01")
     worker.tick()
-    bench.ask(schedules.patch, "report", queue="gpu", overlap_policy="allow")
+    bench.ask(crud.patch, "report", queue="gpu", overlap_policy="allow")
     bench.ask(targets.resume_target, queue="default")
     bench.go("08:02")
     assert worker.tick() == ["08:02"]
@@ -175,7 +176,7 @@ def test_a_fixed_delay_has_one_tick_whatever_is_edited(bench: Bench) -> None:
     every_minute(bench, worker, "08:01", "08:12")
     waiting = bench.get().waiting
     assert waiting == 1
-    bench.ask(schedules.patch, "report", intervals=[{"every": "20m", "anchor": "completion"}])
+    bench.ask(crud.patch, "report", intervals=[{"every": "20m", "anchor": "completion"}])
     every_minute(bench, worker, "08:13", "08:50")
     assert bench.get().waiting == 1
 
@@ -200,7 +201,7 @@ def test_what_waits_for_a_queue_starts_with_it_wherever_its_schedule_has_gone(be
     bench.create()
     bench.ask(targets.pause_target, queue="default")
     assert bench.trigger().state == "BUFFERED"
-    bench.ask(schedules.patch, "report", queue="other", remaining_actions=0)
+    bench.ask(crud.patch, "report", queue="other", remaining_actions=0)
     worker = bench.worker("default", "other")
     assert worker.tick() == []
     bench.ask(targets.resume_target, queue="default")
@@ -213,7 +214,7 @@ def test_a_buffered_tick_starts_at_once_under_a_wider_policy(bench: Bench) -> No
     for minute in ("08:01", "08:02"):
         bench.go(minute)
         worker.tick()
-    bench.ask(schedules.patch, "report", overlap_policy="allow")
+    bench.ask(crud.patch, "report", overlap_policy="allow")
     assert worker.tick() == ["08:02"]
 
 
@@ -227,7 +228,7 @@ def test_a_request_does_not_wait_for_what_it_has_cancelled(bench: Bench, overlap
     asked = [bench.trigger(overlap=each).run_id for each in ("cancel_other", "cancel_other", overlap)]
     states = {run.run_id: run.state for run in bench.runs()}
     assert [states[each] for each in asked] == ["CANCELLED", second, third]
-    assert bench.dial().in_flight + bench.dial().waiting == (1 if overlap == "cancel_other" else 2)
+    assert bench.state().in_flight + bench.state().waiting == (1 if overlap == "cancel_other" else 2)
 
 
 def test_a_request_that_cancels_leaves_the_slot_to_who_came_before(bench: Bench) -> None:
@@ -249,7 +250,7 @@ def test_a_request_that_cancels_starts_nothing_that_waits_for_something_else(ben
     bench.create(workflow_id="a", overlap_policy="queue")
     bench.ask(targets.pause_target, workflow_id="a")
     bench.trigger()
-    bench.ask(schedules.patch, "report", workflow_id="b")
+    bench.ask(crud.patch, "report", workflow_id="b")
     worker = bench.worker()
     every_minute(bench, worker, "08:01", "08:02")
     bench.pause()

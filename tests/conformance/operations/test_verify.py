@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from tests.conformance.operations.kit import Bench, at, shown, when
-from tompion.engine import sealing
+from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError
 from tompion.model.run import RunState
 from tompion.model.verification import Verification
-from tompion.operations import runs, schedules, trail
-from tompion.operations.proof import Proof
-from tompion.operations.verify import verify
+from tompion.operations.runs import read
+from tompion.operations.schedules import crud
+from tompion.operations.verify import audit_chain
+from tompion.operations.verify.namespace import NamespaceVerifier
+from tompion.operations.verify.schedule import verify
 
 
 def second(text: str) -> int:
@@ -33,7 +35,7 @@ def edited(bench: Bench) -> Bench:
         worker.settle()
         if minute in crons:
             bench.go(f"{minute}:30.5")
-            bench.ask(schedules.patch, "report", cron=crons[minute])
+            bench.ask(crud.patch, "report", cron=crons[minute])
     assert bench.ask(verify, "report").ok
     return bench
 
@@ -47,20 +49,20 @@ def found_in(bench: Bench, damage: str, **given: Any) -> list[tuple[str, str | N
 
 def test_a_schedule_without_its_dial(edited: Bench) -> None:
     """A list joins the two, so that such a schedule was nowhere; asked for by its name, it was a KeyError."""
-    assert found_in(edited, "DELETE FROM dials") == [("dial", None)]
+    assert found_in(edited, "DELETE FROM schedule_state") == [("state", None)]
 
 
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("DELETE FROM dials", "its dial is missing"),
+        ("DELETE FROM schedule_state", "its dial is missing"),
         ("DELETE FROM schedule_versions WHERE version = 3", "its version 3 is missing"),
         ("UPDATE schedule_versions SET spec = '[' WHERE version = 3", "its version 3 cannot be read"),
     ],
 )
 def test_a_damaged_schedule_says_so_to_whoever_reads_it(edited: Bench, damage: str, told: str) -> None:
     edited.execute(damage)
-    for operation in (schedules.get, runs.describe):
+    for operation in (crud.get, read.describe):
         with pytest.raises(StoreError, match=f"'report' is damaged: {told}.*tompion verify"):
             edited.ask(operation, "report")
 
@@ -98,7 +100,7 @@ def test_an_older_version_has_an_end(edited: Bench) -> None:
 
 def test_a_deletion_leaves_a_gap_and_nothing_else_may(bench: Bench) -> None:
     bench.create()
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     bench.go("08:10:30")
     bench.create()
     bench.go("08:11")
@@ -117,7 +119,7 @@ def test_a_deletion_leaves_a_gap_and_nothing_else_may(bench: Bench) -> None:
 def test_a_deleted_schedule_that_was_decided_further_than_its_last_version(bench: Bench) -> None:
     bench.create()
     bench.go("08:05:30")
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     assert bench.ask(verify, "report").ok
     assert found_in(bench, "UPDATE schedule_versions SET until_s = until_s - 60")[0][0] == "gap"
 
@@ -162,7 +164,7 @@ def test_a_version_that_is_gone_or_cannot_be_read(edited: Bench, damage: str, to
 
 
 def test_the_number_of_the_version_in_force(edited: Bench) -> None:
-    assert found_in(edited, "UPDATE schedules SET version = 2") == [("version", None), ("dial", None)]
+    assert found_in(edited, "UPDATE schedules SET version = 2") == [("version", None), ("state", None)]
 
 
 def test_the_other_versions_are_checked_beside_one_that_cannot_be_read(edited: Bench) -> None:
@@ -182,8 +184,8 @@ def test_a_run_beyond_the_cursor(edited: Bench) -> None:
 
 def test_a_span_beyond_the_cursor(edited: Bench) -> None:
     damage = (
-        f"INSERT INTO tick_spans SELECT schedule_key, {second('08:07')}, {second('08:09')}, 2, 'missed', version, 0 "
-        "FROM dials"
+        f"INSERT INTO dropped_ranges SELECT schedule_key, {second('08:07')}, {second('08:09')}, 2, 'missed', version, 0 "
+        "FROM schedule_state"
     )
     assert found_in(edited, damage) == [("beyond", "08:09")]
 
@@ -194,7 +196,7 @@ def test_a_run_while_the_schedule_was_deleted(bench: Bench) -> None:
     worker = bench.worker()
     worker.tick()
     worker.settle(RunState.SUCCESS)
-    bench.ask(schedules.delete, "report")
+    bench.ask(crud.delete, "report")
     bench.go("08:10:30")
     bench.create()
     damage = (
@@ -207,9 +209,9 @@ def test_a_run_while_the_schedule_was_deleted(bench: Bench) -> None:
 
 NUMBERS = {
     "schedule_versions": ("after_s", "until_s", "created_ms"),
-    "dials": ("cursor_s", "version", "next_nominal_s"),
+    "schedule_state": ("cursor_s", "version", "next_nominal_s"),
     "schedule_runs": ("nominal_s", "version", "decided_ms", "fire_ms"),
-    "tick_spans": ("after_s", "until_s", "ticks"),
+    "dropped_ranges": ("after_s", "until_s", "ticks"),
     "schedules": ("version",),
 }
 
@@ -222,7 +224,7 @@ def test_no_number_is_a_traceback(edited: Bench, table: str, number: int) -> Non
     edited.worker().tick()
     for column in NUMBERS[table]:
         before = edited.dump()[table]
-        only = {"schedule_runs": "run_number = 5", "tick_spans": "ticks > 10"}.get(table, "schedule_key > 0")
+        only = {"schedule_runs": "run_number = 5", "dropped_ranges": "ticks > 10"}.get(table, "schedule_key > 0")
         edited.execute(f"UPDATE {table} SET {column} = {number} WHERE {only}")
         assert edited.dump()[table] != before
         assert isinstance(edited.ask(verify, "report"), Verification)
@@ -253,7 +255,7 @@ def test_a_fixed_delay_is_not_checked_and_says_so(bench: Bench) -> None:
 
 def proved(bench: Bench, namespace: str = "default") -> dict[str, list[str]]:
     """What is wrong with each schedule of a namespace."""
-    proof = Proof(bench.store, namespace, bench.settings)
+    proof = NamespaceVerifier(bench.store, namespace, bench.settings)
     return {found.schedule_id: [each.kind for each in found.problems] for found in proof.every()}
 
 
@@ -261,19 +263,19 @@ def test_every_schedule_is_checked_whatever_is_wrong_with_another(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first that could not be read ended the check, and one without a dial was passed over in silence."""
-    monkeypatch.setattr("tompion.operations.proof.PAGE", 2)
+    monkeypatch.setattr("tompion.operations.verify.namespace.PAGE", 2)
     for name in ("a", "b", "c", "d", "gone", "z"):
         bench.create(name)
-    bench.ask(schedules.create, "x", namespace="other", cron="* * * * *", function="a:b")
-    bench.ask(schedules.delete, "gone")
+    bench.ask(crud.create, "x", namespace="other", cron="* * * * *", function="a:b")
+    bench.ask(crud.delete, "gone")
     assert list(proved(bench)) == ["a", "b", "c", "d", "z", "gone"]
     key = "(SELECT schedule_key FROM schedules WHERE schedule_id = '{}')"
     bench.execute(f"UPDATE schedule_versions SET spec = '{{' WHERE schedule_key = {key.format('a')}")
     bench.execute(f"DELETE FROM schedule_versions WHERE schedule_key = {key.format('b')}")
     for name in ("c", "z", "x"):
-        bench.execute(f"DELETE FROM dials WHERE schedule_key = {key.format(name)}")
-    assert proved(bench) == {"a": ["version"], "b": ["version"], "c": ["dial"], "d": [], "z": ["dial"], "gone": []}
-    assert proved(bench, "other") == {"x": ["dial"]}
+        bench.execute(f"DELETE FROM schedule_state WHERE schedule_key = {key.format(name)}")
+    assert proved(bench) == {"a": ["version"], "b": ["version"], "c": ["state"], "d": [], "z": ["state"], "gone": []}
+    assert proved(bench, "other") == {"x": ["state"]}
     assert proved(bench, "nobody") == {}
 
 
@@ -308,7 +310,7 @@ def problems_of(bench: Bench, damage: str) -> list[str]:
 )
 def test_a_dial_that_somebody_has_moved(edited: Bench, damage: str, told: str) -> None:
     """It never fired again, or at another time, and all was said to be well."""
-    assert problems_of(edited, f"UPDATE dials SET {damage}") == [told]
+    assert problems_of(edited, f"UPDATE schedule_state SET {damage}") == [told]
 
 
 @pytest.mark.parametrize(
@@ -326,19 +328,21 @@ def test_a_pause_whose_end_is_lost(edited: Bench) -> None:
     edited.pause(until=when("09:00"))
     assert edited.ask(verify, "report").ok
     told = ["dial: nobody looks at it any more, and its pause ends at 2027-01-15 09:00:00Z"]
-    assert problems_of(edited, "UPDATE dials SET next_fire_ms = NULL") == told
+    assert problems_of(edited, "UPDATE schedule_state SET next_fire_ms = NULL") == told
 
 
 def test_a_fixed_delay_that_is_lost(bench: Bench) -> None:
     bench.create(intervals=[{"every": "10m", "anchor": "completion"}])
     assert bench.ask(verify, "report").ok
-    assert problems_of(bench, "UPDATE dials SET next_fire_ms = NULL")[0].startswith("dial: nobody looks at it any more")
+    assert problems_of(bench, "UPDATE schedule_state SET next_fire_ms = NULL")[0].startswith(
+        "dial: nobody looks at it any more"
+    )
 
 
 def test_a_dial_may_be_looked_at_sooner(edited: Bench) -> None:
     """Whoever changes something has it looked at, and a dial that could not be read is looked at after five minutes."""
     for damage in ("next_fire_ms = next_fire_ms - 120000", "next_fire_ms = next_fire_ms + 240000"):
-        assert problems_of(edited, f"UPDATE dials SET {damage}") == []
+        assert problems_of(edited, f"UPDATE schedule_state SET {damage}") == []
 
 
 def test_counters_are_not_compared_with_what_has_expired(edited: Bench) -> None:
@@ -349,7 +353,7 @@ def test_counters_are_not_compared_with_what_has_expired(edited: Bench) -> None:
 def test_a_span_before_the_first_version(edited: Bench) -> None:
     row = f"SELECT schedule_key, {second('07:50')}, {second('08:00:29')}, 9, 'missed', 1, 0 FROM schedules"
     columns = "schedule_key, after_s, until_s, ticks, reason, version, decided_ms"
-    assert problems_of(edited, f"INSERT INTO tick_spans ({columns}) {row}") == [
+    assert problems_of(edited, f"INSERT INTO dropped_ranges ({columns}) {row}") == [
         "beyond: a span that begins before the first version, at 2027-01-15 08:00:29Z"
     ]
 
@@ -357,10 +361,10 @@ def test_a_span_before_the_first_version(edited: Bench) -> None:
 def test_a_schedule_whose_row_is_gone(edited: Bench) -> None:
     """Everything else was left: nobody listed it, so that nobody looked."""
     edited.create("deleted")
-    edited.ask(schedules.delete, "deleted", purge=True)
+    edited.ask(crud.delete, "deleted", purge=True)
     edited.create("other")
-    edited.write(sealing.seal)
-    assert edited.ask(trail.verify_audit).ok
+    edited.write(audit.seal)
+    assert edited.ask(audit_chain.verify_audit).ok
     edited.execute("DELETE FROM schedules WHERE schedule_id = 'report'")
-    assert edited.ask(trail.verify_audit).problem == "schedule 'report' is not there, and nobody has deleted it"
-    assert edited.ask(trail.verify_audit, namespace="theirs").ok
+    assert edited.ask(audit_chain.verify_audit).problem == "schedule 'report' is not there, and nobody has deleted it"
+    assert edited.ask(audit_chain.verify_audit, namespace="theirs").ok

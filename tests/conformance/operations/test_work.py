@@ -8,37 +8,39 @@ import pytest
 
 from tests.conformance.operations.kit import Bench, Worker
 from tests.conformance.waiting import wait_until
-from tompion.engine.reporting import Reporting
+from tompion.engine.steps.remote_results import RemoteResultsStep
 from tompion.errors import InvalidField, NotFound, StaleReport
 from tompion.model.run import RunState
-from tompion.model.work import Assignment, Beaten
-from tompion.operations import control, reports, runs, schedules, targets, work
+from tompion.model.worker import Assignment, HeartbeatAck
+from tompion.operations.resources import targets, workers
+from tompion.operations.runs import callbacks, read, remote_workers
+from tompion.operations.schedules import control, crud
 
 QUEUES = ["reports"]
 HOURLY: dict[str, Any] = {"cron": "0 * * * *", "function": "tasks:report", "queue": "reports", "payload": {"n": 1}}
 
 
 def joined(bench: Bench, name: str = "w") -> int:
-    return bench.ask(work.join_work, name, queues=QUEUES).worker_id
+    return bench.ask(remote_workers.register_worker, name, queues=QUEUES).worker_id
 
 
 def triggered(bench: Bench, name: str = "report", **fields: Any) -> str:
-    if not bench.ask(schedules.list_schedules, text=name).items:
-        bench.ask(schedules.create, name, **{**HOURLY, **fields})
+    if not bench.ask(crud.list_schedules, text=name).items:
+        bench.ask(crud.create, name, **{**HOURLY, **fields})
     return bench.ask(control.trigger, name).run_id
 
 
 def taken(bench: Bench, worker_id: int, limit: int = 10) -> tuple[Assignment, ...]:
-    found: tuple[Assignment, ...] = bench.ask(work.take_work, worker_id, queues=QUEUES, limit=limit)
+    found: tuple[Assignment, ...] = bench.ask(remote_workers.claim_runs, worker_id, queues=QUEUES, limit=limit)
     return found
 
 
 def answer(bench: Bench, engine: Worker) -> None:
-    bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
 
 
 def state(bench: Bench, run_id: str) -> RunState:
-    found: RunState = bench.ask(runs.run, run_id).state
+    found: RunState = bench.ask(read.run, run_id).state
     return found
 
 
@@ -48,17 +50,17 @@ def test_a_run_is_given_to_one_worker_and_ends_as_it_says(bench: Bench) -> None:
     (given,) = taken(bench, one)
     assert (given.run_id, given.action.function, given.payload, given.attempt) == (run_id, "tasks:report", {"n": 1}, 1)
     assert taken(bench, other) == ()
-    assert bench.ask(runs.run, run_id).execution_id == "worker one"
-    bench.ask(reports.report, given.token, "succeeded", result={"rows": 3})
+    assert bench.ask(read.run, run_id).execution_id == "worker one"
+    bench.ask(callbacks.report_run, given.token, "succeeded", result={"rows": 3})
     answer(bench, bench.worker())
-    ended = bench.ask(runs.run, run_id)
+    ended = bench.ask(read.run, run_id)
     assert (ended.state, ended.result) == (RunState.SUCCESS, {"rows": 3})
 
 
 def test_only_its_queues_its_namespace_and_functions(bench: Bench) -> None:
     worker = joined(bench)
     triggered(bench, "elsewhere", queue="other")
-    bench.ask(schedules.create, "flow", **{**HOURLY, "function": None, "workflow_id": "flow"})
+    bench.ask(crud.create, "flow", **{**HOURLY, "function": None, "workflow_id": "flow"})
     bench.ask(control.trigger, "flow")
     assert taken(bench, worker) == ()
 
@@ -71,7 +73,9 @@ def test_while_something_is_heard_nobody_else_is_given_it(bench: Bench) -> None:
     engine = bench.worker()
     for _ in range(20):
         bench.clock.advance(30)
-        assert bench.ask(work.beat_work, worker, queues=QUEUES, tokens=[given.token]) == Beaten((), ())
+        assert bench.ask(remote_workers.heartbeat_worker, worker, queues=QUEUES, tokens=[given.token]) == HeartbeatAck(
+            (), ()
+        )
         answer(bench, engine)
         assert taken(bench, other) == ()
     assert state(bench, run_id) is RunState.STARTED
@@ -86,9 +90,11 @@ def test_a_silent_worker_loses_its_run_and_its_word_is_stale(bench: Bench) -> No
     (again,) = taken(bench, other)
     assert (again.run_id, again.attempt) == (run_id, 2)
     with pytest.raises(StaleReport):
-        bench.ask(reports.report, given.token, "succeeded")
-    assert bench.ask(work.beat_work, worker, queues=QUEUES, tokens=[given.token]).lost == (given.token,)
-    bench.ask(reports.report, again.token, "succeeded")
+        bench.ask(callbacks.report_run, given.token, "succeeded")
+    assert bench.ask(remote_workers.heartbeat_worker, worker, queues=QUEUES, tokens=[given.token]).lost == (
+        given.token,
+    )
+    bench.ask(callbacks.report_run, again.token, "succeeded")
 
 
 def test_a_lost_worker_is_a_failure_where_the_schedule_says_so(bench: Bench) -> None:
@@ -100,7 +106,7 @@ def test_a_lost_worker_is_a_failure_where_the_schedule_says_so(bench: Bench) -> 
     answer(bench, engine)
     assert taken(bench, worker) == ()
     answer(bench, engine)
-    ended = bench.ask(runs.run, run_id)
+    ended = bench.ask(read.run, run_id)
     assert (ended.state, ended.reason) == (RunState.FAILED, "worker_lost")
     assert ended.error is not None
     assert "lost, once" in ended.error
@@ -111,9 +117,9 @@ def test_a_run_that_is_to_end_is_told_so(bench: Bench) -> None:
     first = triggered(bench, overlap_policy="cancel_other")
     (given,) = taken(bench, worker)
     bench.ask(control.trigger, "report", overlap="cancel_other")
-    beaten = bench.ask(work.beat_work, worker, queues=QUEUES, tokens=[given.token])
+    beaten = bench.ask(remote_workers.heartbeat_worker, worker, queues=QUEUES, tokens=[given.token])
     assert beaten.to_cancel == (given.token,)
-    bench.ask(reports.report, given.token, "cancelled")
+    bench.ask(callbacks.report_run, given.token, "cancelled")
     answer(bench, bench.worker())
     assert state(bench, first) is RunState.CANCELLED
 
@@ -122,7 +128,7 @@ def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
     worker, other = joined(bench), joined(bench, "other")
     run_id = triggered(bench)
     (given,) = taken(bench, worker)
-    assert bench.ask(work.leave_work, worker, tokens=[given.token]) == 1
+    assert bench.ask(remote_workers.remove_worker, worker, tokens=[given.token]) == 1
     (again,) = taken(bench, other)
     assert (again.run_id, again.attempt) == (run_id, 2)
     with pytest.raises(NotFound, match="join again"):
@@ -130,28 +136,28 @@ def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
 
 
 def test_who_executes_runs(bench: Bench) -> None:
-    bench.write(lambda t: t.insert_instance("engine:1", "1.0", t.now_ms(), t.now_ms() + 120_000, ["default"]))
+    bench.write(lambda t: t.instance_insert("engine:1", "1.0", t.now_ms(), t.now_ms() + 120_000, ["default"]))
     worker = joined(bench)
-    newest, engine = bench.ask(work.list_instances)
+    newest, engine = bench.ask(workers.list_instances)
     assert (newest.instance_id, newest.kind, newest.queues, newest.alive) == (worker, "worker", ("reports",), True)
     assert (engine.name, engine.kind, engine.release, engine.alive) == ("engine:1", "engine", "1.0", True)
     bench.clock.advance(91)
-    assert [each.alive for each in bench.ask(work.list_instances)] == [False, False]
+    assert [each.alive for each in bench.ask(workers.list_instances)] == [False, False]
 
 
 def test_a_queue_that_nobody_serves_is_shown(bench: Bench) -> None:
     triggered(bench)
-    (queue,) = bench.ask(work.list_queues)
+    (queue,) = bench.ask(workers.list_queues)
     assert (queue.queue, queue.served_by, queue.waiting, queue.paused) == ("reports", 0, 1, False)
     assert queue.waiting_since is not None
     worker = joined(bench)
-    (queue,) = bench.ask(work.list_queues)
+    (queue,) = bench.ask(workers.list_queues)
     assert (queue.served_by, queue.waiting) == (1, 1)
     taken(bench, worker)
-    (queue,) = bench.ask(work.list_queues)
+    (queue,) = bench.ask(workers.list_queues)
     assert (queue.served_by, queue.waiting, queue.waiting_since) == (1, 0, None)
     bench.clock.advance(91)
-    assert bench.ask(work.list_queues) == ()
+    assert bench.ask(workers.list_queues) == ()
 
 
 def test_what_a_pause_of_a_queue_holds_back_waits_in_it(bench: Bench) -> None:
@@ -159,12 +165,12 @@ def test_what_a_pause_of_a_queue_holds_back_waits_in_it(bench: Bench) -> None:
     bench.ask(targets.pause_target, queue="reports")
     triggered(bench)
     triggered(bench, "other", overlap_policy="buffer_all")
-    (queue,) = bench.ask(work.list_queues)
+    (queue,) = bench.ask(workers.list_queues)
     assert (queue.queue, queue.paused, queue.waiting) == ("reports", True, 2)
     assert queue.waiting_since is not None
     bench.ask(targets.resume_target, queue="reports")
     bench.ask(targets.pause_target, workflow_id="other")
-    assert bench.ask(work.list_queues) == (), "what waits for a workflow waits for no queue"
+    assert bench.ask(workers.list_queues) == (), "what waits for a workflow waits for no queue"
 
 
 @pytest.mark.parametrize(
@@ -174,11 +180,11 @@ def test_what_a_pause_of_a_queue_holds_back_waits_in_it(bench: Bench) -> None:
 def test_what_cannot_be_asked_for(bench: Bench, given: dict[str, Any]) -> None:
     worker = joined(bench)
     with pytest.raises(InvalidField):
-        bench.ask(work.take_work, worker, **{"queues": QUEUES, **given})
+        bench.ask(remote_workers.claim_runs, worker, **{"queues": QUEUES, **given})
 
 
 def test_a_worker_that_nobody_knows_is_to_join_again(bench: Bench) -> None:
-    for operation in (work.take_work, work.beat_work):
+    for operation in (remote_workers.claim_runs, remote_workers.heartbeat_worker):
         with pytest.raises(NotFound, match="join again"):
             bench.ask(operation, 77, queues=QUEUES)
 
@@ -202,9 +208,9 @@ def test_a_target_elsewhere_is_told_to_end_for_a_request(bench: Bench, overlap: 
     taken(bench, worker)
     bench.ask(control.trigger, "report", overlap=overlap)
     engine = bench.worker()
-    found = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
     assert [(str(row.id), row.state) for row in found.to_end] == [(first, state)]
-    again = bench.write(lambda t: Reporting(engine.instance, engine.settling).due(t, 100))
+    again = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
     assert again.to_end == []
 
 
@@ -212,7 +218,7 @@ def test_a_function_that_is_not_there_could_not_be_launched(bench: Bench) -> Non
     worker = joined(bench)
     run_id = triggered(bench, max_attempts=5)
     (given,) = taken(bench, worker)
-    bench.ask(reports.report, given.token, "launch_failed", error="cannot be imported")
+    bench.ask(callbacks.report_run, given.token, "launch_failed", error="cannot be imported")
     answer(bench, bench.worker())
-    ended = bench.ask(runs.run, run_id)
+    ended = bench.ask(read.run, run_id)
     assert (ended.state, ended.reason, ended.error) == (RunState.FAILED, "launch_failed", "cannot be imported")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
 from tompion.model.rows import AuditRow, CalendarRow, HeldRun, ScheduleRow, VersionRow, WorkflowRow
 from tompion.model.run import WAITING, RunChange, RunRow
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 
 NOW_MS = 1_800_000_000_000
 """What the clock of a store under test says."""
 
 
-def dial(key: int, next_fire_ms: int | None = None, **other: Any) -> Dial:
+def state(key: int, next_fire_ms: int | None = None, **other: Any) -> ScheduleState:
     """The dial of a schedule that has done nothing yet."""
-    made = Dial(
+    made = ScheduleState(
         schedule_key=key, version=1, cursor_s=0, next_nominal_s=None, next_fire_ms=next_fire_ms, paused=False,
         pause_until_ms=None, closed=False, in_flight=0, waiting=0, remaining=None, last_start_ms=None, failures=0,
         carry=None, carry_until_s=None, skips=None, starts=0, successes=0, failed=0, skipped=0, missed=0,
@@ -70,9 +70,9 @@ def version(key: int, number: int = 1, **other: Any) -> VersionRow:
     return made._replace(**other)
 
 
-def span(key: int, after_s: int, until_s: int) -> Span:
+def dropped_range(key: int, after_s: int, until_s: int) -> DroppedRange:
     """Ticks that were missed."""
-    return Span(key, after_s, until_s, (until_s - after_s) // 60, "missed", 1, NOW_MS)
+    return DroppedRange(key, after_s, until_s, (until_s - after_s) // 60, "missed", 1, NOW_MS)
 
 
 def backfill(number: int, key: int, **other: Any) -> BackfillRow:

@@ -13,9 +13,9 @@ from tests.conformance.conftest import WORKER, owner_url
 from tests.conformance.store.conftest import SECONDS
 from tests.conformance.store.samples import workflow
 from tompion.errors import StoreError, StoreUnavailable
-from tompion.model.call import Argument, Call, Called, Form
+from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm, SqlResult
 from tompion.store.base import Store, Transaction
-from tompion.store.postgres import calls
+from tompion.store.postgres import user_sql
 from tompion.store.postgres.driver import PostgresStore
 
 pytestmark = pytest.mark.server
@@ -85,27 +85,27 @@ def users(postgres: PostgresStore, migrated_url: str) -> Iterator[psycopg.Connec
         yield connection
 
 
-def function(name: str, *arguments: Argument | str | None) -> Call:
-    given = [each if isinstance(each, Argument) else Argument(each) for each in arguments]
-    return Call(("app", name), tuple(given))
+def function(name: str, *arguments: SqlArgument | str | None) -> SqlCall:
+    given = [each if isinstance(each, SqlArgument) else SqlArgument(each) for each in arguments]
+    return SqlCall(("app", name), tuple(given))
 
 
-def row(table: str = "jobs", **columns: str | None) -> Call:
-    return Call(("app", table), tuple(map(Argument, columns.values())), tuple(columns))
+def row(table: str = "jobs", **columns: str | None) -> SqlCall:
+    return SqlCall(("app", table), tuple(map(SqlArgument, columns.values())), tuple(columns))
 
 
-def made(postgres: PostgresStore, *given: Call, timeout_ms: int = 5_000) -> list[Called]:
+def made(postgres: PostgresStore, *given: SqlCall, timeout_ms: int = 5_000) -> list[SqlResult]:
     """Carry out calls in a transaction that writes something of ours before and after."""
 
-    def work(transaction: Transaction) -> list[Called]:
-        transaction.insert_workflow(workflow("before"))
+    def work(transaction: Transaction) -> list[SqlResult]:
+        transaction.workflow_insert(workflow("before"))
         answers = transaction.call(given, timeout_ms)
-        transaction.insert_workflow(workflow("after"))
+        transaction.workflow_insert(workflow("after"))
         return answers
 
     answers = postgres.write(work).result(SECONDS)
-    assert postgres.read(lambda t: t.workflow("default", "before")).result(SECONDS) is not None
-    assert postgres.read(lambda t: t.workflow("default", "after")).result(SECONDS) is not None
+    assert postgres.read(lambda t: t.workflow_get("default", "before")).result(SECONDS) is not None
+    assert postgres.read(lambda t: t.workflow_get("default", "after")).result(SECONDS) is not None
     return answers
 
 
@@ -119,7 +119,7 @@ def bodies(users: psycopg.Connection[Any]) -> list[Any]:
 
 def test_a_row(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     document = json.dumps({"a": [1, None]})
-    assert made(postgres, row(number="5", body=document, **{'50% "of" it': "100 %s"})) == [Called()]
+    assert made(postgres, row(number="5", body=document, **{'50% "of" it': "100 %s"})) == [SqlResult()]
     found = users.execute("""SELECT number, body, "50% ""of"" it" FROM app.jobs""").fetchall()
     assert found == [(5, {"a": [1, None]}, "100 %s")]
 
@@ -133,36 +133,36 @@ def test_a_row(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
         (function("uuid"), "7d444840-9dc0-11d1-b245-5ffdce74fad2"),
         (function("echo", CANARY), None),
         (function("two"), None),
-        (function("add", Argument("5", "integer")), "1"),
-        (function("add", Argument(None, "integer")), "1"),
+        (function("add", SqlArgument("5", "integer")), "1"),
+        (function("add", SqlArgument(None, "integer")), "1"),
     ],
 )
 def test_a_function_and_what_is_kept_of_its_answer(
-    postgres: PostgresStore, users: psycopg.Connection[Any], call: Call, answer: str | None
+    postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall, answer: str | None
 ) -> None:
     """A number or a UUID tells which job it was; anything else may be what nobody should see in a list."""
-    assert made(postgres, call) == [Called(answer)]
+    assert made(postgres, call) == [SqlResult(answer)]
 
 
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
         (
-            function("many", Argument('[{"kind": "a", "priority": 1}, {"args": {"x": 1}}]', "app.job", Form.RECORDS)),
+            function("many", SqlArgument('[{"kind": "a", "priority": 1}, {"args": {"x": 1}}]', "app.job", SqlForm.RECORDS)),
             [{"kind": "a", "priority": 1, "args": None, "at": None},
              {"kind": None, "priority": None, "args": {"x": 1}, "at": None}],
         ),
         (
-            function("one", Argument('{"kind": "a", "priority": 1}', "app.job", Form.RECORD)),
+            function("one", SqlArgument('{"kind": "a", "priority": 1}', "app.job", SqlForm.RECORD)),
             [{"kind": "a", "priority": 1, "args": None, "at": None}],
         ),
-        (function("texts", Argument(("a", None, '{"b",'), "text", Form.ARRAY)), ["a", None, '{"b",']),
-        (function("documents", Argument(('{"a": 1}', '"b"'), "jsonb", Form.ARRAY)), [{"a": 1}, "b"]),
-        (function("documents", Argument((), "jsonb", Form.ARRAY)), []),
+        (function("texts", SqlArgument(("a", None, '{"b",'), "text", SqlForm.ARRAY)), ["a", None, '{"b",']),
+        (function("documents", SqlArgument(('{"a": 1}', '"b"'), "jsonb", SqlForm.ARRAY)), [{"a": 1}, "b"]),
+        (function("documents", SqlArgument((), "jsonb", SqlForm.ARRAY)), []),
     ],
 )  # fmt: skip
 def test_arguments_that_are_more_than_a_value(
-    postgres: PostgresStore, users: psycopg.Connection[Any], call: Call, expected: list[Any]
+    postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall, expected: list[Any]
 ) -> None:
     assert [called.error for called in made(postgres, call)] == [None]
     assert bodies(users) == expected
@@ -172,7 +172,7 @@ def test_many_calls_keep_their_order_and_their_answers(postgres: PostgresStore, 
     given = [function("add", str(each)) if each % 3 else row(number=str(each)) for each in range(600)]
     answers = made(postgres, *given)
     ids = dict(users.execute("SELECT number, id FROM app.jobs").fetchall())
-    assert answers == [Called(str(ids[each])) if each % 3 else Called() for each in range(600)]
+    assert answers == [SqlResult(str(ids[each])) if each % 3 else SqlResult() for each in range(600)]
 
 
 @pytest.mark.parametrize("bad", [0, 1, 5, 9])
@@ -191,7 +191,7 @@ def test_a_function_that_changes_where_names_are_looked_up(
     postgres: PostgresStore, users: psycopg.Connection[Any]
 ) -> None:
     """What it sets lasts until the end of the transaction: our own statements no longer found our tables."""
-    assert made(postgres, function("elsewhere"), row(number="1")) == [Called(), Called()]
+    assert made(postgres, function("elsewhere"), row(number="1")) == [SqlResult(), SqlResult()]
     assert numbers(users) == [9, 1]
 
 
@@ -217,7 +217,7 @@ def test_a_constraint_that_is_deferred_to_the_commit(postgres: PostgresStore, us
 def test_a_function_may_rely_on_deferred_constraints(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     given = [function("late", str(each)) for each in range(5)]
     assert made(postgres, *given, row("children", parent="9")) == [
-        *[Called()] * 5, Called(error='PostgreSQL: insert or update on table "children" violates foreign key '
+        *[SqlResult()] * 5, SqlResult(error='PostgreSQL: insert or update on table "children" violates foreign key '
         'constraint "needs_parent" (ForeignKeyViolation (23503))')
     ]  # fmt: skip
 
@@ -225,7 +225,7 @@ def test_a_function_may_rely_on_deferred_constraints(postgres: PostgresStore, us
 def test_a_slow_call_is_ended_and_the_limit_is_gone_with_it(
     postgres: PostgresStore, users: psycopg.Connection[Any]
 ) -> None:
-    def work(transaction: Transaction) -> tuple[list[Called], Any]:
+    def work(transaction: Transaction) -> tuple[list[SqlResult], Any]:
         answers = transaction.call([row(number="1"), function("slow"), row(number="2")], SLOW_MS)
         assert transaction.can_call
         shown = transaction._cursor.execute(  # type: ignore[attr-defined]  # what only this driver has
@@ -253,7 +253,7 @@ def test_a_table_that_somebody_has_locked(
 def test_there_is_time_for_some_of_many_slow_calls(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
     answers = made(postgres, *[function("slow")] * 50, timeout_ms=SLOW_MS)
     assert 1 <= len(answers) <= 3
     assert all(called.error is not None for called in answers)
@@ -262,16 +262,16 @@ def test_there_is_time_for_some_of_many_slow_calls(
 def test_calls_that_are_slow_without_failing_have_a_budget_too(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
     answers = made(postgres, *[function("sluggish")] * 40)
     assert 2 <= len(answers) <= 16
-    assert answers == [Called()] * len(answers)
+    assert answers == [SqlResult()] * len(answers)
 
 
 @pytest.mark.parametrize("given", ["a\x00b", "\ud800"])
 def test_a_value_that_no_database_can_hold(postgres: PostgresStore, users: psycopg.Connection[Any], given: str) -> None:
     before, bad, after = made(postgres, row(number="1"), function("echo", given), row(number="2"))
-    assert (before, after) == (Called(), Called())
+    assert (before, after) == (SqlResult(), SqlResult())
     assert bad.error is not None
     assert numbers(users) == [1, 2]
 
@@ -286,7 +286,7 @@ def test_a_connection_that_ends_is_the_end_of_the_transaction(
 
 def test_a_transaction_that_is_rolled_back(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     def work(transaction: Transaction) -> None:
-        assert transaction.call([row(number="1")], SLOW_MS) == [Called()]
+        assert transaction.call([row(number="1")], SLOW_MS) == [SqlResult()]
         raise StoreError("no")
 
     with pytest.raises(StoreError, match="no"):
@@ -304,11 +304,11 @@ def test_a_transaction_that_is_rolled_back(postgres: PostgresStore, users: psyco
         function("derived", CANARY),
         function("add", CANARY),
         function("unnamed", CANARY),
-        function("echo", Argument(json.dumps({"secret": CANARY}), "integer")),
+        function("echo", SqlArgument(json.dumps({"secret": CANARY}), "integer")),
         row(**{CANARY[:10]: "1"}, body=json.dumps({"secret": CANARY})),
     ],
 )
-def test_what_was_sent_is_in_no_message(postgres: PostgresStore, users: psycopg.Connection[Any], call: Call) -> None:
+def test_what_was_sent_is_in_no_message(postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall) -> None:
     (called,) = made(postgres, call)
     assert called.error is not None
     said = called.error.replace(f'column "{CANARY[:10]}"', "")  # that one is a name

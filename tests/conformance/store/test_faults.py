@@ -11,18 +11,18 @@ import psycopg
 import pytest
 
 from tests.conformance.store.conftest import SECONDS
-from tests.conformance.store.samples import dial, run
+from tests.conformance.store.samples import run, state
 from tests.servers import LOOPBACK
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import TcpProxy
-from tompion.clock import SystemClock
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.run import Reason, RunState
+from tompion.runtime.clock import SystemClock
 from tompion.store.base import Transaction
-from tompion.store.postgres import session
-from tompion.store.postgres.arrays import ARRAYS, register
+from tompion.store.postgres import connection
+from tompion.store.postgres.binary_arrays import ARRAYS, register
+from tompion.store.postgres.connection import TICKS_ALLOWED
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.store.postgres.session import TICKS_ALLOWED
 
 pytestmark = pytest.mark.server
 
@@ -60,16 +60,16 @@ def test_an_array_arrives_as_it_was(kind: str, column: list[Any], postgres_serve
 
 def test_enumerations_are_texts(postgres: PostgresStore) -> None:
     row = run(1, state=RunState.BUFFERED)
-    postgres.write(lambda t: t.insert_runs([row])).result(SECONDS)
-    assert postgres.write(lambda t: t.drop_waiting(1, Reason.DELETED, 5)).result(SECONDS) == 1
-    found = postgres.read(lambda t: t.run_by_id(row.id)).result(SECONDS)
+    postgres.write(lambda t: t.run_insert([row])).result(SECONDS)
+    assert postgres.write(lambda t: t.run_drop_waiting(1, Reason.DELETED, 5)).result(SECONDS) == 1
+    found = postgres.read(lambda t: t.run_get(row.id)).result(SECONDS)
     assert found is not None
     assert (found.state, found.reason) == ("SKIPPED", "deleted")
 
 
 def test_a_text_that_the_server_cannot_keep_is_an_error_of_the_store(postgres: PostgresStore) -> None:
     with pytest.raises(StoreError) as caught:
-        postgres.write(lambda t: t.insert_runs([run(1, payload="\0")])).result(SECONDS)
+        postgres.write(lambda t: t.run_insert([run(1, payload="\0")])).result(SECONDS)
     assert not caught.value.retryable
 
 
@@ -83,29 +83,29 @@ def test_time_is_the_servers_and_stands_still_within_a_transaction(migrated_url:
 
 def test_swallowing_an_error_does_not_pass_for_a_commit(postgres: PostgresStore) -> None:
     def work(t: Transaction) -> None:
-        t.insert_dial(dial(1))
+        t.state_insert(state(1))
         with pytest.raises(psycopg.Error):
-            t.insert_dial(dial(2, in_flight=-1))
+            t.state_insert(state(2, in_flight=-1))
 
     with pytest.raises(StoreError, match="nothing was written"):
         postgres.write(work).result(SECONDS)
-    assert postgres.read(lambda t: t.read_dials([1])).result(SECONDS) == {}
+    assert postgres.read(lambda t: t.state_get([1])).result(SECONDS) == {}
 
 
 def test_reading_cannot_write(postgres: PostgresStore) -> None:
     with pytest.raises(StoreError) as caught:
-        postgres.read(lambda t: t.insert_dial(dial(1))).result(SECONDS)
+        postgres.read(lambda t: t.state_insert(state(1))).result(SECONDS)
     assert not caught.value.retryable
 
 
 def test_a_server_that_has_become_read_only_is_unavailable(postgres: PostgresStore) -> None:
     def work(t: Transaction) -> None:
         t._cursor.execute("SET TRANSACTION READ ONLY")  # type: ignore[attr-defined]  # as a standby has it
-        t.insert_dial(dial(1))
+        t.state_insert(state(1))
 
     with pytest.raises(StoreUnavailable):
         postgres.write(work).result(SECONDS)
-    assert postgres.read(lambda t: t.read_dials([1])).result(SECONDS) == {}
+    assert postgres.read(lambda t: t.state_get([1])).result(SECONDS) == {}
 
 
 @pytest.fixture
@@ -118,34 +118,34 @@ def proxy(postgres_server: PostgresServer) -> Iterator[TcpProxy]:
 def far(proxy: TcpProxy, migrated_url: str) -> Iterator[PostgresStore]:
     """A store behind a network that can fail; one connection, so that it is known which."""
     made = PostgresStore(proxy.reroute(migrated_url), pool_size=1)
-    made.write(lambda t: t.insert_dial(dial(1))).result(SECONDS)
+    made.write(lambda t: t.state_insert(state(1))).result(SECONDS)
     yield made
     proxy.blackhole(False)
     made.close()
 
 
 def read(store: PostgresStore) -> object:
-    return store.read(lambda t: t.read_dials([1])).result(SECONDS)
+    return store.read(lambda t: t.state_get([1])).result(SECONDS)
 
 
 def test_a_connection_that_died_between_calls_is_replaced_unnoticed(far: PostgresStore, proxy: TcpProxy) -> None:
     for _ in range(3):
         proxy.cut()
-        assert read(far) == {1: dial(1)}
-        assert read(far) == {1: dial(1)}
+        assert read(far) == {1: state(1)}
+        assert read(far) == {1: state(1)}
 
 
 def test_a_connection_that_dies_during_a_call_is_an_error_that_may_be_retried(
     far: PostgresStore, proxy: TcpProxy
 ) -> None:
     def work(t: Transaction) -> None:
-        t.save_dials([dial(1, 5)])
+        t.state_update([state(1, 5)])
         proxy.cut()
-        t.read_dials([1])
+        t.state_get([1])
 
     with pytest.raises(StoreUnavailable):
         far.write(work).result(SECONDS)
-    assert read(far) == {1: dial(1)}
+    assert read(far) == {1: state(1)}
 
 
 def test_a_commit_without_an_answer_is_an_error(far: PostgresStore, proxy: TcpProxy) -> None:
@@ -153,7 +153,7 @@ def test_a_commit_without_an_answer_is_an_error(far: PostgresStore, proxy: TcpPr
 
     def work(t: Transaction) -> None:
         calls.append(t)
-        t.save_dials([dial(1, 5)])
+        t.state_update([state(1, 5)])
         proxy.cut()
 
     with pytest.raises(StoreUnavailable):
@@ -168,7 +168,7 @@ def test_while_the_server_is_away_each_call_says_so_at_once(far: PostgresStore, 
         with pytest.raises(StoreUnavailable):
             read(far)
     proxy.refuse(False)
-    assert read(far) == {1: dial(1)}
+    assert read(far) == {1: state(1)}
 
 
 def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) -> None:
@@ -177,7 +177,7 @@ def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) ->
     def work(t: Transaction) -> None:
         proxy.blackhole()
         swallowed.set()
-        t.read_dials([1])
+        t.state_get([1])
 
     lost = far.write(work)
     assert swallowed.wait(SECONDS)
@@ -186,7 +186,7 @@ def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) ->
     with pytest.raises(StoreUnavailable):
         lost.result(SECONDS)
     proxy.blackhole(False)
-    assert read(far) == {1: dial(1)}
+    assert read(far) == {1: state(1)}
 
 
 def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
@@ -194,12 +194,12 @@ def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
 ) -> None:
     """A worker asked for the schema's version, and waited in silence for an answer that never came."""
     for name in ("SILENT_S", "ANSWER_S"):
-        monkeypatch.setattr(session, name, 0.01)
+        monkeypatch.setattr(connection, name, 0.01)
 
     def swallow(_: object) -> None:
         proxy.blackhole()
 
-    monkeypatch.setattr(session, "register", swallow)
+    monkeypatch.setattr(connection, "register", swallow)
     with pytest.raises(StoreUnavailable):
         PostgresMigrator(far._url).version()
     where = f"PostgreSQL at {LOOPBACK}:{proxy.port}"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, each
-from tests.conformance.store.samples import backfill, change, dial, held, run, schedule, version
+from tests.conformance.store.samples import backfill, change, held, run, schedule, state, version
 from tests.conformance.waiting import wait_for_waiting
 from tompion.errors import AlreadyExists
 from tompion.model.run import RunId
@@ -58,103 +58,103 @@ def do(store: PostgresStore, work: Callable[[Transaction], T]) -> T:
 
 
 def test_dials_that_somebody_has_claimed_are_passed_over(postgres: PostgresStore) -> None:
-    do(postgres, lambda t: t.many("insert_dials", [dial(key, key) for key in range(1, 6)]))
-    with opened(postgres, lambda t: t.claim_due(0, 9, 2)) as first:
+    do(postgres, lambda t: t.many("state_insert_many", [state(key, key) for key in range(1, 6)]))
+    with opened(postgres, lambda t: t.state_claim_due(0, 9, 2)) as first:
         assert [one[0] for one in first.answer] == [1, 2]
-        assert [one[0] for one in do(postgres, lambda t: t.claim_due(0, 9, 2))] == [3, 4]
-        assert do(postgres, lambda t: t.claim_due(0, 2, 2)) == []
+        assert [one[0] for one in do(postgres, lambda t: t.state_claim_due(0, 9, 2))] == [3, 4]
+        assert do(postgres, lambda t: t.state_claim_due(0, 2, 2)) == []
 
 
 def test_a_dial_that_was_moved_meanwhile_is_seen_as_it_is(postgres: PostgresStore, migrated_url: str) -> None:
-    do(postgres, lambda t: t.insert_dial(dial(1, 5)))
-    with opened(postgres, lambda t: t.save_dials([dial(1, 99, cursor_s=4)])):
-        waiting: Future[Any] = postgres.write(lambda t: t.lock_dials([1]))
+    do(postgres, lambda t: t.state_insert(state(1, 5)))
+    with opened(postgres, lambda t: t.state_update([state(1, 99, cursor_s=4)])):
+        waiting: Future[Any] = postgres.write(lambda t: t.state_lock([1]))
         wait_for_waiting(migrated_url)
-    assert waiting.result(SECONDS) == {1: dial(1, 99, cursor_s=4)}
-    assert do(postgres, lambda t: t.claim_due(0, 9, 2)) == []
+    assert waiting.result(SECONDS) == {1: state(1, 99, cursor_s=4)}
+    assert do(postgres, lambda t: t.state_claim_due(0, 9, 2)) == []
 
 
 def test_a_run_is_claimed_by_one(postgres: PostgresStore) -> None:
-    do(postgres, lambda t: t.insert_version(version(1)))
-    do(postgres, lambda t: t.insert_runs([run(1, at, due_ms=at) for at in (1, 2, 3)]))
-    with opened(postgres, lambda t: t.claim_runs(MINE, 9, ["default"], 2)) as first:
+    do(postgres, lambda t: t.version_insert(version(1)))
+    do(postgres, lambda t: t.run_insert([run(1, at, due_ms=at) for at in (1, 2, 3)]))
+    with opened(postgres, lambda t: t.run_claim(MINE, 9, ["default"], 2)) as first:
         assert sorted(row.nominal_s for row in first.answer) == [1, 2]
-        assert [row.nominal_s for row in do(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9))] == [3]
-    assert do(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9)) == []
+        assert [row.nominal_s for row in do(postgres, lambda t: t.run_claim(OTHER, 9, ["default"], 9))] == [3]
+    assert do(postgres, lambda t: t.run_claim(OTHER, 9, ["default"], 9)) == []
 
 
 def test_what_is_being_settled_is_neither_claimed_nor_adopted(postgres: PostgresStore) -> None:
     row = run(1, 1, due_ms=1, attempt=1, owner=MINE)
-    do(postgres, lambda t: t.insert_version(version(1)))
-    do(postgres, lambda t: t.insert_runs([row]))
-    with opened(postgres, lambda t: t.settle_runs([change(row)])):
-        assert do(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9)) == []
-    assert do(postgres, lambda t: t.adopt_runs(MINE, [held(row)])) == []
+    do(postgres, lambda t: t.version_insert(version(1)))
+    do(postgres, lambda t: t.run_insert([row]))
+    with opened(postgres, lambda t: t.run_settle([change(row)])):
+        assert do(postgres, lambda t: t.run_claim(OTHER, 9, ["default"], 9)) == []
+    assert do(postgres, lambda t: t.run_readopt(MINE, [held(row)])) == []
 
 
 def test_a_lease_is_not_taken_away_from_whoever_takes_runs_under_it(postgres: PostgresStore) -> None:
     """Otherwise what it takes would be held by an instance that nobody looks after any more; and nobody waits."""
-    number = do(postgres, lambda t: t.insert_instance("a", "", 1, 10))
-    with opened(postgres, lambda t: t.hold_lease(number)) as holding:
+    number = do(postgres, lambda t: t.instance_insert("a", "", 1, 10))
+    with opened(postgres, lambda t: t.lease_hold(number)) as holding:
         assert holding.answer
-        assert do(postgres, lambda t: t.seize_leases(50, 0)) == set()
-        assert do(postgres, lambda t: t.beat(number, 5, 0, 20))  # a heartbeat does not wait either
-    assert do(postgres, lambda t: t.seize_leases(50, 0)) == {number}
-    with opened(postgres, lambda t: (t.seize_leases(50, 0), t.beat(number, 5, 0, 99))):
-        taking = postgres.write(lambda t: t.hold_lease(number))
+        assert do(postgres, lambda t: t.lease_expire(50, 0)) == set()
+        assert do(postgres, lambda t: t.lease_renew(number, 5, 0, 20))  # a heartbeat does not wait either
+    assert do(postgres, lambda t: t.lease_expire(50, 0)) == {number}
+    with opened(postgres, lambda t: (t.lease_expire(50, 0), t.lease_renew(number, 5, 0, 99))):
+        taking = postgres.write(lambda t: t.lease_hold(number))
     assert taking.result(SECONDS)
 
 
 def test_what_is_in_flight_is_of_one_moment(postgres: PostgresStore) -> None:
     """A run that begins between two looks would push an older one out of sight."""
-    do(postgres, lambda t: t.insert_dial(dial(1, in_flight=1)))
-    do(postgres, lambda t: t.insert_runs([run(1, 1, attempt=1, owner=MINE, due_ms=None)]))
+    do(postgres, lambda t: t.state_insert(state(1, in_flight=1)))
+    do(postgres, lambda t: t.run_insert([run(1, 1, attempt=1, owner=MINE, due_ms=None)]))
 
     def look(t: Transaction) -> list[int]:
         fire = postgres.write(begin)
         fire.result(SECONDS)
-        return [row.nominal_s for row in t.all_in_flight()]
+        return [row.nominal_s for row in t.run_list_all_in_flight()]
 
     def begin(t: Transaction) -> None:
-        t.insert_runs([run(1, 2, attempt=1, owner=OTHER, due_ms=None)])
-        t.save_dials([dial(1, in_flight=2)])
+        t.run_insert([run(1, 2, attempt=1, owner=OTHER, due_ms=None)])
+        t.state_update([state(1, in_flight=2)])
 
     assert sorted(do(postgres, look)) == [1, 2]
-    assert len(postgres.read(lambda t: t.all_in_flight()).result(SECONDS)) == 2
+    assert len(postgres.read(lambda t: t.run_list_all_in_flight()).result(SECONDS)) == 2
 
 
 def test_a_fence_that_falls_while_the_writer_waits_holds_him_off(postgres: PostgresStore, migrated_url: str) -> None:
     row = run(1, 1, due_ms=1, attempt=1, owner=MINE)
-    do(postgres, lambda t: t.insert_version(version(1)))
-    do(postgres, lambda t: t.insert_runs([row]))
-    with opened(postgres, lambda t: t.claim_runs(OTHER, 9, ["default"], 9)):
-        settling = postgres.write(lambda t: t.settle_runs([change(row)]))
-        handing_back = postgres.write(lambda t: t.hand_back([held(row)], 500))
+    do(postgres, lambda t: t.version_insert(version(1)))
+    do(postgres, lambda t: t.run_insert([row]))
+    with opened(postgres, lambda t: t.run_claim(OTHER, 9, ["default"], 9)):
+        settling = postgres.write(lambda t: t.run_settle([change(row)]))
+        handing_back = postgres.write(lambda t: t.run_hand_back([held(row)], 500))
         wait_for_waiting(migrated_url, 2)
     assert settling.result(SECONDS) == set()
     assert handing_back.result(SECONDS) == set()
-    assert do(postgres, lambda t: t.run_by_id(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=None, pickups=1)
+    assert do(postgres, lambda t: t.run_get(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=None, pickups=1)
 
 
 def test_a_run_that_somebody_adds_meanwhile_exists(postgres: PostgresStore, migrated_url: str) -> None:
-    with opened(postgres, lambda t: t.insert_runs([run(1, 60), run(1, 120)])):
-        second = postgres.write(lambda t: t.insert_runs([run(1, at) for at in (30, 60, 90, 120, 150)]))
+    with opened(postgres, lambda t: t.run_insert([run(1, 60), run(1, 120)])):
+        second = postgres.write(lambda t: t.run_insert([run(1, at) for at in (30, 60, 90, 120, 150)]))
         wait_for_waiting(migrated_url)
     assert second.result(SECONDS) == {RunId(1, 60), RunId(1, 120)}
 
 
 def test_backfills_are_found_without_a_lock(postgres: PostgresStore) -> None:
     """Control operations lock the dial and then the backfill: whoever locked the other way round would meet them."""
-    do(postgres, lambda t: each(t.insert_backfill, backfill(1, 1, next_ms=1), backfill(2, 2, next_ms=1)))
-    with opened(postgres, lambda t: t.save_backfill(backfill(1, 1, next_ms=1))):
-        assert [row.backfill_id for row in do(postgres, lambda t: t.due_backfills(5, 9))] == [1, 2]
+    do(postgres, lambda t: each(t.backfill_insert, backfill(1, 1, next_ms=1), backfill(2, 2, next_ms=1)))
+    with opened(postgres, lambda t: t.backfill_update(backfill(1, 1, next_ms=1))):
+        assert [row.backfill_id for row in do(postgres, lambda t: t.backfill_list_due(5, 9))] == [1, 2]
 
 
 def test_who_comes_second_with_the_same_id_is_told_so(postgres: PostgresStore, migrated_url: str) -> None:
     def create(t: Transaction) -> int:
-        if t.schedule_by_id("default", "a") is not None:
+        if t.schedule_get("default", "a") is not None:
             raise AlreadyExists("a")
-        return t.insert_schedule(schedule("a"))
+        return t.schedule_insert(schedule("a"))
 
     with opened(postgres, create):
         second = postgres.write(create)
@@ -164,35 +164,35 @@ def test_who_comes_second_with_the_same_id_is_told_so(postgres: PostgresStore, m
 
 
 def test_a_deadlock_is_tried_again(postgres: PostgresStore) -> None:
-    do(postgres, lambda t: t.many("insert_dials", [dial(1), dial(2)]))
+    do(postgres, lambda t: t.many("state_insert_many", [state(1), state(2)]))
     both = {1: Event(), 2: Event()}
 
     def crosswise(mine: int, other: int) -> Callable[[Transaction], None]:
         def work(t: Transaction) -> None:
-            first = t.lock_dials([mine])[mine]
+            first = t.state_lock([mine])[mine]
             both[mine].set()
             assert both[other].wait(SECONDS)
-            second = t.lock_dials([other])[other]
-            t.save_dials([one._replace(starts=one.starts + 1) for one in (first, second)])
+            second = t.state_lock([other])[other]
+            t.state_update([one._replace(starts=one.starts + 1) for one in (first, second)])
 
         return work
 
     for one in [postgres.write(crosswise(1, 2)), postgres.write(crosswise(2, 1))]:
         one.result(SECONDS)
-    assert [one.starts for one in do(postgres, lambda t: t.read_dials([1, 2])).values()] == [2, 2]
+    assert [one.starts for one in do(postgres, lambda t: t.state_get([1, 2])).values()] == [2, 2]
 
 
 def test_a_reader_has_one_view(postgres: PostgresStore) -> None:
     looked, changed = Event(), Event()
 
     def twice(t: Transaction) -> list[object]:
-        before = t.read_dials([1])
+        before = t.state_get([1])
         looked.set()
         assert changed.wait(SECONDS)
-        return [before, t.read_dials([1])]
+        return [before, t.state_get([1])]
 
     reading = postgres.read(twice)
     assert looked.wait(SECONDS)
-    do(postgres, lambda t: t.insert_dial(dial(1)))
+    do(postgres, lambda t: t.state_insert(state(1)))
     changed.set()
     assert reading.result(SECONDS) == [{}, {}]

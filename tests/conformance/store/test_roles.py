@@ -10,14 +10,15 @@ from psycopg import sql
 
 from tests.conformance.conftest import TENANT, WORKER, owner_url
 from tests.conformance.operations.kit import BEGIN, SECONDS, Bench
+from tompion.config.settings import Settings
 from tompion.errors import StoreError
-from tompion.operations import control, keys, schedules, workflows
-from tompion.operations.desk import Desk
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.operations.context import OperationContext
+from tompion.operations.resources import api_keys, workflows
+from tompion.operations.runner import OperationRunner
+from tompion.operations.schedules import control, crud
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.store.postgres.roles import SHARED, WALLS
+from tompion.store.postgres.row_security import SHARED, WALLS
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -34,10 +35,10 @@ def walled(migrated_url: str) -> Iterator[Bench]:
     store = PostgresStore(migrated_url, clock=ManualClock(BEGIN))
     bench = Bench(store, ManualClock(BEGIN))
     for name in NAMESPACES:
-        bench.ask(schedules.create, "report", cron="* * * * *", function="tasks:work", namespace=name)
+        bench.ask(crud.create, "report", cron="* * * * *", function="tasks:work", namespace=name)
         bench.ask(control.trigger, "report", namespace=name, request_id="once")
         bench.ask(workflows.put_workflow, "flow", {"function": "tasks:work"}, namespace=name)
-        bench.ask(keys.create_key, "ci", namespace=name)
+        bench.ask(api_keys.create_key, "ci", namespace=name)
     yield bench
     store.close()
 
@@ -65,7 +66,7 @@ def test_a_query_that_names_no_namespace_finds_one_s_own_rows(walled: Bench) -> 
         assert seen(walled, None, query) == [("a",), ("b",)], table
         assert seen(walled, "a", query) == [("a",)], table
         assert seen(walled, "nobody", query) == [], table
-    for table in ("dials", "schedule_versions", "schedule_runs"):
+    for table in ("schedule_state", "schedule_versions", "schedule_runs"):
         query = f"SELECT count(*), count(DISTINCT schedule_key) FROM {table}"
         assert seen(walled, None, query) == [(2, 2)], table
         assert seen(walled, "b", query) == [(1, 1)], table
@@ -103,7 +104,7 @@ def test_nothing_is_found_before_anybody_says_whose(walled: Bench) -> None:
 def test_what_is_another_s_cannot_be_changed_or_made(walled: Bench) -> None:
     changed = {
         "UPDATE schedules SET description = 'x' RETURNING namespace": [("a",)],
-        "DELETE FROM dials RETURNING 1": [(1,)],
+        "DELETE FROM schedule_state RETURNING 1": [(1,)],
         "DELETE FROM requests RETURNING namespace": [("a",)],
     }
     for statement, rows in changed.items():
@@ -127,10 +128,10 @@ def test_the_wall_ends_with_the_transaction(walled: Bench) -> None:
 def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
     """An operation that forgot the namespace of whoever asks: it is behind the wall because the desk puts it there."""
 
-    def forgetful(session: Session) -> list[tuple[object, ...]]:
+    def forgetful(session: OperationContext) -> list[tuple[object, ...]]:
         return execute(session.transaction, "SELECT namespace FROM schedules")
 
-    desk = Desk(walled.store, Settings())
+    desk = OperationRunner(walled.store, Settings())
     for writes in (False, True):
         sent = desk.send(forgetful, namespace="a", actor="ann", writes=writes)
         assert sent.result(SECONDS) == [("a",)]
@@ -141,7 +142,7 @@ def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
 def test_without_roles_there_is_no_wall(migrated_url: str) -> None:
     store = PostgresStore(owner_url(migrated_url), clock=ManualClock(BEGIN))
     bench = Bench(store, ManualClock(BEGIN))
-    bench.ask(schedules.create, "report", cron="* * * * *", function="tasks:work", namespace="a")
+    bench.ask(crud.create, "report", cron="* * * * *", function="tasks:work", namespace="a")
     assert seen(bench, "b", "SELECT count(*) FROM schedules") == [(1,)]
     store.close()
 
@@ -159,7 +160,7 @@ FORBIDDEN = (
     "UPDATE audit SET actor = 'eve'",
     "UPDATE tompion_schema SET version = 99",
     "UPDATE secrets SET value = 'x'",
-    "CREATE INDEX more ON dials (cursor_s)",
+    "CREATE INDEX more ON schedule_state (cursor_s)",
 )
 
 

@@ -15,7 +15,7 @@ MINE, OTHER = 7, 8
 
 
 def stored(write: Write, row: RunRow) -> RunRow:
-    found: RunRow | None = write(lambda t: t.run_by_id(row.id))
+    found: RunRow | None = write(lambda t: t.run_get(row.id))
     assert found is not None
     return found
 
@@ -28,38 +28,38 @@ def test_runs_are_inserted_as_they_are(write: Write) -> None:
         queued_ms=12,
     )  # fmt: skip
     bare = run(1, 61, due_ms=None)
-    assert write(lambda t: t.insert_runs([full, bare])) == set()
+    assert write(lambda t: t.run_insert([full, bare])) == set()
     assert [stored(write, full), stored(write, bare)] == [full, bare]
-    assert write(lambda t: t.run_by_id(RunId(1, 62))) is None
-    assert write(lambda t: t.insert_runs([])) == set()
+    assert write(lambda t: t.run_get(RunId(1, 62))) is None
+    assert write(lambda t: t.run_insert([])) == set()
 
 
 def test_a_run_that_exists_is_reported_and_left_alone_though_decided_in_the_same_moment(write: Write) -> None:
     first = [run(1, 60), run(1, 120)]
-    write(lambda t: t.insert_runs(first))
+    write(lambda t: t.run_insert(first))
     again = [run(1, 120, attempt=5), run(1, 180), run(1, 120, 9), run(1, 60, attempt=5)]
-    assert write(lambda t: t.insert_runs(again)) == {first[0].id, first[1].id}
+    assert write(lambda t: t.run_insert(again)) == {first[0].id, first[1].id}
     assert stored(write, first[1]).attempt == 0
     assert stored(write, again[1]) == again[1]
     assert stored(write, again[2]) == again[2]
 
 
 def test_a_run_that_this_transaction_has_added_or_changed_exists_too(write: Write) -> None:
-    write(lambda t: t.insert_runs([run(1, 60)]))
+    write(lambda t: t.run_insert([run(1, 60)]))
 
     def twice(t: Transaction) -> set[RunId]:
-        t.terminate_runs([(1, 1)], NOW_MS)
-        t.insert_runs([run(1, 120)])
-        return t.insert_runs([run(1, 60), run(1, 120), run(1, 180)])
+        t.run_terminate_in_flight([(1, 1)], NOW_MS)
+        t.run_insert([run(1, 120)])
+        return t.run_insert([run(1, 60), run(1, 120), run(1, 180)])
 
     assert write(twice) == {RunId(1, 60), RunId(1, 120)}
 
 
 def test_a_tick_that_simply_starts_is_a_run_like_any_other(write: Write) -> None:
-    write(lambda t: t.insert_runs([run(1, 60)]))
+    write(lambda t: t.run_insert([run(1, 60)]))
     starts = [(1, 60, 2, 60_000, MINE, NOW_MS, 3_660), (2, 60, 3, 60_500, MINE, NOW_MS, None)]
-    assert write(lambda t: t.insert_starts(starts)) == {RunId(1, 60)}
-    assert write(lambda t: t.insert_starts([])) == set()
+    assert write(lambda t: t.run_insert_fast(starts)) == {RunId(1, 60)}
+    assert write(lambda t: t.run_insert_fast([])) == set()
     assert stored(write, run(1, 60)) == run(1, 60)
     assert stored(write, run(2, 60)) == run(2, 60, version=3, attempt=1, fire_ms=60_500, due_ms=None, owner=MINE)
 
@@ -68,32 +68,32 @@ def test_many_rows_at_once_are_as_good_as_one_by_one(write: Write) -> None:
     """Stores have their own ways with many rows, and any number may be left over."""
     size = 1_203
     there = [run(1, at) for at in range(0, size, 401)]
-    write(lambda t: t.insert_runs(there))
+    write(lambda t: t.run_insert(there))
     rows = [run(1, at, attempt=1, payload=f'"{at}"') for at in range(size)]
-    assert write(lambda t: t.insert_runs(rows)) == {row.id for row in there}
+    assert write(lambda t: t.run_insert(rows)) == {row.id for row in there}
     known = {row.id: row for row in there}
-    assert write(lambda t: t.runs_page(1, (FAR_S, 0), size)) == [known.get(row.id, row) for row in reversed(rows)]
+    assert write(lambda t: t.run_list_page(1, (FAR_S, 0), size)) == [known.get(row.id, row) for row in reversed(rows)]
     starts = [(2, at, 1, at * 1000, MINE, NOW_MS, at) for at in range(size)]
-    assert write(lambda t: t.insert_starts(starts)) == set()
+    assert write(lambda t: t.run_insert_fast(starts)) == set()
     expected = [run(2, at, attempt=1, owner=MINE, due_ms=None, local_s=at) for at in range(size)]
-    assert write(lambda t: t.runs_page(2, (FAR_S, 0), size)) == expected[::-1]
-    assert write(lambda t: t.insert_starts(starts[5:])) == {row.id for row in expected[5:]}
-    finished = write(lambda t: t.finish_runs([(2, at, 0, 1, 5, 6) for at in range(size)]))
+    assert write(lambda t: t.run_list_page(2, (FAR_S, 0), size)) == expected[::-1]
+    assert write(lambda t: t.run_insert_fast(starts[5:])) == {row.id for row in expected[5:]}
+    finished = write(lambda t: t.run_finish_fast([(2, at, 0, 1, 5, 6) for at in range(size)]))
     assert finished == {row.id for row in expected}
 
 
 def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
     rows = [run(1, at, attempt=2, owner=MINE, started_ms=5, execution_id="x") for at in (1, 2, 3)]
     buffered = run(1, 4, state="BUFFERED", attempt=2)
-    write(lambda t: t.insert_runs([*rows, buffered]))
+    write(lambda t: t.run_insert([*rows, buffered]))
     changes = [change(rows[0]), change(rows[1], fence=1), change(buffered), change(run(9), fence=0)]
-    assert write(lambda t: t.settle_runs(changes)) == {rows[0].id}
+    assert write(lambda t: t.run_settle(changes)) == {rows[0].id}
     done = stored(write, rows[0])
     assert done == rows[0]._replace(state="SUCCESS", due_ms=None, owner=None, finished_ms=NOW_MS)
     assert [stored(write, each) for each in (rows[1], buffered)] == [rows[1], buffered]
     retried = change(rows[2], state="ENQUEUED", reason="retry", attempt=3, failures=1, due_ms=9, owner=OTHER,
                      started_ms=6, finished_ms=None, error="e", result="r", execution_id="y")  # fmt: skip
-    assert write(lambda t: t.settle_runs([retried])) == {rows[2].id}
+    assert write(lambda t: t.run_settle([retried])) == {rows[2].id}
     assert stored(write, rows[2]) == rows[2]._replace(
         reason="retry", attempt=3, failures=1, due_ms=9, owner=OTHER, started_ms=6, error="e", result="r",
         execution_id="y",
@@ -103,12 +103,12 @@ def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
 def test_a_success_without_a_word_is_settled_as_any_other(write: Write) -> None:
     rows = [run(1, at, attempt=2, owner=MINE, started_ms=5, due_ms=None) for at in (1, 2, 3)]
     retried = run(1, 4, attempt=2, owner=MINE, reason="retry", error="e", cancel_requested=True)
-    write(lambda t: t.insert_runs([*rows, retried]))
-    write(lambda t: t.settle_runs([change(rows[0], started_ms=7)]))
+    write(lambda t: t.run_insert([*rows, retried]))
+    write(lambda t: t.run_settle([change(rows[0], started_ms=7)]))
     finish = [(*rows[1].id, 2, 7, NOW_MS), (*rows[2].id, 1, 7, NOW_MS), (*retried.id, 2, None, NOW_MS)]
-    assert write(lambda t: t.finish_runs(finish)) == {rows[1].id, retried.id}
-    assert write(lambda t: t.finish_runs(finish)) == set()
-    assert write(lambda t: t.finish_runs([])) == set()
+    assert write(lambda t: t.run_finish_fast(finish)) == {rows[1].id, retried.id}
+    assert write(lambda t: t.run_finish_fast(finish)) == set()
+    assert write(lambda t: t.run_finish_fast([])) == set()
     assert stored(write, rows[1]) == stored(write, rows[0])._replace(nominal_s=2, fire_ms=2_000)
     assert stored(write, rows[2]) == rows[2]
     over: dict[str, Any] = {
@@ -124,29 +124,29 @@ def test_a_success_without_a_word_is_settled_as_any_other(write: Write) -> None:
 @pytest.mark.parametrize("reason", ["retry", "target_paused"])
 def test_a_reason_that_is_no_longer_true_goes_with_the_end(write: Write, reason: str) -> None:
     row = run(1, attempt=1, reason=reason)
-    write(lambda t: t.insert_runs([row]))
-    write(lambda t: t.settle_runs([change(row, state="FAILED")]))
+    write(lambda t: t.run_insert([row]))
+    write(lambda t: t.run_settle([change(row, state="FAILED")]))
     assert stored(write, row).reason is None
 
 
 def test_settling_without_a_reason_keeps_the_one_there_is(write: Write) -> None:
     row = run(1, attempt=1, reason="catch_up")
-    write(lambda t: t.insert_runs([row]))
-    write(lambda t: t.settle_runs([change(row)]))
+    write(lambda t: t.run_insert([row]))
+    write(lambda t: t.run_settle([change(row)]))
     assert stored(write, row).reason == "catch_up"
 
 
 def test_settling_ends_the_request_to_cancel(write: Write) -> None:
     row = run(1, attempt=1, cancel_requested=True)
-    write(lambda t: t.insert_runs([row]))
-    write(lambda t: t.settle_runs([change(row, state="CANCELLED")]))
+    write(lambda t: t.run_insert([row]))
+    write(lambda t: t.run_settle([change(row, state="CANCELLED")]))
     assert not stored(write, row).cancel_requested
 
 
 @pytest.mark.parametrize("state", sorted(FINAL))
 def test_final_states_are_final(write: Write, state: str) -> None:
     row = run(1, state=state, attempt=1, owner=MINE, due_ms=1, finished_ms=NOW_MS)
-    write(lambda t: t.insert_runs([row]))
+    write(lambda t: t.run_insert([row]))
     for work in (
         lambda t: t.settle_runs([change(row, state="FAILED")]),
         lambda t: t.release_runs([change(row, state="ENQUEUED")]),
@@ -166,25 +166,25 @@ def test_final_states_are_final(write: Write, state: str) -> None:
         lambda t: t.zombie_runs(NOW_MS, 10),
     ):
         assert not write(work)
-    write(lambda t: t.hold_planned([1], NOW_MS))
-    write(lambda t: t.unhold_planned([1], NOW_MS))
+    write(lambda t: t.run_hold_planned([1], NOW_MS))
+    write(lambda t: t.run_unhold_planned([1], NOW_MS))
     assert stored(write, row) == row
 
 
 def test_only_what_waits_is_released(write: Write) -> None:
     rows = [run(1, at, state=state) for at, state in enumerate(("PLANNED", "BUFFERED", "ENQUEUED"))]
-    write(lambda t: t.insert_runs(rows))
+    write(lambda t: t.run_insert(rows))
     start = {"state": "ENQUEUED", "attempt": 1, "due_ms": 9, "owner": MINE, "finished_ms": None}
     changes = [change(row, **start) for row in rows]
-    assert write(lambda t: t.release_runs(changes)) == {rows[0].id, rows[1].id}
-    assert write(lambda t: t.release_runs(changes)) == set()
+    assert write(lambda t: t.run_release_waiting(changes)) == {rows[0].id, rows[1].id}
+    assert write(lambda t: t.run_release_waiting(changes)) == set()
     assert stored(write, rows[1]) == rows[1]._replace(state="ENQUEUED", attempt=1, due_ms=9, owner=MINE, queued_ms=None)
     assert stored(write, rows[2]) == rows[2]
 
 
 def test_only_the_owner_with_the_last_fence_starts_hands_back_and_hears_of_a_cancellation(write: Write) -> None:
     row = run(1, attempt=3, owner=MINE, due_ms=None)
-    write(lambda t: t.insert_runs([row]))
+    write(lambda t: t.run_insert([row]))
     stale = held(row, 2)
     for work in (
         lambda t: t.mark_started([stale], 5),
@@ -196,32 +196,32 @@ def test_only_the_owner_with_the_last_fence_starts_hands_back_and_hears_of_a_can
     ):
         assert not write(work)
     assert stored(write, row) == row
-    assert write(lambda t: t.check_runs([held(row), stale])) == {row.id: False}
-    assert write(lambda t: t.mark_started([held(row)], 5)) == {row.id}
-    assert write(lambda t: t.mark_started([held(row)], 6)) == set()
+    assert write(lambda t: t.run_check_held([held(row), stale])) == {row.id: False}
+    assert write(lambda t: t.run_mark_started([held(row)], 5)) == {row.id}
+    assert write(lambda t: t.run_mark_started([held(row)], 6)) == set()
     assert stored(write, row) == row._replace(state="STARTED", started_ms=5)
-    write(lambda t: t.cancel_runs([(1, 1)]))
-    assert write(lambda t: t.check_runs([held(row)])) == {row.id: True}
-    assert write(lambda t: t.hand_back([held(row)], 50)) == {row.id}
+    write(lambda t: t.run_cancel_in_flight([(1, 1)]))
+    assert write(lambda t: t.run_check_held([held(row)])) == {row.id: True}
+    assert write(lambda t: t.run_hand_back([held(row)], 50)) == {row.id}
     assert stored(write, row)[10:12] == (50, None)
 
 
 def test_what_a_lapsed_instance_held_is_anybodys(write: Write) -> None:
     rows = [run(1, 1, attempt=2, owner=MINE, due_ms=None), run(1, 2, attempt=1, owner=MINE, due_ms=None)]
     waiting = run(1, 3, attempt=1, due_ms=900)
-    write(lambda t: t.insert_runs([*rows, waiting]))
+    write(lambda t: t.run_insert([*rows, waiting]))
     gone = [held(rows[0]), held(rows[1], 7), held(waiting)]
-    assert write(lambda t: t.expose_runs(gone, 500)) == {rows[0].id}
+    assert write(lambda t: t.run_release_expired(gone, 500)) == {rows[0].id}
     assert stored(write, rows[0]) == rows[0]._replace(due_ms=500)
     assert [stored(write, each) for each in (rows[1], waiting)] == [rows[1], waiting]
 
 
 def test_as_many_as_are_in_flight_are_found_the_newest_first(write: Write) -> None:
     rows = [run(1, at, state="STARTED" if at % 2 else "SUCCESS") for at in range(1, 9)]
-    write(lambda t: t.insert_runs([*rows, run(1, 7, 3), run(2, 1)]))
-    found = write(lambda t: t.in_flight_of([(1, 3), (2, 1), (3, 5)]))
+    write(lambda t: t.run_insert([*rows, run(1, 7, 3), run(2, 1)]))
+    found = write(lambda t: t.run_list_in_flight([(1, 3), (2, 1), (3, 5)]))
     assert sorted(row.id for row in found) == [(1, 5, 0), (1, 7, 0), (1, 7, 3), (2, 1, 0)]
-    assert write(lambda t: t.in_flight_of([])) == []
+    assert write(lambda t: t.run_list_in_flight([])) == []
 
 
 def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
@@ -231,23 +231,23 @@ def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
         run(1, 5, state="PLANNED"),
         run(3, 6, state="BUFFERED"),
     ]
-    write(lambda t: t.insert_runs(rows + others))
-    assert sorted(each[:2] for each in write(lambda t: t.supersede_runs([(1, None), (2, None)], 99))) == [
+    write(lambda t: t.run_insert(rows + others))
+    assert sorted(each[:2] for each in write(lambda t: t.run_supersede([(1, None), (2, None)], 99))) == [
         (1, 1), (1, 2), (2, 3),
     ]  # fmt: skip
     expected: dict[str, Any] = {"state": "SKIPPED", "reason": "superseded", "due_ms": None, "finished_ms": 99,
                                 "queued_ms": None}  # fmt: skip
     assert stored(write, rows[0]) == rows[0]._replace(**expected)
     assert [stored(write, each) for each in others] == others
-    assert [each.id[:2] for each in write(lambda t: t.supersede_runs([(1, "buffer_all")], 99))] == [(1, 4)]
-    assert write(lambda t: t.supersede_runs([], 99)) == []
+    assert [each.id[:2] for each in write(lambda t: t.run_supersede([(1, "buffer_all")], 99))] == [(1, 4)]
+    assert write(lambda t: t.run_supersede([], 99)) == []
 
 
 def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
     waiting = [run(1, 1, state="BUFFERED", overlap="skip"), run(1, 2, state="PLANNED")]
     others = [run(1, 3), run(2, 4, state="BUFFERED")]
-    write(lambda t: t.insert_runs(waiting + others))
-    assert write(lambda t: t.drop_waiting(1, "deleted", 99)) == 2
+    write(lambda t: t.run_insert(waiting + others))
+    assert write(lambda t: t.run_drop_waiting(1, "deleted", 99)) == 2
     assert stored(write, waiting[0]) == waiting[0]._replace(
         state="SKIPPED", reason="deleted", due_ms=None, queued_ms=None, finished_ms=99
     )
@@ -257,15 +257,15 @@ def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
 def test_cancelling_asks_and_terminating_ends(write: Write) -> None:
     flying = [run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=OTHER, state="STARTED")]
     unclaimed, waiting, foreign = run(1, 3), run(1, 4, state="BUFFERED", attempt=1), run(2, 5, attempt=1)
-    write(lambda t: t.insert_runs([*flying, waiting, foreign]))
+    write(lambda t: t.run_insert([*flying, waiting, foreign]))
     asked = [row._replace(cancel_requested=True) for row in flying]
-    assert sorted(write(lambda t: t.cancel_runs([(1, 2)]))) == asked
-    write(lambda t: t.insert_runs([unclaimed]))
-    ended = write(lambda t: t.terminate_runs([(1, 3), (3, 1)], 99))
+    assert sorted(write(lambda t: t.run_cancel_in_flight([(1, 2)]))) == asked
+    write(lambda t: t.run_insert([unclaimed]))
+    ended = write(lambda t: t.run_terminate_in_flight([(1, 3), (3, 1)], 99))
     over: dict[str, Any] = {"state": "TERMINATED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
     assert sorted(ended) == [row._replace(**over) for row in [*asked, unclaimed]]
     assert [stored(write, each) for each in (waiting, foreign)] == [waiting, foreign]
-    assert write(lambda t: t.cancel_runs([])) == []
+    assert write(lambda t: t.run_cancel_in_flight([])) == []
 
 
 def test_what_nobody_holds_is_given_up(write: Write) -> None:
@@ -279,23 +279,23 @@ def test_what_nobody_holds_is_given_up(write: Write) -> None:
         run(1, 5, attempt=1, owner=OTHER, due_ms=5, state="STARTED"),
     ]
     others = [run(1, 6, state="BUFFERED"), run(2, 7)]
-    write(lambda t: t.insert_runs([*held_runs, *idle, *others]))
-    ended = write(lambda t: t.give_up_runs([(1, 5), (3, 1)], "superseded", 77))
+    write(lambda t: t.run_insert([*held_runs, *idle, *others]))
+    ended = write(lambda t: t.run_give_up_unheld([(1, 5), (3, 1)], "superseded", 77))
     over: dict[str, Any] = {"state": "CANCELLED", "reason": "superseded", "due_ms": None, "finished_ms": 77}
     assert sorted(ended) == [row._replace(**over) for row in idle]
     assert [stored(write, each) for each in (*held_runs, *others)] == [*held_runs, *others]
-    assert write(lambda t: t.give_up_runs([], "superseded", 77)) == []
+    assert write(lambda t: t.run_give_up_unheld([], "superseded", 77)) == []
 
 
 def test_planned_runs_are_held_and_come_due_again(write: Write) -> None:
     due = run(1, 1, state="PLANNED", fire_ms=100, due_ms=100)
     later = run(1, 2, state="PLANNED", fire_ms=300, due_ms=300)
     foreign = run(2, 3, state="PLANNED", due_ms=100)
-    write(lambda t: t.insert_runs([due, later, foreign]))
-    write(lambda t: t.hold_planned([1], 200))
+    write(lambda t: t.run_insert([due, later, foreign]))
+    write(lambda t: t.run_hold_planned([1], 200))
     assert [stored(write, each).due_ms for each in (due, later, foreign)] == [None, 300, 100]
-    write(lambda t: t.unhold_planned([1, 2], 250))
+    write(lambda t: t.run_unhold_planned([1, 2], 250))
     assert [stored(write, each).due_ms for each in (due, later, foreign)] == [250, 300, 100]
-    write(lambda t: t.hold_planned([1], 400))
-    write(lambda t: t.unhold_planned([1], 250))
+    write(lambda t: t.run_hold_planned([1], 400))
+    write(lambda t: t.run_unhold_planned([1], 250))
     assert [stored(write, each).due_ms for each in (due, later)] == [250, 300]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write, each
-from tests.conformance.store.samples import NOW_MS, audit, backfill, dial, run, schedule, span, version
+from tests.conformance.store.samples import NOW_MS, audit, backfill, dropped_range, run, schedule, version
+from tests.conformance.store.samples import state as sample_state
 from tompion.errors import StoreError
 from tompion.model.rows import DefinitionRow, ScheduleFilter, ScheduleRow
 from tompion.store.base import Store, Transaction
@@ -13,8 +14,8 @@ from tompion.store.base import Store, Transaction
 
 def add(write: Write, row: ScheduleRow, **state: object) -> int:
     def work(t: Transaction) -> int:
-        key = t.insert_schedule(row)
-        t.insert_dial(dial(key, **{"next_fire_ms": 5, **state}))  # type: ignore[arg-type]  # any field of a dial
+        key = t.schedule_insert(row)
+        t.state_insert(sample_state(key, **{"next_fire_ms": 5, **state}))  # type: ignore[arg-type]  # any field of a dial
         return key
 
     return int(write(work))
@@ -22,27 +23,27 @@ def add(write: Write, row: ScheduleRow, **state: object) -> int:
 
 def test_a_schedule_is_kept_as_it_is(write: Write) -> None:
     row = schedule("a", workflow_id="w", user_id="u", labels='{"k":"v"}', description="ä", zones="2026f", purge=True)
-    key = write(lambda t: t.insert_schedule(row))
+    key = write(lambda t: t.schedule_insert(row))
     kept = row._replace(schedule_key=key)
-    assert write(lambda t: t.schedule_by_id("default", "a")) == kept
-    assert write(lambda t: t.schedule_by_id("other", "a")) is None
+    assert write(lambda t: t.schedule_get("default", "a")) == kept
+    assert write(lambda t: t.schedule_get("other", "a")) is None
     changed = kept._replace(
         version=2, token=9, state="paused", paused_by="me", pause_note="n", paused_ms=4, purge=False
     )
-    write(lambda t: t.save_schedule(changed))
-    assert write(lambda t: t.schedules_by_key([key, key, 99])) == {key: changed}
-    assert write(lambda t: t.schedules_by_key([])) == {}
+    write(lambda t: t.schedule_update(changed))
+    assert write(lambda t: t.schedule_list_by_key([key, key, 99])) == {key: changed}
+    assert write(lambda t: t.schedule_list_by_key([])) == {}
 
 
 def test_an_id_is_taken_once_in_a_namespace(store: Store, write: Write) -> None:
-    first = write(lambda t: t.insert_schedule(schedule("a")))
+    first = write(lambda t: t.schedule_insert(schedule("a")))
     with pytest.raises(StoreError):
-        store.write(lambda t: t.insert_schedule(schedule("a"))).result(SECONDS)
-    assert write(lambda t: t.insert_schedule(schedule("a", namespace="other"))) != first
+        store.write(lambda t: t.schedule_insert(schedule("a"))).result(SECONDS)
+    assert write(lambda t: t.schedule_insert(schedule("a", namespace="other"))) != first
 
 
 def page(write: Write, after: str = "", limit: int = 10, **wanted: str) -> list[str]:
-    rows = write(lambda t: t.schedules_page("default", after, limit, ScheduleFilter(**wanted)))
+    rows = write(lambda t: t.schedule_list("default", after, limit, ScheduleFilter(**wanted)))
     return [row.schedule_id for row in rows]
 
 
@@ -65,7 +66,7 @@ def test_schedules_are_found_by_state(write: Write) -> None:
     add(write, schedule("finishing"), next_fire_ms=None, in_flight=1)
     add(write, schedule("queueing"), next_fire_ms=None, waiting=1)
     key = add(write, schedule("spreading"), next_fire_ms=None)
-    write(lambda t: t.insert_runs([run(key, state="PLANNED", queued_ms=5)]))
+    write(lambda t: t.run_insert([run(key, state="PLANNED", queued_ms=5)]))
     assert page(write, state="active") == ["active", "finishing", "queueing", "spreading"]
     assert page(write, state="exhausted") == ["exhausted"]
     assert page(write, state="paused") == ["paused"]
@@ -92,25 +93,25 @@ def test_schedules_are_found_by_what_they_say(write: Write) -> None:
 
 def test_versions_are_kept_and_ended(write: Write) -> None:
     rows = [version(1, 1, payload='{"a":1}'), version(1, 2, after_s=100), version(2, 1)]
-    write(lambda t: each(t.insert_version, *rows))
-    write(lambda t: t.end_version(1, 1, 100))
-    write(lambda t: t.end_version(1, 1, 200))  # it has ended already
+    write(lambda t: each(t.version_insert, *rows))
+    write(lambda t: t.version_end(1, 1, 100))
+    write(lambda t: t.version_end(1, 1, 200))  # it has ended already
     ended = rows[0]._replace(until_s=100)
-    assert write(lambda t: t.versions_of(1, 10)) == [rows[1], ended]
-    assert write(lambda t: t.versions_of(1, 1)) == [rows[1]]
-    assert write(lambda t: t.version_by_number(1, 1)) == ended
-    assert write(lambda t: t.version_by_number(1, 3)) is None
+    assert write(lambda t: t.version_list(1, 10)) == [rows[1], ended]
+    assert write(lambda t: t.version_list(1, 1)) == [rows[1]]
+    assert write(lambda t: t.version_get(1, 1)) == ended
+    assert write(lambda t: t.version_get(1, 3)) is None
 
 
 def test_definitions_are_found_by_pairs(write: Write) -> None:
-    first, second = write(lambda t: [t.insert_schedule(schedule(name)) for name in ("a", "b")])
-    write(lambda t: each(t.insert_version, *(version(key, number) for key in (first, second) for number in (1, 2))))
-    found = write(lambda t: t.definitions([(first, 2), (second, 1), (second, 9)]))
+    first, second = write(lambda t: [t.schedule_insert(schedule(name)) for name in ("a", "b")])
+    write(lambda t: each(t.version_insert, *(version(key, number) for key in (first, second) for number in (1, 2))))
+    found = write(lambda t: t.version_list_definitions([(first, 2), (second, 1), (second, 9)]))
     row = version(first, 2)
     expected = DefinitionRow(first, 2, "default", "a", row.spec, row.policy, row.action, row.payload, row.calendars)
     assert min(found) == expected
     assert [row[:4] for row in sorted(found)] == [(first, 2, "default", "a"), (second, 1, "default", "b")]
-    assert write(lambda t: t.definitions([])) == []
+    assert write(lambda t: t.version_list_definitions([])) == []
 
 
 def test_closed_schedules_may_be_forgotten_when_nothing_flies(write: Write) -> None:
@@ -120,8 +121,8 @@ def test_closed_schedules_may_be_forgotten_when_nothing_flies(write: Write) -> N
     add(write, schedule("flying", state="closed", purge=True), in_flight=1)
     add(write, schedule("ahead", state="closed", purge=True), cursor_s=500)
     add(write, schedule("active", updated_ms=10, purge=True))
-    assert sorted(write(lambda t: t.purgeable(100, 1000, 10))) == [old, wanted]
-    assert len(write(lambda t: t.purgeable(100, 1000, 1))) == 1
+    assert sorted(write(lambda t: t.schedule_list_purgeable(100, 1000, 10))) == [old, wanted]
+    assert len(write(lambda t: t.schedule_list_purgeable(100, 1000, 1))) == 1
 
 
 def test_purging_leaves_the_audit_alone(write: Write) -> None:
@@ -129,31 +130,31 @@ def test_purging_leaves_the_audit_alone(write: Write) -> None:
 
     def fill(t: Transaction) -> None:
         for key, name in zip(keys, "ab", strict=True):
-            t.insert_version(version(key))
-            t.insert_runs([run(key)])
-            t.insert_spans([span(key, 0, 60)])
-            t.insert_backfill(backfill(key, key))
-            t.save_calendar_uses(key, "default", ["c"])
-            t.insert_audit(audit(name, "create"))
+            t.version_insert(version(key))
+            t.run_insert([run(key)])
+            t.dropped_range_insert([dropped_range(key, 0, 60)])
+            t.backfill_insert(backfill(key, key))
+            t.calendar_use_replace(key, "default", ["c"])
+            t.audit_insert(audit(name, "create"))
 
     def left(t: Transaction, key: int) -> list[bool]:
-        runs = t.runs_page(key, (99, 0), 9)
-        lists = [t.versions_of(key, 9), runs, t.spans_of(key, 0, 99, 9), t.backfills_of(key, 9)]
-        users = key in t.users_of_calendar("default", "c", 9)
-        return [*map(bool, lists), users, bool(t.read_dials([key])), bool(t.schedules_by_key([key]))]
+        runs = t.run_list_page(key, (99, 0), 9)
+        lists = [t.version_list(key, 9), runs, t.dropped_range_list(key, 0, 99, 9), t.backfill_list(key, 9)]
+        users = key in t.calendar_list_users("default", "c", 9)
+        return [*map(bool, lists), users, bool(t.state_get([key])), bool(t.schedule_list_by_key([key]))]
 
     write(fill)
-    write(lambda t: t.purge(keys[0], 9))
+    write(lambda t: t.schedule_purge(keys[0], 9))
     assert write(lambda t: left(t, keys[0])) == [False] * 7
     assert write(lambda t: left(t, keys[1])) == [True] * 7
-    assert len(write(lambda t: t.audit_page("default", "a", NOW_MS, 9))) == 1
+    assert len(write(lambda t: t.audit_list("default", "a", NOW_MS, 9))) == 1
 
 
 def test_schedules_by_the_zone_tables_they_were_planned_with(write: Write) -> None:
     first, _none, second = (
         add(write, schedule(name, zones=zones)) for name, zones in (("b", "x"), ("a", ""), ("c", "y"))
     )
-    assert sorted(write(lambda t: t.planned_zones())) == ["x", "y"]
-    assert write(lambda t: t.schedules_in_zone("x", 10)) == [first]
-    assert write(lambda t: t.schedules_in_zone("y", 10)) == [second]
-    assert write(lambda t: t.schedules_in_zone("nowhere:1", 10)) == []
+    assert sorted(write(lambda t: t.schedule_list_zones())) == ["x", "y"]
+    assert write(lambda t: t.schedule_list_in_zone("x", 10)) == [first]
+    assert write(lambda t: t.schedule_list_in_zone("y", 10)) == [second]
+    assert write(lambda t: t.schedule_list_in_zone("nowhere:1", 10)) == []

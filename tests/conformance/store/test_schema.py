@@ -15,32 +15,32 @@ from psycopg.pq import ExecStatus
 
 from tests.conformance.conftest import owner_url
 from tests.conformance.store.conftest import SECONDS
-from tests.conformance.store.samples import dial
+from tests.conformance.store.samples import state
 from tompion.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
 from tompion.model.backfill import BackfillRow
-from tompion.model.dial import Dial, Span
-from tompion.model.notice import NoticeRow
+from tompion.model.notification import NotificationRow
 from tompion.model.rows import AuditRow, CalendarRow, InstanceRow, ScheduleRow, VersionRow, WorkflowRow
 from tompion.model.run import RunRow
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.store.postgres.statements import load_statements
-from tompion.store.queries import load_queries
-from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, refuse_foreign
+from tompion.store.postgres.prepared import load_statements
+from tompion.store.sql_loader import load_queries
+from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, check_own_database
 
 SQLITE, POSTGRES = "tompion.store.sqlite", "tompion.store.postgres"
 ONLY_HERE = {"numbers", "tompion_schema", "sqlite_sequence"}
 ROWS: dict[str, tuple[str, ...]] = {
     "schedules": ScheduleRow._fields,
     "schedule_versions": VersionRow._fields,
-    "dials": Dial._fields,
+    "schedule_state": ScheduleState._fields,
     "schedule_runs": ("run_number", *RunRow._fields),
-    "tick_spans": Span._fields,
+    "dropped_ranges": DroppedRange._fields,
     "backfills": tuple("only_what" if field == "only" else field for field in BackfillRow._fields),
     "calendars": CalendarRow._fields,
     "workflows": WorkflowRow._fields,
     "audit": AuditRow._fields,
     "instances": InstanceRow._fields,
-    "notices": ("notice_number", *NoticeRow._fields),
+    "notices": ("notification_number", *NotificationRow._fields),
 }
 Columns = dict[str, list[tuple[str, str, bool]]]
 
@@ -107,7 +107,15 @@ def test_each_statement_can_be_prepared_by_sqlite(name: str, sqlite_connection: 
 
 
 @pytest.mark.parametrize(
-    "name", ["tally_schedules", "count_in_state", "count_kept", "troubled", "next_fires", "kinds_of_fires"]
+    "name",
+    [
+        "schedule_count_by_status",
+        "schedule_count_in_status",
+        "schedule_count_open",
+        "troubled",
+        "state_count_fires_by_bucket",
+        "state_count_fires_by_spec",
+    ],
 )
 def test_what_looks_at_everything_reads_an_index_and_keys(name: str, sqlite_connection: sqlite3.Connection) -> None:
     """Each was read in the order of the ids, in which nothing lies: three times as slow with 100,000 schedules."""
@@ -120,7 +128,7 @@ def test_what_looks_at_everything_reads_an_index_and_keys(name: str, sqlite_conn
 
 def test_a_rare_state_is_not_sought_among_all_schedules(sqlite_connection: sqlite3.Connection) -> None:
     """A list of what is paused read all 100,000 schedules in the order of their ids, to find 200."""
-    text = load_queries(SQLITE)["schedules_page_of_few"]
+    text = load_queries(SQLITE)["schedule_list_rare"]
     named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
     assert steps[0] == "SEARCH s USING INDEX schedules_state (namespace=? AND state=?)", steps
@@ -129,15 +137,15 @@ def test_a_rare_state_is_not_sought_among_all_schedules(sqlite_connection: sqlit
 @pytest.mark.parametrize(
     ("name", "first"),
     [
-        ("coming_in_namespace", "SEARCH d USING COVERING INDEX dials_due"),
-        ("newest_runs", "SEARCH r USING INTEGER PRIMARY KEY"),
-        ("latest_decided", "SEARCH r USING INTEGER PRIMARY KEY"),
-        ("latest_spans", "SEARCH t USING INDEX tick_spans_age"),
-        ("missed_lately", "SEARCH t USING INDEX tick_spans_age"),
-        ("take_runs", "SEARCH r USING INDEX schedule_runs_due"),
-        ("waiting_in_queues", "SEARCH r USING INDEX schedule_runs_due"),
-        ("held_in_queues", "SCAN r USING INDEX schedule_runs_queued"),
-        ("held_for_target", "SCAN r USING INDEX schedule_runs_queued"),
+        ("state_list_upcoming_in_namespace", "SEARCH d USING COVERING INDEX schedule_state_due"),
+        ("run_list_recent", "SEARCH r USING INTEGER PRIMARY KEY"),
+        ("run_list_latest_decided", "SEARCH r USING INTEGER PRIMARY KEY"),
+        ("dropped_range_list_latest", "SEARCH t USING INDEX tick_spans_age"),
+        ("run_count_missed", "SEARCH t USING INDEX tick_spans_age"),
+        ("run_claim_remote", "SEARCH r USING INDEX schedule_runs_due"),
+        ("queue_list_waiting", "SEARCH r USING INDEX schedule_runs_due"),
+        ("queue_list_held", "SCAN r USING INDEX schedule_runs_queued"),
+        ("run_list_held_for_target", "SCAN r USING INDEX schedule_runs_queued"),
         ("standing", "SCAN schedules USING INDEX schedules_paused"),
     ],
 )
@@ -241,9 +249,9 @@ def test_a_new_sqlite_file_is_nobody_elses_while_others_create_it(tmp_path: Path
     def migrate(path: Path) -> None:
         connection = sqlite3.connect(path, timeout=SECONDS, isolation_level=None)
         together.wait(SECONDS)
-        refuse_foreign(connection, str(path))
+        check_own_database(connection, str(path))
         SqliteMigrator(connection).up()
-        refuse_foreign(connection, str(path))
+        check_own_database(connection, str(path))
         connection.close()
 
     with ThreadPoolExecutor(4) as threads:
@@ -281,8 +289,8 @@ def test_the_search_path_says_where_the_tables_are(postgres_url: str) -> None:
     PostgresMigrator(url).up()
     assert postgres_columns(postgres_url) == {}
     store = PostgresStore(url)
-    store.write(lambda t: t.insert_dial(dial(1))).result(SECONDS)
-    assert store.read(lambda t: t.read_dials([1])).result(SECONDS) == {1: dial(1)}
+    store.write(lambda t: t.state_insert(state(1))).result(SECONDS)
+    assert store.read(lambda t: t.state_get([1])).result(SECONDS) == {1: state(1)}
     store.close()
 
 

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write
-from tests.conformance.store.samples import NOW_MS, change, dial, held, run
+from tests.conformance.store.samples import NOW_MS, change, held, run, state
 from tompion.errors import StoreError
-from tompion.model.dial import Dial
+from tompion.model.schedule_state import ScheduleState
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore, PostgresTransaction
 from tompion.store.sqlite.driver import SqliteStore
@@ -25,31 +25,31 @@ class Wanted(Exception):
 
 def test_an_exception_leaves_nothing_and_reaches_the_caller(store: Store, write: Write) -> None:
     def work(t: Transaction) -> None:
-        t.insert_dial(dial(1))
-        t.insert_runs([run(1)])
+        t.state_insert(state(1))
+        t.run_insert([run(1)])
         t.notify()
         raise Wanted
 
     with pytest.raises(Wanted):
         store.write(work).result(SECONDS)
-    assert write(lambda t: (t.read_dials([1]), t.queued_of(1, 9))) == ({}, [])
+    assert write(lambda t: (t.state_get([1]), t.run_list_waiting(1, 9))) == ({}, [])
 
 
 def test_a_failing_statement_leaves_nothing(store: Store, write: Write) -> None:
     def work(t: Transaction) -> None:
-        t.insert_dial(dial(1))
-        t.save_dials([dial(1, in_flight=-1)])
+        t.state_insert(state(1))
+        t.state_update([state(1, in_flight=-1)])
 
     with pytest.raises(StoreError):
         store.write(work).result(SECONDS)
-    assert write(lambda t: t.read_dials([1])) == {}
+    assert write(lambda t: t.state_get([1])) == {}
 
 
 def test_a_batch_of_which_one_row_is_wrong_leaves_nothing(store: Store, write: Write) -> None:
-    write(lambda t: t.many("insert_dials", [dial(1), dial(2)]))
+    write(lambda t: t.many("state_insert_many", [state(1), state(2)]))
     with pytest.raises(StoreError):
-        store.write(lambda t: t.save_dials([dial(1, 5), dial(2, waiting=-1)])).result(SECONDS)
-    assert write(lambda t: t.read_dials([1])) == {1: dial(1)}
+        store.write(lambda t: t.state_update([state(1, 5), state(2, waiting=-1)])).result(SECONDS)
+    assert write(lambda t: t.state_get([1])) == {1: state(1)}
 
 
 def test_time_is_the_clock_that_was_given(write: Write, clock: ManualClock) -> None:
@@ -61,8 +61,8 @@ def test_time_is_the_clock_that_was_given(write: Write, clock: ManualClock) -> N
 
 
 def test_reading_sees_what_was_written(store: Store, write: Write) -> None:
-    write(lambda t: t.insert_dial(dial(1)))
-    assert store.read(lambda t: t.read_dials([1])).result(SECONDS) == {1: dial(1)}
+    write(lambda t: t.state_insert(state(1)))
+    assert store.read(lambda t: t.state_get([1])).result(SECONDS) == {1: state(1)}
 
 
 def failing() -> None:
@@ -116,21 +116,21 @@ def statements_for(store: PostgresStore, size: int) -> int:
         counting = Counting(t._cursor)
         t._cursor = counting  # type: ignore[assignment]  # it has what is needed of one
         keys = range(size * 10, size * 11)
-        t.many("insert_dials", [dial(key, 5) for key in keys])
-        claimed = t.claim_due(0, 9, size)
+        t.many("state_insert_many", [state(key, 5) for key in keys])
+        claimed = t.state_claim_due(0, 9, size)
         assert len(claimed) == size
         rows = [run(key, attempt=1, owner=1) for key in keys]
-        t.insert_runs(rows)
-        assert len(t.insert_runs(rows)) == size
-        t.save_dials([Dial._make(each)._replace(next_fire_ms=None) for each in claimed])
-        t.step_dials([(key, 60, None, None, 1, 5, 1) for key in keys])
-        assert len(t.mark_started([held(row) for row in rows], 5)) == size
+        t.run_insert(rows)
+        assert len(t.run_insert(rows)) == size
+        t.state_update([ScheduleState._make(each)._replace(next_fire_ms=None) for each in claimed])
+        t.state_advance_fast([(key, 60, None, None, 1, 5, 1) for key in keys])
+        assert len(t.run_mark_started([held(row) for row in rows], 5)) == size
         starts = [(key, 99, 1, 99_000, 1, 5, None) for key in keys]
         assert (len(t.insert_starts(starts)), len(t.insert_starts(starts))) == (0, size)
-        assert len(t.expose_runs([held(row) for row in rows], 5)) == 0
-        assert len(t.check_runs([held(row) for row in rows])) == size
-        assert len(t.settle_runs([change(row) for row in rows])) == size
-        assert len(t.lock_dials(keys)) == size
+        assert len(t.run_release_expired([held(row) for row in rows], 5)) == 0
+        assert len(t.run_check_held([held(row) for row in rows])) == size
+        assert len(t.run_settle([change(row) for row in rows])) == size
+        assert len(t.state_lock(keys)) == size
         return counting.sent
 
     return store.write(work).result(SECONDS)

@@ -13,10 +13,10 @@ from typing import Any
 from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.temporal.kit import HASTY
 from tests.servers.temporal import find_binary
-from tompion.configuration import load
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
-from tompion.wiring import serve_temporal
+from tompion.bootstrap.temporal import serve_temporal
+from tompion.config.loader import load
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.temporal.executor import TemporalExecutor
 
 NODE_PROJECT = Path(__file__).parents[2] / "node"
 
@@ -25,7 +25,10 @@ NODE_PROJECT = Path(__file__).parents[2] / "node"
 async def listening(store: str, cluster: str, seconds: int = 2 * SECONDS) -> AsyncIterator[tuple[Home, str]]:
     """A Tompion whose workflows run on a cluster, and the address of its door."""
     mistakes: list[BaseException] = []
-    executor, told = TemporalExecutor({"address": cluster}, Site()), load({}, {"temporal_address": "127.0.0.1:0"})
+    executor, told = (
+        TemporalExecutor({"address": cluster}, ExecutorEnv()),
+        load({}, {"temporal_address": "127.0.0.1:0"}),
+    )
     home = Home(store, {"temporal": executor}, HASTY)
     door = serve_temporal(lambda: home.desk, told, mistakes=mistakes.append)
     async with asyncio.timeout(seconds), home, door as address:

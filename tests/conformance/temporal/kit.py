@@ -18,16 +18,16 @@ from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceCl
 
 from tests.conformance.executor.home import QUICK, SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE
-from tompion.api.rates import Neighbours
-from tompion.api.rest.gate import Gate, OpenGate
-from tompion.api.temporal.door import Door, House, read_namespaces
-from tompion.api.temporal.status import Refused
-from tompion.api.temporal.system import METHODS, OPERATOR_SERVICE, WORKFLOW_SERVICE
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
-from tompion.operations.desk import Desk
-from tompion.settings import Settings
+from tompion.api.auth.authenticator import Authenticator, OpenAuthenticator
+from tompion.api.rate_limit import NamespaceRateLimiter
+from tompion.api.temporal.dispatcher import Dispatcher, ServiceDeps, read_namespaces
+from tompion.api.temporal.errors import GrpcError
+from tompion.api.temporal.system_service import METHODS, OPERATOR_SERVICE, WORKFLOW_SERVICE
+from tompion.config.settings import Settings
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.temporal.executor import TemporalExecutor
+from tompion.operations.runner import OperationRunner
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
@@ -43,7 +43,7 @@ SERVICES = {
 class Through(ServiceClient):
     """Sends what the SDK sends to a door."""
 
-    def __init__(self, door: Door, api_key: str | None = None) -> None:
+    def __init__(self, door: Dispatcher, api_key: str | None = None) -> None:
         super().__init__(ConnectConfig(target_host="nowhere"))
         self.door = door
         self.api_key = api_key
@@ -63,7 +63,7 @@ class Through(ServiceClient):
         said = [*metadata.items(), *([("authorization", f"Bearer {self.api_key}")] if self.api_key else [])]
         try:
             body = await self.door.answer(f"/{SERVICES[service]}/{name}", req.SerializeToString(), said)
-        except Refused as error:
+        except GrpcError as error:
             raise RPCError(error.message, RPCStatusCode(error.code), error.status) from None
         return resp_type.FromString(body)
 
@@ -81,22 +81,26 @@ class Through(ServiceClient):
 class Written(Executor):
     """Starts nothing: every run succeeds at once."""
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
-        return Ended(execution_id=f"{meta.schedule_id}/{meta.key[:12]}")
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
+        return Completed(execution_id=f"{meta.schedule_id}/{meta.key[:12]}")
 
 
-def door_to(desk: Desk, *namespaces: str, gate: Gate | None = None, read_only: bool = False, per_s: int = 0) -> Door:
+def door_to(
+    desk: OperationRunner, *namespaces: str, gate: Authenticator | None = None, read_only: bool = False, per_s: int = 0
+) -> Dispatcher:
     """A door that raises what should never happen."""
 
     def raised(error: BaseException) -> None:
         raise AssertionError("the door has made a mistake") from error
 
     named = read_namespaces(namespaces or ("default",))
-    house = House(desk, "test", named, gate or OpenGate(), read_only, raised, Neighbours(per_s))
-    return Door(house, METHODS)
+    house = ServiceDeps(
+        desk, "test", named, gate or OpenAuthenticator(), read_only, raised, NamespaceRateLimiter(per_s)
+    )
+    return Dispatcher(house, METHODS)
 
 
-def client_of(door: Door, namespace: str = "default", api_key: str | None = None) -> Client:
+def client_of(door: Dispatcher, namespace: str = "default", api_key: str | None = None) -> Client:
     return Client(Through(door, api_key), namespace=namespace)
 
 
@@ -113,7 +117,7 @@ def told(story: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://"
     """What a story leads to; without a cluster its workflows are only written down."""
 
     async def tell() -> T:
-        executor: Executor = Written() if not cluster else TemporalExecutor({"address": cluster}, Site())
+        executor: Executor = Written() if not cluster else TemporalExecutor({"address": cluster}, ExecutorEnv())
         async with opened(store, {"temporal": executor}) as (home, client):
             return await story(home, client)
 

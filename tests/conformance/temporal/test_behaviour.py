@@ -34,8 +34,8 @@ from temporalio.client import (
 from tests.conformance.executor.home import SECONDS
 from tests.conformance.executor.temporal_workflows import working
 from tests.conformance.temporal.kit import opened, schedule
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.temporal.executor import TemporalExecutor
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "temporal.md"
@@ -259,7 +259,7 @@ def told(temporal_address: str, tmp_path_factory: pytest.TempPathFactory) -> dic
     """What comes of each case, here and there."""
 
     async def tell() -> dict[str, Sides]:
-        executor = TemporalExecutor({"address": temporal_address}, Site())
+        executor = TemporalExecutor({"address": temporal_address}, ExecutorEnv())
         store = f"sqlite:///{tmp_path_factory.mktemp('behaviour')}/tompion.db"
         home = opened(store, {"temporal": executor}, seconds=3 * SECONDS)
         async with home as (_, ours), working(temporal_address) as real:

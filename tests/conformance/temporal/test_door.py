@@ -31,20 +31,20 @@ from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckRes
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.kit import door_to
-from tompion.api.rest.credentials import CredentialGate
-from tompion.api.rest.gate import Keys
-from tompion.api.temporal.door import Door, bound
-from tompion.api.temporal.status import Code, Refused
-from tompion.api.temporal.system import METHODS, WORKFLOW_SERVICE
+from tompion.api.auth.api_key_cache import ApiKeyCache
+from tompion.api.auth.authenticator import CredentialAuthenticator
+from tompion.api.temporal.dispatcher import Dispatcher, bound
+from tompion.api.temporal.errors import Code, GrpcError
+from tompion.api.temporal.system_service import METHODS, WORKFLOW_SERVICE
 from tompion.errors import StoreUnavailable
-from tompion.operations.editing import open_schedule
-from tompion.operations.keys import create_key
-from tompion.operations.session import Session
+from tompion.operations.context import OperationContext
+from tompion.operations.resources.api_keys import create_key
+from tompion.operations.schedules.repository import open_schedule
 from tompion.store.sqlite.driver import SqliteStore
 
 HOURLY = Schedule(spec=ScheduleSpec(cron_string=["0 * * * *"]), action=ACTION)
 KEYWORD, INT = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD, IndexedValueType.INDEXED_VALUE_TYPE_INT
-Story = Callable[[Door, Direct], Awaitable[Any]]
+Story = Callable[[Dispatcher, Direct], Awaitable[Any]]
 
 
 def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = False, per_s: int = 0) -> Any:
@@ -54,7 +54,7 @@ def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = F
         store = SqliteStore()
         try:
             desk = desk_of(store)
-            gate = CredentialGate(Keys(desk)) if keys else None
+            gate = CredentialAuthenticator(ApiKeyCache(desk)) if keys else None
             door = door_to(desk, *namespaces, gate=gate, read_only=read_only, per_s=per_s)
             return await story(door, Direct(desk))
         finally:
@@ -63,14 +63,14 @@ def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = F
     return asyncio.run(tell())
 
 
-async def ask(door: Door, request: Any, key: str | None = None) -> bytes:
+async def ask(door: Dispatcher, request: Any, key: str | None = None) -> bytes:
     name = type(request).__name__.removesuffix("Request")
     said = [] if key is None else [("authorization", f"Bearer {key}")]
     return await door.answer(f"/{WORKFLOW_SERVICE}/{name}", request.SerializeToString(), said)
 
 
-async def refused(door: Door, request: Any, key: str | None = None) -> Refused:
-    with pytest.raises(Refused) as error:
+async def refused(door: Dispatcher, request: Any, key: str | None = None) -> GrpcError:
+    with pytest.raises(GrpcError) as error:
         await ask(door, request, key)
     return error.value
 
@@ -86,7 +86,7 @@ def trigger(request_id: str) -> PatchScheduleRequest:
     return request
 
 
-async def described(door: Door) -> DescribeScheduleResponse:
+async def described(door: Dispatcher) -> DescribeScheduleResponse:
     request = DescribeScheduleRequest(namespace="default", schedule_id="s")
     return DescribeScheduleResponse.FromString(await ask(door, request))
 
@@ -97,7 +97,7 @@ async def described(door: Door) -> DescribeScheduleResponse:
 def test_the_same_request_is_answered_the_same_and_done_once() -> None:
     """An SDK that hears nothing asks again, up to ten times, with the same request id."""
 
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         tokens = [CreateScheduleResponse.FromString(await ask(door, create())).conflict_token for _ in range(3)]
         for _ in range(3):
             await ask(door, trigger("t1"))
@@ -116,7 +116,7 @@ def test_the_same_request_is_answered_the_same_and_done_once() -> None:
 def test_every_change_is_made_once_for_each_request_id() -> None:
     """An update, a pause and a backfill that are sent again, after others have changed what they changed."""
 
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         await ask(door, create())
         update = UpdateScheduleRequest(namespace="default", schedule_id="s", request_id="u", schedule=HOURLY)
         update.schedule.state.notes = "first"
@@ -140,12 +140,12 @@ def test_every_change_is_made_once_for_each_request_id() -> None:
 
 
 def test_the_type_of_a_search_attribute_is_not_a_schedule_that_exists() -> None:
-    async def story(door: Door, direct: Direct) -> Refused:
+    async def story(door: Dispatcher, direct: Direct) -> GrpcError:
         name = "/temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes"
         request = AddSearchAttributesRequest(namespace="default", search_attributes={"Team": KEYWORD})
         await door.answer(name, request.SerializeToString())
         request.search_attributes["Team"] = INT
-        with pytest.raises(Refused) as error:
+        with pytest.raises(GrpcError) as error:
             await door.answer(name, request.SerializeToString())
         return error.value
 
@@ -155,7 +155,7 @@ def test_the_type_of_a_search_attribute_is_not_a_schedule_that_exists() -> None:
 
 
 def test_health_says_whether_the_store_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(door: Door, direct: Direct) -> list[int]:
+    async def story(door: Dispatcher, direct: Direct) -> list[int]:
         async def checked() -> int:
             answer = await door.answer("/grpc.health.v1.Health/Check", HealthCheckRequest().SerializeToString())
             return int(HealthCheckResponse.FromString(answer).status)
@@ -172,14 +172,14 @@ def test_health_says_whether_the_store_answers(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_request_without_an_id_is_refused() -> None:
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         return await refused(door, create(request_id=""))
 
     assert told(story).code is Code.INVALID_ARGUMENT
 
 
 def test_a_stale_token_changes_nothing() -> None:
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         await ask(door, create())
         before = await described(door)
         update = UpdateScheduleRequest(
@@ -201,7 +201,7 @@ def test_a_stale_token_changes_nothing() -> None:
 def test_a_token_knows_how_many_actions_remain() -> None:
     """Whoever had described a schedule with 5 actions left gave it 5 again, after it had used 3 of them."""
 
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         limited = Schedule()
         limited.CopyFrom(HOURLY)
         limited.state.limited_actions, limited.state.remaining_actions = True, 5
@@ -222,10 +222,10 @@ def test_a_token_knows_how_many_actions_remain() -> None:
     assert stale.message.startswith("mismatched conflict token: token: 5 actions were left, now it is 2")
 
 
-def _use_up(session: Session) -> None:
+def _use_up(session: OperationContext) -> None:
     """What the engine does when three ticks have started."""
     opened = open_schedule(session, "s")
-    session.transaction.save_dials([opened.dial._replace(remaining=2)])
+    session.transaction.state_update([opened.state._replace(remaining=2)])
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ BAD: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("about", "spec"), BAD, ids=[about for about, _ in BAD])
 def test_a_spec_that_cannot_be_is_refused(about: str, spec: dict[str, Any]) -> None:
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         schedule = Schedule(spec=ScheduleSpec(**{"cron_string": ["0 * * * *"], **spec}), action=ACTION)
         error = await refused(door, create(schedule=schedule))
         count = await ask(door, CountSchedulesRequest(namespace="default"))
@@ -252,10 +252,10 @@ def test_a_spec_that_cannot_be_is_refused(about: str, spec: dict[str, Any]) -> N
 
 
 def test_an_unknown_namespace_and_an_unknown_call() -> None:
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         unknown = await refused(door, create(namespace="elsewhere"))
         unset = await refused(door, create(namespace=""))
-        with pytest.raises(Refused) as other:
+        with pytest.raises(GrpcError) as other:
             await door.answer(f"/{WORKFLOW_SERVICE}/StartWorkflowExecution", b"")
         return unknown, unset, other.value
 
@@ -268,14 +268,14 @@ def test_an_unknown_namespace_and_an_unknown_call() -> None:
 
 
 def test_a_read_only_service_changes_nothing() -> None:
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         return (await refused(door, create())).code
 
     assert told(story, read_only=True) is Code.PERMISSION_DENIED
 
 
 def test_a_namespace_has_a_bound_and_its_neighbours_do_not_notice() -> None:
-    async def story(door: Door, direct: Direct) -> tuple[Refused, bytes]:
+    async def story(door: Dispatcher, direct: Direct) -> tuple[GrpcError, bytes]:
         for _ in range(3):
             await ask(door, CountSchedulesRequest(namespace="a"))
         return await refused(door, CountSchedulesRequest(namespace="a")), await ask(
@@ -291,12 +291,12 @@ def test_a_namespace_has_a_bound_and_its_neighbours_do_not_notice() -> None:
 
 
 def test_every_call_but_health_needs_a_key() -> None:
-    async def story(door: Door, direct: Direct) -> list[Code]:
+    async def story(door: Dispatcher, direct: Direct) -> list[Code]:
         found = []
         for name in METHODS:
             if name.startswith("/grpc.health"):
                 continue
-            with pytest.raises(Refused) as error:
+            with pytest.raises(GrpcError) as error:
                 await door.answer(name, b"")
             found.append(error.value.code)
         await door.answer("/grpc.health.v1.Health/Check", b"")
@@ -311,7 +311,7 @@ def key(direct: Direct, role: str, namespace: str = "default") -> str:
 
 
 def test_roles_and_tenants() -> None:
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         reader, editor, stranger = key(direct, "reader"), key(direct, "editor"), key(direct, "admin", "other")
         await ask(door, GetSystemInfoRequest(), reader)
         await ask(door, create(), editor)
@@ -348,12 +348,12 @@ def test_nonsense_is_refused_and_breaks_nothing(seed: int) -> None:
             data[rng.randrange(len(data))] = rng.randrange(256)
         return bytes(data)
 
-    async def story(door: Door, direct: Direct) -> set[Code]:
+    async def story(door: Dispatcher, direct: Direct) -> set[Code]:
         codes = set()
         for name in list(METHODS) * 25:
             try:
                 await door.answer(name, mangled())
-            except Refused as error:
+            except GrpcError as error:
                 codes.add(error.code)
         return codes
 
@@ -361,7 +361,7 @@ def test_nonsense_is_refused_and_breaks_nothing(seed: int) -> None:
 
 
 def test_two_hundred_at_once_lose_nothing() -> None:
-    async def story(door: Door, direct: Direct) -> int:
+    async def story(door: Dispatcher, direct: Direct) -> int:
         await asyncio.gather(*(ask(door, create(f"s-{number}", f"r-{number}")) for number in range(200)))
         return CountSchedulesResponse.FromString(await ask(door, CountSchedulesRequest(namespace="default"))).count
 
@@ -374,7 +374,7 @@ def test_two_hundred_at_once_lose_nothing() -> None:
 def test_a_filtered_list_gathers_only_what_it_shows() -> None:
     """Pages of a query hold what passes, in order, each once; one whose attribute has another type is not found."""
 
-    async def story(door: Door, direct: Direct) -> Any:
+    async def story(door: Dispatcher, direct: Direct) -> Any:
         for number in range(25):
             request = create(f"s-{number:02}", f"r{number}")
             value = b'"many"' if number == 7 else str(number).encode()

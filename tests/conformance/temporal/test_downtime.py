@@ -17,9 +17,9 @@ from temporalio.client import Client, ScheduleIntervalSpec, ScheduleOverlapPolic
 from tests.conformance.temporal.kit import HASTY, Written, opened, schedule
 from tests.conformance.temporal.test_behaviour import Sides, named, rows, summary, ticked, until
 from tests.servers.temporal import temporal_server
-from tompion.launch.base import Executor
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.base import Executor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.temporal.executor import TemporalExecutor
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 P = ScheduleOverlapPolicy
@@ -83,7 +83,7 @@ def test_what_was_missed_is_caught_up_alike(temporal_address: str, tmp_path: Pat
     store, database = f"sqlite:///{tmp_path}/tompion.db", tmp_path / "temporal.db"
 
     def executors() -> dict[str, Executor]:
-        return {"temporal": TemporalExecutor({"address": temporal_address}, Site())}
+        return {"temporal": TemporalExecutor({"address": temporal_address}, ExecutorEnv())}
 
     async def tell() -> dict[str, Sides]:
         with temporal_server(database) as address:

@@ -28,7 +28,7 @@ from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.drawing import Drawn
 from tests.conformance.temporal.kit import HASTY, Written, opened
 from tests.conformance.temporal.test_side_by_side import both, shown_spec, times
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Completed, RunContext
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
@@ -236,7 +236,7 @@ def test_a_full_buffer_is_counted_as_skipped() -> None:
     class Holding(Written):
         """Never ends what it starts."""
 
-        async def run(self, dag: Any, meta: Launch) -> Ended:
+        async def run(self, dag: Any, meta: RunContext) -> Completed:
             await asyncio.Event().wait()
             return await super().run(dag, meta)
 

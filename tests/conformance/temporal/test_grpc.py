@@ -17,12 +17,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from tests.conformance.api.kit import desk_of
 from tests.conformance.temporal.clients import temporal
 from tests.conformance.temporal.kit import schedule
-from tompion.api.temporal.door import bound, read_namespaces
-from tompion.configuration import Configuration, load
-from tompion.operations.desk import Desk
-from tompion.operations.keys import create_key
+from tompion.api.temporal.dispatcher import bound, read_namespaces
+from tompion.bootstrap.temporal import serve_temporal
+from tompion.config.loader import Config, load
+from tompion.operations.resources.api_keys import create_key
+from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.wiring import serve_temporal
 
 pytestmark = pytest.mark.server
 SECONDS = 60
@@ -30,10 +30,10 @@ OPEN: dict[str, Any] = {"temporal_address": "127.0.0.1:0"}
 
 
 @asynccontextmanager
-async def served(**flags: Any) -> AsyncIterator[tuple[str, Desk]]:
+async def served(**flags: Any) -> AsyncIterator[tuple[str, OperationRunner]]:
     """A door on a free port, and the desk behind it."""
     store = SqliteStore()
-    told: Configuration = load({}, {**OPEN, **flags})
+    told: Config = load({}, {**OPEN, **flags})
     mistakes: list[BaseException] = []
     try:
         desk = desk_of(store)
@@ -45,7 +45,7 @@ async def served(**flags: Any) -> AsyncIterator[tuple[str, Desk]]:
         store.close()
 
 
-def told(story: Callable[[str, Desk], Awaitable[Any]], **flags: Any) -> Any:
+def told(story: Callable[[str, OperationRunner], Awaitable[Any]], **flags: Any) -> Any:
     async def tell() -> Any:
         async with served(**flags) as (address, desk):
             return await story(address, desk)
@@ -54,7 +54,7 @@ def told(story: Callable[[str, Desk], Awaitable[Any]], **flags: Any) -> Any:
 
 
 def test_the_sdk_connects_and_manages_a_schedule() -> None:
-    async def story(address: str, desk: Desk) -> Any:
+    async def story(address: str, desk: OperationRunner) -> Any:
         client = await Client.connect(address)
         assert await client.service_client.check_health()
         handle = await client.create_schedule("s", schedule())
@@ -74,7 +74,7 @@ def test_the_sdk_connects_and_manages_a_schedule() -> None:
 def test_the_operator_commands_of_the_command_line() -> None:
     """They show what there is to know of a namespace, and register search attributes."""
 
-    async def story(address: str, desk: Desk) -> Any:
+    async def story(address: str, desk: OperationRunner) -> Any:
         await temporal(address, "operator", "search-attribute", "create", "--name", "Team", "--type", "Keyword")
         return (
             json.loads(await temporal(address, "operator", "namespace", "describe", "-n", "default")),
@@ -91,7 +91,7 @@ def test_the_operator_commands_of_the_command_line() -> None:
 
 
 def test_keys(tmp_path: Path) -> None:
-    async def story(address: str, desk: Desk) -> Any:
+    async def story(address: str, desk: OperationRunner) -> Any:
         made = await asyncio.wrap_future(
             desk.send(bound(create_key, "k", role="editor"), namespace="default", actor="test", writes=True)
         )
@@ -182,7 +182,7 @@ def test_a_certificate_may_do_what_its_role_allows(tmp_path: Path) -> None:
 
 
 def test_two_hundred_connections() -> None:
-    async def story(address: str, desk: Desk) -> Any:
+    async def story(address: str, desk: OperationRunner) -> Any:
         async def one(number: int) -> None:
             client = await Client.connect(address)
             await client.create_schedule(f"s-{number}", schedule())

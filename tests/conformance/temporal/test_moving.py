@@ -29,10 +29,10 @@ from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import opened, schedule
 from tests.conformance.temporal.test_grpc import Papers, guarded
 from tompion import SyncTompion, Tompion
-from tompion.api.temporal.moving import Mover, Source
+from tompion.api.temporal.importer import ScheduleImporter, TemporalCluster
+from tompion.bootstrap.store import open_store
 from tompion.cli.main import app
-from tompion.model.moved import Moved
-from tompion.wiring import open_store
+from tompion.model.import_result import ImportResult
 
 ALL = [ScheduleRange(0, 59)]
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
@@ -167,7 +167,7 @@ class Ailing:
 
 
 def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def tell() -> list[Moved]:
+    async def tell() -> list[ImportResult]:
         async with opened("sqlite://", {}) as (_, client), Tompion("sqlite://", engine=False) as home:
             for name in ("bad", "good"):
                 await client.create_schedule(name, schedule())
@@ -176,7 +176,7 @@ def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.Monke
                 return Ailing(client.workflow_service)
 
             monkeypatch.setattr(ServiceClient, "connect", connected)
-            mover = Mover(home, Source("nowhere", "default"), shadow=False)
+            mover = ScheduleImporter(home, TemporalCluster("nowhere", "default"), shadow=False)
             return [each async for each in mover.move(1_800_000_000)]
 
     bad, good = asyncio.run(tell())

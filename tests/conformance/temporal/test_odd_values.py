@@ -25,10 +25,10 @@ from temporalio.api.workflowservice.v1 import (
 from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.temporal.kit import door_to
 from tests.conformance.temporal.test_door import ask, create
-from tompion.api.temporal.door import Door
-from tompion.api.temporal.status import Code, Refused
-from tompion.wire import encode
-from tompion.wiring import open_store
+from tompion.api.temporal.dispatcher import Dispatcher
+from tompion.api.temporal.errors import Code, GrpcError
+from tompion.bootstrap.store import open_store
+from tompion.contract.json import encode
 
 YEAR_1_S = -62_135_596_800
 DEEP = b"[" * 100_000 + b"]" * 100_000
@@ -93,7 +93,7 @@ KEPT: dict[str, Change] = {
 }
 
 
-def told(store_url: str, story: Callable[[Door, Direct], Awaitable[Any]]) -> Any:
+def told(store_url: str, story: Callable[[Dispatcher, Direct], Awaitable[Any]]) -> Any:
     async def tell() -> Any:
         store = open_store(store_url)
         try:
@@ -105,15 +105,15 @@ def told(store_url: str, story: Callable[[Door, Direct], Awaitable[Any]]) -> Any
     return asyncio.run(tell())
 
 
-async def outcome(door: Door, request: Any) -> Code | None:
+async def outcome(door: Dispatcher, request: Any) -> Code | None:
     try:
         await ask(door, request)
-    except Refused as error:
+    except GrpcError as error:
         return error.code
     return None
 
 
-async def readable(door: Door, direct: Direct) -> None:
+async def readable(door: Dispatcher, direct: Direct) -> None:
     """Everything that was stored can be read by everybody."""
     await ask(door, ListSchedulesRequest(namespace="default"))
     JSONResponse(encode(direct.list_schedules()))
@@ -132,7 +132,7 @@ def updating() -> UpdateScheduleRequest:
 
 
 def test_what_cannot_be_is_refused_and_breaks_nothing(store_url: str) -> None:
-    async def story(door: Door, direct: Direct) -> dict[str, list[Code | None]]:
+    async def story(door: Dispatcher, direct: Direct) -> dict[str, list[Code | None]]:
         await ask(door, create())
         found = {}
         for title, change in REFUSED.items():
@@ -149,7 +149,7 @@ def test_what_cannot_be_is_refused_and_breaks_nothing(store_url: str) -> None:
 def test_what_can_be_kept_is_kept(store_url: str) -> None:
     """A memo that JSON has no words for is kept byte for byte."""
 
-    async def story(door: Door, direct: Direct) -> dict[str, bool]:
+    async def story(door: Dispatcher, direct: Direct) -> dict[str, bool]:
         same = {}
         for number, (title, change) in enumerate(KEPT.items()):
             request = changed(change, create(f"s{number}", f"r{number}"))
@@ -169,7 +169,7 @@ def test_what_can_be_kept_is_kept(store_url: str) -> None:
 
 @pytest.mark.parametrize("seconds", [YEAR_1_S - 1, YEAR_1_S, -100_000_000_000, -1, 7_289_654_400, 1 << 60])
 def test_times_that_no_spec_could_have(store_url: str, seconds: int) -> None:
-    async def story(door: Door, direct: Direct) -> list[Code | None]:
+    async def story(door: Dispatcher, direct: Direct) -> list[Code | None]:
         await ask(door, create())
         triggered = PatchScheduleRequest(namespace="default", schedule_id="s", request_id="t")
         triggered.patch.trigger_immediately.scheduled_time.seconds = seconds

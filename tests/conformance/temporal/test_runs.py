@@ -28,8 +28,8 @@ from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
 from tests.servers import free_port
-from tompion.launch.site import Site
-from tompion.launch.temporal import TemporalExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 from tompion.model.schedule import Run
 
@@ -186,7 +186,7 @@ def test_a_backfill_runs_each_time_once(temporal_address: str, tmp_path: Path) -
 def test_a_namespace_has_a_cluster_of_its_own(temporal_address: str, tmp_path: Path) -> None:
     """The usual cluster is not there; that of the namespace is."""
     nowhere, own = f"127.0.0.1:{free_port()}", {"payments": {"address": temporal_address}}
-    executor = TemporalExecutor({"address": nowhere, "namespaces": own}, Site())
+    executor = TemporalExecutor({"address": nowhere, "namespaces": own}, ExecutorEnv())
 
     async def tell() -> Any:
         async with opened(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):

@@ -16,8 +16,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
 from tests.conformance.temporal.test_grpc import told
-from tompion.api.temporal.system import METHODS
-from tompion.operations.desk import Desk
+from tompion.api.temporal.system_service import METHODS
+from tompion.operations.runner import OperationRunner
 
 pytestmark = pytest.mark.server
 FILE_BY_NAME, FILE_OF_SYMBOL, LIST_SERVICES = 3, 4, 7
@@ -90,7 +90,7 @@ class Tool:
 
 
 def with_tool(version: str, story: Callable[[Tool], Awaitable[Any]]) -> Any:
-    async def connected(address: str, desk: Desk) -> Any:
+    async def connected(address: str, desk: OperationRunner) -> Any:
         async with grpc.aio.insecure_channel(address) as channel:
             return await story(Tool(channel, version))
 

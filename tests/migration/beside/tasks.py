@@ -8,13 +8,13 @@ import threading
 from importlib.metadata import version
 from pathlib import Path
 
-from tompion import Launch
+from tompion import RunContext
 
 HERE = Path(__file__).parent
 RELEASE = version("tompion")
 
 
-def note(run: Launch) -> None:
+def note(run: RunContext) -> None:
     """Leave a line, in one piece."""
     line = {
         "run_id": run.run_id,
@@ -29,7 +29,7 @@ def note(run: Launch) -> None:
         lines.write(json.dumps(line).encode() + b"\n")
 
 
-def wait(run: Launch) -> None:
+def wait(run: RunContext) -> None:
     """Leave a line, and take until somebody opens the gate that the payload names."""
     note(run)
     turn = threading.Event()
@@ -37,7 +37,7 @@ def wait(run: Launch) -> None:
         turn.wait(0.02)
 
 
-def fail(run: Launch) -> None:
+def fail(run: RunContext) -> None:
     """Leave a line and fail."""
     note(run)
     raise ValueError("as it was told")

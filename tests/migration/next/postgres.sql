@@ -2,9 +2,9 @@
 -- values for what it has added.
 ALTER TABLE schedules ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE schedule_versions ADD COLUMN next_note text NOT NULL DEFAULT 'new';
-ALTER TABLE dials ADD COLUMN next_note text NOT NULL DEFAULT 'new';
+ALTER TABLE schedule_state ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE schedule_runs ADD COLUMN next_note text NOT NULL DEFAULT 'new';
-ALTER TABLE tick_spans ADD COLUMN next_note text NOT NULL DEFAULT 'new';
+ALTER TABLE dropped_ranges ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE backfills ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE calendars ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE calendar_uses ADD COLUMN next_note text NOT NULL DEFAULT 'new';
@@ -17,8 +17,8 @@ ALTER TABLE instances ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE secrets ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE search_attributes ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 ALTER TABLE api_keys ADD COLUMN next_note text NOT NULL DEFAULT 'new';
-ALTER TABLE notices ADD COLUMN next_note text NOT NULL DEFAULT 'new';
-ALTER TABLE notice_rates ADD COLUMN next_note text NOT NULL DEFAULT 'new';
+ALTER TABLE notifications ADD COLUMN next_note text NOT NULL DEFAULT 'new';
+ALTER TABLE notification_rates ADD COLUMN next_note text NOT NULL DEFAULT 'new';
 
 CREATE TABLE next_things (
     schedule_key   bigint PRIMARY KEY,

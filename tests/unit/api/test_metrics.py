@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
-from tompion.engine.delivering import _COUNTED
+from tompion.engine.notifications.dispatcher import _COUNTED
 
 SOURCES = Path(tompion.__file__).parent
 COUNTING = {"count", "observe"}
@@ -32,7 +32,7 @@ def tallied() -> Iterator[str]:
 
 def test_everything_that_is_counted_is_shown() -> None:
     found = set(tallied())
-    assert {"runs_emitted", "pings", "notices_given_up", "runs_finished", "drift"} <= found
+    assert {"runs_emitted", "pings", "notifications_given_up", "runs_finished", "drift"} <= found
     shown = {entry.tallied for entry in (*COUNTERS.values(), *HISTOGRAMS.values())}
     assert found - shown == PRIVATE
     assert shown - found == set(), "shown, and counted nowhere"

@@ -32,7 +32,7 @@ from bench.engine.profiling import Profiles, watched
 from bench.engine.report import P50, P99, RATE, RATIO, WIDTH, Goal, Report, Row, Section, as_json, as_text, environment
 from bench.engine.stores import Stores, path_of, size_of
 from bench.spec.report import Target
-from tompion import wiring
+from tompion.bootstrap.store import open_store
 
 TINY = QUICK._replace(burst=30, steady=5, seconds=2, timeout_s=10, stored=200, few=20, looks=3, rest_s=0.2)
 
@@ -70,7 +70,7 @@ def test_a_burst_is_seen_as_a_whole_and_comes_again(url: str, monkeypatch: pytes
     assert seen.counts["runs_settled"] == 60
     assert rows_of(url, "SELECT count(*) FROM schedule_runs WHERE state = 'SUCCESS'") == [(60,)]
     assert watch.spent["fire"][0] >= 2
-    assert any("settle_runs" in line for line in watch.lines())
+    assert any("run_settle" in line for line in watch.lines())
     assert any("executemany" in line for line in profiles.lines())
 
 
@@ -109,7 +109,7 @@ def test_neighbours_are_told_apart_and_the_quiet_one_s_ticks_are_counted(
 
 
 def test_creating_to_see_how_long_it_takes_leaves_no_trace(url: str) -> None:
-    store = wiring.open_store(url)
+    store = open_store(url)
     try:
         assert race.create_many(store, {"cron": "0 0 1 1 *"}, 5, undo=True) > 0
         assert race.create_many(store, {"cron": "0 0 1 1 *"}, 3) > 0
@@ -126,7 +126,7 @@ def test_the_floor_moves_every_row_once(url: str) -> None:
     assert floor.run(url, batch=10)["ticks"] == 25
     assert floor.run(url, batch=10)["ticks"] == 0
     assert rows_of(url, "SELECT count(*), min(nominal_s), max(nominal_s) FROM schedule_runs") == [(25, moment, moment)]
-    assert rows_of(url, "SELECT min(next_fire_ms), sum(in_flight), sum(starts) FROM dials") == [
+    assert rows_of(url, "SELECT min(next_fire_ms), sum(in_flight), sum(starts) FROM schedule_state") == [
         ((moment + floor.DAY_S) * 1000, 25, 25)
     ]
 
@@ -136,7 +136,7 @@ def test_filled_rows_are_schedules_that_work(url: str) -> None:
     before = size_of(url)
     assert fill(url, 40, Due(moment, moment + 10)) > 50, "definitions have a size"
     assert size_of(url) > before
-    assert rows_of(url, "SELECT count(*) FROM dials WHERE next_fire_ms > 0") == [(40,)]
+    assert rows_of(url, "SELECT count(*) FROM schedule_state WHERE next_fire_ms > 0") == [(40,)]
     seen = idle.rest(url, 0.1, remember=40)
     assert seen.remembered == 40, "each can be compiled"
     assert seen.resident_bytes > 0
@@ -150,7 +150,7 @@ def test_looking_takes_turns_and_changes_nothing(stores: Stores) -> None:
     spent = idle.compare(small, large, 4)
     assert list(spent) == list(idle.looks())
     assert all(len(each) == 4 for by_size in spent.values() for each in by_size.values())
-    assert rows_of(large, "SELECT count(*) FROM dials WHERE next_fire_ms > 0") == [(50,)]
+    assert rows_of(large, "SELECT count(*) FROM schedule_state WHERE next_fire_ms > 0") == [(50,)]
 
 
 def test_a_child_answers_or_says_why_not(url: str, tmp_path: Path) -> None:

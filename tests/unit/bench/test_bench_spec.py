@@ -17,8 +17,8 @@ from bench.spec.memory import bytes_each
 from bench.spec.report import WIDTH, Report, Row, Section, Target, as_json, as_text
 from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
 from bench.spec.workload import ZONES, Case, Workload, agree, build_workload
-from tompion.spec.cron import parse_cron
-from tompion.spec.zone import load_zone
+from tompion.spec.calendar.cron import parse_cron
+from tompion.spec.zone.tables import load_zone
 
 
 @pytest.fixture(scope="module")

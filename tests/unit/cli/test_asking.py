@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.api.commandline import Left, run
-from tompion.cli import asking
-from tompion.cli.asking import asked
+from tompion.cli import connection
+from tompion.cli.connection import asked
 from tompion.errors import InvalidInput
 
 REPORT = ("schedules", "create", "report", "--cron", "@daily", "--function", "tasks:report")
@@ -187,7 +187,7 @@ def test_what_is_watched_is_shown_again_until_it_is_interrupted(monkeypatch: pyt
         if len(waits) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(asking, "wait_here", wait)
+    monkeypatch.setattr(connection, "wait_here", wait)
     left = run(["schedules", "get", "report", "--watch", "2"])
     assert (left.code, left.err, waits) == (130, "", [2.0, 2.0, 2.0])
     assert left.out.count("schedule   report\n") == 3

@@ -16,8 +16,8 @@ import pytest
 
 from tests.conformance.api.commandline import run
 from tompion import SyncTompion
-from tompion.cli import tables
-from tompion.clock import SystemClock
+from tompion.cli.output import tables
+from tompion.runtime.clock import SystemClock
 from tompion.testing.clock import ManualClock
 
 DAY_MS = 86_400_000
@@ -101,7 +101,7 @@ def test_a_clock_that_differs_from_the_store_s_is_told(
 def test_decisions_and_leases_of_a_clock_that_was_set_back_are_told() -> None:
     with SyncTompion() as tompion:
         tompion.create("a", cron="@daily", function="tasks:a")
-        change("UPDATE dials SET last_start_ms = (unixepoch() + 3630) * 1000")
+        change("UPDATE schedule_state SET last_start_ms = (unixepoch() + 3630) * 1000")
         code, found = checks()
         assert (code, found["clock"][0]) == (1, "bad")
         assert found["clock"][1].startswith("the store's clock was set back by at least 1:00:")

@@ -11,9 +11,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from tompion.cli import later
-from tompion.cli.later import LaterLines
-from tompion.engine.probe import Event
+from tompion.cli.logging import queue
+from tompion.cli.logging.queue import QueuedLog
+from tompion.engine.telemetry.events import Event
 
 SECONDS = 30
 
@@ -45,7 +45,7 @@ class Reader:
 
 def test_everything_is_printed_in_its_order() -> None:
     reader = Reader()
-    lines = LaterLines(reader)
+    lines = QueuedLog(reader)
     lines.say("a")
     lines(Event("launched", "s", "b"))
     lines.warn("c")
@@ -55,10 +55,10 @@ def test_everything_is_printed_in_its_order() -> None:
 
 
 def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(later, "MOST_WAITING", 3)
-    monkeypatch.setattr(later, "LAST_WORDS_S", 0.01)
+    monkeypatch.setattr(queue, "MOST_WAITING", 3)
+    monkeypatch.setattr(queue, "LAST_WORDS_S", 0.01)
     reader = Reader()
-    lines = LaterLines(reader)
+    lines = QueuedLog(reader)
     reader.reads.clear()
     lines.say("first")
     assert reader.blocked.wait(SECONDS)
@@ -66,7 +66,7 @@ def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         lines.say(str(number))
     assert not lines.finish()
     reader.reads.set()
-    monkeypatch.setattr(later, "LAST_WORDS_S", SECONDS)
+    monkeypatch.setattr(queue, "LAST_WORDS_S", SECONDS)
     assert lines.finish()
     lines.say("last")
     assert lines.finish()

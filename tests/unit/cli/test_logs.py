@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tompion.cli.events import EventLines
-from tompion.cli.levels import level_of
-from tompion.cli.logs import ENGINE, JsonLines
-from tompion.engine.probe import Event
+from tompion.cli.logging.json import ENGINE, JsonLog
+from tompion.cli.logging.queue import level_of
+from tompion.cli.logging.text import TextLog
+from tompion.engine.telemetry.events import Event
 from tompion.testing.clock import ManualClock
 
 NOON = 1_774_699_200  # 2026-03-28T12:00:00Z
@@ -36,7 +36,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 
 def test_an_event_is_an_object_with_all_that_is_known(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = JsonLines(clock)
+    lines = JsonLog(clock)
     lines(
         Event(
             "ended",
@@ -76,7 +76,7 @@ def test_an_event_is_an_object_with_all_that_is_known(clock: ManualClock, capsys
 
 
 def test_what_is_unknown_is_left_out(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = JsonLines(clock)
+    lines = JsonLog(clock)
     lines.say("hello")
     lines.warn("careful")
     lines.request("GET", "/api/v1/schedules", 200, 0.0123)
@@ -97,11 +97,11 @@ def test_both_formats_obey_the_level(clock: ManualClock, capsys: pytest.CaptureF
         Event("warning", "", "careful"),
     ]
     wanted = {"debug": 4, "info": 4, "warning": 3, "error": 0}[level]
-    lines = JsonLines(clock, level)
+    lines = JsonLog(clock, level)
     for event in events:
         lines(event)
     assert len(printed(capsys)) == wanted
-    text = EventLines(clock, level=level)
+    text = TextLog(clock, level=level)
     for event in events:
         text(event)
     assert len(capsys.readouterr().out.splitlines()) == wanted
@@ -109,7 +109,7 @@ def test_both_formats_obey_the_level(clock: ManualClock, capsys: pytest.CaptureF
 
 
 def test_what_is_logged_is_json_too_and_nothing_twice(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = JsonLines(clock)
+    lines = JsonLog(clock)
     log = logging.getLogger(ENGINE)
     log.warning("the engine has told this already")
     lines(Event("error", "", "the log says it with its traceback"))
@@ -130,9 +130,9 @@ def test_whoever_does_not_read_stops_nobody(clock: ManualClock, monkeypatch: pyt
             raise BrokenPipeError
 
     monkeypatch.setattr("sys.stdout", Gone())
-    JsonLines(clock)(Event("launched", "report", "schedule", NOON))
+    JsonLog(clock)(Event("launched", "report", "schedule", NOON))
 
 
 def test_a_skip_is_a_line_with_its_tick_and_its_reason(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
-    EventLines(clock)(Event("skipped", "report", "overlap", NOON))
+    TextLog(clock)(Event("skipped", "report", "overlap", NOON))
     assert capsys.readouterr().out.rstrip().endswith("skipped   12:00:00Z overlap")

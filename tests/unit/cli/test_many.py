@@ -15,8 +15,8 @@ import pytest
 
 from tests.conformance.api.commandline import Left, run
 from tompion import SyncTompion
+from tompion.contract.methods import SyncMethods
 from tompion.errors import StoreUnavailable
-from tompion.methods import SyncMethods
 
 MANY = 230
 """Three pages."""

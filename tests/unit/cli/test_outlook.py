@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.api.commandline import run
-from tompion.cli import asking
-from tompion.engine.sealing import seal
+from tompion.cli import connection
+from tompion.engine.steps.audit import seal
 from tompion.store.sqlite.driver import SqliteStore
 
 DAILY = ("--cron", "0 9 * * *", "--function", "tasks:report")
@@ -78,7 +78,7 @@ def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
     "argv",
     [
         ("schedules", "versions", "report"),
-        ("schedules", "spans", "report"),
+        ("schedules", "dropped", "report"),
         ("schedules", "verify", "report"),
         ("keys", "list"),
         ("doctor",),
@@ -94,7 +94,7 @@ def test_what_shows_something_can_be_watched(argv: tuple[str, ...], monkeypatch:
         if len(waits) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(asking, "wait_here", wait)
+    monkeypatch.setattr(connection, "wait_here", wait)
     watched = run([*argv, "--watch", "5", "--json"])
     assert (watched.code, waits) == (130, [5.0, 5.0])
     decoder, text = json.JSONDecoder(), watched.out

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import pytest
 
 from tompion import Finding, Tick
-from tompion.cli import render
 from tompion.cli.main import main
+from tompion.cli.output import console
 
 BERLIN = "Europe/Berlin"
 INSTALLED = str(Path(sys.executable).with_name("tompion"))
@@ -246,21 +246,21 @@ def test_an_offset_is_shown_to_the_second_where_it_has_seconds(
     offset: timedelta, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Monrovia was 44 minutes and 30 seconds behind Greenwich until 1972."""
-    render.tick_table([tick(offset)], "X", jitter=False)
+    console.tick_table([tick(offset)], "X", jitter=False)
     assert capsys.readouterr().out.splitlines()[1].startswith(shown)
 
 
 def test_milliseconds_of_a_fire_time_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    render.tick_table([tick(timedelta(0))], "UTC", jitter=True)
+    console.tick_table([tick(timedelta(0))], "UTC", jitter=True)
     assert "12:00:01.234" in capsys.readouterr().out
-    assert render.tick_json(tick(timedelta(0)))["fire_at"] == "2026-06-01T12:00:01.234+00:00"
+    assert console.tick_json(tick(timedelta(0)))["fire_at"] == "2026-06-01T12:00:01.234+00:00"
 
 
 def test_what_looks_like_markup_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     """Square brackets are how rich spells colours, and how we spell a place in a list."""
-    render.error_line("exclude.dates[0]: '[bold]x[/bold]' is not a date")
-    render.finding_lines([Finding("x", "info", "cron[0]", "see [red]this[/red]", "[b]hint[/b]")])
-    render.paragraph("- all of [green]it[/green]\nand :smile:")
+    console.error_line("exclude.dates[0]: '[bold]x[/bold]' is not a date")
+    console.finding_lines([Finding("x", "info", "cron[0]", "see [red]this[/red]", "[b]hint[/b]")])
+    console.paragraph("- all of [green]it[/green]\nand :smile:")
     out, err = capsys.readouterr()
     assert err == "tompion: exclude.dates[0]: '[bold]x[/bold]' is not a date\n"
     assert out.splitlines() == [
@@ -272,12 +272,12 @@ def test_what_looks_like_markup_is_printed_as_it_is(capsys: pytest.CaptureFixtur
 
 
 def test_an_error_with_line_breaks_is_still_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    render.error_line("a\nb")
+    console.error_line("a\nb")
     assert capsys.readouterr().err == "tompion: a b\n"
 
 
 def test_json_keeps_every_alphabet(capsys: pytest.CaptureFixture[str]) -> None:
-    render.print_json({"note": "Frühschicht …"})
+    console.print_json({"note": "Frühschicht …"})
     assert '"Frühschicht …"' in capsys.readouterr().out
 
 
@@ -285,7 +285,7 @@ def test_a_pipe_that_knows_only_ascii_gets_an_answer(monkeypatch: pytest.MonkeyP
     """One ellipsis in a finding ended in a traceback: LC_ALL=C, or PYTHONIOENCODING=ascii in a container."""
     pipe = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", pipe)
-    render.finding_lines([Finding("x", "info", "cron", "02:00, 02:10, …")])
+    console.finding_lines([Finding("x", "info", "cron", "02:00, 02:10, …")])
     pipe.flush()
 
 

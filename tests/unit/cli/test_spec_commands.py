@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tompion import authoring
 from tompion.cli.main import main
+from tompion.sdk import spec
 
 BERLIN = "Europe/Berlin"
 SPRING = "2026-03-28T00:00Z"
@@ -59,7 +59,7 @@ def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> datetime:
         def now(self) -> float:
             return moment.timestamp()
 
-    monkeypatch.setattr(authoring, "SystemClock", Stopped)
+    monkeypatch.setattr(spec, "SystemClock", Stopped)
     return moment
 
 
@@ -480,4 +480,4 @@ def test_the_help_lists_the_commands(tompion: Run) -> None:
 def test_the_version_names_the_release_of_the_zone_data(tompion: Run) -> None:
     result = tompion("--version")
     assert result.code == 0
-    assert result.out == f"tompion 0.1.0 (time zone data {authoring.TZDATA_VERSION})\n"
+    assert result.out == f"tompion 0.1.0 (time zone data {spec.TZDATA_VERSION})\n"

@@ -10,7 +10,7 @@ import pytest
 
 import tompion
 
-HEAVY = ("psycopg", "fastapi", "uvicorn", "sqlite3", "tompion.embedded", "tompion.engine", "tompion.store")
+HEAVY = ("psycopg", "fastapi", "uvicorn", "sqlite3", "tompion.sdk.app", "tompion.engine", "tompion.store")
 LOADED = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
 NEXT = "import sys; sys.argv = ['tompion', 'next', '@daily', '-n', '1']; from tompion.cli.main import main"
 
@@ -32,7 +32,7 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
 
 
 def test_the_twins_are_there_when_they_are_asked_for() -> None:
-    from tompion.embedded import SyncTompion, Tompion
+    from tompion.sdk.app import SyncTompion, Tompion
 
     assert (tompion.Tompion, tompion.SyncTompion) == (Tompion, SyncTompion)
     assert set(tompion.__all__) <= set(dir(tompion))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tompion.cli.tables import Column, length, relative, table_lines
+from tompion.cli.output.tables import Column, length, relative, table_lines
 
 LONG = "reporting.department-of-long-names.nightly-warehouse-mirror"
 COLUMNS = (Column("schedule", 12), Column("state"), Column("why", 8, prose=True), Column("queue", extra=True))

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from tompion import SyncTompion, Verification
+from tompion.cli.commands.verify import problem_line
 from tompion.cli.main import main
-from tompion.cli.verify import problem_line
-from tompion.model.verification import Problem
+from tompion.model.verification import Violation
 
 
 class Result(NamedTuple):
@@ -66,7 +66,7 @@ def damage(file: Path, name: str, seconds: int = 3) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         key = connection.execute("SELECT schedule_key FROM schedules WHERE schedule_id = ?", [name]).fetchone()[0]
         connection.execute(
-            "UPDATE dials SET cursor_s = cursor_s + :by, next_nominal_s = next_nominal_s + :by, "
+            "UPDATE schedule_state SET cursor_s = cursor_s + :by, next_nominal_s = next_nominal_s + :by, "
             "next_fire_ms = next_fire_ms + :by * 1000 WHERE schedule_key = :key",
             {"by": seconds, "key": key},
         )
@@ -76,7 +76,7 @@ def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) ->
     damage(file, "b")
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(
-            "INSERT INTO tick_spans SELECT schedule_key, cursor_s - 3, cursor_s, 3, 'missed', 1, 0 FROM dials "
+            "INSERT INTO dropped_ranges SELECT schedule_key, cursor_s - 3, cursor_s, 3, 'missed', 1, 0 FROM schedule_state "
             "WHERE schedule_key = 2"
         )
     result = verify()
@@ -109,7 +109,7 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
     key = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"UPDATE schedule_versions SET spec = '{{' WHERE {key}", ["a"])
-        connection.execute(f"DELETE FROM dials WHERE {key}", ["b"])
+        connection.execute(f"DELETE FROM schedule_state WHERE {key}", ["b"])
         connection.execute(f"DELETE FROM schedule_versions WHERE {key}", ["gone"])
     result = verify()
     assert (result.code, result.err) == (1, "")
@@ -144,7 +144,7 @@ def test_a_range_leaves_out_what_is_beyond_it(verify: Run, schedules: None, file
 
 
 def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tompion.operations.proof.PAGE", 1)
+    monkeypatch.setattr("tompion.operations.verify.namespace.PAGE", 1)
     damage(file, "b")
     assert verify().out.splitlines()[-1].startswith("1 of 3 schedules")
 
@@ -239,7 +239,7 @@ def test_machines_are_told_how_much_was_checked_and_what_is_wrong(verify: Run, s
 
 def test_many_problems_are_counted_by_kind() -> None:
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    problems = (Problem("twice", when, "it is in 2 places"), *[Problem("missing", when, "no run")] * 99)
+    problems = (Violation("twice", when, "it is in 2 places"), *[Violation("missing", when, "no run")] * 99)
     found = Verification("report", when, when, 12_345, 0, 0, problems)
     assert problem_line(found) == (
         "report: at least 1 tick twice, 99 ticks missing (12,345 ticks checked); "
@@ -250,21 +250,23 @@ def test_many_problems_are_counted_by_kind() -> None:
 def test_a_counter_is_not_counted_among_ticks() -> None:
     """It said: 1 counter of 0 ticks."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    found = Verification("report", when, when, 0, 0, 0, (Problem("counter", None, "the dial counts 2"),))
+    found = Verification("report", when, when, 0, 0, 0, (Violation("counter", None, "the dial counts 2"),))
     assert problem_line(found) == "report: 1 counter wrong; first the dial counts 2"
 
 
 def test_every_kind_of_problem_has_its_words() -> None:
     """As the documentation of a problem lists them."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    kinds = re.findall(r"``(\w+)``", Problem.__doc__ or "")
+    kinds = re.findall(r"``(\w+)``", Violation.__doc__ or "")
     assert len(kinds) > 10
     for kind in kinds:
-        assert problem_line(Verification("x", when, when, 0, 0, 0, (Problem(kind, None, "so"),))).endswith("; first so")
+        assert problem_line(Verification("x", when, when, 0, 0, 0, (Violation(kind, None, "so"),))).endswith(
+            "; first so"
+        )
 
 
 def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, file: Path) -> None:
-    from tompion.engine.sealing import seal
+    from tompion.engine.steps.audit import seal
     from tompion.store.sqlite.driver import SqliteStore
 
     store = SqliteStore(file)

@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from tompion import SyncTompion
-from tompion.cli import figures, notify, others, render, top, views
-from tompion.cli.surveying import glance
+from tompion.cli.commands import notifications, stats, top, workers
+from tompion.cli.output import console, views
+from tompion.cli.snapshot import glance
 from tompion.errors import TompionError
 
 LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south-east"
@@ -48,7 +49,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
 VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     "schedules": (lambda home: home.list_schedules(), views.schedule_list),
     "count": (lambda home: home.count_schedules(text="o"), views.counted),
-    "sharers": (lambda home: home.sharers(LONG), views.sharers),
+    "sharers": (lambda home: home.same_spec(LONG), views.sharers),
     "schedule": (lambda home: home.get(LONG), views.schedule_facts),
     "description": (lambda home: home.describe(LONG), views.description),
     "runs": (lambda home: home.runs(LONG), views.run_list),
@@ -56,17 +57,17 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
         lambda home: home.recent_runs(),
         lambda page: views.run_list(page, of_many=True),
     ),
-    "coming": (lambda home: home.coming(seconds=86_400 * 7), figures.tick_list),
-    "stats": (lambda home: home.stats(), figures.figures),
-    "notices": (lambda home: home.list_notices(), notify.notice_list),
+    "coming": (lambda home: home.upcoming(seconds=86_400 * 7), stats.tick_list),
+    "stats": (lambda home: home.stats(), stats.figures),
+    "notices": (lambda home: home.list_notifications(), notifications.notice_list),
     "run": (lambda home: home.runs(LONG).items[0], views.run_facts),
     "backfills": (lambda home: home.backfills("other"), views.backfill_list),
     "history": (lambda home: home.history(LONG), views.change_list),
     "versions": (lambda home: home.versions("other"), views.version_list),
     "audit": (lambda home: home.history(), views.change_list),
-    "queues": (lambda home: home.list_queues(), others.queue_rows),
-    "instances": (lambda home: home.list_instances(), others.instance_rows),
-    "spans": (lambda home: home.spans(LONG), views.span_list),
+    "queues": (lambda home: home.list_queues(), workers.queue_rows),
+    "instances": (lambda home: home.list_instances(), workers.instance_rows),
+    "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.dropped_list),
     "verification": (lambda home: home.verify("other"), views.verification),
 }
 
@@ -75,7 +76,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, width: int, show: Callable[[], None]) 
     """What a terminal of that width is sent."""
     out = io.StringIO()
     screen = Console(file=out, force_terminal=True, width=width, color_system=None, highlight=False)
-    monkeypatch.setattr(render, "console", lambda *, stderr=False: screen)
+    monkeypatch.setattr(console, "console", lambda *, stderr=False: screen)
     show()
     return out.getvalue().splitlines()
 
@@ -96,7 +97,7 @@ def test_no_line_of_a_table_is_wider_than_the_terminal(
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_frame_of_top_fits(width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
     found = glance(home)
-    lines = seen(monkeypatch, width, lambda: render.console().print(top.frame(found, width, 5)))
+    lines = seen(monkeypatch, width, lambda: console.console().print(top.frame(found, width, 5)))
     assert max(map(len, lines)) <= width
     assert any("SKIPPED" in line for line in lines)
 

@@ -19,13 +19,13 @@ import pytest
 import typer
 from rich.cells import cell_len
 
-from tompion import stopping
-from tompion.cli.events import EventLines, duration, shortened, wrapped
-from tompion.cli.later import LaterLines
+from tompion.bootstrap.service import masked
+from tompion.cli.commands.worker import first_line, leave
+from tompion.cli.logging.queue import QueuedLog
+from tompion.cli.logging.text import TextLog, duration, shortened, wrapped
 from tompion.cli.main import main
-from tompion.cli.worker import first_line, leave
-from tompion.engine.probe import Event, Probe
-from tompion.wiring import masked
+from tompion.engine.telemetry.events import EngineEvents, Event
+from tompion.runtime import signals
 
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
 
@@ -70,7 +70,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
 
 
 def test_a_run_is_two_lines_and_the_second_knows_how_long_it_took(clock: Hand, printed: Printed) -> None:
-    lines = EventLines(clock)
+    lines = TextLog(clock)
     lines(Event("launched", "report", "schedule", NOON))
     clock.time += 1.25
     lines(Event("ended", "report", "SUCCESS", NOON))
@@ -81,7 +81,7 @@ def test_a_run_is_two_lines_and_the_second_knows_how_long_it_took(clock: Hand, p
 
 
 def test_each_kind_of_event_has_its_line(clock: Hand, printed: Printed) -> None:
-    lines = EventLines(clock)
+    lines = TextLog(clock)
     lines(Event("launched", "report", "catch_up", NOON - 86_400))
     lines(Event("ended", "report", "FAILED: OSError: a: b", NOON - 86_400))
     lines(Event("ended", "other", "TIMED_OUT: too slow", NOON))
@@ -98,13 +98,13 @@ def test_each_kind_of_event_has_its_line(clock: Hand, printed: Printed) -> None:
 
 @pytest.mark.parametrize("text", ["schedule", "catch_up", "trigger", "backfill"])
 def test_a_launch_fits_80_columns(text: str, clock: Hand, printed: Printed) -> None:
-    EventLines(clock)(Event("launched", "a-schedule-of-18-c", text, 0))
+    TextLog(clock)(Event("launched", "a-schedule-of-18-c", text, 0))
     assert len(printed()[0]) <= 80
 
 
 def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Printed) -> None:
     """A trigger and a tick of the same second look alike; a clock may be set back."""
-    lines = EventLines(clock)
+    lines = TextLog(clock)
     for _ in range(2):
         lines(Event("launched", "twins", "schedule", NOON))
     for _ in range(2):
@@ -118,15 +118,15 @@ def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Prin
 def test_launches_whose_end_nobody_hears_of_are_forgotten(
     clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tompion.cli.events._MAX_KNOWN", 2)
-    lines = EventLines(clock)
+    monkeypatch.setattr("tompion.cli.logging.text._MAX_KNOWN", 2)
+    lines = TextLog(clock)
     for name in ("a", "b", "c"):
         lines(Event("launched", name, "schedule", NOON))
     assert [run[0] for run in lines._launched] == ["b", "c"]
 
 
 def test_quiet_leaves_only_warnings(clock: Hand, printed: Printed) -> None:
-    lines = EventLines(clock, quiet=True)
+    lines = TextLog(clock, quiet=True)
     lines.say("running")
     lines(Event("launched", "report", "schedule", NOON))
     lines(Event("warning", "", "this clock is off"))
@@ -135,12 +135,12 @@ def test_quiet_leaves_only_warnings(clock: Hand, printed: Printed) -> None:
 
 
 def test_a_line_cannot_be_forged_or_colour_the_terminal(clock: Hand, printed: Printed) -> None:
-    EventLines(clock)(Event("ended", "report", "FAILED: x\n2026 forged\x1b[31m", NOON))
+    TextLog(clock)(Event("ended", "report", "FAILED: x\n2026 forged\x1b[31m", NOON))
     assert printed() == ["2026-03-28 12:00:00Z report             ended     FAILED: x?2026 forged?[31m"]
 
 
 def test_a_warning_is_not_printed_a_second_time_by_logging(clock: Hand, capsys: pytest.CaptureFixture[str]) -> None:
-    Probe(EventLines(clock)).warn("this clock is off")
+    EngineEvents(TextLog(clock)).warn("this clock is off")
     out, err = capsys.readouterr()
     assert (out.count("this clock is off"), err) == (1, "")
 
@@ -150,7 +150,7 @@ def test_a_mistake_of_our_own_is_a_line_even_if_quiet_and_a_traceback_on_standar
 ) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         _ = 1 // 0
-    Probe(EventLines(clock, quiet=True)).unexpected("cannot fire", caught.value)
+    EngineEvents(TextLog(clock, quiet=True)).unexpected("cannot fire", caught.value)
     out, err = capsys.readouterr()
     assert out.startswith("2026-03-28 12:00:00Z                    error     cannot fire: ZeroDivisionError: ")
     assert "Traceback" in err
@@ -161,7 +161,7 @@ def test_an_engine_goes_on_when_nobody_reads(clock: Hand, monkeypatch: pytest.Mo
     os.close(reader)
     with os.fdopen(writer, "w") as pipe:
         monkeypatch.setattr(sys, "stdout", pipe)
-        lines = EventLines(clock)
+        lines = TextLog(clock)
         for _ in range(3):
             lines(Event("launched", "report", "schedule", NOON))
 
@@ -169,7 +169,7 @@ def test_an_engine_goes_on_when_nobody_reads(clock: Hand, monkeypatch: pytest.Mo
 def test_an_engine_goes_on_when_the_output_is_closed(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
-    lines = EventLines(clock)
+    lines = TextLog(clock)
     stream.close()
     lines(Event("launched", "report", "schedule", NOON))
 
@@ -189,7 +189,7 @@ def terminal(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> Terminal:
         reader, writer = pty.openpty()
         with os.fdopen(writer, "w", encoding="utf-8") as stream:
             monkeypatch.setattr(sys, "stdout", stream)
-            lines = EventLines(clock)
+            lines = TextLog(clock)
             for event in events:
                 lines(event)
         sent = b"".join(iter(lambda: _some_of(reader), b""))
@@ -256,7 +256,7 @@ def test_a_long_text_goes_on_below_its_id(terminal: Terminal) -> None:
 
 
 def test_a_pipe_is_sent_everything_on_one_line(clock: Hand, printed: Printed) -> None:
-    EventLines(clock)(Event("ended", LONG, f"FAILED: {'x ' * 200}end", NOON))
+    TextLog(clock)(Event("ended", LONG, f"FAILED: {'x ' * 200}end", NOON))
     (line,) = printed()
     assert line == f"2026-03-28 12:00:00Z {LONG} ended     FAILED: {'x ' * 200}end"
 
@@ -326,18 +326,18 @@ class Ended(NamedTuple):
 def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     """Send signals to this process while it would stop gracefully."""
     left: list[int] = []
-    monkeypatch.setattr(stopping, "leave_now", left.append)
+    monkeypatch.setattr(signals, "leave_now", left.append)
 
     async def run() -> int | None:
-        with stopping.stopping(30) as state:
+        with signals.stopping(30) as state:
             for number in numbers:
                 signal.raise_signal(number)
             await asyncio.wait_for(state.asked.wait(), 30)
         return state.code
 
-    before = [signal.getsignal(number) for number in stopping.SIGNALS]
+    before = [signal.getsignal(number) for number in signals.SIGNALS]
     code = asyncio.run(run())
-    assert [signal.getsignal(number) for number in stopping.SIGNALS] == before
+    assert [signal.getsignal(number) for number in signals.SIGNALS] == before
     return Ended(code, left)
 
 
@@ -360,16 +360,16 @@ def test_a_function_that_does_not_end_is_left_behind(
 ) -> None:
     """Python waits for every thread before it ends, and a worker that was told to stop would never have stopped."""
     left: list[int] = []
-    monkeypatch.setattr(stopping, "leave_now", left.append)
+    monkeypatch.setattr(signals, "leave_now", left.append)
     release = threading.Event()
-    thread = threading.Thread(target=release.wait, name=f"{stopping.FUNCTION_THREADS}_0", daemon=True)
+    thread = threading.Thread(target=release.wait, name=f"{signals.FUNCTION_THREADS}_0", daemon=True)
     thread.start()
     with pytest.raises(typer.Exit):
-        leave(0, LaterLines(EventLines(clock)))
+        leave(0, QueuedLog(TextLog(clock)))
     assert (left, printed()) == ([0], ["warning: left a function behind that has not ended; its run is handed back"])
     release.set()
     with pytest.raises(typer.Exit) as ended:
-        leave(130, LaterLines(EventLines(clock)))
+        leave(130, QueuedLog(TextLog(clock)))
     thread.join()
     assert (left, printed(), ended.value.exit_code) == ([0], [], 130)
 

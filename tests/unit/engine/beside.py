@@ -12,11 +12,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
 
-from tompion.engine.firing import Fired
-from tompion.engine.host import Engine
+from tompion.engine.engine import Engine
+from tompion.engine.steps.fire import Fired
 from tompion.errors import StoreUnavailable
 from tompion.store.base import Store, Transaction, Work
-from tompion.testing.loop import VirtualLoop
+from tompion.testing.virtual_loop import VirtualLoop
 
 T = TypeVar("T")
 WAY_S = 0.01

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.engine.kit import World
-from tompion.operations import schedules
-from tompion.operations.verify import verify
+from tompion.operations.schedules import crud
+from tompion.operations.verify.schedule import verify
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def world() -> Iterator[World]:
     made = World()
     asyncio.set_event_loop(made.loop)
     yield made
-    for name in made.ask(schedules.list_schedules).items:
+    for name in made.ask(crud.list_schedules).items:
         assert made.ask(verify, name.schedule_id).ok
     made.store.close()
     made.loop.close()

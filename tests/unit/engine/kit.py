@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tompion.engine.host import Engine
-from tompion.engine.probe import Event, Probe
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.operations import runs, schedules
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import EngineEvents, Event
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.operations.context import OperationContext
+from tompion.operations.runs import read
+from tompion.operations.schedules import crud
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.executor import RecordingExecutor
-from tompion.testing.loop import VirtualLoop
+from tompion.testing.virtual_loop import VirtualLoop
 
 BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
 FUNCTION = "tasks:work"
@@ -37,13 +38,13 @@ class World:
         self.loop = VirtualLoop()
         self.clock = LoopClock(self.loop)
         self.store = SqliteStore(clock=self.clock, inline=True)
-        self.plan: Callable[[Launch], tuple[float, Ended]] = lambda _: (0.0, Ended())
+        self.plan: Callable[[RunContext], tuple[float, Completed]] = lambda _: (0.0, Completed())
         self.executor = RecordingExecutor(self.clock.now, self._planned)
         self.executors: dict[str, Executor] = {"function": self.executor}
         self.events: list[Event] = []
         self.engines: list[Engine] = []
 
-    def _planned(self, launch: Launch) -> tuple[float, Ended]:
+    def _planned(self, launch: RunContext) -> tuple[float, Completed]:
         return self.plan(launch)
 
     def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
@@ -52,17 +53,17 @@ class World:
             self.executors,
             clock=other.pop("clock", self.clock),
             settings=settings,
-            probe=Probe(self.events.append),
+            probe=EngineEvents(self.events.append),
             **other,
         )
         self.engines.append(made)
         return made
 
     def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        return self.store.write(lambda t: operation(Session(t, Settings()), *args, **given)).result()
+        return self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **given)).result()
 
     def create(self, schedule_id: str = "report", **given: Any) -> Any:
-        return self.ask(schedules.create, schedule_id, **{"cron": "* * * * *", "function": FUNCTION, **given})
+        return self.ask(crud.create, schedule_id, **{"cron": "* * * * *", "function": FUNCTION, **given})
 
     def run(self, story: Callable[[], Awaitable[None]]) -> None:
         async def told() -> None:
@@ -75,7 +76,7 @@ class World:
         self.loop.run_until_complete(told())
 
     def states(self, schedule_id: str = "report") -> list[str]:
-        found = reversed(self.ask(runs.runs, schedule_id, limit=1_000).items)
+        found = reversed(self.ask(read.runs, schedule_id, limit=1_000).items)
         return [f"{run.scheduled_for:%H:%M} {run.state}" + (f" {run.reason}" if run.reason else "") for run in found]
 
     def launched_at(self) -> list[float]:

@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import FUNCTION, LoopClock, World, die
-from tompion.api.metrics import COUNTERS, HISTOGRAMS, Metrics
-from tompion.clock import pause
-from tompion.engine.host import Engine
+from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
 from tompion.errors import LaunchError
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Completed, RunContext
+from tompion.model.metrics import OTHER, Metrics
 from tompion.model.run import RunState
-from tompion.model.tally import OTHER, Tally
-from tompion.operations import control, schedules
-from tompion.operations.desk import Desk
-from tompion.settings import Settings
+from tompion.operations.runner import OperationRunner
+from tompion.operations.schedules import control, crud
+from tompion.runtime.clock import pause
 from tompion.store.base import Transaction
 from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 
 def number(engine: Engine, name: str, **labels: str) -> float | None:
     """Return a number as Prometheus would read it."""
-    desk = Desk(engine._store, Settings(), engine.probe.tally)
-    return Metrics(desk, {}, clock=engine._clock).registry.get_sample_value(name, labels)
+    desk = OperationRunner(engine._store, Settings(), engine.probe.tally)
+    return MetricsExporter(desk, {}, clock=engine._clock).registry.get_sample_value(name, labels)
 
 
 def told(world: World, story: Callable[[Engine], Awaitable[None]], **given: Any) -> Engine:
@@ -54,7 +54,7 @@ def test_what_is_launched_and_how_it_ends(world: World) -> None:
     world.create(cron="1,2 8 * * *")
     world.plan = lambda launch: (
         0.0,
-        Ended() if launch.scheduled_for.minute == 1 else Ended(RunState.FAILED, error="no"),
+        Completed() if launch.scheduled_for.minute == 1 else Completed(RunState.FAILED, error="no"),
     )
     engine = told(world, passing(120))
     assert number(engine, "tompion_runs_emitted_total") == 2
@@ -88,14 +88,14 @@ def test_a_late_launch_is_late_in_the_numbers(world: World) -> None:
 
 def test_what_waits_for_its_turn_has_waited(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="queue")
-    world.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Ended())
+    world.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
     engine = told(world, passing(200))
     assert number(engine, "tompion_queue_wait_seconds_sum", namespace="default") == pytest.approx(40, abs=1)
 
 
 def test_a_skip_has_its_reason(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="skip")
-    world.plan = lambda _: (100.0, Ended())
+    world.plan = lambda _: (100.0, Completed())
     engine = told(world, passing(150))
     assert number(engine, "tompion_runs_skipped_overlap_total") == 1
     assert number(engine, "tompion_runs_skipped_total", namespace="default", reason="overlap") == 1
@@ -112,7 +112,7 @@ def test_a_skip_has_its_reason(world: World) -> None:
 @pytest.mark.parametrize("overlap", ["buffer_one", "terminate_other", "cancel_other"])
 def test_whoever_gives_way_is_counted(world: World, overlap: str) -> None:
     world.create(cron="1,2,3 8 * * *", overlap_policy=overlap)
-    world.plan = lambda _: (150.0, Ended())
+    world.plan = lambda _: (150.0, Completed())
     engine = told(world, passing(170))
     if overlap == "buffer_one":
         assert number(engine, "tompion_runs_skipped_total", namespace="default", reason="superseded") == 1
@@ -142,7 +142,7 @@ def test_missed_ticks_are_counted_one_by_one(world: World, window: str | None, r
 def test_what_others_were_in_the_way_of_is_skipped_and_not_missed(world: World) -> None:
     """What was left of an outage when its first ticks had taken every slot was counted, and told, as missed."""
     world.create(cron="* 1-4 8 * * *", catchup_policy="all")
-    world.plan = lambda _: (3_600.0, Ended())
+    world.plan = lambda _: (3_600.0, Completed())
     engine = world.engine()
 
     async def begin_late() -> None:
@@ -160,7 +160,7 @@ def test_what_others_were_in_the_way_of_is_skipped_and_not_missed(world: World) 
 def test_a_launch_that_cannot_begin(world: World) -> None:
     world.create(cron="1 8 * * *")
 
-    def refuse(_: Launch) -> tuple[float, Ended]:
+    def refuse(_: RunContext) -> tuple[float, Completed]:
         raise LaunchError("no such function")
 
     world.plan = refuse
@@ -169,7 +169,7 @@ def test_a_launch_that_cannot_begin(world: World) -> None:
 
 def test_a_try_after_a_failure(world: World) -> None:
     world.create(cron="1 8 * * *", max_attempts=2)
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="no luck"))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED, error="no luck"))
     engine = told(world, passing(60))
     assert number(engine, "tompion_runs_retried_total", namespace="default") == 1
     assert number(engine, "tompion_runs_finished_total", namespace="default", state="FAILED") == 1
@@ -178,7 +178,7 @@ def test_a_try_after_a_failure(world: World) -> None:
 
 def test_a_worker_that_dies(world: World) -> None:
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (20.0, Ended())
+    world.plan = lambda _: (20.0, Completed())
     second = world.engine()
 
     async def story() -> None:
@@ -197,7 +197,7 @@ def test_a_worker_that_dies(world: World) -> None:
 def test_a_run_that_nobody_picks_up(world: World) -> None:
     """Its worker has died, and nobody else serves its queue."""
     world.create(cron="1 8 * * *", queue="rare")
-    world.plan = lambda _: (20.0, Ended())
+    world.plan = lambda _: (20.0, Completed())
     other = world.engine(Settings(sweep_ms=60_000))
 
     async def story() -> None:
@@ -217,7 +217,7 @@ def test_a_run_that_nobody_picks_up(world: World) -> None:
 def test_an_engine_that_is_cut_off(world: World) -> None:
     """It loses its lease; what it says of the run that another has taken meanwhile comes too late."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda launch: (200.0 if launch.attempt == 1 else 1.0, Ended())
+    world.plan = lambda launch: (200.0 if launch.attempt == 1 else 1.0, Completed())
     cut_off = world.engine()
 
     async def silence(skew_ms: int) -> int:
@@ -239,7 +239,7 @@ def test_an_engine_that_is_cut_off(world: World) -> None:
 def test_an_outcome_that_comes_too_late(world: World) -> None:
     """Somebody has taken the run over while its worker stood still: the fence keeps the old outcome out."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (0.5, Ended())
+    world.plan = lambda _: (0.5, Completed())
 
     async def story(engine: Engine) -> None:
         await pause(30.2)
@@ -258,12 +258,12 @@ def _execute(transaction: Transaction, statement: str) -> None:
 def test_a_run_that_never_minds_its_deadline(world: World) -> None:
     world.create(max_execution_ms=5_000, cron="1 8 * * *")
 
-    async def deaf(dag: Any, meta: Launch) -> Ended:
+    async def deaf(dag: Any, meta: RunContext) -> Completed:
         until = world.loop.time() + 60
         while world.loop.time() < until:
             with suppress(asyncio.CancelledError):
                 await pause(until - world.loop.time())
-        return Ended()
+        return Completed()
 
     world.executor.run = deaf  # type: ignore[method-assign]  # another function in its place
     engine = told(world, passing(120))
@@ -332,7 +332,7 @@ def test_how_the_store_stands(world: World) -> None:
 
 def test_what_waits_and_who_lives(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="queue")
-    world.plan = lambda _: (100.0, Ended())
+    world.plan = lambda _: (100.0, Completed())
     found: list[float | None] = []
 
     async def story(engine: Engine) -> None:
@@ -344,34 +344,36 @@ def test_what_waits_and_who_lives(world: World) -> None:
 
 
 def test_what_operations_do_is_counted_when_it_is_committed(world: World) -> None:
-    tally = Tally()
-    desk = Desk(world.store, Settings(), tally)
+    tally = Metrics()
+    desk = OperationRunner(world.store, Settings(), tally)
 
     def ask(operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
         return desk.send(
             lambda session: operation(session, *args, **given), namespace="default", actor="ann", writes=True
         ).result()
 
-    ask(schedules.create, "report", cron="* * * * *", function=FUNCTION)
+    ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
     for _ in range(2):
         ask(control.trigger, "report", overlap="skip")
     assert tally.labelled("runs_skipped") == {("default", "overlap"): 1}
     assert tally.counts["runs_skipped_overlap"] == 1
     ask(control.trigger, "report", overlap="buffer_all")
-    ask(schedules.delete, "report")
+    ask(crud.delete, "report")
     assert tally.labelled("runs_skipped")["default", "deleted"] == 1
     assert tally.labelled("runs_finished") == {("default", "CANCELLED"): 1}
 
 
 def test_only_so_many_namespaces_have_numbers_of_their_own() -> None:
-    tally = Tally(2)
+    tally = Metrics(2)
     assert [tally.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
 
 
 def test_a_store_that_is_down_is_down(world: World) -> None:
     engine = world.engine()
-    desk = Desk(FaultyStore(world.store, lambda _: Mishap(Fault.BEFORE), lambda: None), Settings(), engine.probe.tally)
-    registry = Metrics(desk, {}, clock=world.clock).registry
+    desk = OperationRunner(
+        FaultyStore(world.store, lambda _: Mishap(Fault.BEFORE), lambda: None), Settings(), engine.probe.tally
+    )
+    registry = MetricsExporter(desk, {}, clock=world.clock).registry
     assert registry.get_sample_value("tompion_store_up") == 0
     assert registry.get_sample_value("tompion_schedules_due") is None
 
@@ -383,7 +385,9 @@ def test_the_store_is_not_asked_at_every_scrape(world: World) -> None:
         asked.append(kind)
         return Mishap(Fault.NONE)
 
-    metrics = Metrics(Desk(FaultyStore(world.store, count, lambda: None), Settings()), {}, clock=world.clock)
+    metrics = MetricsExporter(
+        OperationRunner(FaultyStore(world.store, count, lambda: None), Settings()), {}, clock=world.clock
+    )
     for seconds in (0, 5, 4.9, 0.2):
         world.loop.run_until_complete(pause(seconds))
         metrics.text()
@@ -394,7 +398,7 @@ def test_there_is_a_test_here_for_every_metric_of_the_table() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     elsewhere = {
         *("tompion_http_requests", "tompion_http_request_duration_seconds"),
-        *("tompion_notices_delivered", "tompion_notices_retried", "tompion_notices_given_up"),  # test_notices.py
+        *("tompion_notices_delivered", "tompion_notices_retried", "tompion_notices_given_up"),  # test_notifications.py
         *("tompion_pings", "tompion_pings_failed"),  # test_pulse.py
     }
     assert [name for name in {*COUNTERS, *HISTOGRAMS} - elsewhere if name not in text] == []

@@ -9,10 +9,10 @@ import pytest
 
 from tests.unit.engine.kit import World
 from tests.unit.engine.test_cost import Meter
-from tompion.clock import pause
-from tompion.launch.base import Ended
+from tompion.executors.base import Completed
 from tompion.model.run import RunState
-from tompion.operations import adaptive
+from tompion.operations.schedules.hints import hint as adaptive_hint
+from tompion.runtime.clock import pause
 
 LATE_S = 0.1
 """Within which an engine starts what is due: it sleeps no longer than it must."""
@@ -28,7 +28,7 @@ def starts(world: World, seconds: float, hints: dict[float, dict[str, Any]] | No
         for moment, given in sorted((hints or {}).items()):
             await pause(moment - passed)
             passed = moment
-            world.ask(adaptive.hint, "report", **given)
+            world.ask(adaptive_hint, "report", **given)
         await pause(seconds - passed)
 
     world.run(story)
@@ -37,20 +37,20 @@ def starts(world: World, seconds: float, hints: dict[float, dict[str, Any]] | No
 
 def test_an_interval_whose_runs_take_longer(world: World) -> None:
     world.create(cron=[], intervals="1m", adaptive=True)
-    world.plan = lambda _: (90.0, Ended())
+    world.plan = lambda _: (90.0, Completed())
     assert starts(world, 400) == pytest.approx([30, 180, 330], abs=LATE_S)
 
 
 def test_a_cron_whose_run_takes_longer(world: World) -> None:
     world.create(cron="*/5 * * * *", adaptive=True)
     first = [True]
-    world.plan = lambda _: (600.0 if first and first.pop() else 1.0, Ended())
+    world.plan = lambda _: (600.0 if first and first.pop() else 1.0, Completed())
     assert starts(world, 1_500) == pytest.approx([270, 870, 1_170, 1_470], abs=LATE_S)
 
 
 def test_failures_back_off(world: World) -> None:
     world.create(cron=[], intervals="1m", adaptive=True)
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="no luck"))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED, error="no luck"))
     assert starts(world, 1_000) == pytest.approx([30, 150, 390, 870], abs=LATE_S)
 
 
@@ -68,7 +68,7 @@ def cost(monkeypatch: pytest.MonkeyPatch, **hint: Any) -> Counter[str]:
     world = World()
     world.create(cron=[], intervals="1m", adaptive=True)
     if hint:
-        world.ask(adaptive.hint, "report", **hint)
+        world.ask(adaptive_hint, "report", **hint)
     engine = world.engine()
     counts: Counter[str] = Counter()
 

@@ -8,11 +8,12 @@ import pytest
 
 from tests.unit.engine.kit import World
 from tests.unit.engine.test_host_slow import Slow
-from tompion.clock import pause
-from tompion.engine.appetite import Appetite
-from tompion.launch.base import Ended
-from tompion.operations import control, runs
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.engine.limits import AdaptiveConcurrencyLimit
+from tompion.executors.base import Completed
+from tompion.operations.runs import read
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 
 BACKLOG = 200
 SETTINGS = Settings(tick_ms=200, lock_ttl_ms=2_000, heartbeat_ms=600, sweep_ms=1_000, max_pickups=1_000, max_threads=10)
@@ -44,12 +45,12 @@ def with_backlog(world: World) -> None:
     world.create(cron="0 0 1 1 *", overlap_policy="allow")
     for number in range(BACKLOG):
         world.ask(control.trigger, "report", request_id=f"trigger-{number}")
-    world.plan = lambda _: (TURN_S, Ended())
+    world.plan = lambda _: (TURN_S, Completed())
     world.executor.max_active = AT_A_TIME
 
 
 def outcomes(world: World) -> Counter[str]:
-    return Counter(run.state for run in world.ask(runs.runs, "report", limit=1_000).items)
+    return Counter(run.state for run in world.ask(read.runs, "report", limit=1_000).items)
 
 
 def tell(world: World, seconds: float) -> list[Laden]:
@@ -77,7 +78,7 @@ def test_whoever_loses_a_lease_with_full_hands_takes_less(world: World) -> None:
 
 
 def test_without_that_the_same_story_has_no_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Appetite, "lost", lambda self, held: None)
+    monkeypatch.setattr(AdaptiveConcurrencyLimit, "lost", lambda self, held: None)
     with_backlog(world)
     tell(world, 60)
     assert outcomes(world) == {"ENQUEUED": BACKLOG}
@@ -89,14 +90,14 @@ def test_an_instance_gets_its_appetite_back(world: World) -> None:
     assert [each.engine.instance.appetite.limit for each in laden] == [SETTINGS.max_active_launches] * 2
 
 
-def after_beats(appetite: Appetite, beats: int) -> int:
+def after_beats(appetite: AdaptiveConcurrencyLimit, beats: int) -> int:
     for _ in range(beats):
         appetite.kept()
     return appetite.limit
 
 
 def test_a_quarter_of_what_was_too_much_and_half_as_much_again_with_each_heartbeat() -> None:
-    appetite = Appetite(8, 1_000)
+    appetite = AdaptiveConcurrencyLimit(8, 1_000)
     appetite.lost(8)
     assert appetite.limit == 1_000, "so few can always be executed: it was not that"
     appetite.lost(200)
@@ -108,4 +109,4 @@ def test_a_quarter_of_what_was_too_much_and_half_as_much_again_with_each_heartbe
         appetite.lost(9)
     assert appetite.limit == 8
     assert after_beats(appetite, 30) == 1_000
-    assert Appetite(32, 5).limit == 5
+    assert AdaptiveConcurrencyLimit(32, 5).limit == 5

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tompion.engine.budget import Budget
+from tompion.engine.limits import CatchupRateLimiter
 
 
 def test_a_bucket_begins_full_and_fills_by_the_second() -> None:
-    budget = Budget(10)
+    budget = CatchupRateLimiter(10)
     assert budget.available(100.0) == 10
     budget.use(10)
     assert budget.available(100.0) == 0
@@ -15,7 +15,7 @@ def test_a_bucket_begins_full_and_fills_by_the_second() -> None:
 
 
 def test_each_instance_has_its_share() -> None:
-    budget = Budget(10)
+    budget = CatchupRateLimiter(10)
     budget.instances = 5
     budget.available(0.0)
     budget.use(10)
@@ -24,7 +24,7 @@ def test_each_instance_has_its_share() -> None:
 
 
 def test_a_large_fleet_still_gets_one_at_a_time() -> None:
-    budget = Budget(1)
+    budget = CatchupRateLimiter(1)
     budget.instances = 4
     budget.available(0.0)
     budget.use(1)
@@ -32,7 +32,7 @@ def test_a_large_fleet_still_gets_one_at_a_time() -> None:
 
 
 def test_what_was_used_beyond_it_is_owed() -> None:
-    budget = Budget(10)
+    budget = CatchupRateLimiter(10)
     budget.available(0.0)
     budget.use(25)
     assert budget.available(1.0) <= 0

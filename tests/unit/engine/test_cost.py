@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import World
-from tompion.cli.events import EventLines
-from tompion.clock import pause
-from tompion.engine.host import Engine
-from tompion.launch.base import Ended, Launch
+from tompion.cli.logging.text import TextLog
+from tompion.engine.engine import Engine
+from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
+from tompion.runtime.clock import pause
 from tompion.store.sqlite.driver import SqliteTransaction
 
 FEW, MANY = 5, 300
-ENDINGS: dict[str, Ended] = {
-    "simply": Ended(),
-    "with a result": Ended(result='"done"'),
-    "badly": Ended(RunState.FAILED, error="no luck"),
+ENDINGS: dict[str, Completed] = {
+    "simply": Completed(),
+    "with a result": Completed(result='"done"'),
+    "badly": Completed(RunState.FAILED, error="no luck"),
 }
 
 
@@ -69,24 +69,24 @@ class Meter:
         return counted
 
 
-def memories(engine: Engine, lines: EventLines) -> list[Walked]:
+def memories(engine: Engine, lines: TextLog) -> list[Walked]:
     """Whatever grows with the schedules that an engine knows, made countable."""
-    rules = engine.instance.rules
+    rules = engine.instance.schedules
     walked = [Walked(rules._known), Walked(rules._newest), Walked(lines._launched)]
     rules._known, rules._newest, lines._launched = walked
     return walked
 
 
-def cost_of_an_outcome(known: int, ended: Ended, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], int]:
+def cost_of_an_outcome(known: int, ended: Completed, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], int]:
     """What one minute costs in which one schedule runs, to an engine that remembers some more."""
     world = World()
     for number in range(known):
         world.create(f"other-{number}", cron="1 8 * * *")
     world.create("busy", cron="* * * * *")
-    world.plan = lambda launch: (1.0, ended if _is_second(launch) else Ended())
+    world.plan = lambda launch: (1.0, ended if _is_second(launch) else Completed())
     engine = world.engine()
-    monkeypatch.setattr("tompion.cli.events._log_only_mistakes", lambda: None)  # the log stays as it is
-    lines = EventLines(world.clock)
+    monkeypatch.setattr("tompion.cli.logging.text._log_only_mistakes", lambda: None)  # the log stays as it is
+    lines = TextLog(world.clock)
     engine.probe.listener = lines
     counts: Counter[str] = Counter()
     steps: list[int] = []
@@ -94,7 +94,7 @@ def cost_of_an_outcome(known: int, ended: Ended, monkeypatch: pytest.MonkeyPatch
     async def story() -> None:
         await engine.start()
         await pause(62.5)  # neither end of the minute is the time of a heartbeat
-        assert len(engine.instance.rules._known) == known + 1
+        assert len(engine.instance.schedules._known) == known + 1
         meter, walked = Meter(monkeypatch), memories(engine, lines)
         await pause(55)
         counts.update(meter.counts)
@@ -107,13 +107,13 @@ def cost_of_an_outcome(known: int, ended: Ended, monkeypatch: pytest.MonkeyPatch
     return counts, steps[0]
 
 
-def _is_second(launch: Launch) -> bool:
+def _is_second(launch: RunContext) -> bool:
     return launch.schedule_id == "busy" and launch.scheduled_for.minute == 2
 
 
 @pytest.mark.parametrize("ended", ENDINGS.values(), ids=list(ENDINGS))
 def test_an_outcome_costs_the_same_however_many_rules_are_known(
-    ended: Ended, capsys: pytest.CaptureFixture[str]
+    ended: Completed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.MonkeyPatch.context() as patching:
         few = cost_of_an_outcome(FEW, ended, patching)
@@ -121,5 +121,5 @@ def test_an_outcome_costs_the_same_however_many_rules_are_known(
         many = cost_of_an_outcome(MANY, ended, patching)
     assert few == many
     statements, steps = many
-    assert (statements["lock_dials"], statements["claim_due"], steps) == (1, 1, 0)
+    assert (statements["state_lock"], statements["state_claim_due"], steps) == (1, 1, 0)
     assert f"ended     {ended.state}" in capsys.readouterr().out

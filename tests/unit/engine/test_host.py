@@ -10,12 +10,14 @@ import pytest
 
 from tests.conformance.store.samples import run
 from tests.unit.engine.kit import BEGIN, LoopClock, World, die
-from tompion.clock import pause
+from tompion.config.settings import Settings
 from tompion.errors import LaunchError
-from tompion.launch.base import Ended, Launch
+from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
-from tompion.operations import control, runs, schedules, workflows
-from tompion.settings import Settings
+from tompion.operations.resources import workflows
+from tompion.operations.runs import read
+from tompion.operations.schedules import backfills, control, crud
+from tompion.runtime.clock import pause
 from tompion.store.base import FAR_S
 
 
@@ -35,7 +37,7 @@ def test_ticks_are_launched_on_the_second(world: World) -> None:
 def test_a_long_run_stays_with_its_worker(world: World, lease_s: int) -> None:
     """A run of ten minutes, a lease of one or two, and a second engine that would love to have it."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (600.0, Ended())
+    world.plan = lambda _: (600.0, Completed())
     settings = Settings(lock_ttl_ms=lease_s * 1000, heartbeat_ms=30_000)
 
     async def story() -> None:
@@ -52,7 +54,10 @@ def test_a_long_run_stays_with_its_worker(world: World, lease_s: int) -> None:
 def test_who_was_silent_for_too_long_joins_again(world: World) -> None:
     """It beats no more, so another takes over what it held; it notices, lets go, and goes on as somebody new."""
     world.create(cron="1,6 8 * * *")
-    world.plan = lambda launch: (200.0 if launch.attempt == 1 and launch.scheduled_for.minute == 1 else 1.0, Ended())
+    world.plan = lambda launch: (
+        200.0 if launch.attempt == 1 and launch.scheduled_for.minute == 1 else 1.0,
+        Completed(),
+    )
 
     async def silence(skew_ms: int) -> int:
         return 1
@@ -87,7 +92,7 @@ def test_who_was_silent_for_too_long_joins_again(world: World) -> None:
 
 def test_a_run_is_known_to_be_executing(world: World) -> None:
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (600.0, Ended())
+    world.plan = lambda _: (600.0, Completed())
 
     async def story() -> None:
         await world.engine().start()
@@ -99,7 +104,7 @@ def test_a_run_is_known_to_be_executing(world: World) -> None:
 
 def test_a_run_that_takes_too_long_has_timed_out(world: World) -> None:
     world.create(max_execution_ms=5_000, overlap_policy="allow")
-    world.plan = lambda _: (600.0, Ended())
+    world.plan = lambda _: (600.0, Completed())
 
     async def story() -> None:
         await world.engine().start()
@@ -107,18 +112,18 @@ def test_a_run_that_takes_too_long_has_timed_out(world: World) -> None:
 
     world.run(story)
     assert world.states() == ["08:01 TIMED_OUT"]
-    assert "max_execution_ms (5000)" in world.ask(runs.runs, "report").items[0].error
+    assert "max_execution_ms (5000)" in world.ask(read.runs, "report").items[0].error
 
 
 def test_a_function_that_will_not_be_cancelled_has_timed_out_all_the_same(world: World) -> None:
     world.create(max_execution_ms=5_000, overlap_policy="allow")
 
-    async def stubborn(dag: Any, meta: Launch) -> Ended:
+    async def stubborn(dag: Any, meta: RunContext) -> Completed:
         try:
             await pause(600)
         except asyncio.CancelledError:
             await pause(1)
-        return Ended(result='"done"')
+        return Completed(result='"done"')
 
     world.executor.run = stubborn  # type: ignore[method-assign]  # another function in its place
 
@@ -135,13 +140,13 @@ def test_a_function_that_never_minds_its_deadline_is_given_up(world: World) -> N
     world.create(max_execution_ms=5_000, overlap_policy="skip", cron="1,2 8 * * *")
     ended: list[str] = []
 
-    async def deaf(dag: Any, meta: Launch) -> Ended:
+    async def deaf(dag: Any, meta: RunContext) -> Completed:
         until = world.loop.time() + (90 if meta.scheduled_for.minute == 1 else 1)
         while world.loop.time() < until:
             with suppress(asyncio.CancelledError):
                 await pause(until - world.loop.time())
         ended.append(f"{meta.scheduled_for:%H:%M}")
-        return Ended()
+        return Completed()
 
     world.executor.run = deaf  # type: ignore[method-assign]  # another function in its place
     engine = world.engine()
@@ -162,7 +167,7 @@ def test_a_function_that_never_minds_its_deadline_is_given_up(world: World) -> N
 def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
     world.create(max_attempts=5)
 
-    def refuse(_: Launch) -> tuple[float, Ended]:
+    def refuse(_: RunContext) -> tuple[float, Completed]:
         raise LaunchError("no such function")
 
     world.plan = refuse
@@ -177,8 +182,8 @@ def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
 
 
 def test_a_workflow_that_is_missing(world: World) -> None:
-    world.ask(schedules.create, "report", cron="* * * * *", workflow_id="nothing")
-    world.ask(schedules.create, "other", cron="* * * * *", workflow_id="strange")
+    world.ask(crud.create, "report", cron="* * * * *", workflow_id="nothing")
+    world.ask(crud.create, "other", cron="* * * * *", workflow_id="strange")
     world.ask(workflows.put_workflow, "strange", {"executor": "teleport"})
 
     async def story() -> None:
@@ -187,14 +192,14 @@ def test_a_workflow_that_is_missing(world: World) -> None:
 
     world.run(story)
     assert world.states() == world.states("other") == ["08:01 FAILED launch_failed"]
-    assert "there is no workflow 'nothing'" in world.ask(runs.runs, "report").items[0].error
-    assert "no executor 'teleport'" in world.ask(runs.runs, "other").items[0].error
+    assert "there is no workflow 'nothing'" in world.ask(read.runs, "report").items[0].error
+    assert "no executor 'teleport'" in world.ask(read.runs, "other").items[0].error
 
 
 def test_an_executor_that_breaks_its_contract(world: World) -> None:
     """Whatever it raises, and whatever is in the message, the run has failed and the engine goes on."""
     world.create(cron="1-2 8 * * *")
-    known: dict[str, tuple[float, Ended]] = {}
+    known: dict[str, tuple[float, Completed]] = {}
     world.plan = lambda launch: known[f"odd \x00 \udc80 {launch.attempt}"]
 
     async def story() -> None:
@@ -203,14 +208,14 @@ def test_an_executor_that_breaks_its_contract(world: World) -> None:
 
     world.run(story)
     assert world.states() == ["08:01 FAILED", "08:02 FAILED"]
-    error = world.ask(runs.runs, "report").items[0].error
+    error = world.ask(read.runs, "report").items[0].error
     assert "\x00" not in error
     assert error.startswith("KeyError")
 
 
 def test_cancel_other_cancels_what_is_executed(world: World) -> None:
     world.create(overlap_policy="cancel_other", cron="1-2 8 * * *")
-    world.plan = lambda launch: (600.0 if launch.scheduled_for.minute == 1 else 1.0, Ended())
+    world.plan = lambda launch: (600.0 if launch.scheduled_for.minute == 1 else 1.0, Completed())
 
     async def story() -> None:
         await world.engine().start()
@@ -223,7 +228,7 @@ def test_cancel_other_cancels_what_is_executed(world: World) -> None:
 def test_a_trigger_that_terminates_reaches_another_engine(world: World) -> None:
     """The engine that executes the run learns of its end within a second, and its outcome is not written."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda launch: (600.0 if launch.source == "schedule" else 1.0, Ended())
+    world.plan = lambda launch: (600.0 if launch.source == "schedule" else 1.0, Completed())
 
     async def story() -> None:
         engine = world.engine()
@@ -280,7 +285,7 @@ def test_a_clock_that_is_wrong_fires_nothing(world: World) -> None:
 
 def test_a_backfill_with_queue_does_not_wait_between_its_runs(world: World) -> None:
     world.create(cron="0 * * * *")
-    world.ask(control.backfill, "report", BEGIN - 86_400 * 2, BEGIN - 3_600)
+    world.ask(backfills.backfill, "report", BEGIN - 86_400 * 2, BEGIN - 3_600)
 
     async def story() -> None:
         await world.engine().start()
@@ -288,13 +293,13 @@ def test_a_backfill_with_queue_does_not_wait_between_its_runs(world: World) -> N
 
     world.run(story)
     assert len(world.executor.executions) == 47
-    assert world.ask(control.backfills, "report")[0].state == "DONE"
+    assert world.ask(backfills.backfills, "report")[0].state == "DONE"
 
 
 def test_a_stop_hands_back_what_it_executes(world: World) -> None:
     """The next engine has it at once, under the same key, and does not wait for the lease."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda launch: (600.0 if launch.attempt == 1 else 0.0, Ended())
+    world.plan = lambda launch: (600.0 if launch.attempt == 1 else 0.0, Completed())
 
     async def story() -> None:
         first = world.engine()
@@ -313,7 +318,7 @@ def test_a_stop_hands_back_what_it_executes(world: World) -> None:
 def test_a_stop_hands_back_what_its_last_outcome_sets_free(world: World) -> None:
     """A run ends while the engine is stopping; the one that waited behind it is for another engine, at once."""
     world.create(cron="1-2 8 * * *", overlap_policy="queue")
-    world.plan = lambda launch: (65.0 if launch.scheduled_for.minute == 1 else 0.0, Ended())
+    world.plan = lambda launch: (65.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
 
     async def story() -> None:
         first = world.engine()
@@ -332,7 +337,7 @@ def test_a_stop_hands_back_what_its_last_outcome_sets_free(world: World) -> None
 def test_a_worker_that_dies_again_and_again_is_the_runs_fault(world: World) -> None:
     """Picked up ten times, and each time the worker was lost: it has failed, and says so."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (1e6, Ended())
+    world.plan = lambda _: (1e6, Completed())
 
     async def story() -> None:
         for _ in range(11):
@@ -351,7 +356,7 @@ def test_a_worker_that_dies_again_and_again_is_the_runs_fault(world: World) -> N
 def test_a_run_that_was_handed_back_again_and_again_is_nobodys_fault(world: World) -> None:
     """Twelve deploys in a row: each stops gracefully and hands the run on, and none of them is lost."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda launch: (1e6 if launch.attempt < 12 else 1.0, Ended())
+    world.plan = lambda launch: (1e6 if launch.attempt < 12 else 1.0, Completed())
 
     async def story() -> None:
         for _ in range(12):
@@ -367,7 +372,10 @@ def test_a_run_that_was_handed_back_again_and_again_is_nobodys_fault(world: Worl
 def test_what_waits_for_its_retry_gives_way(world: World) -> None:
     """Under cancel_other nobody executes it, so there is nobody to ask: it is over, and its slot is free at once."""
     world.create(overlap_policy="cancel_other", max_attempts=3, retry_delay_ms=3_600_000, cron="1,2 8 * * *")
-    world.plan = lambda launch: (0.0, Ended(RunState.FAILED if launch.scheduled_for.minute == 1 else RunState.SUCCESS))
+    world.plan = lambda launch: (
+        0.0,
+        Completed(RunState.FAILED if launch.scheduled_for.minute == 1 else RunState.SUCCESS),
+    )
 
     async def story() -> None:
         await world.engine().start()
@@ -375,18 +383,18 @@ def test_what_waits_for_its_retry_gives_way(world: World) -> None:
 
     world.run(story)
     assert world.states() == ["08:01 CANCELLED superseded", "08:02 SUCCESS"]
-    assert world.ask(schedules.get, "report").in_flight == 0
+    assert world.ask(crud.get, "report").in_flight == 0
     assert world.launched_at()[1] < 90.5
 
 
 def test_nothing_is_tried_again_after_a_delete(world: World) -> None:
     world.create(max_attempts=3, retry_delay_ms=30_000, cron="1 8 * * *")
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED))
 
     async def story() -> None:
         await world.engine().start()
         await pause(40)
-        assert world.ask(schedules.delete, "report").in_flight == 0
+        assert world.ask(crud.delete, "report").in_flight == 0
         await pause(120)
 
     world.run(story)
@@ -397,7 +405,7 @@ def test_nothing_is_tried_again_after_a_delete(world: World) -> None:
 def test_a_run_that_has_begun_is_tried_again_during_a_pause(world: World) -> None:
     """A pause keeps ticks from starting; a run that has begun is brought to its end."""
     world.create(max_attempts=3, retry_delay_ms=30_000)
-    world.plan = lambda launch: (0.0, Ended(RunState.SUCCESS if launch.attempt == 2 else RunState.FAILED))
+    world.plan = lambda launch: (0.0, Completed(RunState.SUCCESS if launch.attempt == 2 else RunState.FAILED))
 
     async def story() -> None:
         await world.engine().start()
@@ -414,20 +422,20 @@ def test_a_sweep_forgets_all_that_is_too_old_and_stumbles_over_nothing(world: Wo
     world.create(cron="1 8 * * *")
     still_open = [run(2, at, decided_ms=at, due_ms=None) for at in range(1, 1_501)]
     over = [run(2, at, decided_ms=at, due_ms=None, state="SUCCESS", finished_ms=at) for at in range(1_501, 4_000)]
-    world.store.write(lambda t: t.insert_runs([*still_open, *over])).result()
+    world.store.write(lambda t: t.run_insert([*still_open, *over])).result()
 
     async def story() -> None:
         await world.engine().start()
         await pause(1)
 
     world.run(story)
-    rows = world.store.read(lambda t: t.runs_page(2, (FAR_S, 0), 10_000)).result()
+    rows = world.store.read(lambda t: t.run_list_page(2, (FAR_S, 0), 10_000)).result()
     assert [row.nominal_s for row in rows] == list(range(1_500, 0, -1))
 
 
 def test_events_tell_the_story(world: World) -> None:
     world.create(pause_on_failure=True)
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="no luck\nline 2"))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED, error="no luck\nline 2"))
 
     async def story() -> None:
         await world.engine().start()
@@ -442,7 +450,10 @@ def test_events_tell_the_story(world: World) -> None:
 def test_a_failed_run_is_tried_again_when_its_delay_is_over(world: World) -> None:
     """Its old owner took it for one of its own and renewed a lease that nobody had: it was never tried again."""
     world.create(cron="1 8 * * *", max_attempts=3, retry_delay_ms=5_000)
-    world.plan = lambda launch: (0.0, Ended() if launch.attempt == 3 else Ended(RunState.FAILED, error="not yet"))
+    world.plan = lambda launch: (
+        0.0,
+        Completed() if launch.attempt == 3 else Completed(RunState.FAILED, error="not yet"),
+    )
 
     async def story() -> None:
         await world.engine().start()
@@ -459,7 +470,7 @@ def test_a_failed_run_is_tried_again_when_its_delay_is_over(world: World) -> Non
 
 def test_a_listener_that_fails_stops_nobody(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.create()
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error=""))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED, error=""))
 
     async def story() -> None:
         engine = world.engine()
@@ -475,7 +486,7 @@ def test_a_listener_that_fails_stops_nobody(world: World, caplog: pytest.LogCapt
 
 def test_an_error_without_words(world: World) -> None:
     world.create(pause_on_failure=True)
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error=""))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED, error=""))
 
     async def story() -> None:
         engine = world.engine()

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import World, die
-from tompion.clock import pause
+from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchRefused, StaleReport
-from tompion.launch.base import Accepted, Ended, Executor, Launch
+from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.model.run import RunState
-from tompion.operations import reports, runs, workflows
-from tompion.settings import Settings
+from tompion.operations.resources import workflows
+from tompion.operations.runs import callbacks, read
+from tompion.runtime.clock import pause
 
 
 class Remote(Executor):
@@ -23,18 +24,18 @@ class Remote(Executor):
     remote = True
 
     def __init__(self) -> None:
-        self.taken: list[Launch] = []
+        self.taken: list[RunContext] = []
         self.asked: list[str] = []
 
-    async def run(self, dag: Any, meta: Launch) -> Ended | Accepted:
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         self.taken.append(meta)
         return Accepted(f"job-{meta.attempt}")
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         self.asked.append(f"cancel {execution_id}")
         return True
 
-    async def terminate(self, dag: Any, meta: Launch, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
         self.asked.append(f"terminate {execution_id}")
 
 
@@ -45,12 +46,12 @@ class Followed(Remote):
         super().__init__()
         self.ended = asyncio.Event()
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
         self.taken.append(meta)
         await self.ended.wait()
-        return Ended(RunState.CANCELLED)
+        return Completed(RunState.CANCELLED)
 
-    async def cancel(self, dag: Any, meta: Launch, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
         self.ended.set()
         return await super().cancel(dag, meta, execution_id)
 
@@ -63,8 +64,8 @@ def target(world: World) -> Remote:
     return remote
 
 
-def say(world: World, launch: Launch, event: str, **given: Any) -> reports.Heard:
-    heard: reports.Heard = world.ask(reports.report, launch.token, event, **given)
+def say(world: World, launch: RunContext, event: str, **given: Any) -> callbacks.ReportAck:
+    heard: callbacks.ReportAck = world.ask(callbacks.report_run, launch.token, event, **given)
     return heard
 
 
@@ -77,7 +78,7 @@ def test_a_run_is_left_to_its_target_and_ends_when_that_says_so(world: World, ta
         await world.engine().start()
         await pause(100)
         assert world.states() == ["08:01 STARTED", "08:02 BUFFERED"]
-        assert world.ask(runs.runs, "report").items[1].execution_id == "job-1"
+        assert world.ask(read.runs, "report").items[1].execution_id == "job-1"
         assert not say(world, target.taken[0], "progress", progress={"percent": 50}).cancel_requested
         say(world, target.taken[0], "succeeded", result={"rows": 3})
         await pause(1)
@@ -86,7 +87,7 @@ def test_a_run_is_left_to_its_target_and_ends_when_that_says_so(world: World, ta
         await pause(1)
 
     world.run(story)
-    first = world.ask(runs.runs, "report").items[1]
+    first = world.ask(read.runs, "report").items[1]
     assert (first.result, first.state) == ({"rows": 3}, "SUCCESS")
     assert world.states()[1] == "08:02 FAILED"
 
@@ -195,12 +196,12 @@ def test_only_the_token_of_a_run_speaks_for_it(world: World, target: Remote) -> 
     token = target.taken[0].token
     for forged in ("", "x", "1-2-3.1.abc", token[:-1] + "0" if token[-1] != "0" else token[:-1] + "1", token + "a"):
         with pytest.raises(InvalidField, match="token"):
-            world.ask(reports.report, forged, "succeeded")
+            world.ask(callbacks.report_run, forged, "succeeded")
     with pytest.raises(InvalidField, match="event"):
-        world.ask(reports.report, token, "exploded")
-    world.ask(reports.report, token, "succeeded")
+        world.ask(callbacks.report_run, token, "exploded")
+    world.ask(callbacks.report_run, token, "succeeded")
     with pytest.raises(StaleReport, match="reported already"):
-        world.ask(reports.report, token, "failed")
+        world.ask(callbacks.report_run, token, "failed")
 
 
 def test_room_is_bounded_by_target(world: World) -> None:
@@ -213,16 +214,16 @@ def test_room_is_bounded_by_target(world: World) -> None:
         def __init__(self) -> None:
             self.active: list[str] = []
 
-        def target(self, dag: Any, meta: Launch) -> str:
+        def target(self, dag: Any, meta: RunContext) -> str:
             return str(dag)
 
-        async def run(self, dag: Any, meta: Launch) -> Ended:
+        async def run(self, dag: Any, meta: RunContext) -> Completed:
             self.active.append(dag)
             self.most = max(self.most, self.active.count("slow"))
             assert len(self.active) <= self.max_active
             await pause(8 if dag == "slow" else 0)
             self.active.remove(dag)
-            return Ended()
+            return Completed()
 
     world.executors["slow"] = slow = Slow()
     for name in ("slow", "quick"):
@@ -245,7 +246,7 @@ def test_room_is_bounded_by_target(world: World) -> None:
 def test_a_launch_that_is_refused_is_not_tried_again(world: World) -> None:
     world.create(cron="1 8 * * *")
 
-    def refuse(_: Launch) -> tuple[float, Ended]:
+    def refuse(_: RunContext) -> tuple[float, Completed]:
         raise LaunchRefused("never")
 
     world.plan = refuse
@@ -264,13 +265,13 @@ def test_a_run_that_is_cancelled_may_tidy_up(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
     tidied: list[int] = []
 
-    async def tidy(dag: Any, meta: Launch) -> Ended:
+    async def tidy(dag: Any, meta: RunContext) -> Completed:
         try:
             await pause(600)
         finally:
             await pause(5)
             tidied.append(meta.scheduled_for.minute)
-        return Ended()
+        return Completed()
 
     world.executor.run = tidy  # type: ignore[method-assign]  # another function in its place
 
@@ -288,20 +289,20 @@ def test_a_run_says_how_far_it_is_and_hears_that_it_is_not_wanted(world: World) 
     world.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
     heard: list[bool] = []
 
-    async def work(dag: Any, meta: Launch) -> Ended:
+    async def work(dag: Any, meta: RunContext) -> Completed:
         with suppress(asyncio.CancelledError):
             for percent in range(0, 100, 5):
                 heard.append(meta.progress({"percent": percent}))
                 await pause(4)
         heard.append(meta.is_wanted)
-        return Ended()
+        return Completed()
 
     world.executor.run = work  # type: ignore[method-assign]  # another function in its place
 
     async def story() -> None:
         await world.engine().start()
         await pause(47)
-        assert world.ask(runs.runs, "report").items[0].progress == {"percent": 20}
+        assert world.ask(read.runs, "report").items[0].progress == {"percent": 20}
         await pause(50)
 
     world.run(story)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import World, die
-from tompion.clock import pause
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.operations import control, targets
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.operations.resources import targets
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 
 
 class Rude(BaseException):
@@ -21,36 +22,36 @@ class Rude(BaseException):
 class Misbehaving(Executor):
     """Executes runs in a way of the test's choice."""
 
-    def __init__(self, way: Callable[[Launch], Coroutine[Any, Any, Ended]]) -> None:
+    def __init__(self, way: Callable[[RunContext], Coroutine[Any, Any, Completed]]) -> None:
         self._way = way
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
         return await self._way(meta)
 
 
-async def raises_rudely(launch: Launch) -> Ended:
+async def raises_rudely(launch: RunContext) -> Completed:
     raise Rude("no")
 
 
-async def cancels_itself(launch: Launch) -> Ended:
+async def cancels_itself(launch: RunContext) -> Completed:
     task = asyncio.current_task()
     assert task is not None
     task.cancel()
     await pause(1)
-    return Ended()
+    return Completed()
 
 
-async def cancels_everybody(launch: Launch) -> Ended:
+async def cancels_everybody(launch: RunContext) -> Completed:
     for task in asyncio.all_tasks():
         if task.get_name().startswith("tompion"):
             task.cancel()
     await pause(1)
-    return Ended()
+    return Completed()
 
 
 @pytest.mark.parametrize("function", [raises_rudely, cancels_itself, cancels_everybody])
 def test_whatever_a_function_does_it_has_an_outcome_and_the_engine_goes_on(
-    world: World, function: Callable[[Launch], Coroutine[Any, Any, Ended]]
+    world: World, function: Callable[[RunContext], Coroutine[Any, Any, Completed]]
 ) -> None:
     world.create()
     world.executor.run = function  # type: ignore[method-assign,assignment]  # another function in its place
@@ -67,7 +68,7 @@ def test_runs_are_known_to_be_executing_however_busy_the_engine_is(world: World)
     """Outcomes came so often that nobody ever looked; a run that nobody knows to be executing cannot be cancelled."""
     world.create("long", cron="1 8 * * *")
     world.create("short", intervals=[1], overlap_policy="allow")
-    world.plan = lambda launch: (600.0 if launch.schedule_id == "long" else 0.2, Ended())
+    world.plan = lambda launch: (600.0 if launch.schedule_id == "long" else 0.2, Completed())
 
     async def story() -> None:
         await world.engine().start()
@@ -83,7 +84,7 @@ def test_runs_are_known_to_be_executing_however_busy_the_engine_is(world: World)
 def test_outcomes_are_written_while_an_engine_stops(world: World) -> None:
     world.create("long", cron="1 8 * * *")
     world.create("short", cron="1 8 * * *")
-    world.plan = lambda launch: (20.0 if launch.schedule_id == "long" else 2.0, Ended())
+    world.plan = lambda launch: (20.0 if launch.schedule_id == "long" else 2.0, Completed())
 
     async def story() -> None:
         engine = world.engine()
@@ -134,12 +135,12 @@ def test_a_run_that_is_interrupted_before_its_first_step_has_an_end(world: World
 def test_what_was_asked_to_end_is_not_tried_again(world: World) -> None:
     """A function that turns its cancellation into an error has failed; another try would undo the cancellation."""
 
-    async def rude(launch: Launch) -> Ended:
+    async def rude(launch: RunContext) -> Completed:
         try:
             await pause(1_000)
         except asyncio.CancelledError:
             raise ValueError("broke while cleaning up") from None
-        return Ended()
+        return Completed()
 
     world.executors["function"] = Misbehaving(rude)
     engine = world.engine()
@@ -161,7 +162,7 @@ def test_what_was_asked_to_end_is_not_tried_again(world: World) -> None:
 @pytest.mark.parametrize("overlap", ["cancel_other", "terminate_other"])
 def test_whoever_is_to_end_hears_of_it_at_once(world: World, overlap: str) -> None:
     """It was noticed at the next look, up to a second later: so long two runs went on side by side."""
-    world.plan = lambda _: (1_000.0, Ended())
+    world.plan = lambda _: (1_000.0, Completed())
     engine = world.engine()
 
     async def story() -> None:
@@ -193,7 +194,7 @@ def test_what_is_released_and_ended_by_one_transaction_is_not_executed(
     It was ended before it was active, so nobody stopped it: a run that was terminated went on beside the next one.
     """
     world.create(overlap_policy=overlap, cron=["1 8 * * *", "2 8 * * *"])
-    world.plan = lambda _: (20.0, Ended())
+    world.plan = lambda _: (20.0, Completed())
     world.ask(targets.pause_target, queue="default")
 
     async def story() -> None:

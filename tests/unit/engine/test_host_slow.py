@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import BEGIN, LoopClock, World
-from tompion.clock import pause
-from tompion.launch.base import Ended
-from tompion.operations import control
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.executors.base import Completed
+from tompion.operations.schedules import backfills
+from tompion.runtime.clock import pause
 from tompion.store.base import Store, Work
 
 
@@ -56,7 +56,7 @@ class Slow(Store):
 def test_a_lease_is_not_lost_because_everything_takes_its_time(world: World, seconds: float) -> None:
     """One loop looked after runs, swept and prolonged the lease: four slow transactions were too many."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (600.0, Ended())
+    world.plan = lambda _: (600.0, Completed())
     slow = Slow(world)
 
     async def story() -> None:
@@ -76,7 +76,7 @@ def test_ticks_go_before_the_largest_backfill(world: World) -> None:
     settings, ticking, end = Settings(), 5, BEGIN - 90
     world.create("past", paused=True, overlap_policy="allow")
     start = end - 60 * (settings.max_backfill_ticks - 1)
-    world.ask(control.backfill, "past", start, end, overlap="allow")
+    world.ask(backfills.backfill, "past", start, end, overlap="allow")
     for number in range(ticking):
         world.create(f"tick-{number}", cron="* * * * * *", overlap_policy="allow")
     slow = Slow(world)
@@ -87,7 +87,7 @@ def test_ticks_go_before_the_largest_backfill(world: World) -> None:
         await pause(10.5)
 
     world.run(story)
-    (backfill,) = world.ask(control.backfills, "past")
+    (backfill,) = world.ask(backfills.backfills, "past")
     assert backfill.total == settings.max_backfill_ticks
     assert backfill.state == "RUNNING", "there was something of it to be done all the time"
     past = [each.at for each in world.executor.executions if each.launch.schedule_id == "past"]

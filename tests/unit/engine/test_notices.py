@@ -10,26 +10,28 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.kit import BEGIN, World, die
-from tompion.clock import pause
-from tompion.engine.outside import Outside
-from tompion.launch.base import Ended, Launch
-from tompion.model.notice import Delivery, Notice, NoticeRule, Topic
+from tompion.config.settings import Settings
+from tompion.engine.notifications.outside import Outside
+from tompion.executors.base import Completed, RunContext
+from tompion.model.notification import Delivery, Notification, NotificationKind, NotificationRule
 from tompion.model.run import RunState
-from tompion.operations import control, notices, reports, work
-from tompion.settings import Settings
+from tompion.operations.resources import notifications
+from tompion.operations.runs import callbacks, remote_workers
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 ARRIVED = Delivery(True, "the receiver answered 200")
 REFUSED = Delivery(False, "the receiver answered 500")
-FAILED = Ended(RunState.FAILED, error="boom")
+FAILED = Completed(RunState.FAILED, error="boom")
 
 
 class Sent:
     """A try to deliver a notice."""
 
-    def __init__(self, at: float, notice_id: str, body: bytes) -> None:
+    def __init__(self, at: float, notification_id: str, body: bytes) -> None:
         self.at = at
-        self.notice_id = notice_id
+        self.notification_id = notification_id
         self.message: dict[str, Any] = json.loads(body)
         self.kind: str = self.message["type"]
         self.data: dict[str, Any] = self.message["data"]
@@ -38,17 +40,17 @@ class Sent:
 class Recorder:
     """Remembers what it was to deliver, and answers as a test wants."""
 
-    def __init__(self, world: World, *rules: NoticeRule) -> None:
+    def __init__(self, world: World, *rules: NotificationRule) -> None:
         self.world = world
-        self.rules: Sequence[NoticeRule] = rules or (NoticeRule("ops"),)
+        self.rules: Sequence[NotificationRule] = rules or (NotificationRule("ops"),)
         self.answer: Callable[[Sent], Delivery] = lambda _: ARRIVED
         self.takes_s = 0.0
         self.sent: list[Sent] = []
         self.closed = False
 
-    async def send(self, notification: str, notice_id: str, body: bytes) -> Delivery:
-        assert notification in {rule.name for rule in self.rules}
-        sent = Sent(self.world.clock.now() - BEGIN, notice_id, body)
+    async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
+        assert rule_name in {rule.name for rule in self.rules}
+        sent = Sent(self.world.clock.now() - BEGIN, notification_id, body)
         self.sent.append(sent)
         await pause(self.takes_s)
         return self.answer(sent)
@@ -72,8 +74,8 @@ def told(world: World, seconds: float, *couriers: Recorder, **settings: Any) -> 
     world.run(story)
 
 
-def kept(world: World, **given: Any) -> list[Notice]:
-    return list(world.ask(notices.list_notices, limit=1_000, **given).items)
+def kept(world: World, **given: Any) -> list[Notification]:
+    return list(world.ask(notifications.list_notifications, limit=1_000, **given).items)
 
 
 def test_a_run_that_fails_for_good_is_told_once(world: World) -> None:
@@ -94,14 +96,18 @@ def test_a_run_that_fails_for_good_is_told_once(world: World) -> None:
         "reason": None,
         "error": "boom",
     }
-    (notice,) = kept(world)
-    assert (notice.notice_id, notice.state, notice.attempts) == (sent.notice_id, "DELIVERED", 1)
+    (notification,) = kept(world)
+    assert (notification.notification_id, notification.state, notification.attempts) == (
+        sent.notification_id,
+        "DELIVERED",
+        1,
+    )
     assert courier.closed
 
 
 def test_a_run_that_times_out_is_told_with_a_link(world: World) -> None:
     world.create(cron="1 8 * * *", max_execution_ms=1_000)
-    world.plan = lambda _: (60.0, Ended())
+    world.plan = lambda _: (60.0, Completed())
     courier = Recorder(world)
 
     async def story() -> None:
@@ -128,7 +134,7 @@ def test_nothing_is_written_where_nothing_is_asked_for(world: World) -> None:
 def test_no_payload_or_result_is_ever_told(world: World) -> None:
     world.create(cron="1,2 8 * * *", payload={"secret": "canary-payload"})
     world.plan = lambda launch: (
-        (1.0, FAILED) if launch.scheduled_for.minute == 1 else (1.0, Ended(result='"canary-result"'))
+        (1.0, FAILED) if launch.scheduled_for.minute == 1 else (1.0, Completed(result='"canary-result"'))
     )
     courier = Recorder(world)
     told(world, 200, courier)
@@ -139,8 +145,8 @@ def test_no_payload_or_result_is_ever_told(world: World) -> None:
 
 def test_a_success_after_failures_is_a_recovery(world: World) -> None:
     world.create(cron="1-4 8 * * *")
-    world.plan = lambda launch: (1.0, FAILED if launch.scheduled_for.minute < 3 else Ended())
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.RECOVERED})))
+    world.plan = lambda launch: (1.0, FAILED if launch.scheduled_for.minute < 3 else Completed())
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.RECOVERED})))
     told(world, 300, courier)
     (sent,) = courier.sent
     assert (sent.kind, sent.data["failures"], sent.data["nominal"]) == (
@@ -160,7 +166,7 @@ def test_a_schedule_that_pauses_itself_is_told(world: World) -> None:
 
 def test_ticks_that_nobody_could_start_in_time_are_told(world: World) -> None:
     world.create(cron="* * * * *")
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.MISSED})))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.MISSED})))
 
     async def story() -> None:
         await pause(600)
@@ -191,8 +197,11 @@ def test_a_pause_that_somebody_asked_for_is_no_news(world: World) -> None:
 def test_a_tick_that_starts_late_is_told_to_whom_it_is_late_enough(world: World) -> None:
     """The first run takes long; the second waits for it."""
     world.create(cron="1,2 8 * * *", overlap_policy="queue")
-    world.plan = lambda launch: (200.0 if launch.scheduled_for.minute == 1 else 1.0, Ended())
-    rules = [NoticeRule(f"after-{ms}", frozenset({Topic.LATE}), late_after_ms=ms) for ms in (60_000, 150_000)]
+    world.plan = lambda launch: (200.0 if launch.scheduled_for.minute == 1 else 1.0, Completed())
+    rules = [
+        NotificationRule(f"after-{ms}", frozenset({NotificationKind.LATE}), late_after_ms=ms)
+        for ms in (60_000, 150_000)
+    ]
     courier = Recorder(world, *rules)
     told(world, 300, courier)
     (sent,) = courier.sent
@@ -204,7 +213,7 @@ def test_a_tick_that_starts_late_is_told_to_whom_it_is_late_enough(world: World)
 def test_a_second_attempt_is_not_late(world: World) -> None:
     world.create(cron="1 8 * * *", max_attempts=3, retry_delay_ms=90_000)
     world.plan = lambda _: (1.0, FAILED)
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.LATE})))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.LATE})))
     told(world, 600, courier)
     assert len(world.executor.executions) == 3
     assert courier.sent == []
@@ -212,16 +221,16 @@ def test_a_second_attempt_is_not_late(world: World) -> None:
 
 def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(world: World) -> None:
     world.create(cron="1 8 * * *", queue="remote")
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.LATE})))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.LATE})))
 
     async def story() -> None:
         await world.engine(outside=Outside(courier)).start()
         await pause(130)
-        worker = world.ask(work.join_work, "elsewhere", queues=["remote"])
-        (given,) = world.ask(work.take_work, worker.worker_id, queues=["remote"])
+        worker = world.ask(remote_workers.register_worker, "elsewhere", queues=["remote"])
+        (given,) = world.ask(remote_workers.claim_runs, worker.worker_id, queues=["remote"])
         await pause(10)
         assert courier.sent == []
-        world.ask(reports.report, given.token, "succeeded")
+        world.ask(callbacks.report_run, given.token, "succeeded")
         await pause(10)
 
     world.run(story)
@@ -231,7 +240,7 @@ def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(wor
 
 def test_of_an_error_its_first_line_is_told_and_no_more_than_fits(world: World) -> None:
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (0.0, Ended(RunState.FAILED, error="x" * 2_000 + "\n  File 'secret.py', line 1"))
+    world.plan = lambda _: (0.0, Completed(RunState.FAILED, error="x" * 2_000 + "\n  File 'secret.py', line 1"))
     courier = Recorder(world)
     told(world, 60, courier)
     assert courier.sent[0].data["error"] == "x" * 500 + "…"
@@ -239,7 +248,7 @@ def test_of_an_error_its_first_line_is_told_and_no_more_than_fits(world: World) 
 
 def test_a_success_after_a_success_is_no_news(world: World) -> None:
     world.create(cron="1-3 8 * * *")
-    world.plan = lambda _: (0.0, Ended(result='"done"'))
+    world.plan = lambda _: (0.0, Completed(result='"done"'))
     courier = Recorder(world)
     told(world, 240, courier)
     assert len(world.executor.executions) == 3
@@ -249,14 +258,14 @@ def test_a_success_after_a_success_is_no_news(world: World) -> None:
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (NoticeRule("ops", namespace="default"), {"etl-a", "etl-b", "report"}),
-        (NoticeRule("ops", namespace="other"), set()),
-        (NoticeRule("ops", schedule="etl-*"), {"etl-a", "etl-b"}),
-        (NoticeRule("ops", label=("team", "a")), {"etl-a"}),
-        (NoticeRule("ops", label=("team", None)), {"etl-a", "etl-b"}),
+        (NotificationRule("ops", namespace="default"), {"etl-a", "etl-b", "report"}),
+        (NotificationRule("ops", namespace="other"), set()),
+        (NotificationRule("ops", schedule="etl-*"), {"etl-a", "etl-b"}),
+        (NotificationRule("ops", label=("team", "a")), {"etl-a"}),
+        (NotificationRule("ops", label=("team", None)), {"etl-a", "etl-b"}),
     ],
 )
-def test_a_notification_is_about_some_schedules(world: World, rule: NoticeRule, expected: set[str]) -> None:
+def test_a_notification_is_about_some_schedules(world: World, rule: NotificationRule, expected: set[str]) -> None:
     world.create("etl-a", cron="1 8 * * *", labels={"team": "a"})
     world.create("etl-b", cron="1 8 * * *", labels={"team": "b"})
     world.create("report", cron="1 8 * * *")
@@ -276,12 +285,12 @@ def test_a_notice_is_tried_again_with_the_same_id_and_body(world: World) -> None
     courier = Recorder(world)
     courier.answer = lambda _: ARRIVED if len(courier.sent) == 4 else REFUSED
     told(world, 120, courier, notice_retry_ms=5_000)
-    assert len({sent.notice_id for sent in courier.sent}) == 1
+    assert len({sent.notification_id for sent in courier.sent}) == 1
     assert len({json.dumps(sent.message) for sent in courier.sent}) == 1
     pauses = [after.at - before.at for before, after in zip(courier.sent, courier.sent[1:], strict=False)]
     assert pauses == pytest.approx([5, 10, 20], abs=1.1)
-    (notice,) = kept(world)
-    assert (notice.state, notice.attempts, notice.last_error) == ("DELIVERED", 4, None)
+    (notification,) = kept(world)
+    assert (notification.state, notification.attempts, notification.last_error) == ("DELIVERED", 4, None)
 
 
 def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> None:
@@ -290,11 +299,11 @@ def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> No
     courier = Recorder(world)
     courier.answer = lambda _: REFUSED
     told(world, 300, courier, notice_retry_ms=5_000, notice_give_up_ms=60_000)
-    (notice,) = kept(world, state="GIVEN_UP")
-    assert (notice.attempts, notice.last_error, notice.next_try_at) == (4, REFUSED.said, None)
+    (notification,) = kept(world, state="GIVEN_UP")
+    assert (notification.attempts, notification.last_error, notification.next_try_at) == (4, REFUSED.said, None)
     assert [event.text for event in world.events][-1].endswith("was given up: the receiver answered 500")
-    assert world.engines[0].probe.counts["notices_given_up"] == 1
-    assert world.engines[0].probe.counts["notices_retried"] == 3
+    assert world.engines[0].probe.counts["notifications_given_up"] == 1
+    assert world.engines[0].probe.counts["notifications_retried"] == 3
 
 
 def test_a_receiver_that_wants_no_more_is_left_alone(world: World) -> None:
@@ -324,7 +333,7 @@ def test_a_crash_after_the_commit_delays_a_notice_and_no_more(world: World) -> N
         await pause(60)
 
     world.run(story)
-    assert [sent.notice_id for sent in before.sent] == [sent.notice_id for sent in after.sent]
+    assert [sent.notification_id for sent in before.sent] == [sent.notification_id for sent in after.sent]
     assert len(after.sent) == 1
     assert kept(world)[0].state == "DELIVERED"
 
@@ -355,7 +364,7 @@ def test_two_instances_deliver_a_notice_once(world: World) -> None:
     for courier in couriers:
         courier.takes_s = 2.0
     told(world, 120, *couriers)
-    sent = [each.notice_id for courier in couriers for each in courier.sent]
+    sent = [each.notification_id for courier in couriers for each in courier.sent]
     assert len(sent) == len(set(sent)) == 30
 
 
@@ -363,7 +372,7 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
     """One instance writes for ``ops`` and is stopped before it delivers; the other has never heard of it."""
     world.create(cron="1 8 * * *")
     world.plan = lambda _: (0.0, FAILED)
-    knows, other = Recorder(world), Recorder(world, NoticeRule("other", frozenset({Topic.LATE})))
+    knows, other = Recorder(world), Recorder(world, NotificationRule("other", frozenset({NotificationKind.LATE})))
     knows.takes_s = 1e6
 
     async def story() -> None:
@@ -374,14 +383,17 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
         settings = Settings(notice_give_up_ms=600_000, sweep_ms=60_000)
         await world.engine(settings, outside=Outside(other)).start()
         await pause(500)
-        assert [notice.state for notice in kept(world)] == ["PENDING"]
+        assert [notification.state for notification in kept(world)] == ["PENDING"]
         await pause(300)
 
     world.run(story)
-    (notice,) = kept(world)
-    assert (notice.state, notice.last_error) == ("GIVEN_UP", "no instance that runs knows this notification")
+    (notification,) = kept(world)
+    assert (notification.state, notification.last_error) == (
+        "GIVEN_UP",
+        "no instance that runs knows this notification",
+    )
     assert other.sent == []
-    assert world.engines[1].probe.counts["notices_given_up"] == 1
+    assert world.engines[1].probe.counts["notifications_given_up"] == 1
 
 
 def test_a_storm_becomes_summaries(world: World) -> None:
@@ -389,7 +401,7 @@ def test_a_storm_becomes_summaries(world: World) -> None:
     for number in range(200):
         world.create(f"report-{number:03}", cron="1-3 8 * * *")
     world.plan = lambda _: (0.0, FAILED)
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.FAILED}), max_per_minute=5))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.FAILED}), max_per_minute=5))
     told(world, 400, courier)
     summaries = [sent for sent in courier.sent if sent.kind == "tompion.summary"]
     single = [sent for sent in courier.sent if sent.kind == "tompion.run.failed"]
@@ -401,16 +413,16 @@ def test_a_storm_becomes_summaries(world: World) -> None:
     assert first["schedules"][0]["type"] == "tompion.run.failed"
     assert len(first["schedules"]) == 100
     assert first["more_schedules"] == first["count"] - 100
-    states = [notice.state for notice in kept(world)]
+    states = [notification.state for notification in kept(world)]
     assert states.count("SUMMARIZED") == sum(sent.data["count"] for sent in summaries)
-    ids = {sent.notice_id for sent in summaries}
-    assert {notice.summary_id for notice in kept(world, state="SUMMARIZED")} == ids
+    ids = {sent.notification_id for sent in summaries}
+    assert {notification.summary_id for notification in kept(world, state="SUMMARIZED")} == ids
 
 
 def test_a_storm_of_one_schedule_is_one_line_of_a_summary(world: World) -> None:
     world.create(intervals="1s", end_at="2027-01-15T08:00:55Z")
     world.plan = lambda _: (0.0, FAILED)
-    courier = Recorder(world, NoticeRule("ops", frozenset({Topic.FAILED}), max_per_minute=1))
+    courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.FAILED}), max_per_minute=1))
     told(world, 120, courier)
     (line,) = courier.sent[-1].data["schedules"]
     assert (line["schedule_id"], line["count"]) == ("report", courier.sent[-1].data["count"])
@@ -419,18 +431,18 @@ def test_a_storm_of_one_schedule_is_one_line_of_a_summary(world: World) -> None:
 def test_a_receiver_that_hangs_delays_no_other(world: World) -> None:
     world.create(cron="1 8 * * *")
     world.plan = lambda _: (0.0, FAILED)
-    quick, slow = NoticeRule("quick"), NoticeRule("slow")
+    quick, slow = NotificationRule("quick"), NotificationRule("slow")
     courier = Recorder(world, slow, quick)
     send = courier.send
 
-    async def uneven(notification: str, notice_id: str, body: bytes) -> Delivery:
-        if notification == "slow":
+    async def uneven(rule_name: str, notification_id: str, body: bytes) -> Delivery:
+        if rule_name == "slow":
             await pause(1e6)
-        return await send(notification, notice_id, body)
+        return await send(rule_name, notification_id, body)
 
     courier.send = uneven  # type: ignore[method-assign]  # as a receiver that does not answer
     told(world, 40, courier)
-    assert [(notice.notification, notice.state) for notice in kept(world)] == [
+    assert [(notification_row.rule_name, notification_row.state) for notification_row in kept(world)] == [
         ("quick", "DELIVERED"), ("slow", "PENDING"),
     ]  # fmt: skip
 
@@ -456,8 +468,8 @@ def test_an_outcome_that_is_not_written_has_no_notice(world: World) -> None:
     assert courier.kinds == ["tompion.run.failed"]
 
 
-def _breaking(broken: asyncio.Event) -> Callable[[Launch], tuple[float, Ended]]:
-    def plan(_launch: Launch) -> tuple[float, Ended]:
+def _breaking(broken: asyncio.Event) -> Callable[[RunContext], tuple[float, Completed]]:
+    def plan(_launch: RunContext) -> tuple[float, Completed]:
         broken.set()
         return 0.0, FAILED
 

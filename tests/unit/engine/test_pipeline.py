@@ -12,11 +12,11 @@ import pytest
 
 from tests.unit.engine.beside import WAY_S, BesideStore, Fate, with_named_fires
 from tests.unit.engine.kit import World
-from tompion.clock import pause
-from tompion.engine.host import FIRES_AHEAD, Engine
-from tompion.launch.base import Ended, Launch
-from tompion.operations import schedules
-from tompion.settings import Settings
+from tompion.config.settings import Settings
+from tompion.engine.engine import FIRES_AHEAD, Engine
+from tompion.executors.base import Completed, RunContext
+from tompion.operations.schedules import crud
+from tompion.runtime.clock import pause
 
 BATCH = 2
 SCHEDULES = 11
@@ -143,9 +143,9 @@ def test_fires_ahead_keep_within_what_an_instance_may_execute(world: World, most
     engine, store = piped(world, settings=Settings(fire_batch=BATCH, max_active_launches=most))
     active: list[int] = []
 
-    def plan(launch: Launch) -> tuple[float, Ended]:
+    def plan(launch: RunContext) -> tuple[float, Completed]:
         active.append(len(engine.launching.active))
-        return 5.0, Ended()
+        return 5.0, Completed()
 
     world.plan = plan
 
@@ -201,4 +201,4 @@ def test_a_stop_waits_for_what_was_fired_ahead(world: World, second: Fate, batch
         await pause(PROMPT_S)
 
     world.run(story)
-    assert set(launches(world)) == {each.schedule_id for each in world.ask(schedules.list_schedules).items}
+    assert set(launches(world)) == {each.schedule_id for each in world.ask(crud.list_schedules).items}

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from tests.unit.engine.kit import BEGIN, LoopClock, World
-from tompion.clock import pause
-from tompion.engine.outside import Outside
+from tompion.engine.notifications.outside import Outside
+from tompion.runtime.clock import pause
 from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 

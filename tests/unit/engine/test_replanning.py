@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from tompion.engine.instance import Instance
-from tompion.engine.probe import Event, Probe
-from tompion.engine.replanning import Replanning
+from tompion.config.settings import Settings
+from tompion.engine.context import EngineContext
+from tompion.engine.steps.tzdata_replan import ReplanStep
+from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.model.verification import Verification
-from tompion.operations import schedules
-from tompion.operations.session import Session
-from tompion.operations.verify import verify
-from tompion.settings import Settings
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import crud
+from tompion.operations.verify.schedule import verify
 from tompion.store.base import Transaction
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
@@ -21,25 +21,25 @@ NINE = 1_784_185_200  # 07:00Z the next day: 09:00 in Berlin
 
 
 def create(transaction: Transaction) -> None:
-    session = Session(transaction, Settings())
+    session = OperationContext(transaction, Settings())
     for name, zone in (("berlin", "Europe/Berlin"), ("tokyo", "Asia/Tokyo"), ("utc", None)):
-        schedules.create(session, name, cron="0 9 * * *", timezone=zone, function="tasks:report")
+        crud.create(session, name, cron="0 9 * * *", timezone=zone, function="tasks:report")
 
 
 def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     store = SqliteStore(clock=ManualClock(NOON), inline=True)
     told: list[Event] = []
-    replanning = Replanning(Instance(Settings(), Probe(told.append)))
+    replanning = ReplanStep(EngineContext(Settings(), EngineEvents(told.append)))
     store.write(create).result()
     assert store.read(replanning.outdated).result() == []
 
     def pretend(transaction: Transaction) -> None:
         """The schedule was planned when Berlin was an hour further east."""
-        (row,) = [row for row in transaction.schedules_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
-        transaction.save_schedule(row._replace(zones="Europe/Berlin:older"))
-        dial = transaction.lock_dials([row.schedule_key])[row.schedule_key]
-        assert dial.next_nominal_s == NINE
-        transaction.save_dials([dial._replace(next_nominal_s=NINE - 3600, next_fire_ms=(NINE - 3600) * 1000)])
+        (row,) = [row for row in transaction.schedule_list_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
+        transaction.schedule_update(row._replace(zones="Europe/Berlin:older"))
+        state = transaction.state_lock([row.schedule_key])[row.schedule_key]
+        assert state.next_nominal_s == NINE
+        transaction.state_update([state._replace(next_nominal_s=NINE - 3600, next_fire_ms=(NINE - 3600) * 1000)])
 
     store.write(pretend).result()
     assert store.read(replanning.outdated).result() == ["Europe/Berlin:older"]
@@ -51,7 +51,7 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     ]
     assert store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result() == []
     assert store.read(replanning.outdated).result() == []
-    (change,) = store.read(lambda transaction: transaction.audit_page("default", "berlin", 1 << 60, 1)).result()
+    (change,) = store.read(lambda transaction: transaction.audit_list("default", "berlin", 1 << 60, 1)).result()
     assert (change.actor, change.operation) == ("tompion", "zone_data")
     assert json.loads(change.after or "{}")["next_nominal_s"] == [NINE - 3600, NINE]
     store.close()
@@ -60,25 +60,25 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
 def test_what_was_decided_with_older_tables_is_not_judged_by_the_newer_ones() -> None:
     clock = ManualClock(NOON)
     store = SqliteStore(clock=clock, inline=True)
-    instance = Instance(Settings(), Probe())
+    instance = EngineContext(Settings(), EngineEvents())
     store.write(create).result()
 
     def old_tick(transaction: Transaction) -> None:
         """A run at 08:00, as the tables said then; they are replaced on the day after."""
-        (row,) = [row for row in transaction.schedules_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
-        transaction.save_schedule(row._replace(zones="Europe/Berlin:older"))
-        dial = transaction.lock_dials([row.schedule_key])[row.schedule_key]
-        transaction.insert_starts([(row.schedule_key, NINE - 3600, 1, (NINE - 3600) * 1000, 1, NINE * 1000, None)])
-        transaction.finish_runs([(row.schedule_key, NINE - 3600, 0, 1, None, NINE * 1000)])
-        transaction.save_dials([dial._replace(cursor_s=NINE, starts=1, successes=1)])
+        (row,) = [row for row in transaction.schedule_list_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
+        transaction.schedule_update(row._replace(zones="Europe/Berlin:older"))
+        state = transaction.state_lock([row.schedule_key])[row.schedule_key]
+        transaction.run_insert_fast([(row.schedule_key, NINE - 3600, 1, (NINE - 3600) * 1000, 1, NINE * 1000, None)])
+        transaction.run_finish_fast([(row.schedule_key, NINE - 3600, 0, 1, None, NINE * 1000)])
+        transaction.state_update([state._replace(cursor_s=NINE, starts=1, successes=1)])
 
     store.write(old_tick).result()
     clock.set(float(NINE + 60))
 
     def verified() -> Verification:
-        return store.read(lambda transaction: verify(Session(transaction, Settings()), "berlin")).result()
+        return store.read(lambda transaction: verify(OperationContext(transaction, Settings()), "berlin")).result()
 
     assert not verified().ok
-    store.write(lambda transaction: Replanning(instance).some_of(transaction, "Europe/Berlin:older")).result()
+    store.write(lambda transaction: ReplanStep(instance).some_of(transaction, "Europe/Berlin:older")).result()
     assert (verified().problems, verified().unchecked) == ((), 1)
     store.close()

@@ -16,12 +16,12 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, Tra
 from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.unit.engine.kit import BEGIN, World, die
-from tompion.clock import pause
-from tompion.engine.tracing import Tracing
-from tompion.launch.base import Accepted, Ended, Launch
+from tompion.engine.telemetry.tracing import Tracing
+from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.model.run import RunState, idempotency_key
-from tompion.model.trace import read_traceparent, span_id_of, trace_id_of, traceparent_of
-from tompion.operations import control
+from tompion.model.trace_context import read_traceparent, span_id_of, trace_id_of, traceparent_of
+from tompion.operations.schedules import control
+from tompion.runtime.clock import pause
 
 KEY = "0873d2335530a38cc1a735df3ecde576eab490688a91c7303392228a0e156ffa"
 
@@ -59,7 +59,7 @@ def of(span: ReadableSpan) -> dict[str, Any]:
 
 def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> None:
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (5.0, Ended())
+    world.plan = lambda _: (5.0, Completed())
     traced = Traced(world)
 
     async def story() -> None:
@@ -71,7 +71,7 @@ def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> Non
     assert {span.name for span in traced.spans} == {
         "tompion.run",
         "tompion.decide",
-        "tompion.launch",
+        "tompion.executors",
         "tompion.execute",
     }
     (root,) = traced.named("tompion.run")
@@ -100,7 +100,7 @@ def test_another_try_is_linked_not_a_child(world: World) -> None:
     world.create(cron="1 8 * * *", max_attempts=2)
     world.plan = lambda launch: (
         0.0,
-        Ended(RunState.FAILED, error="no luck\nat all") if launch.attempt == 1 else Ended(),
+        Completed(RunState.FAILED, error="no luck\nat all") if launch.attempt == 1 else Completed(),
     )
     traced = Traced(world)
 
@@ -119,7 +119,7 @@ def test_another_try_is_linked_not_a_child(world: World) -> None:
 def test_after_a_crash_another_instance_goes_on_with_the_trace(world: World) -> None:
     """The first attempt's span is never written; whoever was called by it, and the second attempt, know its id."""
     world.create(cron="1 8 * * *")
-    world.plan = lambda _: (20.0, Ended())
+    world.plan = lambda _: (20.0, Completed())
     traced = Traced(world)
 
     async def story() -> None:
@@ -150,7 +150,7 @@ def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> N
     async def story() -> None:
         await world.engine(tracing=traced.one).start()
         await pause(35)
-        assert {span.name for span in traced.spans} == {"tompion.launch", "tompion.execute"}
+        assert {span.name for span in traced.spans} == {"tompion.executors", "tompion.execute"}
         await pause(60)
 
     world.run(story)
@@ -164,7 +164,7 @@ def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> N
 def test_what_waits_and_what_is_skipped(world: World) -> None:
     world.create(cron="1,2 8 * * *", overlap_policy="queue")
     world.create("other", cron="1,2 8 * * *", overlap_policy="skip")
-    world.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Ended())
+    world.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
     traced = Traced(world)
 
     async def story() -> None:
@@ -209,9 +209,9 @@ def test_spans_of_a_function_are_part_of_its_run(world: World) -> None:
     inner = InMemorySpanExporter()
     provider.add_span_processor(SimpleSpanProcessor(inner))
 
-    def work(_: Launch) -> tuple[float, Ended]:
+    def work(_: RunContext) -> tuple[float, Completed]:
         with provider.get_tracer("tasks").start_as_current_span("inside"):
-            return 0.0, Ended()
+            return 0.0, Completed()
 
     world.plan = work
 

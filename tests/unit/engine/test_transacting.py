@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.engine.kit import World
-from tompion.clock import pause
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.operations import runs, workflows
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.postgres import PostgresExecutor
+from tompion.operations.resources import workflows
+from tompion.operations.runs import read
+from tompion.runtime.clock import pause
 
 DOCUMENT = {"executor": "postgres", "options": {"table": "jobs", "columns": {"key": "$key"}}}
 
@@ -19,7 +20,7 @@ DOCUMENT = {"executor": "postgres", "options": {"table": "jobs", "columns": {"ke
 )
 def test_a_run_that_has_no_transaction_says_what_to_do(world: World, configured: bool, way_out: str) -> None:
     if configured:
-        world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, Site())
+        world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, ExecutorEnv())
     world.ask(workflows.put_workflow, "flow", DOCUMENT)
     world.create(workflow_id="flow", function=None)
 
@@ -29,16 +30,16 @@ def test_a_run_that_has_no_transaction_says_what_to_do(world: World, configured:
 
     world.run(story)
     assert world.states() == ["08:01 FAILED launch_failed"]
-    assert way_out in world.ask(runs.runs, "report").items[0].error
+    assert way_out in world.ask(read.runs, "report").items[0].error
 
 
 def test_other_runs_cost_what_they_did(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a store that cannot, nobody even asks whose a workflow is."""
-    world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, Site())
+    world.executors["postgres"] = PostgresExecutor({"tables": ["jobs"]}, ExecutorEnv())
     world.executors["recorder"] = world.executor
     world.ask(workflows.put_workflow, "flow", {"executor": "recorder"})
     world.create(workflow_id="flow", function=None)
-    monkeypatch.setattr("tompion.store.statements.Statements.newest_workflows", None)
+    monkeypatch.setattr("tompion.store.tables.workflows.WorkflowTable.workflow_list_newest", None)
 
     async def story() -> None:
         await world.engine().start()

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from tompion.errors import LaunchError
-from tompion.launch.base import NO_OPTIONS, Ended, Launch, nobody_asks
-from tompion.launch.function import FunctionExecutor, add_import_path, resolve
+from tompion.executors.base import NO_OPTIONS, Completed, RunContext, ignore_wait
+from tompion.executors.function import FunctionExecutor, add_import_path, resolve
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Action
 
@@ -31,16 +31,16 @@ RUN = RunRow(
 )  # fmt: skip
 
 
-def launch(function: str | None, options: Any = NO_OPTIONS, waits: Callable[[bool], None] = nobody_asks) -> Launch:
+def launch(function: str | None, options: Any = NO_OPTIONS, waits: Callable[[bool], None] = ignore_wait) -> RunContext:
     action = Action(function=function, workflow_id=None if function else "flow", user_id="u1")
-    return Launch(RUN, "default", "report", action, '{"a":1}', options, waits)
+    return RunContext(RUN, "default", "report", action, '{"a":1}', options, waits)
 
 
-def run(name: str, *, limit: int = 1_000) -> Ended:
+def run(name: str, *, limit: int = 1_000) -> Completed:
     """Call one of the functions below."""
     sys.modules["function_tests"] = SimpleNamespace(**{**globals(), "holder": Holder})  # type: ignore[assignment]  # a stand-in for a module
 
-    async def call() -> Ended:
+    async def call() -> Completed:
         executor = FunctionExecutor(max_threads=2, max_result_bytes=limit)
         try:
             return await executor.run(None, launch(f"function_tests:{name}"))
@@ -53,11 +53,11 @@ def run(name: str, *, limit: int = 1_000) -> Ended:
 # --- functions --------------------------------------------------------------------------------------------------------
 
 
-async def asynchronous(run: Launch) -> str:
+async def asynchronous(run: RunContext) -> str:
     return run.schedule_id
 
 
-def synchronous(run: Launch) -> str:
+def synchronous(run: RunContext) -> str:
     assert threading.current_thread() is not threading.main_thread()
     return run.run_id
 
@@ -74,7 +74,7 @@ def with_any(*args: Any) -> int:
     return len(args)
 
 
-def returns_awaitable(run: Launch) -> Any:
+def returns_awaitable(run: RunContext) -> Any:
     return asynchronous(run)
 
 
@@ -149,10 +149,10 @@ class Holder:
     """A place for functions that are not at the top of a module."""
 
     @staticmethod
-    def inside(run: Launch) -> str:
+    def inside(run: RunContext) -> str:
         return run.source
 
-    def __call__(self, run: Launch) -> str:
+    def __call__(self, run: RunContext) -> str:
         return run.namespace
 
 
@@ -176,7 +176,7 @@ not_callable = 5
     ],
 )
 def test_a_function_that_goes_well(name: str, result: str | None) -> None:
-    assert run(name) == Ended(RunState.SUCCESS, result)
+    assert run(name) == Completed(RunState.SUCCESS, result)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_module_that_leaves_takes_nobody_along(
 
 
 def test_a_workflow_names_its_function() -> None:
-    async def call(options: Any) -> Ended:
+    async def call(options: Any) -> Completed:
         async with aclosing(FunctionExecutor()) as executor:
             return await executor.run(None, launch(None, options))
 
@@ -346,7 +346,7 @@ def test_a_run_that_waits_for_a_thread_says_so() -> None:
 def test_the_function_itself_gets_nothing_but_data() -> None:
     """A function may hand the run to another process: what it gets must be as plain as the rest of it."""
 
-    async def story() -> Ended:
+    async def story() -> Completed:
         asked = launch("function_tests:pickles", waits=lambda waits: None)
         async with aclosing(FunctionExecutor()) as executor:
             return await executor.run(None, asked)
@@ -378,7 +378,7 @@ def test_a_module_that_takes_its_time_keeps_nobody_waiting(tmp_path: Path, monke
         opened.set()
         ended = await asyncio.gather(*slow, return_exceptions=True)
         await executor.aclose()
-        return [quick.result, *(each.result if isinstance(each, Ended) else type(each).__name__ for each in ended)]
+        return [quick.result, *(each.result if isinstance(each, Completed) else type(each).__name__ for each in ended)]
 
     assert asyncio.run(story()) == ['"report"', "1", "CancelledError", "2"]
     sys.modules.pop("slow_to_import")

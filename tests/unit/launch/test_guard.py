@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tompion.errors import InvalidField, LaunchRefused
-from tompion.launch.guard import Guard, Rule, read_rule
+from tompion.outbound.ssrf_guard import AllowRule, Guard, read_rule
 
 REFUSED_URLS = [
     # loopback, as it is and in every form that some library reads
@@ -114,4 +114,4 @@ def test_a_rule_that_cannot_be_read(text: str) -> None:
 
 
 def test_a_rule_about_a_port() -> None:
-    assert read_rule("[::1]:99") == Rule(read_rule("::1").network, 99)
+    assert read_rule("[::1]:99") == AllowRule(read_rule("::1").network, 99)

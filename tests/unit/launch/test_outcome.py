@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tompion.launch.base import Ended
-from tompion.launch.outcome import returned
-from tompion.model.kept import as_json
+from tompion.executors.base import Completed
+from tompion.executors.result import returned
+from tompion.model.codec import json_value
 
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)
@@ -31,7 +31,7 @@ class Angry(dict[str, int]):
 
 @pytest.mark.parametrize("value", [0, "", [], {}, {"a": [1, 2.5, None, True]}, "ä\n\x00\u2028", "🦊"])
 def test_json_is_kept_as_it_is(value: object) -> None:
-    assert json.loads(as_json(value, 1_000)) == value
+    assert json.loads(json_value(value, 1_000)) == value
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_json_is_kept_as_it_is(value: object) -> None:
     ids=["set", "nan", "inf", "endless", "huge", "silent", "angry"],
 )
 def test_what_is_not_json_says_why(value: object, why: str, text: str) -> None:
-    kept = json.loads(as_json(value, 1_000), parse_constant=pytest.fail)
+    kept = json.loads(json_value(value, 1_000), parse_constant=pytest.fail)
     assert kept["not_json"].startswith(why)
     assert kept["text"] == text
 
@@ -57,7 +57,7 @@ def test_what_is_not_json_says_why(value: object, why: str, text: str) -> None:
 @pytest.mark.parametrize("limit", [90, 1_000])
 def test_every_store_can_hold_it(value: object, limit: int) -> None:
     """Half a surrogate pair has no bytes in any encoding, and PostgreSQL takes no NUL."""
-    kept = as_json(value, limit)
+    kept = json_value(value, limit)
     assert "\x00" not in kept
     kept.encode()
     json.loads(kept)
@@ -66,7 +66,7 @@ def test_every_store_can_hold_it(value: object, limit: int) -> None:
 @pytest.mark.parametrize("limit", [60, 100, 1_000, 16_384])
 @pytest.mark.parametrize("value", ["x" * 50_000, ['ä"\n'] * 9_999, list(range(30_000)), {"🦊" * 40_000}], ids=range(4))
 def test_what_is_too_long_is_marked(value: object, limit: int) -> None:
-    kept = as_json(value, limit)
+    kept = json_value(value, limit)
     read = json.loads(kept)
     assert read["truncated"] is True
     assert read["bytes"] > 30_000
@@ -76,4 +76,4 @@ def test_what_is_too_long_is_marked(value: object, limit: int) -> None:
 
 
 def test_nothing_is_kept_of_nothing() -> None:
-    assert returned(None, 100) == Ended()
+    assert returned(None, 100) == Completed()

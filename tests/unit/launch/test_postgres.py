@@ -10,12 +10,12 @@ import pytest
 
 from tests.conformance.executor.kit import launch_of
 from tompion.errors import InvalidField, LaunchRefused
-from tompion.launch.base import Accepted, Ended
-from tompion.launch.postgres import PostgresExecutor
-from tompion.launch.site import Site
-from tompion.model.call import Argument, Call, Form
+from tompion.executors.base import Accepted, Completed
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.postgres import PostgresExecutor
+from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm
 
-SITE = Site(public_url="https://tompion.example")
+SITE = ExecutorEnv(public_url="https://tompion.example")
 DECLARED = {
     "functions": [
         "plain", "app.typed(text, jsonb, integer)", "rows(app.job[])", "row(app.job)", "texts(text[])",
@@ -29,11 +29,11 @@ def executor(**changes: Any) -> PostgresExecutor:
     return PostgresExecutor({**DECLARED, **changes}, SITE)
 
 
-def call_of(options: dict[str, Any], *, dag: Any = None, payload: Any = None) -> Call:
+def call_of(options: dict[str, Any], *, dag: Any = None, payload: Any = None) -> SqlCall:
     return executor().call(dag, launch_of(options, payload=payload))
 
 
-def arguments(function: str, *given: Any, payload: Any = None) -> list[Argument]:
+def arguments(function: str, *given: Any, payload: Any = None) -> list[SqlArgument]:
     return list(call_of({"function": function, "args": list(given)}, dag=["step"], payload=payload).arguments)
 
 
@@ -43,7 +43,7 @@ def test_a_row() -> None:
     launch = launch_of({})
     assert (call.name, call.columns) == (("app", "jobs"), ("key", "body"))
     key, body = call.arguments
-    assert key == Argument(launch.key)
+    assert key == SqlArgument(launch.key)
     assert isinstance(body.value, str)
     assert json.loads(body.value) == {"n": 1, "text": "$key", "list": [launch.run_id, None, 1.5]}
 
@@ -72,7 +72,7 @@ def test_a_row() -> None:
 )
 def test_values(given: Any, expected: str | None) -> None:
     """What stands for a document is JSON, also where it is a text: a column of JSON would not take it otherwise."""
-    assert arguments("plain", given, payload="me") == [Argument(expected)]
+    assert arguments("plain", given, payload="me") == [SqlArgument(expected)]
 
 
 def test_the_key_after_a_failure() -> None:
@@ -84,26 +84,28 @@ def test_the_key_after_a_failure() -> None:
 
 
 def test_no_payload_is_null() -> None:
-    assert arguments("plain", "$payload") == [Argument(None)]
+    assert arguments("plain", "$payload") == [SqlArgument(None)]
 
 
 def test_declared_types() -> None:
-    typed = [Argument("a", "text"), Argument('"b"', "jsonb"), Argument("5", "integer")]
+    typed = [SqlArgument("a", "text"), SqlArgument('"b"', "jsonb"), SqlArgument("5", "integer")]
     assert arguments("app.typed", "a", "b", 5) == typed
-    assert arguments("rows", [{"kind": "$source"}]) == [Argument('[{"kind": "schedule"}]', "app.job", Form.RECORDS)]
-    assert arguments("rows", None) == [Argument(None, "app.job[]")]
-    assert arguments("row", {"kind": "a"}) == [Argument('{"kind": "a"}', "app.job", Form.RECORD)]
-    assert arguments("texts", ["a", None, 5]) == [Argument(("a", None, "5"), "text", Form.ARRAY)]
-    assert arguments("documents", ["a", {"b": 1}]) == [Argument(('"a"', '{"b": 1}'), "jsonb", Form.ARRAY)]
-    moment = Argument("2027-01-15T08:01:00+00:00", "timestamp with time zone")
+    assert arguments("rows", [{"kind": "$source"}]) == [
+        SqlArgument('[{"kind": "schedule"}]', "app.job", SqlForm.RECORDS)
+    ]
+    assert arguments("rows", None) == [SqlArgument(None, "app.job[]")]
+    assert arguments("row", {"kind": "a"}) == [SqlArgument('{"kind": "a"}', "app.job", SqlForm.RECORD)]
+    assert arguments("texts", ["a", None, 5]) == [SqlArgument(("a", None, "5"), "text", SqlForm.ARRAY)]
+    assert arguments("documents", ["a", {"b": 1}]) == [SqlArgument(('"a"', '{"b": 1}'), "jsonb", SqlForm.ARRAY)]
+    moment = SqlArgument("2027-01-15T08:01:00+00:00", "timestamp with time zone")
     assert arguments("moment", "$scheduled_for") == [moment]
     assert arguments("none") == []
 
 
 def test_when_a_run_is_done() -> None:
     made = executor()
-    assert made.called(launch_of({}), "5") == Ended(execution_id="5")
-    assert made.called(launch_of({"done": "taken"}), None) == Ended()
+    assert made.called(launch_of({}), "5") == Completed(execution_id="5")
+    assert made.called(launch_of({"done": "taken"}), None) == Completed()
     assert made.called(launch_of({"done": "reported"}), "5") == Accepted("5")
 
 

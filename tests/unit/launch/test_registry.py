@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 
 from tompion.errors import InvalidField
-from tompion.launch import registry
-from tompion.launch.base import Ended, Executor, Launch
-from tompion.launch.command import CommandExecutor
-from tompion.launch.function import FunctionExecutor
-from tompion.launch.http import HttpExecutor
-from tompion.launch.registry import build_executors
-from tompion.launch.site import Site
+from tompion.executors import registry
+from tompion.executors.base import Completed, Executor, RunContext
+from tompion.executors.command import CommandExecutor
+from tompion.executors.function import FunctionExecutor
+from tompion.executors.http import HttpExecutor
+from tompion.executors.options import ExecutorEnv
+from tompion.executors.registry import build_executors
 
 
 class Foreign(Executor):
     """An executor of somebody else's package."""
 
-    def __init__(self, configured: Mapping[str, Any], site: Site) -> None:
+    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         self.configured = configured
         self.site = site
 
-    async def run(self, dag: Any, meta: Launch) -> Ended:
-        return Ended()
+    async def run(self, dag: Any, meta: RunContext) -> Completed:
+        return Completed()
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
@@ -36,7 +36,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
 
 
 def test_what_is_there_without_being_asked_for() -> None:
-    executors = build_executors({}, Site())
+    executors = build_executors({}, ExecutorEnv())
     assert {name: type(each) for name, each in executors.items()} == {
         "function": FunctionExecutor,
         "http": HttpExecutor,
@@ -44,13 +44,13 @@ def test_what_is_there_without_being_asked_for() -> None:
 
 
 def test_commands_are_off_unless_they_are_configured() -> None:
-    executors = build_executors({"command": {"commands": {"echo": {"argv": ["echo"]}}}}, Site())
+    executors = build_executors({"command": {"commands": {"echo": {"argv": ["echo"]}}}}, ExecutorEnv())
     assert isinstance(executors["command"], CommandExecutor)
 
 
 def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, foreign=f"{__name__}:Foreign")
-    site = Site(max_threads=3)
+    site = ExecutorEnv(max_threads=3)
     made = build_executors({"foreign": {"a": 1}}, site)["foreign"]
     assert isinstance(made, Foreign)
     assert (made.configured, made.site) == ({"a": 1}, site)
@@ -67,16 +67,16 @@ def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_configuration_that_cannot_be_names_its_field(configured: Any, field: str) -> None:
     with pytest.raises(InvalidField) as refused:
-        build_executors(configured, Site())
+        build_executors(configured, ExecutorEnv())
     assert refused.value.field == field
 
 
 def test_one_that_is_not_there() -> None:
     with pytest.raises(InvalidField, match=r"executors.teleport: there is no such executor; installed are .*function"):
-        build_executors({"teleport": {}}, Site())
+        build_executors({"teleport": {}}, ExecutorEnv())
 
 
 def test_one_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, celery="no_such_package.at_all:make")
     with pytest.raises(InvalidField, match=r"needs no_such_package, .* pip install 'tompion\[celery\]'"):
-        build_executors({"celery": {}}, Site())
+        build_executors({"celery": {}}, ExecutorEnv())

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from tompion.errors import InvalidField
-from tompion.launch.webhook import read_secret, signed
+from tompion.outbound.webhook_signature import read_secret, signature_headers
 
 # Numbers of the scheme's own example: id, timestamp, body, secret and the signature that they give.
 EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - it is published
@@ -18,7 +18,7 @@ EXAMPLE_SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_the_published_example() -> None:
-    headers = signed(*EXAMPLE, [read_secret(EXAMPLE_SECRET)])
+    headers = signature_headers(*EXAMPLE, [read_secret(EXAMPLE_SECRET)])
     assert headers == {
         "webhook-id": EXAMPLE[0],
         "webhook-timestamp": "1614265330",
@@ -28,7 +28,7 @@ def test_the_published_example() -> None:
 
 def test_while_a_secret_is_replaced_there_are_two_signatures() -> None:
     keys = [bytes(range(24)), bytes(range(32))]
-    first, second = signed("id", 5, b"body", keys)["webhook-signature"].split()
+    first, second = signature_headers("id", 5, b"body", keys)["webhook-signature"].split()
     for key, signature in zip(keys, (first, second), strict=True):
         expected = base64.b64encode(hmac.new(key, b"id.5.body", sha256).digest()).decode()
         assert signature == f"v1,{expected}"

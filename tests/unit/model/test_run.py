@@ -17,8 +17,8 @@ from tompion.model.run import (
     RunChange,
     RunId,
     RunRow,
+    RunSource,
     RunState,
-    Source,
     idempotency_key,
 )
 
@@ -94,7 +94,7 @@ def digest(text: str) -> str:
 
 
 def test_the_vector() -> None:
-    assert idempotency_key("default", "daily-report", Source.SCHEDULE, NEW_YEAR) == VECTOR
+    assert idempotency_key("default", "daily-report", RunSource.SCHEDULE, NEW_YEAR) == VECTOR
     assert digest("daily-report:1735689600") == VECTOR
 
 
@@ -117,11 +117,11 @@ def test_what_the_key_is_made_of(namespace: str, source: str, origin: int, reque
 
 
 def test_ids_in_any_script() -> None:
-    assert idempotency_key("default", "täglich-日報", Source.SCHEDULE, 0) == digest("täglich-日報:0")
+    assert idempotency_key("default", "täglich-日報", RunSource.SCHEDULE, 0) == digest("täglich-日報:0")
 
 
 def test_a_trigger_is_its_request_whenever_it_is_sent() -> None:
-    keys = {idempotency_key("default", "a", Source.TRIGGER, NEW_YEAR + n, n, "same") for n in range(5)}
+    keys = {idempotency_key("default", "a", RunSource.TRIGGER, NEW_YEAR + n, n, "same") for n in range(5)}
     assert len(keys) == 1
 
 
@@ -130,7 +130,7 @@ def test_different_runs_have_different_keys() -> None:
         idempotency_key(namespace, name, source, NEW_YEAR + tick, origin, f"r{origin}")
         for namespace in ("default", "team")
         for name in ("a", "b")
-        for source, origins in ((Source.SCHEDULE, [0]), (Source.BACKFILL, [1, 2]))
+        for source, origins in ((RunSource.SCHEDULE, [0]), (RunSource.BACKFILL, [1, 2]))
         for tick in range(3)
         for origin in origins
     ]

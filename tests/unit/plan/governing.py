@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRow, HintRows
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.rule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 FIVE_MINUTES = SpecDocument(cron=("*/5 * * * *",))
 HOUR_MS = 3_600_000
 
 
-def governed(spec: SpecDocument | None = None, **policy: Any) -> Rule:
+def governed(spec: SpecDocument | None = None, **policy: Any) -> CompiledSchedule:
     return rule_of(every(60) if spec is None else spec, adaptive=True, **policy)
 
 
@@ -30,7 +30,7 @@ def hints(interval: int | None = None, once: int | None = None, lives_ms: int = 
     ).text()
 
 
-def ran(rule: Rule, took_s: float = 10, **changes: Any) -> Dial:
+def ran(compiled: CompiledSchedule, took_s: float = 10, **changes: Any) -> ScheduleState:
     """A dial whose run has started at noon, and ended."""
     ended_ms = NOON_MS + int(took_s * 1000)
-    return dial_of(rule, NOON, last_start_ms=NOON_MS, last_end_ms=ended_ms, next_nominal_s=None, **changes)
+    return dial_of(compiled, NOON, last_start_ms=NOON_MS, last_end_ms=ended_ms, next_nominal_s=None, **changes)

@@ -8,7 +8,7 @@ import pytest
 
 from tompion.model.policy import Keep, Overlap, Policy
 from tompion.model.run import Reason
-from tompion.plan.admit import Act, Verdict, admit
+from tompion.plan.overlap import OverlapAction, OverlapDecision, admit
 
 MAX_BUFFER = 5
 
@@ -33,16 +33,16 @@ TAKEN_BY_REQUEST = {
     Overlap.TERMINATE_OTHER: ("terminate what runs and start",) * 3,
 }
 MEANING = {
-    "start": Verdict(Act.START),
-    "wait": Verdict(Act.WAIT),
-    "replace": Verdict(Act.WAIT, supersede=True),
-    "cancel and wait": Verdict(Act.WAIT, supersede=True, cancel=True),
-    "terminate and start": Verdict(Act.START, supersede=True, terminate=True),
-    "cancel what runs and wait": Verdict(Act.WAIT, cancel=True),
-    "terminate what runs and start": Verdict(Act.START, terminate=True),
-    "skip overlap": Verdict(Act.SKIP, Reason.OVERLAP),
-    "skip superseded": Verdict(Act.SKIP, Reason.SUPERSEDED),
-    "skip buffer_full": Verdict(Act.SKIP, Reason.BUFFER_FULL),
+    "start": OverlapDecision(OverlapAction.START),
+    "wait": OverlapDecision(OverlapAction.WAIT),
+    "replace": OverlapDecision(OverlapAction.WAIT, supersede=True),
+    "cancel and wait": OverlapDecision(OverlapAction.WAIT, supersede=True, cancel=True),
+    "terminate and start": OverlapDecision(OverlapAction.START, supersede=True, terminate=True),
+    "cancel what runs and wait": OverlapDecision(OverlapAction.WAIT, cancel=True),
+    "terminate what runs and start": OverlapDecision(OverlapAction.START, terminate=True),
+    "skip overlap": OverlapDecision(OverlapAction.SKIP, Reason.OVERLAP),
+    "skip superseded": OverlapDecision(OverlapAction.SKIP, Reason.SUPERSEDED),
+    "skip buffer_full": OverlapDecision(OverlapAction.SKIP, Reason.BUFFER_FULL),
 }
 # most at once, how many are in flight, whether there is a slot
 SLOTS = [

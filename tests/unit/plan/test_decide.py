@@ -22,11 +22,11 @@ from tests.unit.plan.kit import (
     world_at,
 )
 from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
-from tompion.model.run import OPEN, Reason, RunState, Source
+from tompion.model.run import OPEN, Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan.decide import Decision, Origin
-from tompion.plan.edit import paused, resumed
-from tompion.plan.generate import Due
+from tompion.plan.due_ticks import Due
+from tompion.plan.edit import pause_state, resume_state
 
 Rows = list[tuple[RunState, Reason | None]]
 TENS = every(10)
@@ -79,13 +79,13 @@ def test_overlap(
     owner: int | None,
 ) -> None:
     rule = rule_of(TENS, **choices(name))
-    dial = dial_of(rule, in_flight=running, starts=9, skipped=8, missed=7, remaining=6)
-    decision, after = decided(dial, rule, world_at(NOON_MS - 1, owner=owner))
-    assert (decision.runs, after, flags(decision)) == ([], dial, set())
-    decision, after = decided(dial, rule, world_at(NOON_MS, owner=owner))
+    state = dial_of(rule, in_flight=running, starts=9, skipped=8, missed=7, remaining=6)
+    decision, after = decided(state, rule, world_at(NOON_MS - 1, owner=owner))
+    assert (decision.runs, after, flags(decision)) == ([], state, set())
+    decision, after = decided(state, rule, world_at(NOON_MS, owner=owner))
     assert rows_of(decision) == one
     assert flags(decision) == (marks if running else set())
-    decision, after = decided(dial, rule, world_at(NOON_MS + 20_000, owner=owner))
+    decision, after = decided(state, rule, world_at(NOON_MS + 20_000, owner=owner))
     assert rows_of(decision) == three
     assert flags(decision) == marks
     assert (after.cursor_s, after.next_nominal_s, after.next_fire_ms) == (NOON + 20, NOON + 30, NOON_MS + 30_000)
@@ -148,8 +148,8 @@ def test_remaining_actions(remaining: int, started: int) -> None:
 )
 def test_what_does_not_start_consumes_nothing(policy: dict[str, Any]) -> None:
     rule = rule_of(TENS, **policy)
-    dial = dial_of(rule, in_flight=1, remaining=2, last_start_ms=NOON_MS - 1)
-    _, after = decided(dial, rule, world_at(NOON_MS + 20_000))
+    state = dial_of(rule, in_flight=1, remaining=2, last_start_ms=NOON_MS - 1)
+    _, after = decided(state, rule, world_at(NOON_MS + 20_000))
     assert (after.remaining, after.starts) == (2, 0)
 
 
@@ -167,8 +167,8 @@ def test_a_superseded_tick_gives_its_action_back() -> None:
 @pytest.mark.parametrize(("last", "starts"), [(None, True), (60_000, True), (59_999, False), (0, False)])
 def test_minimal_interval(last: int | None, starts: bool) -> None:
     rule = rule_of(HOURLY, min_interval_ms=60_000)
-    dial = dial_of(rule, last_start_ms=None if last is None else NOON_MS - last)
-    decision, _ = decided(dial, rule, world_at())
+    state = dial_of(rule, last_start_ms=None if last is None else NOON_MS - last)
+    decision, _ = decided(state, rule, world_at())
     assert rows_of(decision) == [E if starts else skipped(Reason.MIN_INTERVAL)]
 
 
@@ -183,8 +183,8 @@ def test_minimal_interval_between_ticks_of_one_pass() -> None:
 
 def test_skip_requests() -> None:
     rule = rule_of(TENS, overlap_policy=Overlap.ALLOW)
-    dial = dial_of(rule, skips=f"{NOON},{NOON + 20},{NOON + 30}", remaining=5)
-    decision, after = decided(dial, rule, world_at(NOON_MS + 20_000))
+    state = dial_of(rule, skips=f"{NOON},{NOON + 20},{NOON + 30}", remaining=5)
+    decision, after = decided(state, rule, world_at(NOON_MS + 20_000))
     assert rows_of(decision) == [skipped(Reason.SKIP_REQUESTED), E, skipped(Reason.SKIP_REQUESTED)]
     assert after.skips == str(NOON + 30)
     _, after = decided(after, rule, world_at(NOON_MS + 30_000))
@@ -204,8 +204,8 @@ def test_a_skip_request_also_holds_for_a_tick_that_is_spread() -> None:
     being past it.
     """
     rule = rule_of(HOURLY, catchup_policy=CatchUp.SPREAD)
-    dial = dial_of(rule, skips=str(NOON + 3_600))
-    decision, after = decided(dial, rule, world_at(NOON_MS + 3 * 3_600_000 - 1))
+    state = dial_of(rule, skips=str(NOON + 3_600))
+    decision, after = decided(state, rule, world_at(NOON_MS + 3 * 3_600_000 - 1))
     assert rows_of(decision) == [P, skipped(Reason.SKIP_REQUESTED), P]
     assert after.skips is None
 
@@ -232,14 +232,14 @@ def test_while_the_target_is_paused_ticks_wait(overlap: Overlap) -> None:
 
 def test_what_comes_first_when_several_things_keep_a_tick_from_starting() -> None:
     rule = rule_of(HOURLY, shadow=True, min_interval_ms=60_000)
-    dial = dial_of(rule, skips=str(NOON), last_start_ms=NOON_MS, remaining=0)
+    state = dial_of(rule, skips=str(NOON), last_start_ms=NOON_MS, remaining=0)
     world = world_at(target_paused=True)
     found = []
-    for changed, spec in ((dial, rule), (dial._replace(skips=None), rule)):
+    for changed, spec in ((state, rule), (state._replace(skips=None), rule)):
         found += rows_of(decided(changed, spec, world)[0])
     plain = rule_of(HOURLY, min_interval_ms=60_000)
     for remaining in (0, 1):
-        found += rows_of(decided(dial._replace(skips=None, remaining=remaining), plain, world)[0])
+        found += rows_of(decided(state._replace(skips=None, remaining=remaining), plain, world)[0])
     reasons = [Reason.SKIP_REQUESTED, Reason.SHADOW, Reason.LIMIT_REACHED, Reason.MIN_INTERVAL]
     assert found == [skipped(reason) for reason in reasons]
 
@@ -278,8 +278,8 @@ def test_the_budget_bounds_a_pass() -> None:
 
 def test_the_dial_forgets_a_resume_once_its_ticks_are_decided() -> None:
     rule = rule_of(HOURLY)
-    dial = dial_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 3_600)
-    _, half = decided(dial, rule, world_at(NOON_MS, limits=LIMITS._replace(max_span_ticks=1)))
+    state = dial_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 3_600)
+    _, half = decided(state, rule, world_at(NOON_MS, limits=LIMITS._replace(max_span_ticks=1)))
     assert (half.carry, half.carry_until_s) == (OnResume.SKIP, NOON + 3_600)
     _, after = decided(half, rule, world_at(NOON_MS + 3_600_000))
     assert (after.carry, after.carry_until_s) == (None, None)
@@ -310,8 +310,8 @@ def test_a_fixed_delay_whose_tick_is_skipped_counts_from_now(in_flight: int, wai
     It took the waiting trigger for its own run, whose end would begin the next delay.
     """
     rule = rule_of(DELAY)
-    dial = dial_of(rule, in_flight=in_flight, waiting=waiting)
-    decision, after = decided(dial, rule, world_at(NOON_MS + 2_500))
+    state = dial_of(rule, in_flight=in_flight, waiting=waiting)
+    decision, after = decided(state, rule, world_at(NOON_MS + 2_500))
     assert rows_of(decision) == [OVER]
     assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 63, NOON_MS + 63_000)
 
@@ -335,10 +335,12 @@ def test_an_exhausted_fixed_delay_is_silent() -> None:
 
 def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any) -> Decision:
     rule = rule_of(HOURLY, **policy)
-    dial = dial_of(rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), paused=True)
-    decision = Decision(dial, rule, world_at())
+    state = dial_of(
+        rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), pause_state=True
+    )
+    decision = Decision(state, rule, world_at())
     for number in (1, 2):
-        origin = Origin(Source.TRIGGER, number, overlap, '{"n":1}', f"r{number}")
+        origin = Origin(RunSource.TRIGGER, number, overlap, '{"n":1}', f"r{number}")
         decision.request(Due(NOON, NOON_MS), origin)
     return decision
 
@@ -348,7 +350,7 @@ def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any
 )  # fmt: skip
 def test_a_request_touches_neither_cursor_nor_limits(overlap: Overlap | None, running: int, waiting: int) -> None:
     decision = requested(overlap, running, waiting, min_interval_ms=10**9)
-    before, after = decision.dial, decision.standing()
+    before, after = decision.state, decision.standing()
     same = ("cursor_s", "next_nominal_s", "next_fire_ms", "remaining", "last_start_ms", "skips", "paused", "missed")
     assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
     assert (decision.remaining, decision.last_start_ms) == (1, 5)
@@ -388,9 +390,9 @@ def test_of_two_requests_that_want_to_be_the_one_that_waits_the_later_is() -> No
 def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
     assert rows_of(requested(Overlap.ALLOW, 0, 0, shadow=True)) == [skipped(Reason.SHADOW)] * 2
     decision = Decision(dial_of(rule_of()), rule_of(), world_at(target_paused=True))
-    decision.request(Due(NOON, NOON_MS), Origin(Source.BACKFILL, 4, Overlap.ALLOW))
+    decision.request(Due(NOON, NOON_MS), Origin(RunSource.BACKFILL, 4, Overlap.ALLOW))
     assert rows_of(decision) == [(RunState.BUFFERED, Reason.TARGET_PAUSED)]
-    assert decision.runs[0].source == Source.BACKFILL
+    assert decision.runs[0].source == RunSource.BACKFILL
 
 
 # ---------------------------------------------------------------- an outage longer than a pass
@@ -403,11 +405,13 @@ def test_how_often_a_schedule_starts_after_an_outage_does_not_depend_on_passes(r
     A hundred ticks are decided in a pass, each run had ended before the next pass, and so each found the slot free.
     """
     rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.SKIP)
-    dial = dial_of(rule, in_flight=running)
+    state = dial_of(rule, in_flight=running)
     now_ms = NOON_MS + 1_440 * 60_000
-    decision, after = decided(dial, rule, world_at(now_ms))
+    decision, after = decided(state, rule, world_at(now_ms))
     assert decision.starts == 1 - running
-    assert [(span.ticks, span.reason) for span in decision.spans] == [(1_340, Reason.OVERLAP)]
+    assert [(dropped_range.ticks, dropped_range.reason) for dropped_range in decision.dropped_ranges] == [
+        (1_340, Reason.OVERLAP)
+    ]
     assert after.skipped == 1_440 - 100 + 99 + running
     assert after.missed == 0
     later, after = decided(after._replace(in_flight=0), rule, world_at(now_ms + 1_000))
@@ -418,14 +422,16 @@ def test_a_queue_is_filled_pass_by_pass() -> None:
     """Whatever can still start or wait is decided in its turn."""
     rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.QUEUE)
     decision, after = decided(dial_of(rule), rule, world_at(NOON_MS + 1_440 * 60_000))
-    assert (len(decision.runs), decision.spans) == (100, [])
+    assert (len(decision.runs), decision.dropped_ranges) == (100, [])
     assert after.next_nominal_s == NOON + 100 * 60
 
 
 def test_ticks_of_a_pause_are_not_counted_as_missed() -> None:
     rule = rule_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, on_resume=OnResume.SKIP)
     now_ms = NOON_MS + 600_000
-    dial = resumed(paused(dial_of(rule), None), rule, now_ms, OnResume.SKIP)
-    decision, after = decided(dial, rule, world_at(now_ms))
-    assert [(span.ticks, span.reason) for span in decision.spans] == [(11, Reason.RESUMED)]
+    state = resume_state(pause_state(dial_of(rule), None), rule, now_ms, OnResume.SKIP)
+    decision, after = decided(state, rule, world_at(now_ms))
+    assert [(dropped_range.ticks, dropped_range.reason) for dropped_range in decision.dropped_ranges] == [
+        (11, Reason.RESUMED)
+    ]
     assert after.missed == 0

@@ -10,24 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, dial_of, every, rule_of
-from tompion.model.dial import Dial, Span
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
+from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
+from tompion.plan.due_ticks import generate
 from tompion.plan.edit import (
-    before,
-    closed,
-    created,
-    limited,
+    add_skips,
+    close_state,
+    cursor_before,
+    new_state,
     next_unskipped,
-    paused,
-    replaced,
-    resumed,
-    skipping,
+    pause_state,
+    replace_version,
+    resume_state,
+    set_remaining,
     skips_of,
 )
-from tompion.plan.generate import generate
-from tompion.plan.rule import Rule, compile_rule
 
 HOUR = 3_600
 HOURLY = every(HOUR)
@@ -44,11 +44,11 @@ UNTIL = NOON + 3 * HOUR  # the last whole second before it
     [(NOON_MS - 1, NOON), (NOON_MS, NOON), (NOON_MS + 1, NOON + HOUR), (NOON_MS + 999, NOON + HOUR)],
 )
 def test_the_first_tick_is_not_before_now(now_ms: int, first: int) -> None:
-    dial = created(rule_of(HOURLY), now_ms)
-    assert (dial.next_nominal_s, dial.next_fire_ms) == (first, first * 1000)
-    assert dial.cursor_s == before(now_ms) < first
-    assert (dial.schedule_key, dial.version) == (KEY, VERSION)
-    assert (dial.in_flight, dial.waiting, dial.starts, dial.missed, dial.carry) == (0, 0, 0, 0, None)
+    state = new_state(rule_of(HOURLY), now_ms)
+    assert (state.next_nominal_s, state.next_fire_ms) == (first, first * 1000)
+    assert state.cursor_s == cursor_before(now_ms) < first
+    assert (state.schedule_key, state.version) == (KEY, VERSION)
+    assert (state.in_flight, state.waiting, state.starts, state.missed, state.carry) == (0, 0, 0, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_the_first_tick_is_not_before_now(now_ms: int, first: int) -> None:
     ],
 )
 def test_nor_before_the_start(start_at: str, first: int) -> None:
-    assert created(rule_of(every(HOUR, start_at=start_at)), NOON_MS - 1).next_nominal_s == first
+    assert new_state(rule_of(every(HOUR, start_at=start_at)), NOON_MS - 1).next_nominal_s == first
 
 
 @pytest.mark.parametrize(("now_ms", "first"), [(NOON_MS, NOON), (NOON_MS + 1, NOON + 1)])
 def test_a_fixed_delay_begins_at_once(now_ms: int, first: int) -> None:
-    assert created(rule_of(DELAY), now_ms).next_nominal_s == first
+    assert new_state(rule_of(DELAY), now_ms).next_nominal_s == first
 
 
 @pytest.mark.parametrize(
@@ -91,37 +91,37 @@ def test_a_fixed_delay_within_bounds_begins_at_once(bounds: dict[str, Any], firs
     Only the bare delay knew that its first run has nothing to wait for; within bounds it was asked as if a run had just
     ended.
     """
-    dial = created(rule_of(SpecDocument(intervals=DELAY.intervals, **bounds)), NOON_MS)
-    assert dial.next_nominal_s == first
+    state = new_state(rule_of(SpecDocument(intervals=DELAY.intervals, **bounds)), NOON_MS)
+    assert state.next_nominal_s == first
 
 
 @pytest.mark.parametrize("policy", list(CatchUp))
 def test_a_new_schedule_never_catches_up_on_the_time_before(policy: CatchUp) -> None:
-    rule = rule_of(HOURLY, catchup_policy=policy)
-    generated = generate(created(rule, LATER), rule, LATER, LIMITS, 100)
+    compiled = rule_of(HOURLY, catchup_policy=policy)
+    generated = generate(new_state(compiled, LATER), compiled, LATER, LIMITS, 100)
     assert (generated.due, generated.dropped) == ([], [])
 
 
 def test_created_without_a_future() -> None:
-    dial = created(rule_of(every(HOUR, end_at="2026-01-01T11:00:00Z")), NOON_MS)
-    assert (dial.next_nominal_s, dial.next_fire_ms) == (None, None)
+    state = new_state(rule_of(every(HOUR, end_at="2026-01-01T11:00:00Z")), NOON_MS)
+    assert (state.next_nominal_s, state.next_fire_ms) == (None, None)
 
 
 def test_created_paused_or_exhausted() -> None:
-    silent = [created(rule_of(HOURLY), NOON_MS, paused=True), created(rule_of(HOURLY), NOON_MS, remaining=0)]
-    assert [(dial.next_nominal_s, dial.next_fire_ms) for dial in silent] == [(NOON, None)] * 2
-    assert created(rule_of(HOURLY), NOON_MS, remaining=2).remaining == 2
+    silent = [new_state(rule_of(HOURLY), NOON_MS, paused=True), new_state(rule_of(HOURLY), NOON_MS, remaining=0)]
+    assert [(state.next_nominal_s, state.next_fire_ms) for state in silent] == [(NOON, None)] * 2
+    assert new_state(rule_of(HOURLY), NOON_MS, remaining=2).remaining == 2
 
 
 # ---------------------------------------------------------------- replaced
 
 
-@pytest.mark.parametrize("dial", [dial_of(rule_of(HOURLY)), dial_of(rule_of(HOURLY), paused=True, next_fire_ms=None)])
-def test_with_the_same_ticks_everything_stays(dial: Dial) -> None:
+@pytest.mark.parametrize("state", [dial_of(rule_of(HOURLY)), dial_of(rule_of(HOURLY), paused=True, next_fire_ms=None)])
+def test_with_the_same_ticks_everything_stays(state: ScheduleState) -> None:
     new = rule_of(HOURLY, version=4, catchup_policy=CatchUp.COALESCE)
-    edited = replaced(dial._replace(carry=OnResume.SKIP, carry_until_s=NOON), rule_of(HOURLY), new, LATER)
-    assert edited.spans == []
-    assert edited.dial == dial._replace(version=4, carry=OnResume.SKIP, carry_until_s=NOON)
+    edited = replace_version(state._replace(carry=OnResume.SKIP, carry_until_s=NOON), rule_of(HOURLY), new, LATER)
+    assert edited.dropped_ranges == []
+    assert edited.state == state._replace(version=4, carry=OnResume.SKIP, carry_until_s=NOON)
 
 
 def test_equal_specs_are_the_same_ticks_even_if_they_were_compiled_twice() -> None:
@@ -132,27 +132,27 @@ def test_equal_specs_are_the_same_ticks_even_if_they_were_compiled_twice() -> No
     old, again = rule_of(HOURLY), rule_of(every(HOUR, end_at="2100-01-01"))
     new = again._replace(spec=old.spec, version=4)
     assert new.ticks is not old.ticks
-    assert replaced(dial_of(old), old, new, LATER) == (dial_of(old)._replace(version=4), [])
+    assert replace_version(dial_of(old), old, new, LATER) == (dial_of(old)._replace(version=4), [])
 
 
 def test_another_list_of_a_named_calendar_makes_other_ticks() -> None:
     spec = every(HOUR, exclude=ExcludeDocument(named=("closing",)))
-    rule = rule_of(HOURLY)
+    compiled = rule_of(HOURLY)
     old, new = (
-        compile_rule(KEY, version, "default", "a", spec, rule.policy, rule.action, None, (calendar,))
+        compile_schedule(KEY, version, "default", "a", spec, compiled.policy, compiled.action, None, (calendar,))
         for version, calendar in ((3, NamedCalendar("closing")), (4, NamedCalendar("closing", ("2026-01-01",))))
     )
-    edited = replaced(dial_of(old), old, new, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, 3, LATER)]
-    assert edited.dial.next_nominal_s == NOON + 12 * HOUR
+    edited = replace_version(dial_of(old), old, new, LATER)
+    assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, 3, LATER)]
+    assert edited.state.next_nominal_s == NOON + 12 * HOUR
 
 
 def test_with_other_ticks_the_past_is_not_replayed() -> None:
     old, new = rule_of(HOURLY), rule_of(every(1_800), version=4, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    dial = dial_of(old, carry=OnResume.FIRE_ONCE, carry_until_s=NOON, starts=3, remaining=5, skips="1")
-    edited = replaced(dial, old, new, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, VERSION, LATER)]
-    after = edited.dial
+    state = dial_of(old, carry=OnResume.FIRE_ONCE, carry_until_s=NOON, starts=3, remaining=5, skips="1")
+    edited = replace_version(state, old, new, LATER)
+    assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, VERSION, LATER)]
+    after = edited.state
     assert (after.cursor_s, after.next_nominal_s, after.version) == (UNTIL, UNTIL + 1_800, 4)
     assert (after.carry, after.carry_until_s) == (None, None)
     assert (after.starts, after.remaining, after.skips) == (3, 5, "1")
@@ -161,44 +161,49 @@ def test_with_other_ticks_the_past_is_not_replayed() -> None:
 
 def test_a_tick_at_the_very_moment_of_the_change_is_the_new_ones() -> None:
     old, new = rule_of(HOURLY), rule_of(every(1_800), version=4)
-    edited = replaced(dial_of(old), old, new, NOON_MS)
-    assert edited.spans == []
-    assert (edited.dial.cursor_s, edited.dial.next_nominal_s) == (NOON - 1, NOON)
+    edited = replace_version(dial_of(old), old, new, NOON_MS)
+    assert edited.dropped_ranges == []
+    assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON - 1, NOON)
 
 
 def test_nothing_was_passed_over() -> None:
     old, new = rule_of(HOURLY), rule_of(every(60), version=4)
-    edited = replaced(dial_of(old, NOON), old, new, NOON_MS + 90_000)
-    assert edited.spans == []
-    assert (edited.dial.cursor_s, edited.dial.next_nominal_s) == (NOON + 89, NOON + 120)
+    edited = replace_version(dial_of(old, NOON), old, new, NOON_MS + 90_000)
+    assert edited.dropped_ranges == []
+    assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON + 89, NOON + 120)
 
 
 def test_other_jitter_is_another_spec() -> None:
     old, new = rule_of(HOURLY), rule_of(every(HOUR, jitter_ms=1_000), version=4)
-    edited = replaced(dial_of(old), old, new, LATER)
-    assert [span.ticks for span in edited.spans] == [4]
-    assert edited.dial.next_fire_ms == new.fire_ms(NOON + 4 * HOUR)
+    edited = replace_version(dial_of(old), old, new, LATER)
+    assert [dropped_range.ticks for dropped_range in edited.dropped_ranges] == [4]
+    assert edited.state.next_fire_ms == new.fire_ms(NOON + 4 * HOUR)
 
 
-def ahead_of_now() -> tuple[Rule, int]:
+def ahead_of_now() -> tuple[CompiledSchedule, int]:
     """A rule and a tick whose fire time lies long before it."""
-    rule = rule_of(every(HOUR, jitter_ms=1_500_000))
-    return rule, next(tick for tick in range(NOON, NOON + 50 * HOUR, HOUR) if rule.fire_ms(tick) < (tick - 600) * 1000)
+    compiled = rule_of(every(HOUR, jitter_ms=1_500_000))
+    return compiled, next(
+        tick for tick in range(NOON, NOON + 50 * HOUR, HOUR) if compiled.fire_ms(tick) < (tick - 600) * 1000
+    )
 
 
 def test_the_cursor_never_moves_back() -> None:
     """Negative jitter let the cursor run ahead of the clock: the tick at hand has run, though it is still to come."""
     old, tick = ahead_of_now()
     now_ms = old.fire_ms(tick)
-    dial = dial_of(old, tick)
-    assert dial.cursor_s == tick > now_ms // 1000
+    state = dial_of(old, tick)
+    assert state.cursor_s == tick > now_ms // 1000
     new = rule_of(HOURLY, version=4)
-    for edited in (replaced(dial, old, new, now_ms), limited(dial._replace(remaining=0), old, 3, now_ms)):
-        assert edited.spans == []
-        assert (edited.dial.cursor_s, edited.dial.next_nominal_s) == (tick, tick + HOUR)
-    gone = closed(dial, old, now_ms)
-    assert (gone.spans, gone.dial.cursor_s) == ([], tick)
-    assert replaced(gone.dial, old, new, now_ms).dial.next_nominal_s == tick + HOUR
+    for edited in (
+        replace_version(state, old, new, now_ms),
+        set_remaining(state._replace(remaining=0), old, 3, now_ms),
+    ):
+        assert edited.dropped_ranges == []
+        assert (edited.state.cursor_s, edited.state.next_nominal_s) == (tick, tick + HOUR)
+    gone = close_state(state, old, now_ms)
+    assert (gone.dropped_ranges, gone.state.cursor_s) == ([], tick)
+    assert replace_version(gone.state, old, new, now_ms).state.next_nominal_s == tick + HOUR
 
 
 @pytest.mark.parametrize(
@@ -208,38 +213,41 @@ def test_the_cursor_never_moves_back() -> None:
 def test_an_edit_wakes_nobody(changes: dict[str, Any], fire_ms: int | None) -> None:
     old = rule_of(HOURLY)
     for spec in (HOURLY, every(60)):
-        edited = replaced(dial_of(old, **changes), old, rule_of(spec, version=4), LATER)
-        assert edited.dial.next_fire_ms == fire_ms
-        assert {name: getattr(edited.dial, name) for name in changes} == changes
+        edited = replace_version(dial_of(old, **changes), old, rule_of(spec, version=4), LATER)
+        assert edited.state.next_fire_ms == fire_ms
+        assert {name: getattr(edited.state, name) for name in changes} == changes
 
 
 def test_a_fixed_delay_in_flight_stays_one() -> None:
     old, new = rule_of(HOURLY), rule_of(DELAY, version=4)
-    assert replaced(dial_of(old, NOON, in_flight=1), old, new, LATER).dial.next_nominal_s is None
-    assert replaced(dial_of(old, NOON), old, new, LATER).dial.next_nominal_s == UNTIL + 1
-    back = replaced(dial_of(new, NOON), new, old, LATER)
-    assert [span.ticks for span in back.spans] == [1]
+    assert replace_version(dial_of(old, NOON, in_flight=1), old, new, LATER).state.next_nominal_s is None
+    assert replace_version(dial_of(old, NOON), old, new, LATER).state.next_nominal_s == UNTIL + 1
+    back = replace_version(dial_of(new, NOON), new, old, LATER)
+    assert [dropped_range.ticks for dropped_range in back.dropped_ranges] == [1]
 
 
 @given(st.sampled_from([7, 60, HOUR]), st.sampled_from([7, 45, 60, HOUR]), st.integers(0, 10**7), st.integers(0, 99))
 @settings(max_examples=80)
 def test_an_edit_loses_and_repeats_nothing(every_s: int, other_s: int, late_ms: int, decided: int) -> None:
     old, new = rule_of(every(every_s)), rule_of(every(other_s), version=4)
-    dial = dial_of(old, NOON - 1 + decided)
-    now_ms = (dial.cursor_s + 1) * 1000 + late_ms
-    edited = replaced(dial, old, new, now_ms)
+    state = dial_of(old, NOON - 1 + decided)
+    now_ms = (state.cursor_s + 1) * 1000 + late_ms
+    edited = replace_version(state, old, new, now_ms)
     if every_s == other_s:
-        assert edited == (dial._replace(version=4), [])
+        assert edited == (state._replace(version=4), [])
         return
-    passed = Counter(tick for tick in range(dial.cursor_s + 1, edited.dial.cursor_s + 1) if tick % every_s == 0)
-    assert sum(span.ticks for span in edited.spans) == len(passed)
-    assert all(span.after_s == dial.cursor_s and span.until_s == edited.dial.cursor_s for span in edited.spans)
-    assert edited.dial.cursor_s >= dial.cursor_s
-    following = edited.dial.next_nominal_s
+    passed = Counter(tick for tick in range(state.cursor_s + 1, edited.state.cursor_s + 1) if tick % every_s == 0)
+    assert sum(dropped_range.ticks for dropped_range in edited.dropped_ranges) == len(passed)
+    assert all(
+        dropped_range.after_s == state.cursor_s and dropped_range.until_s == edited.state.cursor_s
+        for dropped_range in edited.dropped_ranges
+    )
+    assert edited.state.cursor_s >= state.cursor_s
+    following = edited.state.next_nominal_s
     assert following is not None
     assert following * 1000 >= now_ms
     assert following % other_s == 0
-    assert following - edited.dial.cursor_s <= other_s
+    assert following - edited.state.cursor_s <= other_s
 
 
 # ---------------------------------------------------------------- paused and resumed
@@ -247,15 +255,15 @@ def test_an_edit_loses_and_repeats_nothing(every_s: int, other_s: int, late_ms: 
 
 @pytest.mark.parametrize("until_ms", [None, LATER])
 def test_paused(until_ms: int | None) -> None:
-    dial = dial_of(rule_of(HOURLY), in_flight=1, waiting=2)
-    stopped = paused(dial, until_ms)
-    assert stopped == dial._replace(paused=True, pause_until_ms=until_ms, next_fire_ms=until_ms)
-    assert paused(stopped, until_ms) == stopped
+    state = dial_of(rule_of(HOURLY), in_flight=1, waiting=2)
+    stopped = pause_state(state, until_ms)
+    assert stopped == state._replace(paused=True, pause_until_ms=until_ms, next_fire_ms=until_ms)
+    assert pause_state(stopped, until_ms) == stopped
 
 
 def test_a_deleted_schedule_is_not_woken_by_the_end_of_a_pause() -> None:
-    gone = closed(dial_of(rule_of(HOURLY)), rule_of(HOURLY), NOON_MS).dial
-    assert paused(gone, LATER).next_fire_ms is None
+    gone = close_state(dial_of(rule_of(HOURLY)), rule_of(HOURLY), NOON_MS).state
+    assert pause_state(gone, LATER).next_fire_ms is None
 
 
 @pytest.mark.parametrize(
@@ -263,11 +271,11 @@ def test_a_deleted_schedule_is_not_woken_by_the_end_of_a_pause() -> None:
     [(OnResume.POLICY, None, None), (OnResume.SKIP, "skip", UNTIL), (OnResume.FIRE_ONCE, "fire_once", UNTIL)],
 )
 def test_resumed(on_resume: OnResume, carry: str | None, until: int | None) -> None:
-    rule = rule_of(HOURLY)
-    dial = dial_of(rule)
-    again = resumed(paused(dial, LATER), rule, LATER, on_resume)
-    assert again == dial._replace(carry=carry, carry_until_s=until)
-    assert resumed(again, rule, LATER + 99, OnResume.FIRE_ONCE) == again
+    compiled = rule_of(HOURLY)
+    state = dial_of(compiled)
+    again = resume_state(pause_state(state, LATER), compiled, LATER, on_resume)
+    assert again == state._replace(carry=carry, carry_until_s=until)
+    assert resume_state(again, compiled, LATER + 99, OnResume.FIRE_ONCE) == again
 
 
 # what the next pass makes of four ticks of a pause, the last of them half a second old
@@ -286,27 +294,29 @@ RESUMES: list[tuple[OnResume, CatchUp, list[int], list[tuple[int, str]]]] = [
 def test_what_runs_after_a_resume(
     on_resume: OnResume, policy: CatchUp, run: list[int], lost: list[tuple[int, str]]
 ) -> None:
-    rule = rule_of(HOURLY, catchup_policy=policy)
-    dial = resumed(paused(dial_of(rule), None), rule, LATER, on_resume)
-    generated = generate(dial, rule, LATER, LIMITS, 100)
+    compiled = rule_of(HOURLY, catchup_policy=policy)
+    state = resume_state(pause_state(dial_of(compiled), None), compiled, LATER, on_resume)
+    generated = generate(state, compiled, LATER, LIMITS, 100)
     assert [due.nominal_s for due in generated.due] == [NOON + HOUR * number for number in run]
     assert [(dropped.ticks, dropped.reason) for dropped in generated.dropped] == lost
     assert generated.next_nominal_s == NOON + 4 * HOUR
 
 
 def test_what_waited_is_looked_at_at_once() -> None:
-    rule = rule_of(HOURLY)
-    assert resumed(paused(dial_of(rule, NOON, waiting=1), None), rule, NOON_MS + 5, OnResume.POLICY).next_fire_ms == (
-        NOON_MS + 5
-    )
+    compiled = rule_of(HOURLY)
+    assert resume_state(
+        pause_state(dial_of(compiled, NOON, waiting=1), None), compiled, NOON_MS + 5, OnResume.POLICY
+    ).next_fire_ms == (NOON_MS + 5)
 
 
 @pytest.mark.parametrize("on_resume", list(OnResume))
 def test_a_resume_of_an_exhausted_or_deleted_schedule_is_silent(on_resume: OnResume) -> None:
-    rule = rule_of(HOURLY)
-    assert resumed(paused(dial_of(rule, remaining=0), None), rule, LATER, on_resume).next_fire_ms is None
-    gone = paused(closed(dial_of(rule), rule, NOON_MS).dial, None)
-    assert resumed(gone, rule, LATER, on_resume).next_fire_ms is None
+    compiled = rule_of(HOURLY)
+    assert (
+        resume_state(pause_state(dial_of(compiled, remaining=0), None), compiled, LATER, on_resume).next_fire_ms is None
+    )
+    gone = pause_state(close_state(dial_of(compiled), compiled, NOON_MS).state, None)
+    assert resume_state(gone, compiled, LATER, on_resume).next_fire_ms is None
 
 
 @pytest.mark.parametrize(("mode", "sign"), [("symmetric", -1), ("delay", 1)])
@@ -316,16 +326,16 @@ def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: i
     It was still to come at the resume, so it was not taken for a tick of the pause; but its fire time was long over, so
     it was taken for a missed one, and caught up.
     """
-    rule = rule_of(every(HOUR, jitter_ms=1_500_000, jitter_mode=mode), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    compiled = rule_of(every(HOUR, jitter_ms=1_500_000, jitter_mode=mode), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     ticks = range(NOON + HOUR, NOON + 50 * HOUR, HOUR)
-    tick = next(tick for tick in ticks if (rule.fire_ms(tick) - tick * 1000) * sign > 600_000)
+    tick = next(tick for tick in ticks if (compiled.fire_ms(tick) - tick * 1000) * sign > 600_000)
     for now_ms, done in (
-        (rule.fire_ms(tick) - 1, False),
-        (rule.fire_ms(tick), True),
-        (rule.fire_ms(tick) + 99_000, True),
+        (compiled.fire_ms(tick) - 1, False),
+        (compiled.fire_ms(tick), True),
+        (compiled.fire_ms(tick) + 99_000, True),
     ):
-        dial = resumed(paused(dial_of(rule, tick - HOUR), None), rule, now_ms, OnResume.SKIP)
-        generated = generate(dial, rule, now_ms, LIMITS, 100)
+        state = resume_state(pause_state(dial_of(compiled, tick - HOUR), None), compiled, now_ms, OnResume.SKIP)
+        generated = generate(state, compiled, now_ms, LIMITS, 100)
         assert generated.due == []
         assert sum(dropped.ticks for dropped in generated.dropped) == done
         assert generated.next_nominal_s == (tick + HOUR if done else tick)
@@ -336,68 +346,78 @@ def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: i
 
 @pytest.mark.parametrize("remaining", [None, 1, 7])
 def test_a_limit_changes_nothing_else(remaining: int | None) -> None:
-    rule = rule_of(HOURLY)
+    compiled = rule_of(HOURLY)
     for had in (None, 2):
-        dial = dial_of(rule, remaining=had)
-        assert limited(dial, rule, remaining, LATER) == (dial._replace(remaining=remaining), [])
+        state = dial_of(compiled, remaining=had)
+        assert set_remaining(state, compiled, remaining, LATER) == (state._replace(remaining=remaining), [])
 
 
 @pytest.mark.parametrize("had", [None, 0, 2])
 def test_no_action_left(had: int | None) -> None:
-    dial = dial_of(rule_of(HOURLY), remaining=had)
-    assert limited(dial, rule_of(HOURLY), 0, LATER) == (dial._replace(remaining=0, next_fire_ms=None), [])
+    state = dial_of(rule_of(HOURLY), remaining=had)
+    assert set_remaining(state, rule_of(HOURLY), 0, LATER) == (state._replace(remaining=0, next_fire_ms=None), [])
 
 
 @pytest.mark.parametrize("remaining", [None, 3])
 def test_an_exhausted_schedule_starts_afresh(remaining: int | None) -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    edited = limited(dial_of(rule, remaining=0), rule, remaining, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.LIMIT_REACHED, VERSION, LATER)]
-    assert (edited.dial.cursor_s, edited.dial.next_nominal_s, edited.dial.remaining) == (UNTIL, UNTIL + HOUR, remaining)
-    assert edited.dial.next_fire_ms == (UNTIL + HOUR) * 1000
+    compiled = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    edited = set_remaining(dial_of(compiled, remaining=0), compiled, remaining, LATER)
+    assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.LIMIT_REACHED, VERSION, LATER)]
+    assert (edited.state.cursor_s, edited.state.next_nominal_s, edited.state.remaining) == (
+        UNTIL,
+        UNTIL + HOUR,
+        remaining,
+    )
+    assert edited.state.next_fire_ms == (UNTIL + HOUR) * 1000
 
 
 # ---------------------------------------------------------------- closed, created again, skipping
 
 
 def test_closed() -> None:
-    rule = rule_of(HOURLY)
-    dial = dial_of(rule, in_flight=1, carry=OnResume.SKIP, carry_until_s=NOON, skips=str(NOON), paused=True)
-    edited = closed(dial, rule, LATER)
-    assert edited.spans == [Span(KEY, NOON - 1, UNTIL, 4, Reason.DELETED, VERSION, LATER)]
-    assert edited.dial == dial._replace(
-        closed=True, cursor_s=UNTIL, next_nominal_s=None, next_fire_ms=None, carry=None, carry_until_s=None, skips=None
+    compiled = rule_of(HOURLY)
+    state = dial_of(compiled, in_flight=1, carry=OnResume.SKIP, carry_until_s=NOON, skips=str(NOON), paused=True)
+    edited = close_state(state, compiled, LATER)
+    assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.DELETED, VERSION, LATER)]
+    assert edited.state == state._replace(
+        closed=True,
+        cursor_s=UNTIL,
+        next_nominal_s=None,
+        next_fire_ms=None,
+        carry=None,
+        carry_until_s=None,
+        skips=None,
     )
-    assert closed(edited.dial, rule, LATER + 10**7).spans == []
+    assert close_state(edited.state, compiled, LATER + 10**7).dropped_ranges == []
 
 
 @pytest.mark.parametrize("spec", [HOURLY, every(1_800)])
 @pytest.mark.parametrize(("wait_ms", "first"), [(0, UNTIL), (-500, UNTIL), (2 * HOUR * 1000, UNTIL + 2 * HOUR)])
 def test_created_again_it_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: int, first: int) -> None:
-    rule = rule_of(HOURLY)
-    gone = closed(dial_of(rule, UNTIL, starts=9, paused=True), rule, LATER).dial
-    edited = replaced(gone, rule, rule_of(spec, version=4), LATER + wait_ms)
-    assert edited.spans == []
-    assert not edited.dial.closed
-    assert edited.dial.paused
-    assert (edited.dial.starts, edited.dial.cursor_s) == (9, max(UNTIL, first))
-    assert edited.dial.next_nominal_s == first + (HOUR if spec == HOURLY else 1_800)
+    compiled = rule_of(HOURLY)
+    gone = close_state(dial_of(compiled, UNTIL, starts=9, paused=True), compiled, LATER).state
+    edited = replace_version(gone, compiled, rule_of(spec, version=4), LATER + wait_ms)
+    assert edited.dropped_ranges == []
+    assert not edited.state.closed
+    assert edited.state.paused
+    assert (edited.state.starts, edited.state.cursor_s) == (9, max(UNTIL, first))
+    assert edited.state.next_nominal_s == first + (HOUR if spec == HOURLY else 1_800)
 
 
 def test_skipping() -> None:
-    dial = dial_of(rule_of(HOURLY))
-    once = skipping(dial, [NOON + HOUR, NOON])
-    assert once == dial._replace(skips=f"{NOON},{NOON + HOUR}")
-    assert skipping(once, [NOON, NOON + 2 * HOUR]).skips == f"{NOON},{NOON + HOUR},{NOON + 2 * HOUR}"
-    assert skipping(dial, []) == dial
-    assert skipping(once, []) == once
+    state = dial_of(rule_of(HOURLY))
+    once = add_skips(state, [NOON + HOUR, NOON])
+    assert once == state._replace(skips=f"{NOON},{NOON + HOUR}")
+    assert add_skips(once, [NOON, NOON + 2 * HOUR]).skips == f"{NOON},{NOON + HOUR},{NOON + 2 * HOUR}"
+    assert add_skips(state, []) == state
+    assert add_skips(once, []) == once
 
 
 def test_the_next_tick_that_nobody_skips() -> None:
-    rule = rule_of(HOURLY)
-    dial = dial_of(rule)._replace(next_nominal_s=NOON)
-    assert (next_unskipped(dial, rule), skips_of(dial)) == (NOON, set())
-    assert next_unskipped(skipping(dial, [NOON + HOUR]), rule) == NOON
-    both = skipping(dial, [NOON, NOON + HOUR])
-    assert (next_unskipped(both, rule), skips_of(both)) == (NOON + 2 * HOUR, {NOON, NOON + HOUR})
-    assert next_unskipped(both._replace(next_nominal_s=None), rule) is None
+    compiled = rule_of(HOURLY)
+    state = dial_of(compiled)._replace(next_nominal_s=NOON)
+    assert (next_unskipped(state, compiled), skips_of(state)) == (NOON, set())
+    assert next_unskipped(add_skips(state, [NOON + HOUR]), compiled) == NOON
+    both = add_skips(state, [NOON, NOON + HOUR])
+    assert (next_unskipped(both, compiled), skips_of(both)) == (NOON + 2 * HOUR, {NOON, NOON + HOUR})
+    assert next_unskipped(both._replace(next_nominal_s=None), compiled) is None

@@ -10,7 +10,7 @@ from tests.unit.plan.kit import DELAY, LIMITS, NOON, NOON_MS, dial_of, every, ru
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
 from tompion.model.spec import SpecDocument
-from tompion.plan.generate import Due, Generated, generate
+from tompion.plan.due_ticks import Due, DueTicks, generate
 
 GRACE = LIMITS.grace_ms
 HOUR = 3_600
@@ -23,11 +23,11 @@ def hours(*numbers: int) -> list[int]:
     return [NOON + HOUR * number for number in numbers]
 
 
-def nominals(generated: Generated) -> list[int]:
+def nominals(generated: DueTicks) -> list[int]:
     return [due.nominal_s for due in generated.due]
 
 
-def spans(generated: Generated) -> list[tuple[int, int, int, str]]:
+def dropped_ranges(generated: DueTicks) -> list[tuple[int, int, int, str]]:
     return [(lost.after_s, lost.until_s, lost.ticks, lost.reason) for lost in generated.dropped]
 
 
@@ -42,7 +42,7 @@ def test_late_or_missed_to_the_millisecond(late_ms: int, fires: bool | None) -> 
     rule = rule_of(HOURLY)
     generated = generate(dial_of(rule), rule, NOON_MS + late_ms, LIMITS, 100)
     assert generated.due == ([Due(NOON, NOON_MS)] if fires else [])
-    assert spans(generated) == ([(NOON - 1, NOON, 1, Reason.MISSED)] if fires is False else [])
+    assert dropped_ranges(generated) == ([(NOON - 1, NOON, 1, Reason.MISSED)] if fires is False else [])
     assert generated.cursor_s == (NOON - 1 if fires is None else NOON)
     assert generated.next_nominal_s == (NOON if fires is None else NOON + HOUR)
     assert generated.next_fire_ms == generated.next_nominal_s * 1000
@@ -74,8 +74,8 @@ def test_the_grace_is_as_long_behind_a_missed_tick(more_ms: int, late: list[int]
 
 def test_nothing_is_due_without_a_next_tick() -> None:
     rule = rule_of(HOURLY)
-    dial = dial_of(rule, next_nominal_s=None, next_fire_ms=None)
-    assert generate(dial, rule, NOON_MS + 1, LIMITS, 100) == Generated([], [], NOON - 1, None, None)
+    state = dial_of(rule, next_nominal_s=None, next_fire_ms=None)
+    assert generate(state, rule, NOON_MS + 1, LIMITS, 100) == DueTicks([], [], NOON - 1, None, None)
 
 
 # ---------------------------------------------------------------- policy × window × missed × on time
@@ -122,12 +122,12 @@ def test_policy_and_window(
 ) -> None:
     window_s = window * HOUR - 10 if window else window
     rule = rule_of(HOURLY, catchup_policy=CatchUp(policy), catchup_window_s=window_s)
-    dial = dial_of(rule, NOON - HOUR * missed - 1)
+    state = dial_of(rule, NOON - HOUR * missed - 1)
     now_ms = LATE_MS if on_time else NOON_MS - 1
-    generated = generate(dial, rule, now_ms, LIMITS, 100)
+    generated = generate(state, rule, now_ms, LIMITS, 100)
     assert nominals(generated) == hours(*run, *([0] if on_time else []))
     assert [(dropped.ticks, dropped.reason) for dropped in generated.dropped] == lost
-    bounds = [dial.cursor_s] + [dropped.until_s for dropped in generated.dropped]
+    bounds = [state.cursor_s] + [dropped.until_s for dropped in generated.dropped]
     assert [dropped.after_s for dropped in generated.dropped] == bounds[:-1]
     assert generated.catchups == (0 if policy == "spread" else len(run))
     assert generated.next_nominal_s == NOON + (HOUR if on_time else 0)
@@ -157,7 +157,7 @@ def test_a_window_of_nothing_drops_a_tick_that_jitter_put_before_itself() -> Non
     tick = next(tick for tick in hours(*range(50)) if rule.fire_ms(tick) < tick * 1000 - 10 * GRACE)
     generated = generate(dial_of(rule, tick - 1), rule, rule.fire_ms(tick) + GRACE + 1, LIMITS, 100)
     assert generated.due == []
-    assert spans(generated) == [(tick - 1, tick, 1, Reason.OUTSIDE_WINDOW)]
+    assert dropped_ranges(generated) == [(tick - 1, tick, 1, Reason.OUTSIDE_WINDOW)]
 
 
 # ---------------------------------------------------------------- bounds of one pass
@@ -185,11 +185,11 @@ def test_spread_that_does_not_divide_stays_within_the_lookahead() -> None:
 def test_spread_is_bounded_and_goes_on_when_the_lookahead_is_over() -> None:
     limits = LIMITS._replace(max_spread=4)
     rule = rule_of(HOURLY, catchup_policy=CatchUp.SPREAD)
-    dial = dial_of(rule, NOON - 6 * HOUR - 1)
-    first = generate(dial, rule, LATE_MS, limits, 0)
+    state = dial_of(rule, NOON - 6 * HOUR - 1)
+    first = generate(state, rule, LATE_MS, limits, 0)
     assert [due.fire_ms - LATE_MS for due in first.due] == [0, 15_000, 30_000, 45_000]
     assert (first.next_nominal_s, first.next_fire_ms) == (NOON - 2 * HOUR, LATE_MS + limits.lookahead_ms)
-    again = dial._replace(cursor_s=first.cursor_s, next_nominal_s=first.next_nominal_s)
+    again = state._replace(cursor_s=first.cursor_s, next_nominal_s=first.next_nominal_s)
     second = generate(again, rule, LATE_MS + limits.lookahead_ms, limits, 0)
     assert nominals(first) + nominals(second) == hours(-6, -5, -4, -3, -2, -1, 0)
 
@@ -197,11 +197,11 @@ def test_spread_is_bounded_and_goes_on_when_the_lookahead_is_over() -> None:
 @pytest.mark.parametrize(("most", "budget", "runs"), [(100, 0, 0), (100, 1, 1), (100, 4, 4), (3, 100, 3), (3, 2, 2)])
 def test_fire_immediately_is_bounded_per_pass(most: int, budget: int, runs: int) -> None:
     rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    dial = dial_of(rule, NOON - 10 * HOUR - 1)
-    generated = generate(dial, rule, LATE_MS, LIMITS._replace(max_catchup=most), budget)
+    state = dial_of(rule, NOON - 10 * HOUR - 1)
+    generated = generate(state, rule, LATE_MS, LIMITS._replace(max_catchup=most), budget)
     assert nominals(generated) == hours(*range(-10, -10 + runs))
     assert generated.catchups == runs
-    assert generated.cursor_s == (NOON - HOUR * (11 - runs) if runs else dial.cursor_s)
+    assert generated.cursor_s == (NOON - HOUR * (11 - runs) if runs else state.cursor_s)
     assert generated.next_nominal_s == NOON - HOUR * (10 - runs)
     assert generated.next_fire_ms == generated.next_nominal_s * 1000
     assert generated.dropped == []
@@ -209,22 +209,22 @@ def test_fire_immediately_is_bounded_per_pass(most: int, budget: int, runs: int)
 
 def test_fire_immediately_goes_on_over_passes_without_loss() -> None:
     rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    dial = dial_of(rule, NOON - 250 * HOUR - 1)
+    state = dial_of(rule, NOON - 250 * HOUR - 1)
     found = []
     for number in range(3):
-        generated = generate(dial, rule, LATE_MS + number, LIMITS, 1_000)
+        generated = generate(state, rule, LATE_MS + number, LIMITS, 1_000)
         found += nominals(generated)
         assert generated.catchups == (100, 100, 50)[number]
-        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
     assert found == hours(*range(-250, 1))
-    assert dial.cursor_s == NOON
+    assert state.cursor_s == NOON
 
 
 @pytest.mark.parametrize(("budget", "run", "lost"), [(0, [], []), (1, [-1, 0], [4])])
 def test_coalesce_waits_for_the_budget(budget: int, run: list[int], lost: list[int]) -> None:
     rule = rule_of(HOURLY, catchup_policy=CatchUp.COALESCE)
-    dial = dial_of(rule, NOON - 5 * HOUR - 1)
-    generated = generate(dial, rule, LATE_MS, LIMITS, budget)
+    state = dial_of(rule, NOON - 5 * HOUR - 1)
+    generated = generate(state, rule, LATE_MS, LIMITS, budget)
     assert nominals(generated) == hours(*run)
     assert [dropped.ticks for dropped in generated.dropped] == lost
     assert generated.next_nominal_s == NOON + (HOUR if run else -5 * HOUR)
@@ -255,13 +255,13 @@ CHUNKS: dict[str, tuple[int, list[list[int]], list[list[int]]]] = {
 def test_missed_ticks_are_walked_in_chunks(name: str) -> None:
     most, runs, drops = CHUNKS[name]
     rule = rule_of(HOURLY, catchup_policy=CatchUp(name.split(",", maxsplit=1)[0]))
-    dial = dial_of(rule, NOON - 6 * HOUR - 1)
+    state = dial_of(rule, NOON - 6 * HOUR - 1)
     for run, lost in zip(runs, drops, strict=True):
-        generated = generate(dial, rule, LATE_MS, LIMITS._replace(max_span_ticks=most), 100)
+        generated = generate(state, rule, LATE_MS, LIMITS._replace(max_span_ticks=most), 100)
         assert nominals(generated) == hours(*run)
         assert [dropped.ticks for dropped in generated.dropped] == lost
-        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
-    assert dial.cursor_s == NOON
+        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+    assert state.cursor_s == NOON
 
 
 # ---------------------------------------------------------------- after a pause
@@ -283,8 +283,8 @@ CARRIED: list[tuple[OnResume, int, int, list[int]]] = [
 @pytest.mark.parametrize(("on_resume", "ticks", "after_ms", "run"), CARRIED)
 def test_ticks_of_a_pause(on_resume: OnResume, ticks: int, after_ms: int, run: list[int], policy: CatchUp) -> None:
     rule = rule_of(HOURLY, catchup_policy=policy, catchup_window_s=0)
-    dial = dial_of(rule, NOON - HOUR * ticks, carry=on_resume, carry_until_s=NOON + after_ms // 1000)
-    generated = generate(dial, rule, NOON_MS + after_ms, LIMITS, 100)
+    state = dial_of(rule, NOON - HOUR * ticks, carry=on_resume, carry_until_s=NOON + after_ms // 1000)
+    generated = generate(state, rule, NOON_MS + after_ms, LIMITS, 100)
     assert nominals(generated) == hours(*run)
     dropped = ticks - len(run)
     assert [(lost.ticks, lost.reason) for lost in generated.dropped] == ([(dropped, Reason.RESUMED)] if dropped else [])
@@ -294,9 +294,9 @@ def test_ticks_of_a_pause(on_resume: OnResume, ticks: int, after_ms: int, run: l
 
 def test_ticks_after_the_pause_follow_the_policy_again() -> None:
     rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    dial = dial_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.SKIP, carry_until_s=NOON - 3 * HOUR)
-    generated = generate(dial, rule, LATE_MS, LIMITS, 100)
-    assert spans(generated) == [(dial.cursor_s, NOON - 3 * HOUR, 4, Reason.RESUMED)]
+    state = dial_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.SKIP, carry_until_s=NOON - 3 * HOUR)
+    generated = generate(state, rule, LATE_MS, LIMITS, 100)
+    assert dropped_ranges(generated) == [(state.cursor_s, NOON - 3 * HOUR, 4, Reason.RESUMED)]
     assert nominals(generated) == hours(-2, -1, 0)
 
 
@@ -305,25 +305,25 @@ def test_one_run_for_the_pause_and_one_for_the_rest_within_the_budget(
     budget: int, run: list[int], lost: list[int]
 ) -> None:
     rule = rule_of(HOURLY, catchup_policy=CatchUp.COALESCE)
-    dial = dial_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.FIRE_ONCE, carry_until_s=NOON - 3 * HOUR)
-    generated = generate(dial, rule, LATE_MS, LIMITS, budget)
+    state = dial_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.FIRE_ONCE, carry_until_s=NOON - 3 * HOUR)
+    generated = generate(state, rule, LATE_MS, LIMITS, budget)
     assert nominals(generated) == hours(*run)
     assert [dropped.ticks for dropped in generated.dropped] == lost
     assert generated.catchups == budget
-    assert generated.cursor_s == (NOON if budget == 2 else NOON - 3 * HOUR if budget else dial.cursor_s)
+    assert generated.cursor_s == (NOON if budget == 2 else NOON - 3 * HOUR if budget else state.cursor_s)
 
 
 @pytest.mark.parametrize(("most", "passes"), [(3, 3), (4, 2), (7, 1)])
 def test_a_long_pause_still_fires_once(most: int, passes: int) -> None:
     rule = rule_of(HOURLY)
-    dial = dial_of(rule, NOON - 7 * HOUR, carry=OnResume.FIRE_ONCE, carry_until_s=NOON)
+    state = dial_of(rule, NOON - 7 * HOUR, carry=OnResume.FIRE_ONCE, carry_until_s=NOON)
     found = []
     for _ in range(passes):
-        generated = generate(dial, rule, LATE_MS + 60_000, LIMITS._replace(max_span_ticks=most), 100)
+        generated = generate(state, rule, LATE_MS + 60_000, LIMITS._replace(max_span_ticks=most), 100)
         found += nominals(generated)
-        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
     assert found == [NOON]
-    assert dial.cursor_s == NOON
+    assert state.cursor_s == NOON
 
 
 def test_a_late_tick_of_a_pause_needs_no_budget() -> None:
@@ -333,10 +333,10 @@ def test_a_late_tick_of_a_pause_needs_no_budget() -> None:
     up; the planner asked for budget all the same, and gave up until the grace was over.
     """
     rule = rule_of(every(10))
-    dial = dial_of(rule, carry=OnResume.FIRE_ONCE, carry_until_s=NOON + 12)
-    generated = generate(dial, rule, NOON_MS + 12_000, LIMITS, 0)
+    state = dial_of(rule, carry=OnResume.FIRE_ONCE, carry_until_s=NOON + 12)
+    generated = generate(state, rule, NOON_MS + 12_000, LIMITS, 0)
     assert generated.due == [Due(NOON + 10, NOON_MS + 10_000, Reason.RESUMED)]
-    assert spans(generated) == [(NOON - 1, NOON, 1, Reason.RESUMED)]
+    assert dropped_ranges(generated) == [(NOON - 1, NOON, 1, Reason.RESUMED)]
     assert generated.catchups == 0
 
 
@@ -355,52 +355,52 @@ def test_after_the_end_the_missed_ticks_are_still_caught_up(policy: str, run: li
 def test_the_last_tick_is_the_end_itself() -> None:
     rule = rule_of(every(HOUR, end_at="2026-01-01T12:00:00Z"))
     generated = generate(dial_of(rule), rule, NOON_MS, LIMITS, 0)
-    assert generated == Generated([Due(NOON, NOON_MS)], [], NOON, None, None)
+    assert generated == DueTicks([Due(NOON, NOON_MS)], [], NOON, None, None)
 
 
 def test_a_start_exactly_on_a_tick_is_a_tick() -> None:
     rule = rule_of(every(HOUR, start_at="2026-01-01T12:00:00Z"), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    dial = dial_of(rule, NOON - 100 * HOUR)
-    assert (dial.next_nominal_s, dial.next_fire_ms) == (NOON, NOON_MS)
-    assert nominals(generate(dial, rule, NOON_MS - 1, LIMITS, 100)) == []
-    assert nominals(generate(dial, rule, NOON_MS + 3 * HOUR * 1000, LIMITS, 100)) == hours(0, 1, 2, 3)
+    state = dial_of(rule, NOON - 100 * HOUR)
+    assert (state.next_nominal_s, state.next_fire_ms) == (NOON, NOON_MS)
+    assert nominals(generate(state, rule, NOON_MS - 1, LIMITS, 100)) == []
+    assert nominals(generate(state, rule, NOON_MS + 3 * HOUR * 1000, LIMITS, 100)) == hours(0, 1, 2, 3)
 
 
 @pytest.mark.parametrize("late_ms", [0, 1, GRACE + 1, 10**9])
 def test_a_fixed_delay_is_late_but_never_missed(late_ms: int) -> None:
     rule = rule_of(DELAY)
     generated = generate(dial_of(rule), rule, NOON_MS + late_ms, LIMITS, 0)
-    assert generated == Generated([Due(NOON, NOON_MS)], [], NOON, None, None)
+    assert generated == DueTicks([Due(NOON, NOON_MS)], [], NOON, None, None)
 
 
 def test_a_fixed_delay_is_never_early() -> None:
     rule = rule_of(DELAY)
-    assert generate(dial_of(rule), rule, NOON_MS - 1, LIMITS, 0) == Generated([], [], NOON - 1, NOON, NOON_MS)
+    assert generate(dial_of(rule), rule, NOON_MS - 1, LIMITS, 0) == DueTicks([], [], NOON - 1, NOON, NOON_MS)
 
 
 def test_a_fixed_delay_after_a_pause() -> None:
     rule = rule_of(DELAY)
-    dial = dial_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 100)
-    generated = generate(dial, rule, NOON_MS + 100_500, LIMITS, 0)
-    assert spans(generated) == [(NOON - 1, NOON, 1, Reason.RESUMED)]
+    state = dial_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 100)
+    generated = generate(state, rule, NOON_MS + 100_500, LIMITS, 0)
+    assert dropped_ranges(generated) == [(NOON - 1, NOON, 1, Reason.RESUMED)]
     assert (generated.due, generated.next_nominal_s) == ([], NOON + 160)
-    once = dial._replace(carry=OnResume.FIRE_ONCE)
+    once = state._replace(carry=OnResume.FIRE_ONCE)
     assert nominals(generate(once, rule, NOON_MS + 100_500, LIMITS, 0)) == [NOON]
 
 
 @pytest.mark.parametrize("spec", [every(60, jitter_ms=40_000), every(60, jitter_ms=40_000, jitter_mode="delay")])
 def test_jitter_keeps_the_order_and_nothing_is_early(spec: SpecDocument) -> None:
     rule = rule_of(spec)
-    dial = dial_of(rule)
+    state = dial_of(rule)
     found: list[Due] = []
     for now_ms in range(NOON_MS - 30_000, NOON_MS + 1_800_000, 700):
-        generated = generate(dial, rule, now_ms, LIMITS, 0)
+        generated = generate(state, rule, now_ms, LIMITS, 0)
         assert all(due.fire_ms <= now_ms < due.fire_ms + 700 or not found for due in generated.due)
         assert generated.next_fire_ms is not None
         assert generated.next_fire_ms > now_ms
         found += generated.due
-        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
-    assert nominals(Generated(found, [], 0, None, None)) == [NOON + 60 * number for number in range(len(found))]
+        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+    assert nominals(DueTicks(found, [], 0, None, None)) == [NOON + 60 * number for number in range(len(found))]
     assert len(found) in (29, 30, 31)
     assert all(earlier.fire_ms < later.fire_ms for earlier, later in pairwise(found))
     assert len({due.fire_ms - due.nominal_s * 1000 for due in found}) > 20
@@ -419,6 +419,6 @@ def test_with_jitter_it_is_the_fire_time_that_is_late() -> None:
 def test_what_a_resume_carries_is_not_decided_before_its_time(on_resume: OnResume) -> None:
     """Resumed while the clock was ahead; it has been set right since, and carry_until lies in the future."""
     rule = rule_of(every(30), catchup_policy=CatchUp.COALESCE, catchup_window_s=0)
-    dial = dial_of(rule, carry=on_resume, carry_until_s=NOON + 38)
-    generated = generate(dial, rule, NOON_MS, LIMITS, 100)
+    state = dial_of(rule, carry=on_resume, carry_until_s=NOON + 38)
+    generated = generate(state, rule, NOON_MS, LIMITS, 100)
     assert generated.cursor_s <= NOON

@@ -13,13 +13,13 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.edit import paused, resumed
-from tompion.plan.generate import Dropped, Due, Generated, Limits, generate
-from tompion.plan.rule import Rule
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.due_ticks import Dropped, Due, DueLimits, DueTicks, generate
+from tompion.plan.edit import pause_state, resume_state
 
 GRACE = 30_000
 LONGEST = 20_000
@@ -43,7 +43,7 @@ class Story(NamedTuple):
     spec: int
     policy: CatchUp
     window_s: int | None
-    limits: Limits
+    limits: DueLimits
     carry: OnResume | None
     carry_for_s: int
     passes: list[tuple[int, int]]
@@ -55,7 +55,7 @@ stories = st.builds(
     st.sampled_from(CatchUp),
     st.sampled_from([None, None, 0, 45, 600]),
     st.builds(
-        Limits,
+        DueLimits,
         st.just(GRACE),
         max_catchup=st.integers(1, 5),
         max_spread=st.integers(1, 5),
@@ -80,33 +80,33 @@ def all_ticks(spec: int) -> list[int]:
     return [second for second in range(NOON, NOON + LONGEST) if SPECS[spec][1](second)]
 
 
-def begun(story: Story) -> tuple[Rule, Dial, int]:
+def begun(story: Story) -> tuple[CompiledSchedule, ScheduleState, int]:
     """The rule, the dial and the time at which a story begins: at noon, or after a pause since noon."""
-    rule = rule_of(SPECS[story.spec][0], catchup_policy=story.policy, catchup_window_s=story.window_s)
-    dial = dial_of(rule)
+    compiled = rule_of(SPECS[story.spec][0], catchup_policy=story.policy, catchup_window_s=story.window_s)
+    state = dial_of(compiled)
     if story.carry is None:
-        return rule, dial, NOON_MS
+        return compiled, state, NOON_MS
     now_ms = NOON_MS + story.carry_for_s * 1000
-    return rule, resumed(paused(dial, None), rule, now_ms, story.carry), now_ms
+    return compiled, resume_state(pause_state(state, None), compiled, now_ms, story.carry), now_ms
 
 
-def told(story: Story) -> tuple[Rule, list[tuple[int, int, Generated]]]:
+def told(story: Story) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:
     """The passes of a story: the cursor before, the time, what was generated."""
-    rule, dial, now_ms = begun(story)
+    compiled, state, now_ms = begun(story)
     passes = []
     for wait_ms, budget in story.passes:
         now_ms += wait_ms
-        generated = generate(dial, rule, now_ms, story.limits, budget)
+        generated = generate(state, compiled, now_ms, story.limits, budget)
         assert generated.catchups <= budget
-        passes.append((dial.cursor_s, now_ms, generated))
-        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
-    return rule, passes
+        passes.append((state.cursor_s, now_ms, generated))
+        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+    return compiled, passes
 
 
 @given(stories)
 @settings(max_examples=150)
 def test_every_tick_is_in_exactly_one_place(story: Story) -> None:
-    rule, passes = told(story)
+    compiled, passes = told(story)
     places: Counter[int] = Counter()
     cursor_s = NOON - 1
     for before_s, now_ms, generated in passes:
@@ -121,7 +121,7 @@ def test_every_tick_is_in_exactly_one_place(story: Story) -> None:
             assert before_s <= dropped.after_s < dropped.until_s <= cursor_s
             places.update(inside)
         assert all(due.planned or due.fire_ms <= now_ms for due in generated.due)
-        assert all(rule.fire_ms(second) <= now_ms for second in walked(story.spec, before_s, cursor_s))
+        assert all(compiled.fire_ms(second) <= now_ms for second in walked(story.spec, before_s, cursor_s))
     assert places == Counter(walked(story.spec, NOON - 1, cursor_s))
     event(f"{story.policy}: {min(len(places), 20) // 5 * 5}+ ticks")
 
@@ -130,45 +130,45 @@ def test_every_tick_is_in_exactly_one_place(story: Story) -> None:
 @settings(max_examples=120)
 def test_each_tick_is_treated_by_its_age(story: Story) -> None:
     """On time without a reason, of the pause as the pause says, otherwise by window and policy."""
-    rule, passes = told(story)
+    compiled, passes = told(story)
     for _, now_ms, generated in passes:
         for due in generated.due:
-            missed = rule.fire_ms(due.nominal_s) < now_ms - GRACE
+            missed = compiled.fire_ms(due.nominal_s) < now_ms - GRACE
             assert due.planned == (missed and story.policy == CatchUp.SPREAD and due.reason != Reason.RESUMED)
-            if is_carried(story, rule, due.nominal_s):
+            if is_carried(story, compiled, due.nominal_s):
                 assert (due.reason, story.carry) == (Reason.RESUMED, OnResume.FIRE_ONCE)
             elif missed:
                 assert due.reason == (Reason.COALESCED if story.policy == CatchUp.COALESCE else Reason.CATCH_UP)
                 assert story.policy != CatchUp.NONE
-                assert is_young(story, rule, due.nominal_s, now_ms)
+                assert is_young(story, compiled, due.nominal_s, now_ms)
             else:
                 assert due.reason is None
         for dropped in generated.dropped:
-            check_dropped(story, rule, dropped, now_ms)
+            check_dropped(story, compiled, dropped, now_ms)
 
 
-def check_dropped(story: Story, rule: Rule, dropped: Dropped, now_ms: int) -> None:
+def check_dropped(story: Story, compiled: CompiledSchedule, dropped: Dropped, now_ms: int) -> None:
     for second in walked(story.spec, dropped.after_s, dropped.until_s):
-        if is_carried(story, rule, second):
+        if is_carried(story, compiled, second):
             assert dropped.reason == Reason.RESUMED
             continue
-        assert rule.fire_ms(second) < now_ms - GRACE
-        if not is_young(story, rule, second, now_ms):
+        assert compiled.fire_ms(second) < now_ms - GRACE
+        if not is_young(story, compiled, second, now_ms):
             assert dropped.reason == Reason.OUTSIDE_WINDOW
         else:
             expected = {CatchUp.NONE: Reason.MISSED, CatchUp.COALESCE: Reason.COALESCED}
             assert dropped.reason == expected[story.policy]
 
 
-def is_carried(story: Story, rule: Rule, second: int) -> bool:
+def is_carried(story: Story, compiled: CompiledSchedule, second: int) -> bool:
     """Whether a tick's fire time was in the pause."""
-    return story.carry is not None and rule.fire_ms(second) <= NOON_MS + story.carry_for_s * 1000
+    return story.carry is not None and compiled.fire_ms(second) <= NOON_MS + story.carry_for_s * 1000
 
 
-def is_young(story: Story, rule: Rule, second: int, now_ms: int) -> bool:
+def is_young(story: Story, compiled: CompiledSchedule, second: int, now_ms: int) -> bool:
     """Whether a tick is inside the window; Temporal counts from when it was to be launched."""
     window = story.window_s
-    born_ms = rule.fire_ms(second) if rule.spec.jitter_mode == "temporal" else second * 1000
+    born_ms = compiled.fire_ms(second) if compiled.spec.jitter_mode == "temporal" else second * 1000
     return window is None or (window > 0 and now_ms - born_ms < window * 1000)
 
 
@@ -179,28 +179,28 @@ def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(story: Story
 
     Spreading must only take more ticks at a time than the lookahead has.
     """
-    rule, passes = told(story)
+    compiled, passes = told(story)
     limits = story.limits._replace(max_spread=10)
     cursor_s, now_ms = (passes[-1][2].cursor_s, passes[-1][1]) if passes else (NOON - 1, NOON_MS)
-    dial = dial_of(rule, cursor_s)
+    state = dial_of(compiled, cursor_s)
     for _ in range(2_000):
-        generated = generate(dial, rule, now_ms, limits, budget)
-        dial = dial._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+        generated = generate(state, compiled, now_ms, limits, budget)
+        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
         if generated.next_fire_ms is None or generated.next_fire_ms > now_ms + limits.lookahead_ms:
             break
         if generated.next_fire_ms > now_ms:
             now_ms = generated.next_fire_ms
-            if dial.next_nominal_s is not None and rule.fire_ms(dial.next_nominal_s) >= now_ms:
+            if state.next_nominal_s is not None and compiled.fire_ms(state.next_nominal_s) >= now_ms:
                 break
     else:
         pytest.fail("the schedule never comes up to date")
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    rule = rule_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    limits = Limits(GRACE, 5, 5, 50, 60_000)
-    answers = [generate(dial_of(rule), rule, NOON_MS + 100_000, limits, 3) for _ in range(3)]
+    compiled = rule_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    limits = DueLimits(GRACE, 5, 5, 50, 60_000)
+    answers = [generate(dial_of(compiled), compiled, NOON_MS + 100_000, limits, 3) for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
-    first = rule.ticks.at_or_after(NOON)
+    first = compiled.ticks.at_or_after(NOON)
     assert first is not None
-    assert answers[0].due[0] == Due(first, rule.fire_ms(first), Reason.CATCH_UP)
+    assert answers[0].due[0] == Due(first, compiled.fire_ms(first), Reason.CATCH_UP)

@@ -8,19 +8,19 @@ import pytest
 
 from tests.unit.plan.governing import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
 from tests.unit.plan.kit import DELAY, KEY, NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRows
-from tompion.model.run import Source
+from tompion.model.run import RunSource
 from tompion.model.schedule import Action
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import ExcludeDocument, IntervalDocument, NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan import edit
-from tompion.plan.govern import Plan, contested, hints_of, plan
-from tompion.plan.rule import Rule, compile_rule
+from tompion.plan.adaptive import AdaptivePlan, has_conflicting_hints, hints_of, plan
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
 
 
-def planned(dial: Dial, rule: Rule, now_s: float) -> int | None:
+def planned(state: ScheduleState, compiled: CompiledSchedule, now_s: float) -> int | None:
     """When the next run is, in seconds after noon."""
-    found = plan(dial, rule, NOON_MS + int(now_s * 1000))
+    found = plan(state, compiled, NOON_MS + int(now_s * 1000))
     return None if found is None else found.nominal_s - NOON
 
 
@@ -45,15 +45,17 @@ def planned(dial: Dial, rule: Rule, now_s: float) -> int | None:
     ],
 )
 def test_the_next_run_follows_the_last_one(spec: SpecDocument, took_s: float, expected: int) -> None:
-    rule = governed(spec)
-    assert planned(ran(rule, took_s), rule, took_s) == expected
+    compiled = governed(spec)
+    assert planned(ran(compiled, took_s), compiled, took_s) == expected
 
 
 def test_a_grid_is_returned_to() -> None:
     """A five-minute cron whose run takes ten minutes runs once at once, then at its usual times."""
-    rule = governed(FIVE_MINUTES)
-    again = ran(rule, 600)._replace(cursor_s=NOON + 700, last_start_ms=NOON_MS + 700_000, last_end_ms=NOON_MS + 710_000)
-    assert planned(again, rule, 710) == 900
+    compiled = governed(FIVE_MINUTES)
+    again = ran(compiled, 600)._replace(
+        cursor_s=NOON + 700, last_start_ms=NOON_MS + 700_000, last_end_ms=NOON_MS + 710_000
+    )
+    assert planned(again, compiled, 710) == 900
 
 
 @pytest.mark.parametrize(
@@ -61,32 +63,32 @@ def test_a_grid_is_returned_to() -> None:
     [(every(60), 0), (every(7), 4), (FIVE_MINUTES, 0), (DELAY, 0), (SpecDocument(cron=("30 12 * * *",)), 1_800)],
 )
 def test_the_first_run_is_that_of_any_schedule(spec: SpecDocument, first: int) -> None:
-    dial = dial_of(governed(spec))
-    assert (dial.next_nominal_s, dial.next_fire_ms) == (NOON + first, NOON_MS + first * 1000)
+    state = dial_of(governed(spec))
+    assert (state.next_nominal_s, state.next_fire_ms) == (NOON + first, NOON_MS + first * 1000)
 
 
 @pytest.mark.parametrize(
     ("failures", "expected"), [(0, 60), (1, 120), (2, 240), (3, 480), (4, 960), (5, 1_920), (6, 1_920), (50, 1_920)]
 )
 def test_failures_back_an_interval_off(failures: int, expected: int) -> None:
-    rule = governed()
-    assert planned(ran(rule, failures=failures), rule, 10) == expected
+    compiled = governed()
+    assert planned(ran(compiled, failures=failures), compiled, 10) == expected
 
 
 @pytest.mark.parametrize("failures", [1, 5, 50])
 def test_failures_do_not_move_a_grid(failures: int) -> None:
-    rule = governed(FIVE_MINUTES)
-    assert planned(ran(rule, failures=failures), rule, 10) == 300
+    compiled = governed(FIVE_MINUTES)
+    assert planned(ran(compiled, failures=failures), compiled, 10) == 300
 
 
 def test_the_backing_off_can_be_left_out() -> None:
-    rule = governed(failure_backoff=False)
-    assert planned(ran(rule, failures=5), rule, 10) == 60
+    compiled = governed(failure_backoff=False)
+    assert planned(ran(compiled, failures=5), compiled, 10) == 60
 
 
 def test_two_sources_are_a_grid() -> None:
-    rule = governed(SpecDocument(intervals=(IntervalDocument(60), IntervalDocument(90))))
-    assert planned(ran(rule, 95, failures=5), rule, 95) == 95
+    compiled = governed(SpecDocument(intervals=(IntervalDocument(60), IntervalDocument(90))))
+    assert planned(ran(compiled, 95, failures=5), compiled, 95) == 95
 
 
 # --- hints ------------------------------------------------------------------------------------------------------------
@@ -96,37 +98,37 @@ def test_two_sources_are_a_grid() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"interval": 20}, (20, Source.HINT)),  # an interval replaces the baseline, be it sooner …
-        ({"interval": 1_000}, (1_000, Source.HINT)),  # … or later
-        ({"once": 30}, (30, Source.HINT)),  # a one-shot competes with it
+        ({"interval": 20}, (20, RunSource.HINT)),  # an interval replaces the baseline, be it sooner …
+        ({"interval": 1_000}, (1_000, RunSource.HINT)),  # … or later
+        ({"once": 30}, (30, RunSource.HINT)),  # a one-shot competes with it
         ({"once": 1_000}, None),
-        ({"interval": 40, "once": 30}, (30, Source.HINT)),  # of both, the earlier
-        ({"interval": 30, "once": 40}, (30, Source.HINT)),
-        ({"interval": 1_000, "once": 900}, (900, Source.HINT)),  # and the baseline is replaced all the same
+        ({"interval": 40, "once": 30}, (30, RunSource.HINT)),  # of both, the earlier
+        ({"interval": 30, "once": 40}, (30, RunSource.HINT)),
+        ({"interval": 1_000, "once": 900}, (900, RunSource.HINT)),  # and the baseline is replaced all the same
     ],
 )
-def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[int, Source] | None) -> None:
-    rule = governed(spec)
-    baseline = (60 if rule.interval_ms else 300, Source.SCHEDULE)
-    found = plan(ran(rule, hints=hints(**given)), rule, NOON_MS + 10_000)
+def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[int, RunSource] | None) -> None:
+    compiled = governed(spec)
+    baseline = (60 if compiled.interval_ms else 300, RunSource.SCHEDULE)
+    found = plan(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 10_000)
     assert found is not None
     assert (found.nominal_s - NOON, found.source) == (expected or baseline)
 
 
 def test_a_tie_is_the_baselines() -> None:
-    rule = governed()
-    found = plan(ran(rule, hints=hints(once=60)), rule, NOON_MS + 10_000)
-    assert found == Plan(NOON_MS + 60_000)
+    compiled = governed()
+    found = plan(ran(compiled, hints=hints(once=60)), compiled, NOON_MS + 10_000)
+    assert found == AdaptivePlan(NOON_MS + 60_000)
 
 
 def test_failures_do_not_stretch_a_hint() -> None:
-    rule = governed()
-    assert planned(ran(rule, failures=5, hints=hints(interval=20)), rule, 10) == 20
+    compiled = governed()
+    assert planned(ran(compiled, failures=5, hints=hints(interval=20)), compiled, 10) == 20
 
 
 def test_a_hinted_interval_begins_with_the_end_of_a_long_run() -> None:
-    rule = governed()
-    assert planned(ran(rule, 90, hints=hints(interval=20)), rule, 90) == 110
+    compiled = governed()
+    assert planned(ran(compiled, 90, hints=hints(interval=20)), compiled, 90) == 110
 
 
 @pytest.mark.parametrize(
@@ -142,30 +144,30 @@ def test_a_hinted_interval_begins_with_the_end_of_a_long_run() -> None:
     ],
 )
 def test_a_hint_counts_until_it_expires(given: dict[str, int], lives_s: int, now_s: int, expected: int) -> None:
-    rule = governed()
-    assert planned(ran(rule, hints=hints(**given, lives_ms=lives_s * 1000)), rule, now_s) == expected
+    compiled = governed()
+    assert planned(ran(compiled, hints=hints(**given, lives_ms=lives_s * 1000)), compiled, now_s) == expected
 
 
 def test_hints_that_expire_one_after_the_other() -> None:
-    rule = governed()
+    compiled = governed()
     rows = HintRows(hint(1_000_000, 200_000), hint(NOON_MS + 500_000, 600_000))
-    assert planned(ran(rule, hints=rows.text()), rule, 10) == 200
+    assert planned(ran(compiled, hints=rows.text()), compiled, 10) == 200
 
 
 def test_what_cannot_be_read_is_no_advice() -> None:
-    rule = governed()
-    dial = ran(rule, hints="[1, 2]")
-    assert hints_of(dial) == HintRows()
-    assert planned(dial, rule, 10) == 60
+    compiled = governed()
+    state = ran(compiled, hints="[1, 2]")
+    assert hints_of(state) == HintRows()
+    assert planned(state, compiled, 10) == 60
 
 
 def test_two_live_hints_are_worth_a_warning() -> None:
-    rule = governed()
-    both = ran(rule, hints=hints(interval=40, once=30))
-    assert contested(both, NOON_MS)
-    assert not contested(both, NOON_MS + HOUR_MS)
-    assert not contested(ran(rule, hints=hints(interval=40)), NOON_MS)
-    assert not contested(ran(rule), NOON_MS)
+    compiled = governed()
+    both = ran(compiled, hints=hints(interval=40, once=30))
+    assert has_conflicting_hints(both, NOON_MS)
+    assert not has_conflicting_hints(both, NOON_MS + HOUR_MS)
+    assert not has_conflicting_hints(ran(compiled, hints=hints(interval=40)), NOON_MS)
+    assert not has_conflicting_hints(ran(compiled), NOON_MS)
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -187,68 +189,68 @@ def test_two_live_hints_are_worth_a_warning() -> None:
     ],
 )
 def test_bounds(policy: dict[str, Any], given: dict[str, int], expected: int, bound: str | None) -> None:
-    rule = governed(**policy)
-    found = plan(ran(rule, hints=hints(**given)), rule, NOON_MS + 10_000)
+    compiled = governed(**policy)
+    found = plan(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 10_000)
     assert found is not None
     assert (found.nominal_s - NOON, found.bound) == (expected, bound)
 
 
 def test_bounds_come_after_the_backing_off() -> None:
-    rule = governed(max_interval_ms=200_000)
-    assert planned(ran(rule, failures=3), rule, 10) == 200
+    compiled = governed(max_interval_ms=200_000)
+    assert planned(ran(compiled, failures=3), compiled, 10) == 200
 
 
 def test_bounds_move_a_grid_too() -> None:
-    rule = governed(FIVE_MINUTES, max_interval_ms=100_000)
-    assert planned(ran(rule), rule, 10) == 100
-    rule = governed(FIVE_MINUTES, min_interval_ms=400_000)
-    assert planned(ran(rule), rule, 10) == 400
+    compiled = governed(FIVE_MINUTES, max_interval_ms=100_000)
+    assert planned(ran(compiled), compiled, 10) == 100
+    compiled = governed(FIVE_MINUTES, min_interval_ms=400_000)
+    assert planned(ran(compiled), compiled, 10) == 400
 
 
 def test_a_run_longer_than_the_longest_interval_is_followed_after_its_end() -> None:
-    rule = governed(every(3_600), max_interval_ms=60_000)
-    assert planned(ran(rule, 90), rule, 90) == 150
+    compiled = governed(every(3_600), max_interval_ms=60_000)
+    assert planned(ran(compiled, 90), compiled, 90) == 150
 
 
 def test_before_the_first_run_the_longest_interval_counts_from_the_creation() -> None:
-    rule = governed(SpecDocument(cron=("0 0 1 1 *",)), max_interval_ms=60_000)
-    assert dial_of(rule).next_nominal_s == NOON + 60
+    compiled = governed(SpecDocument(cron=("0 0 1 1 *",)), max_interval_ms=60_000)
+    assert dial_of(compiled).next_nominal_s == NOON + 60
 
 
 @pytest.mark.parametrize("given", [{}, {"interval": 20}, {"once": 30}])
 def test_never_in_the_past(given: dict[str, int]) -> None:
-    rule = governed(min_interval_ms=10_000, max_interval_ms=100_000)
-    found = plan(ran(rule, hints=hints(**given)), rule, NOON_MS + 500_500)
+    compiled = governed(min_interval_ms=10_000, max_interval_ms=100_000)
+    found = plan(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 500_500)
     assert found is not None
     assert (found.fire_ms, found.nominal_s) == (NOON_MS + 500_500, NOON + 500)
 
 
 def test_an_interval_does_not_slip() -> None:
     """Whoever fires is always a little late; counted to the millisecond, every run would be later than the last."""
-    rule = governed()
-    late = ran(rule)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
-    assert plan(late, rule, NOON_MS + 10_025) == Plan(NOON_MS + 60_000)
+    compiled = governed()
+    late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
+    assert plan(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_000)
 
 
 def test_where_the_bounds_leave_no_room_the_shortest_counts() -> None:
     """The longest is counted in whole seconds; what it moved before the shortest was skipped, a whole interval long."""
-    rule = governed(min_interval_ms=33_000, max_interval_ms=33_000)
-    late = ran(rule)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
-    assert plan(late, rule, NOON_MS + 5_008) == Plan(NOON_MS + 33_006, bound="max")
+    compiled = governed(min_interval_ms=33_000, max_interval_ms=33_000)
+    late = ran(compiled)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
+    assert plan(late, compiled, NOON_MS + 5_008) == AdaptivePlan(NOON_MS + 33_006, bound="max")
 
 
 def test_the_shortest_interval_is_kept_to_the_millisecond() -> None:
-    rule = governed(min_interval_ms=60_000)
-    late = ran(rule)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
-    assert plan(late, rule, NOON_MS + 10_025) == Plan(NOON_MS + 60_025, bound="min")
-    assert edit.governed(late, rule, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
+    compiled = governed(min_interval_ms=60_000)
+    late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
+    assert plan(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_025, bound="min")
+    assert edit.replan_adaptive(late, compiled, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
 
 
 def test_two_runs_never_share_a_second() -> None:
     """The nominal time makes a run unique."""
-    rule = governed()
-    dial = ran(rule, 0, hints=hints(once=0))
-    assert planned(dial, rule, 0) == 1
+    compiled = governed()
+    state = ran(compiled, 0, hints=hints(once=0))
+    assert planned(state, compiled, 0) == 1
 
 
 # --- what the spec says besides ---------------------------------------------------------------------------------------
@@ -261,40 +263,40 @@ def at(seconds: int) -> str:
 @pytest.mark.parametrize("given", [{}, {"interval": 30}, {"once": 45}])
 def test_exclusions_hold_whatever_is_hinted(given: dict[str, int]) -> None:
     blackout = ExcludeDocument(windows=(WindowDocument(at(20), at(200)),))
-    rule = governed(every(60, exclude=blackout), max_interval_ms=100_000)
-    assert planned(ran(rule, hints=hints(**given)), rule, 10) == 200
+    compiled = governed(every(60, exclude=blackout), max_interval_ms=100_000)
+    assert planned(ran(compiled, hints=hints(**given)), compiled, 10) == 200
 
 
 def test_the_bounds_of_the_spec_hold_whatever_is_hinted() -> None:
-    rule = governed(every(60, end_at=at(50)))
-    assert planned(ran(rule), rule, 10) is None
-    assert planned(ran(rule, hints=hints(interval=20)), rule, 10) == 20
-    assert planned(ran(rule, hints=hints(interval=55)), rule, 10) is None
-    rule = governed(every(60, start_at=at(40)))
-    assert planned(dial_of(rule, hints=hints(once=5)), rule, 1) == 40
+    compiled = governed(every(60, end_at=at(50)))
+    assert planned(ran(compiled), compiled, 10) is None
+    assert planned(ran(compiled, hints=hints(interval=20)), compiled, 10) == 20
+    assert planned(ran(compiled, hints=hints(interval=55)), compiled, 10) is None
+    compiled = governed(every(60, start_at=at(40)))
+    assert planned(dial_of(compiled, hints=hints(once=5)), compiled, 1) == 40
 
 
 def test_a_named_calendar_and_the_zone_of_a_cron_string_count() -> None:
     spec = SpecDocument(cron=("TZ=Asia/Tokyo */5 * * * *",), exclude=ExcludeDocument(named=("off",)))
     calendar = NamedCalendar("off", dates=("2026-01-01",))  # there, this day ends at 15:00 UTC
     parts = (KEY, 1, "default", "report", spec, governed().policy, Action(function="jobs:run"))
-    rule = compile_rule(*parts, None, (calendar,))
-    assert planned(ran(rule, hints=hints(once=30)), rule, 10) == 3 * 3600
+    compiled = compile_schedule(*parts, None, (calendar,))
+    assert planned(ran(compiled, hints=hints(once=30)), compiled, 10) == 3 * 3600
 
 
 def test_a_spec_that_is_over_has_no_next_run() -> None:
-    rule = governed(SpecDocument(times=(at(0),)))
-    assert planned(ran(rule), rule, 10) is None
-    assert planned(ran(rule, hints=hints(once=30)), rule, 10) == 30
+    compiled = governed(SpecDocument(times=(at(0),)))
+    assert planned(ran(compiled), compiled, 10) is None
+    assert planned(ran(compiled, hints=hints(once=30)), compiled, 10) == 30
 
 
 def test_jitter_moves_a_grid() -> None:
     spec = SpecDocument(cron=("*/5 * * * *",), jitter_ms=60_000)
-    rule, plain = governed(spec), rule_of(spec)
-    dial = ran(rule)
+    compiled, plain = governed(spec), rule_of(spec)
+    state = ran(compiled)
     fire_ms = plain.fire_ms(NOON + 300)
     assert fire_ms % 300_000
-    assert plan(dial, rule, NOON_MS + 10_000) == Plan(fire_ms)
+    assert plan(state, compiled, NOON_MS + 10_000) == AdaptivePlan(fire_ms)
     for started_ms in (fire_ms, NOON_MS):  # the second one was skipped
-        done = dial._replace(last_start_ms=started_ms, cursor_s=fire_ms // 1000)
-        assert plan(done, rule, fire_ms + 1) == Plan(plain.fire_ms(NOON + 600))
+        done = state._replace(last_start_ms=started_ms, cursor_s=fire_ms // 1000)
+        assert plan(done, compiled, fire_ms + 1) == AdaptivePlan(plain.fire_ms(NOON + 600))

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tests.unit.plan.governing import FIVE_MINUTES, governed
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, world_at
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRow, HintRows
-from tompion.model.run import RunRow, RunState, Source
+from tompion.model.run import RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
+from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import decide
-from tompion.plan.rule import Rule
-from tompion.plan.settle import freed
+from tompion.plan.outcome import free_slot
 
 FAR_MS = NOON_MS + 10**9
 
@@ -44,27 +44,27 @@ turns = st.lists(
 )
 
 
-def live(rule: Rule, told: list[Turn]) -> tuple[list[RunRow], list[Dial]]:
+def live(compiled: CompiledSchedule, told: list[Turn]) -> tuple[list[RunRow], list[ScheduleState]]:
     """Decide and settle one run after another; return them, and the dials after each of them."""
-    dial, runs, dials = dial_of(rule), [], []
+    state, runs, states = dial_of(compiled), [], []
     for turn in told:
-        assert dial.next_fire_ms is not None
-        now_ms = dial.next_fire_ms + turn.late_ms
-        decision, dial, _ = decide(dial, rule, world_at(now_ms), 0)
+        assert state.next_fire_ms is not None
+        now_ms = state.next_fire_ms + turn.late_ms
+        decision, state, _ = decide(state, compiled, world_at(now_ms), 0)
         runs += decision.runs
         if turn.once_ms is not None:
             once = HintRow(now_ms + turn.once_ms, FAR_MS, now_ms, "ann", None)
-            dial = edit.governed(dial._replace(hints=HintRows(once=once).text()), rule, now_ms)
+            state = edit.replan_adaptive(state._replace(hints=HintRows(once=once).text()), compiled, now_ms)
         ending = RunState.FAILED if turn.failed else RunState.SUCCESS
-        dial = freed(dial, rule, ending, 0, now_ms + turn.took_ms)
-        dials.append(dial)
-    return runs, dials
+        state = free_slot(state, compiled, ending, 0, now_ms + turn.took_ms)
+        states.append(state)
+    return runs, states
 
 
 @given(turns, st.sampled_from([every(60), every(7), FIVE_MINUTES]), st.integers(0, 90_000))
 def test_each_turn_is_one_run_with_a_time_of_its_own(told: list[Turn], spec: SpecDocument, shortest: int) -> None:
-    rule = governed(spec, min_interval_ms=shortest)
-    runs, _ = live(rule, told)
+    compiled = governed(spec, min_interval_ms=shortest)
+    runs, _ = live(compiled, told)
     nominals = [run.nominal_s for run in runs]
     assert len(runs) == len(told)
     assert nominals == sorted(set(nominals))
@@ -76,13 +76,13 @@ def test_each_turn_is_one_run_with_a_time_of_its_own(told: list[Turn], spec: Spe
 @given(turns)
 def test_a_one_shot_hint_causes_one_run_at_most(told: list[Turn]) -> None:
     runs, _ = live(governed(every(60)), told)
-    assert sum(run.source is Source.HINT for run in runs) <= sum(turn.once_ms is not None for turn in told)
+    assert sum(run.source is RunSource.HINT for run in runs) <= sum(turn.once_ms is not None for turn in told)
 
 
 @given(turns, st.integers(10_000, 90_000))
 def test_nothing_rests_longer_than_the_longest_interval(told: list[Turn], longest: int) -> None:
-    runs, dials = live(governed(every(3_600), max_interval_ms=longest), told)
-    for run, after in zip(runs, dials, strict=True):
+    runs, states = live(governed(every(3_600), max_interval_ms=longest), told)
+    for run, after in zip(runs, states, strict=True):
         assert after.next_fire_ms is not None
         assert after.next_fire_ms <= max(run.decided_ms, after.last_end_ms or 0) + max(longest, 1_000)
 

@@ -10,124 +10,128 @@ from tests.unit.plan.governing import FIVE_MINUTES, governed, hint, hints, ran
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of, run_of, world_at
 from tompion.model.hint import HintRows
 from tompion.model.policy import OnResume, Overlap
-from tompion.model.run import Reason, RunState, Source
+from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
-from tompion.plan.ahead import upcoming
+from tompion.plan.adaptive import AdaptivePlan, pending
 from tompion.plan.decide import decide
-from tompion.plan.govern import Plan, pending
-from tompion.plan.settle import freed, release
-from tompion.plan.start import start
+from tompion.plan.fast_path import decide_fast
+from tompion.plan.outcome import free_slot
+from tompion.plan.release import release_runs
+from tompion.plan.upcoming import upcoming_ticks
 
 # --- in the planner ---------------------------------------------------------------------------------------------------
 
 
 def test_a_run_that_has_started_is_waited_for() -> None:
     rule = governed()
-    dial = dial_of(rule)
-    decision, after, _ = decide(dial, rule, world_at(), 0)
+    state = dial_of(rule)
+    decision, after, _ = decide(state, rule, world_at(), 0)
     assert [(run.nominal_s, run.source, run.state) for run in decision.runs] == [(NOON, "schedule", "ENQUEUED")]
     assert (after.next_nominal_s, after.next_fire_ms, after.cursor_s) == (None, None, NOON)
-    ended = freed(after, rule, RunState.FAILED, 0, NOON_MS + 10_000)
+    ended = free_slot(after, rule, RunState.FAILED, 0, NOON_MS + 10_000)
     assert (ended.last_end_ms, ended.failures, ended.next_nominal_s) == (NOON_MS + 10_000, 1, NOON + 120)
     assert ended.next_fire_ms == (NOON + 120) * 1000
 
 
 def test_the_fast_path_leaves_it_alone() -> None:
     rule = governed()
-    assert start(tuple(dial_of(rule)), rule, world_at()) is None
+    assert decide_fast(tuple(dial_of(rule)), rule, world_at()) is None
 
 
 def test_a_hinted_run_says_so_and_uses_a_one_shot_up() -> None:
     rule = governed()
-    dial = edit.governed(ran(rule, hints=hints(interval=50, once=30)), rule, NOON_MS + 10_000)
-    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 30_000), 0)
-    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, Source.HINT)]
+    state = edit.replan_adaptive(ran(rule, hints=hints(interval=50, once=30)), rule, NOON_MS + 10_000)
+    decision, after, _ = decide(state, rule, world_at(NOON_MS + 30_000), 0)
+    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, RunSource.HINT)]
     assert after.hints == hints(interval=50)
 
 
 def test_a_one_shot_in_the_middle_of_a_second_is_used_up_with_it() -> None:
     rule = governed()
-    dial = ran(rule, hints=HintRows(once=hint(NOON_MS + 30_500)).text())
-    dial = edit.governed(dial, rule, NOON_MS + 10_000)
-    assert (dial.next_nominal_s, dial.next_fire_ms) == (NOON + 30, NOON_MS + 30_500)
-    assert decide(dial, rule, world_at(NOON_MS + 30_499), 0)[0].runs == []
-    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 30_500), 0)
-    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, Source.HINT)]
+    state = ran(rule, hints=HintRows(once=hint(NOON_MS + 30_500)).text())
+    state = edit.replan_adaptive(state, rule, NOON_MS + 10_000)
+    assert (state.next_nominal_s, state.next_fire_ms) == (NOON + 30, NOON_MS + 30_500)
+    assert decide(state, rule, world_at(NOON_MS + 30_499), 0)[0].runs == []
+    decision, after, _ = decide(state, rule, world_at(NOON_MS + 30_500), 0)
+    assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, RunSource.HINT)]
     assert after.hints is None
 
 
 def test_a_run_after_its_time_uses_a_one_shot_up() -> None:
     """It was clamped, or the baseline came first: one run, not two."""
     rule = governed(min_interval_ms=60_000)
-    dial = edit.governed(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
-    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 60_000), 0)
+    state = edit.replan_adaptive(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
+    decision, after, _ = decide(state, rule, world_at(NOON_MS + 60_000), 0)
     assert [run.nominal_s - NOON for run in decision.runs] == [60]
     assert after.hints is None
 
 
 def test_a_hint_that_has_expired_before_anybody_came_is_ignored() -> None:
     rule = governed(FIVE_MINUTES)
-    dial = edit.governed(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
-    assert dial.next_nominal_s == NOON + 30
-    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 45_000), 0)
+    state = edit.replan_adaptive(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
+    assert state.next_nominal_s == NOON + 30
+    decision, after, _ = decide(state, rule, world_at(NOON_MS + 45_000), 0)
     assert decision.runs == []
     assert (after.next_nominal_s, after.next_fire_ms, after.cursor_s) == (NOON + 300, (NOON + 300) * 1000, NOON)
 
 
 def test_a_baseline_that_was_due_meanwhile_runs_in_its_stead() -> None:
     rule = governed()
-    dial = edit.governed(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
-    decision, _, _ = decide(dial, rule, world_at(NOON_MS + 90_000), 0)
+    state = edit.replan_adaptive(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
+    decision, _, _ = decide(state, rule, world_at(NOON_MS + 90_000), 0)
     assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(90, "schedule")]
 
 
 def test_it_is_late_but_never_missed() -> None:
     rule = governed()
-    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)
-    decision, after, used = decide(dial, rule, world_at(NOON_MS + 10_000_000), 0)
+    state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)
+    decision, after, used = decide(state, rule, world_at(NOON_MS + 10_000_000), 0)
     assert [run.nominal_s - NOON for run in decision.runs] == [60]
-    assert (decision.spans, used, after.missed) == ([], 0, 0)
+    assert (decision.dropped_ranges, used, after.missed) == ([], 0, 0)
 
 
 @pytest.mark.parametrize("spec", [every(60), FIVE_MINUTES], ids=["interval", "grid"])
 def test_a_resume_that_skips_begins_anew(spec: SpecDocument) -> None:
     rule = governed(spec)
-    dial = edit.paused(edit.governed(ran(rule, hints=hints(once=20)), rule, NOON_MS + 10_000), None)
+    state = edit.pause_state(edit.replan_adaptive(ran(rule, hints=hints(once=20)), rule, NOON_MS + 10_000), None)
     now_ms = NOON_MS + 1_000_000
-    dial = edit.resumed(dial, rule, now_ms, OnResume.SKIP)
-    decision, after, _ = decide(dial, rule, world_at(now_ms), 0)
+    state = edit.resume_state(state, rule, now_ms, OnResume.SKIP)
+    decision, after, _ = decide(state, rule, world_at(now_ms), 0)
     assert decision.runs == []
-    assert [(span.until_s - NOON, span.ticks, span.reason) for span in decision.spans] == [(1_000, 1, Reason.RESUMED)]
+    assert [
+        (dropped_range.until_s - NOON, dropped_range.ticks, dropped_range.reason)
+        for dropped_range in decision.dropped_ranges
+    ] == [(1_000, 1, Reason.RESUMED)]
     assert after.next_nominal_s == NOON + (1_060 if rule.interval_ms else 1_200)
     assert (after.carry, after.hints) == (None, None)
 
 
 def test_a_pause_beats_everything() -> None:
     rule = governed(max_interval_ms=60_000)
-    dial = edit.paused(edit.governed(ran(rule), rule, NOON_MS + 10_000), NOON_MS + 500_000)
-    hinted = edit.governed(dial._replace(hints=hints(once=30)), rule, NOON_MS + 20_000)
+    state = edit.pause_state(edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000), NOON_MS + 500_000)
+    hinted = edit.replan_adaptive(state._replace(hints=hints(once=30)), rule, NOON_MS + 20_000)
     assert (hinted.next_nominal_s, hinted.next_fire_ms) == (NOON + 30, NOON_MS + 500_000)
-    forever = edit.governed(edit.paused(hinted, None), rule, NOON_MS + 20_000)
+    forever = edit.replan_adaptive(edit.pause_state(hinted, None), rule, NOON_MS + 20_000)
     assert forever.next_fire_ms is None
 
 
 def test_a_hint_waits_for_the_run_that_goes_on() -> None:
     rule = governed()
     busy = ran(rule, in_flight=1)
-    hinted = edit.governed(busy._replace(hints=hints(once=30)), rule, NOON_MS + 5_000)
+    hinted = edit.replan_adaptive(busy._replace(hints=hints(once=30)), rule, NOON_MS + 5_000)
     assert (hinted.next_nominal_s, hinted.next_fire_ms) == (None, None)
-    ended = freed(hinted, rule, RunState.SUCCESS, 0, NOON_MS + 10_000)
+    ended = free_slot(hinted, rule, RunState.SUCCESS, 0, NOON_MS + 10_000)
     assert (ended.next_nominal_s, ended.hints) == (NOON + 30, hints(once=30))
 
 
 def test_the_end_of_a_trigger_is_not_that_of_its_run() -> None:
     rule = governed()
     own_and_trigger = ran(rule, in_flight=2)
-    after = freed(own_and_trigger, rule, RunState.SUCCESS, 9, NOON_MS + 10_000)
+    after = free_slot(own_and_trigger, rule, RunState.SUCCESS, 9, NOON_MS + 10_000)
     assert (after.next_nominal_s, after.last_end_ms) == (None, own_and_trigger.last_end_ms)
-    aimed = edit.governed(ran(rule, in_flight=0), rule, NOON_MS + 10_000)._replace(in_flight=1)
-    failed = freed(aimed, rule, RunState.FAILED, 9, NOON_MS + 20_000)
+    aimed = edit.replan_adaptive(ran(rule, in_flight=0), rule, NOON_MS + 10_000)._replace(in_flight=1)
+    failed = free_slot(aimed, rule, RunState.FAILED, 9, NOON_MS + 20_000)
     assert (failed.next_nominal_s, failed.failures) == (NOON + 120, 1)
 
 
@@ -144,35 +148,35 @@ def test_what_does_not_start_is_followed_after_its_time(
     policy: dict[str, Any], changes: dict[str, Any], reason: Reason, longest: int | None
 ) -> None:
     rule = governed(max_interval_ms=longest, **policy)
-    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)._replace(**changes)
-    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 60_000), 0)
+    state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)._replace(**changes)
+    decision, after, _ = decide(state, rule, world_at(NOON_MS + 60_000), 0)
     assert [(run.state, run.reason) for run in decision.runs] == [(RunState.SKIPPED, reason)]
     assert after.next_nominal_s == NOON + 120
 
 
 def test_a_run_that_was_dropped_from_the_queue_is_followed() -> None:
     rule = governed(shadow=True)
-    dial = ran(rule, waiting=1)
-    released = release(dial, rule, [(run_of(NOON + 60), world_at(NOON_MS + 70_000))])
-    assert released.dial.next_nominal_s == NOON + 70
+    state = ran(rule, waiting=1)
+    released = release_runs(state, rule, [(run_of(NOON + 60), world_at(NOON_MS + 70_000))])
+    assert released.state.next_nominal_s == NOON + 70
 
 
 def test_a_hinted_run_that_waits_is_held_by_a_pause() -> None:
     """It is as automatic as a tick."""
     rule = governed()
-    dial = ran(rule, waiting=1, remaining=1, paused=True)
-    waiting = [(run_of(NOON + 60, source=Source.HINT), world_at(NOON_MS + 70_000))]
-    assert release(dial, rule, waiting).changes == []
-    resumed = release(dial._replace(paused=False), rule, waiting).dial
+    state = ran(rule, waiting=1, remaining=1, paused=True)
+    waiting = [(run_of(NOON + 60, source=RunSource.HINT), world_at(NOON_MS + 70_000))]
+    assert release_runs(state, rule, waiting).changes == []
+    resumed = release_runs(state._replace(paused=False), rule, waiting).state
     assert (resumed.remaining, resumed.last_start_ms) == (0, NOON_MS + 70_000)
 
 
 def test_what_is_shown_is_what_will_run() -> None:
     rule = governed()
-    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)
-    assert list(upcoming(dial, rule, NOON_MS + 10_000)) == [NOON + 60]
-    skipping = edit.skipping(dial._replace(hints=hints(once=60)), [NOON + 60])
-    assert list(upcoming(skipping, rule, NOON_MS + 10_000)) == [NOON + 120]
+    state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)
+    assert list(upcoming_ticks(state, rule, NOON_MS + 10_000)) == [NOON + 60]
+    skipping = edit.add_skips(state._replace(hints=hints(once=60)), [NOON + 60])
+    assert list(upcoming_ticks(skipping, rule, NOON_MS + 10_000)) == [NOON + 120]
     _, after, _ = decide(skipping, rule, world_at(NOON_MS + 65_000), 0)
     assert (after.next_nominal_s, after.hints) == (NOON + 120, None)
 
@@ -182,54 +186,56 @@ def test_what_is_shown_is_what_will_run() -> None:
 
 def test_another_bound_moves_the_next_run_and_nothing_else() -> None:
     old, new = governed(), governed(max_interval_ms=30_000, version=4)
-    dial = edit.governed(ran(old, hints=hints(interval=50)), old, NOON_MS + 10_000)
-    edited = edit.replaced(dial, old, new, NOON_MS + 20_000)
-    assert edited.spans == []
-    assert (edited.dial.next_nominal_s, edited.dial.version, edited.dial.hints) == (NOON + 30, 4, dial.hints)
+    state = edit.replan_adaptive(ran(old, hints=hints(interval=50)), old, NOON_MS + 10_000)
+    edited = edit.replace_version(state, old, new, NOON_MS + 20_000)
+    assert edited.dropped_ranges == []
+    assert (edited.state.next_nominal_s, edited.state.version, edited.state.hints) == (NOON + 30, 4, state.hints)
 
 
 def test_a_schedule_that_becomes_adaptive_goes_on_from_its_last_run() -> None:
     old, new = rule_of(every(60)), governed(every(60), version=4)
-    dial = dial_of(old, NOON, last_start_ms=NOON_MS)
-    edited = edit.replaced(dial, old, new, NOON_MS + 20_000)
-    assert (edited.dial.next_nominal_s, edited.spans) == (NOON + 60, [])
-    late = edit.replaced(dial, old, new, NOON_MS + 130_000)
-    assert [(span.ticks, span.reason) for span in late.spans] == [(2, Reason.EDITED)]
+    state = dial_of(old, NOON, last_start_ms=NOON_MS)
+    edited = edit.replace_version(state, old, new, NOON_MS + 20_000)
+    assert (edited.state.next_nominal_s, edited.dropped_ranges) == (NOON + 60, [])
+    late = edit.replace_version(state, old, new, NOON_MS + 130_000)
+    assert [(dropped_range.ticks, dropped_range.reason) for dropped_range in late.dropped_ranges] == [
+        (2, Reason.EDITED)
+    ]
 
 
 def test_one_that_is_no_longer_adaptive_forgets_its_hints() -> None:
     old, new = governed(every(60)), rule_of(every(60), version=4)
-    dial = edit.governed(ran(old, hints=hints(interval=20)), old, NOON_MS + 10_000)
-    edited = edit.replaced(dial, old, new, NOON_MS + 15_000)
-    assert (edited.dial.next_nominal_s, edited.dial.hints, edited.spans) == (NOON + 60, None, [])
+    state = edit.replan_adaptive(ran(old, hints=hints(interval=20)), old, NOON_MS + 10_000)
+    edited = edit.replace_version(state, old, new, NOON_MS + 15_000)
+    assert (edited.state.next_nominal_s, edited.state.hints, edited.dropped_ranges) == (NOON + 60, None, [])
 
 
 def test_a_deleted_one_forgets_its_hints() -> None:
     rule = governed()
-    closed = edit.closed(ran(rule, hints=hints(interval=20)), rule, NOON_MS + 10_000)
-    assert closed.dial.hints is None
-    assert edit.governed(closed.dial, rule, NOON_MS + 20_000).next_nominal_s is None
+    closed = edit.close_state(ran(rule, hints=hints(interval=20)), rule, NOON_MS + 10_000)
+    assert closed.state.hints is None
+    assert edit.replan_adaptive(closed.state, rule, NOON_MS + 20_000).next_nominal_s is None
 
 
 def test_expired_hints_are_cleared() -> None:
     rule = governed()
-    dial = ran(rule, hints=hints(interval=20, lives_ms=5_000))
-    assert edit.governed(dial, rule, NOON_MS + 10_000).hints is None
-    ended = freed(dial._replace(in_flight=1), rule, RunState.SUCCESS, 0, NOON_MS + 10_000)
+    state = ran(rule, hints=hints(interval=20, lives_ms=5_000))
+    assert edit.replan_adaptive(state, rule, NOON_MS + 10_000).hints is None
+    ended = free_slot(state._replace(in_flight=1), rule, RunState.SUCCESS, 0, NOON_MS + 10_000)
     assert ended.hints is None
 
 
 def test_the_cause_of_what_is_pending_is_known() -> None:
     rule = governed(min_interval_ms=40_000)
-    dial = edit.governed(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
-    found = pending(dial, rule, NOON_MS + 15_000)
-    assert found == Plan(NOON_MS + 40_000, Source.HINT, hint(NOON_MS + 30_000), "min")
+    state = edit.replan_adaptive(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
+    found = pending(state, rule, NOON_MS + 15_000)
+    assert found == AdaptivePlan(NOON_MS + 40_000, RunSource.HINT, hint(NOON_MS + 30_000), "min")
 
 
 def test_admission_is_as_for_any_other_tick() -> None:
     """A trigger in flight is in its way, and ``queue`` makes it wait; nothing is planned meanwhile."""
     rule = governed(overlap_policy=Overlap.QUEUE)
-    dial = edit.governed(ran(rule), rule, NOON_MS + 10_000)._replace(in_flight=1)
-    decision, after, _ = decide(dial, rule, world_at(NOON_MS + 60_000), 0)
+    state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)._replace(in_flight=1)
+    decision, after, _ = decide(state, rule, world_at(NOON_MS + 60_000), 0)
     assert [run.state for run in decision.runs] == [RunState.BUFFERED]
     assert (after.next_nominal_s, after.waiting) == (None, 1)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
-from tompion.model.dial import Dial
 from tompion.model.hint import HintRow, HintRows
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit
-from tompion.plan.govern import pending, plan
-from tompion.plan.rule import Rule
+from tompion.plan.adaptive import pending, plan
+from tompion.plan.compiled_schedule import CompiledSchedule
 
 FAR = 4 * 3_600
 SPECS = (
@@ -39,19 +39,19 @@ class Past(NamedTuple):
     now: int
 
     @property
-    def rule(self) -> Rule:
+    def compiled(self) -> CompiledSchedule:
         longest = None if self.longest is None else max(self.longest, self.shortest)
         return rule_of(SPECS[self.spec], adaptive=True, min_interval_ms=self.shortest, max_interval_ms=longest)
 
     @property
-    def dial(self) -> Dial:
+    def state(self) -> ScheduleState:
         once = None if self.once is None else (NOON_MS + self.once[0], self.once[1])
         rows = [
             None if given is None else HintRow(given[0], NOON_MS + given[1], 0, "", None)
             for given in (self.interval, once)
         ]
         return dial_of(
-            self.rule,
+            self.compiled,
             NOON + self.decided // 1000,
             last_start_ms=NOON_MS,
             last_end_ms=None if self.took is None else NOON_MS + self.took,
@@ -85,22 +85,22 @@ class Judge:
     """The rules once more, asked of one second at a time."""
 
     def __init__(self, past: Past) -> None:
-        self.past, self.rule, self.dial = past, past.rule, past.dial
+        self.past, self.compiled, self.state = past, past.compiled, past.state
         self.ended_ms = NOON_MS + (past.took or 0) // 1000 * 1000
         self.usual_ms = self.baseline()
         self.latest_ms = None if past.longest is None else self.after(max(past.longest, past.shortest))
 
     def after(self, delay_ms: int) -> int:
         from_start = NOON_MS + delay_ms
-        if from_start >= self.ended_ms and from_start // 1000 > self.dial.cursor_s:
+        if from_start >= self.ended_ms and from_start // 1000 > self.state.cursor_s:
             return from_start
-        return max(self.ended_ms, self.dial.cursor_s * 1000) + delay_ms
+        return max(self.ended_ms, self.state.cursor_s * 1000) + delay_ms
 
     def baseline(self) -> int:
         if self.past.spec < 2:
             return self.after((60_000, 7_000)[self.past.spec] * 2 ** min(self.past.failures, 5))
-        ticks = self.rule.ticks.between_epochs(self.dial.cursor_s + 1, self.dial.cursor_s + 7_200)
-        return min(fire for tick in ticks if (fire := self.rule.fire_ms(tick)) // 1000 > self.dial.cursor_s)
+        ticks = self.compiled.ticks.between_epochs(self.state.cursor_s + 1, self.state.cursor_s + 7_200)
+        return min(fire for tick in ticks if (fire := self.compiled.fire_ms(tick)) // 1000 > self.state.cursor_s)
 
     def wish_in(self, second: int) -> int:
         """When the rules want the next run, with the hints that are live in a second."""
@@ -114,7 +114,7 @@ class Judge:
 
     def verdict(self) -> int:
         """The first moment at which the rules want a run."""
-        earliest = max(self.past.now_ms, (self.dial.cursor_s + 1) * 1000)
+        earliest = max(self.past.now_ms, (self.state.cursor_s + 1) * 1000)
         for second in range(earliest // 1000, NOON + FAR):
             wish = max(self.wish_in(second), earliest, second * 1000)
             if wish // 1000 == second:
@@ -125,22 +125,22 @@ class Judge:
 @given(pasts)
 @settings(max_examples=400)
 def test_it_is_the_first_moment_at_which_the_rules_want_a_run(past: Past) -> None:
-    found = plan(past.dial, past.rule, past.now_ms)
+    found = plan(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms == Judge(past).verdict()
 
 
 @given(pasts)
 def test_never_in_the_past_and_never_in_a_second_that_was_decided(past: Past) -> None:
-    found = plan(past.dial, past.rule, past.now_ms)
+    found = plan(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms >= past.now_ms
-    assert found.nominal_s > past.dial.cursor_s
+    assert found.nominal_s > past.state.cursor_s
 
 
 @given(pasts)
 def test_never_sooner_than_the_shortest_interval(past: Past) -> None:
-    found = plan(past.dial, past.rule, past.now_ms)
+    found = plan(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms >= NOON_MS + past.shortest
 
@@ -148,33 +148,33 @@ def test_never_sooner_than_the_shortest_interval(past: Past) -> None:
 @given(pasts)
 def test_never_later_than_the_longest_interval(past: Past) -> None:
     """After the last run has begun, or ended if it took longer; and not before now."""
-    found = plan(past.dial, past.rule, past.now_ms)
+    found = plan(past.state, past.compiled, past.now_ms)
     assert found is not None
     if past.longest is not None:
-        latest_ms = max(NOON_MS + (past.took or 0), past.dial.cursor_s * 1000) + max(past.longest, past.shortest)
-        assert found.fire_ms <= max(latest_ms, past.now_ms, (past.dial.cursor_s + 1) * 1000)
+        latest_ms = max(NOON_MS + (past.took or 0), past.state.cursor_s * 1000) + max(past.longest, past.shortest)
+        assert found.fire_ms <= max(latest_ms, past.now_ms, (past.state.cursor_s + 1) * 1000)
 
 
 @given(pasts)
 def test_expired_hints_are_as_none(past: Past) -> None:
     late_ms = NOON_MS + max(hint[1] for hint in (past.interval, past.once, (0, 0)) if hint) + past.now_ms - NOON_MS
-    assert plan(past.dial, past.rule, late_ms) == plan(past.dial._replace(hints=None), past.rule, late_ms)
+    assert plan(past.state, past.compiled, late_ms) == plan(past.state._replace(hints=None), past.compiled, late_ms)
 
 
 @given(pasts, st.one_of(st.none(), st.integers(1, 10**9)))
 def test_a_paused_schedule_never_fires(past: Past, until: int | None) -> None:
-    paused = edit.paused(past.dial, None if until is None else NOON_MS + until)
-    assert edit.governed(paused, past.rule, past.now_ms).next_fire_ms == paused.pause_until_ms
+    paused = edit.pause_state(past.state, None if until is None else NOON_MS + until)
+    assert edit.replan_adaptive(paused, past.compiled, past.now_ms).next_fire_ms == paused.pause_until_ms
 
 
 @given(pasts, st.floats(0, 1))
 def test_it_stays_the_same_until_it_comes(past: Past, share: float) -> None:
     """Whoever looks again meanwhile plans the same; when it comes, its cause is known, and its time if it matters."""
-    found = plan(past.dial, past.rule, past.now_ms)
+    found = plan(past.state, past.compiled, past.now_ms)
     assert found is not None
     moment_ms = past.now_ms + int((found.fire_ms - past.now_ms) * share)
-    assert plan(past.dial, past.rule, moment_ms) in (found, found._replace(fire_ms=max(found.fire_ms, moment_ms)))
-    known = pending(past.dial._replace(next_nominal_s=found.nominal_s), past.rule, found.fire_ms)
+    assert plan(past.state, past.compiled, moment_ms) in (found, found._replace(fire_ms=max(found.fire_ms, moment_ms)))
+    known = pending(past.state._replace(next_nominal_s=found.nominal_s), past.compiled, found.fire_ms)
     assert known is not None
     assert known._replace(fire_ms=found.fire_ms) == found
     assert known.fire_ms == found.fire_ms or known.fire_ms <= past.now_ms

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from tests.unit.plan.kit import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, dial_of, rule_of, run_of, world_at
-from tompion.model.dial import Dial
 from tompion.model.policy import Overlap, Policy
-from tompion.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunState, Source
+from tompion.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunSource, RunState
+from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContext
 from tompion.plan.edit import after_run
-from tompion.plan.rule import Rule
-from tompion.plan.settle import MAX_BACKOFF_DOUBLINGS, Outcome, Released, freed, pauses, release, settle
-from tompion.plan.world import World
+from tompion.plan.outcome import MAX_BACKOFF_DOUBLINGS, Outcome, free_slot, settle, should_pause
+from tompion.plan.release import ReleaseResult, release_runs
 
 NOW = NOON_MS + 10_000
 SUCCESS, FAILED, TIMED_OUT = RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT
@@ -91,31 +92,31 @@ COUNTS = {SUCCESS: (1, 0, 0), FAILED: (0, 1, 3), TIMED_OUT: (0, 1, 3), CANCELLED
 
 @pytest.mark.parametrize("state", OUTCOMES)
 def test_an_ended_run_frees_its_slot_and_is_counted(state: RunState) -> None:
-    rule = rule_of()
-    dial = dial_of(rule, in_flight=2, waiting=1, failures=2)
-    for known in (rule, None):
-        after = freed(dial, known, state, 0, NOW)
+    compiled = rule_of()
+    schedule_state = dial_of(compiled, in_flight=2, waiting=1, failures=2)
+    for known in (compiled, None):
+        after = free_slot(schedule_state, known, state, 0, NOW)
         successes, failed, failures = COUNTS[state]
-        assert after == dial._replace(in_flight=1, successes=successes, failed=failed, failures=failures)
+        assert after == schedule_state._replace(in_flight=1, successes=successes, failed=failed, failures=failures)
 
 
 @pytest.mark.parametrize("state", sorted(OPEN))
 def test_only_a_final_state_frees_a_slot(state: RunState) -> None:
     with pytest.raises(AssertionError):
-        freed(dial_of(rule_of(), in_flight=1), None, state, 0, NOW)
+        free_slot(dial_of(rule_of(), in_flight=1), None, state, 0, NOW)
 
 
 @pytest.mark.parametrize(("on", "state", "paused"), list(product([False, True], sorted(FINAL), [False, True])))
 def test_pause_on_failure(on: bool, state: RunState, paused: bool) -> None:
-    dial = dial_of(rule_of(), paused=paused)
+    schedule_state = dial_of(rule_of(), paused=paused)
     expected = on and state in (FAILED, TIMED_OUT) and not paused
-    assert pauses(dial, Policy(pause_on_failure=on), state) == expected
+    assert should_pause(schedule_state, Policy(pause_on_failure=on), state) == expected
 
 
 # ---------------------------------------------------------------- fixed delay
 
 
-def flying_delay(**changes: Any) -> Dial:
+def flying_delay(**changes: Any) -> ScheduleState:
     """A fixed delay whose run is in flight."""
     return dial_of(rule_of(DELAY), NOON, in_flight=1, next_nominal_s=None, next_fire_ms=None)._replace(**changes)
 
@@ -135,16 +136,16 @@ def flying_delay(**changes: Any) -> Dial:
 )
 def test_a_fixed_delay_begins_when_its_run_ends(changes: dict[str, Any], nominal: int | None, fire_ms: int) -> None:
     """The last case once woke a deleted schedule at the end of its pause."""
-    after = freed(flying_delay(**changes), rule_of(DELAY), SUCCESS, 0, NOW + 999)
+    after = free_slot(flying_delay(**changes), rule_of(DELAY), SUCCESS, 0, NOW + 999)
     assert (after.next_nominal_s, after.next_fire_ms) == (nominal, fire_ms)
 
 
 def test_a_trigger_does_not_move_a_fixed_delay() -> None:
-    dial = flying_delay(next_nominal_s=NOON + 30, next_fire_ms=NOON_MS + 30_000)
-    after = freed(dial, rule_of(DELAY), SUCCESS, 9, NOW)
+    state = flying_delay(next_nominal_s=NOON + 30, next_fire_ms=NOON_MS + 30_000)
+    after = free_slot(state, rule_of(DELAY), SUCCESS, 9, NOW)
     assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 30, NOON_MS + 30_000)
-    assert freed(flying_delay(in_flight=2), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
-    assert freed(flying_delay(waiting=1), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+    assert free_slot(flying_delay(in_flight=2), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+    assert free_slot(flying_delay(waiting=1), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
 
 
 def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
@@ -153,13 +154,13 @@ def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
     The edit took the trigger for the schedule's own run and left the next tick to its end; but a trigger's end
     does not begin a delay.
     """
-    after = freed(flying_delay(), rule_of(DELAY), SUCCESS, 9, NOW)
+    after = free_slot(flying_delay(), rule_of(DELAY), SUCCESS, 9, NOW)
     assert (after.in_flight, after.next_nominal_s, after.next_fire_ms) == (0, NOON + 70, NOON_MS + 70_000)
 
 
 def test_a_fixed_delay_ends_with_its_schedule() -> None:
-    rule = rule_of(SpecDocument(intervals=DELAY.intervals, end_at="2026-01-01T12:01:00Z"))
-    after = after_run(flying_delay(), rule, NOW)
+    compiled = rule_of(SpecDocument(intervals=DELAY.intervals, end_at="2026-01-01T12:01:00Z"))
+    after = after_run(flying_delay(), compiled, NOW)
     assert (after.next_nominal_s, after.next_fire_ms) == (None, None)
 
 
@@ -171,26 +172,28 @@ def ticks(count: int) -> list[RunRow]:
 
 
 def requests(count: int, overlap: Overlap = Overlap.QUEUE) -> list[RunRow]:
-    return [run_of(NOON, origin=number + 1, source=Source.TRIGGER, overlap=overlap) for number in range(count)]
+    return [run_of(NOON, origin=number + 1, source=RunSource.TRIGGER, overlap=overlap) for number in range(count)]
 
 
-def released(dial: Dial, rule: Rule, rows: list[RunRow], world: World) -> tuple[list[str], Released]:
+def released(
+    state: ScheduleState, compiled: CompiledSchedule, rows: list[RunRow], world: DecisionContext
+) -> tuple[list[str], ReleaseResult]:
     """Release, and check that the dial agrees with the changes: ``+`` started, or the reason of a drop."""
-    result = release(dial, rule, [(row, world) for row in rows])
+    result = release_runs(state, compiled, [(row, world) for row in rows])
     started = [change for change in result.changes if change.state == RunState.ENQUEUED]
     dropped = [change for change in result.changes if change.state == RunState.SKIPPED]
     assert [row.id for row in result.started] == [change.id for change in started]
     assert len(started) + len(dropped) == len(result.changes)
-    after = result.dial
-    assert after.in_flight == dial.in_flight + len(started)
-    assert after.waiting == dial.waiting - len(result.changes) >= 0
-    assert after.starts == dial.starts + len(started)
-    assert after.skipped == dial.skipped + len(dropped)
-    own = sum(row.source == Source.SCHEDULE for row in result.started)
-    assert after.remaining == (None if dial.remaining is None else dial.remaining - own)
+    after = result.state
+    assert after.in_flight == state.in_flight + len(started)
+    assert after.waiting == state.waiting - len(result.changes) >= 0
+    assert after.starts == state.starts + len(started)
+    assert after.skipped == state.skipped + len(dropped)
+    own = sum(row.source == RunSource.SCHEDULE for row in result.started)
+    assert after.remaining == (None if state.remaining is None else state.remaining - own)
     assert after.remaining is None or after.remaining >= 0
-    assert after.last_start_ms == (world.now_ms if own else dial.last_start_ms)
-    assert after.cursor_s == dial.cursor_s
+    assert after.last_start_ms == (world.now_ms if own else state.last_start_ms)
+    assert after.cursor_s == state.cursor_s
     leased = world.owner is not None
     for change in started:
         assert (change.fence, change.owner, change.attempt) == (0, world.owner, 1 if leased else 0)
@@ -249,12 +252,12 @@ RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str
 @pytest.mark.parametrize("name", RELEASES)
 def test_release(name: str, owner: int | None) -> None:
     rows, changes, policy, situation, expected = RELEASES[name]
-    rule = rule_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
-    dial = dial_of(rule, NOON, waiting=len(rows), **changes)
-    found, result = released(dial, rule, rows, world_at(NOW, owner=owner, **situation))
+    compiled = rule_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
+    state = dial_of(compiled, NOON, waiting=len(rows), **changes)
+    found, result = released(state, compiled, rows, world_at(NOW, owner=owner, **situation))
     assert found == expected
     if name == "paused, but asked for":
-        assert [row.source for row in result.started] == [Source.TRIGGER]
+        assert [row.source for row in result.started] == [RunSource.TRIGGER]
 
 
 def test_the_oldest_goes_first() -> None:
@@ -264,12 +267,12 @@ def test_the_oldest_goes_first() -> None:
 
 
 def test_the_last_action_silences_the_schedule() -> None:
-    dial = dial_of(rule_of(), NOON, waiting=1, remaining=1)
-    assert dial.next_fire_ms is not None
-    _, result = released(dial, rule_of(), ticks(1), world_at(NOW))
-    assert (result.dial.remaining, result.dial.next_fire_ms) == (0, None)
-    _, asked = released(dial, rule_of(), requests(1), world_at(NOW))
-    assert (asked.dial.remaining, asked.dial.next_fire_ms) == (1, dial.next_fire_ms)
+    state = dial_of(rule_of(), NOON, waiting=1, remaining=1)
+    assert state.next_fire_ms is not None
+    _, result = released(state, rule_of(), ticks(1), world_at(NOW))
+    assert (result.state.remaining, result.state.next_fire_ms) == (0, None)
+    _, asked = released(state, rule_of(), requests(1), world_at(NOW))
+    assert (asked.state.remaining, asked.state.next_fire_ms) == (1, state.next_fire_ms)
 
 
 @pytest.mark.parametrize(("in_flight", "waiting"), [(0, 1), (0, 2), (1, 1)])
@@ -279,23 +282,23 @@ def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
     rows: list[RunRow], in_flight: int, waiting: int, policy: dict[str, Any]
 ) -> None:
     """It never ran again when what it waited for, a tick or a trigger, was dropped: no run was left to end."""
-    rule = rule_of(DELAY, shadow=True, **policy)
-    found, result = released(flying_delay(in_flight=in_flight, waiting=waiting), rule, rows, world_at(NOW))
+    compiled = rule_of(DELAY, shadow=True, **policy)
+    found, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, world_at(NOW))
     assert found == ["shadow"]
     follows_another = in_flight or (rows[0].origin and waiting > 1)
-    assert (result.dial.next_nominal_s is None) == bool(follows_another)
-    assert (result.dial.next_fire_ms is None) == bool(follows_another)
+    assert (result.state.next_nominal_s is None) == bool(follows_another)
+    assert (result.state.next_fire_ms is None) == bool(follows_another)
 
 
 @pytest.mark.parametrize(("rows", "moves"), [(ticks(1), True), (requests(1), False)])
 def test_an_adaptive_schedule_waits_for_the_end_of_what_leaves_the_queue(rows: list[RunRow], moves: bool) -> None:
     """Its next run was planned from the run before, and could come sooner than the shortest interval allows."""
-    rule = rule_of(MINUTELY, adaptive=True, min_interval_ms=40_000)
-    dial = dial_of(rule, NOON, waiting=1)
-    assert dial.next_fire_ms is not None
-    _, result = released(dial, rule, rows, world_at(NOW))
-    aim = (None, None) if moves else (dial.next_nominal_s, dial.next_fire_ms)
-    assert (result.dial.next_nominal_s, result.dial.next_fire_ms) == aim
+    compiled = rule_of(MINUTELY, adaptive=True, min_interval_ms=40_000)
+    state = dial_of(compiled, NOON, waiting=1)
+    assert state.next_fire_ms is not None
+    _, result = released(state, compiled, rows, world_at(NOW))
+    aim = (None, None) if moves else (state.next_nominal_s, state.next_fire_ms)
+    assert (result.state.next_nominal_s, result.state.next_fire_ms) == aim
 
 
 # ---------------------------------------------------------------- one by one

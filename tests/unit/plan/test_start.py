@@ -9,12 +9,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.plan.kit import DELAY, MINUTELY, NOON, NOON_MS, decided, dial_of, every, rule_of, world_at
-from tompion.model.dial import STEP_COLUMNS, Dial
 from tompion.model.policy import Overlap
 from tompion.model.run import START_COLUMNS, RunRow
+from tompion.model.schedule_state import FAST_ADVANCE_COLUMNS, ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan.rule import Rule
-from tompion.plan.start import start
+from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.fast_path import decide_fast
 
 SPECS = (
     MINUTELY,
@@ -29,12 +29,12 @@ SPECS = (
 @pytest.mark.parametrize("spec", [MINUTELY, every(60, jitter_ms=20_000), SPECS[4], SPECS[5]])
 @pytest.mark.parametrize("overlap", list(Overlap))
 def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap) -> None:
-    rule = rule_of(spec, overlap_policy=overlap)
-    dial = dial_of(rule)
-    assert dial.next_fire_ms is not None
-    assert check(dial, rule, now_ms=dial.next_fire_ms)
-    assert not check(dial, rule, now_ms=dial.next_fire_ms - 1)
-    assert not check(dial, rule, now_ms=dial.next_fire_ms + 30_001)
+    compiled = rule_of(spec, overlap_policy=overlap)
+    state = dial_of(compiled)
+    assert state.next_fire_ms is not None
+    assert check(state, compiled, now_ms=state.next_fire_ms)
+    assert not check(state, compiled, now_ms=state.next_fire_ms - 1)
+    assert not check(state, compiled, now_ms=state.next_fire_ms + 30_001)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap
     ],
 )
 def test_whatever_is_in_the_way_is_left_to_the_long_way(
-    policy: dict[str, Any], dial: dict[str, Any], world: dict[str, Any]
+    policy: dict[str, Any], state: dict[str, Any], world: dict[str, Any]
 ) -> None:
-    rule = rule_of(MINUTELY, **policy)
-    assert start(tuple(dial_of(rule, **dial)), rule, world_at(**world)) is None
+    compiled = rule_of(MINUTELY, **policy)
+    assert decide_fast(tuple(dial_of(compiled, **state)), compiled, world_at(**world)) is None
 
 
 @given(
@@ -65,7 +65,7 @@ def test_whatever_is_in_the_way_is_left_to_the_long_way(
     overlap=st.sampled_from(Overlap),
     max_concurrent=st.integers(1, 3),
     late_ms=st.integers(-5_000, 100_000),
-    dial=st.fixed_dictionaries(
+    state=st.fixed_dictionaries(
         {
             "in_flight": st.integers(0, 4),
             "waiting": st.sampled_from([0, 0, 0, 2]),
@@ -84,24 +84,33 @@ def test_the_short_way_is_the_long_way(
     overlap: Overlap,
     max_concurrent: int,
     late_ms: int,
-    dial: dict[str, Any],
+    state: dict[str, Any],
     target_paused: bool,
 ) -> None:
-    rule = rule_of(spec, overlap_policy=overlap, max_concurrent=max_concurrent)
-    event("short" if check(dial_of(rule, **dial), rule, NOON_MS + late_ms, target_paused=target_paused) else "long")
+    compiled = rule_of(spec, overlap_policy=overlap, max_concurrent=max_concurrent)
+    event(
+        "short"
+        if check(dial_of(compiled, **state), compiled, NOON_MS + late_ms, target_paused=target_paused)
+        else "long"
+    )
 
 
-def check(dial: Dial, rule: Rule, now_ms: int, **world: Any) -> bool:
+def check(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, **world: Any) -> bool:
     """Compare the two ways; return whether there was a short one."""
-    found = start(tuple(dial), rule, world_at(now_ms, **world))
+    found = decide_fast(tuple(state), compiled, world_at(now_ms, **world))
     if found is None:
         return False
     row, start_row, step_row = found
-    decision, after = decided(dial, rule, world_at(now_ms, **world))
+    decision, after = decided(state, compiled, world_at(now_ms, **world))
     assert decision.runs == [row]
-    assert (decision.spans, decision.supersede, decision.cancel, decision.terminate) == ([], set(), False, False)
-    step: dict[str, Any] = dict(zip(STEP_COLUMNS, step_row, strict=True))
-    assert dial._replace(**step) == after
+    assert (decision.dropped_ranges, decision.supersede, decision.cancel, decision.terminate) == (
+        [],
+        set(),
+        False,
+        False,
+    )
+    step: dict[str, Any] = dict(zip(FAST_ADVANCE_COLUMNS, step_row, strict=True))
+    assert state._replace(**step) == after
     assert start_row == tuple(getattr(row, column) for column in START_COLUMNS)
     assert all(value == RunRow._field_defaults.get(name) for name, value in row._asdict().items() if name in UNSAID)
     return True

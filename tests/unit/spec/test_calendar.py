@@ -6,9 +6,9 @@ import pytest
 
 from tompion import InvalidSpec, Spec
 from tompion.model.spec import Dialect
+from tompion.spec.datetime_text import read_moment
 from tompion.spec.duration import parse_duration
-from tompion.spec.moment import read_moment
-from tompion.spec.zone import load_zone
+from tompion.spec.zone.tables import load_zone
 
 
 @pytest.mark.parametrize(

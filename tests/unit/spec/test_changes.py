@@ -7,10 +7,10 @@ from itertools import islice
 
 import pytest
 
-from tompion.model.tick import ClockChange
-from tompion.spec.changes import clock_changes
-from tompion.spec.compiled import compile_spec
+from tompion.model.spec import ClockChange
+from tompion.spec.compiler import compile_spec
 from tompion.spec.document import read_spec
+from tompion.spec.zone.transitions import clock_changes
 
 JANUARY_2027 = int(datetime(2027, 1, 1, tzinfo=UTC).timestamp())
 

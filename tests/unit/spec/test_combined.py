@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tompion import Spec, Ticks
-from tompion.spec.combined import BoundedTicks, UnionTicks
-from tompion.spec.sources import IntervalTicks
-from tompion.spec.zone import load_zone
+from tompion.spec.interval import IntervalTicks
+from tompion.spec.union import BoundedTicks, UnionTicks
+from tompion.spec.zone.tables import load_zone
 
 GREENWICH = load_zone("UTC")
 

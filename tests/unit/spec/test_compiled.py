@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tompion
 from tompion import InvalidSpec, NamedCalendar, Spec, Ticks, UnknownZone
 from tompion.model.spec import SpecDocument
-from tompion.spec.compiled import depends_on_id, zone_of
-from tompion.spec.days import HORIZON
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.compiler import depends_on_schedule_id, zone_of
 
 BERLIN = "Europe/Berlin"
 Data = dict[str, Any]
@@ -67,7 +67,7 @@ def test_a_spec_without_h_is_shared_by_all_schedules(text: str) -> None:
 @pytest.mark.parametrize("text", WITH_A_LETTER_H)
 def test_an_h_in_a_name_does_not_make_a_spec_depend_on_the_id(text: str) -> None:
     """A hundred thousand schedules with ``@hourly`` were compiled a hundred thousand times."""
-    assert not depends_on_id(Spec(cron=text))
+    assert not depends_on_schedule_id(Spec(cron=text))
     assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
 
 

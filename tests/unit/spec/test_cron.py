@@ -10,9 +10,9 @@ import pytest
 import tompion
 from tompion import InvalidSpec, Spec
 from tompion.model.spec import Dialect, IntervalDocument
-from tompion.spec.cron import MAX_TEXT, SHORTHANDS, CronRule, parse_cron
-from tompion.spec.days import DayRule
-from tompion.spec.fields import Field
+from tompion.spec.calendar.cron import MAX_TEXT, SHORTHANDS, CronRule, parse_cron
+from tompion.spec.calendar.days import DayRule
+from tompion.spec.calendar.fields import Field
 
 FIELDS = ("second", "minute", "hour", "day_of_month", "month", "day_of_week", "year")
 BASE = {

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tompion.spec.cron import CronRule, parse_cron
-from tompion.spec.days import (
+from tompion.spec.calendar.cron import CronRule, parse_cron
+from tompion.spec.calendar.days import (
     ALL_MONTHS,
     ALL_WEEKDAYS,
     ALL_YEARS,

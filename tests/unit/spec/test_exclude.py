@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tompion import InvalidSpec, NamedCalendar, Spec, UnknownZone
 from tompion.model.spec import WindowDocument
-from tompion.spec.days import Days
-from tompion.spec.rrule import Rrule
-from tompion.spec.sources import IntervalTicks
-from tompion.spec.wall import Wall
+from tompion.spec.calendar.days import Days
+from tompion.spec.calendar.wall_clock import Wall
+from tompion.spec.interval import IntervalTicks
+from tompion.spec.rrule.compiler import Rrule
 
 BERLIN = "Europe/Berlin"
 Exclude = dict[str, Any]

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tompion import InvalidSpec, Spec
 from tompion import compile as compile_spec
 from tompion.model.spec import Dialect
-from tompion.spec.cron import CronRule, parse_cron
-from tompion.spec.days import HORIZON
-from tompion.spec.explain import describe_cron
-from tompion.spec.explain_times import part_of
+from tompion.spec.calendar.cron import CronRule, parse_cron
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.explain.specs import describe_cron
+from tompion.spec.explain.times import part_of
 
 BERLIN = "Europe/Berlin"
 JANUARY = 1_767_225_600

@@ -6,7 +6,7 @@ import pytest
 
 from tompion import Spec
 from tompion.model.spec import ExcludeDocument, HolidaysDocument, SpecDocument
-from tompion.spec.explain import explain
+from tompion.spec.explain.specs import explain
 
 BERLIN = "Europe/Berlin"
 SKIPPED = "clocks go forward, times that do not exist are skipped"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tompion.spec.calendar.spread_minutes import spread_minutes
 from tompion.spec.document import read_spec
-from tompion.spec.hashed import hashed_minutes
 
 CASES: list[tuple[dict[str, Any], tuple[str, ...] | None]] = [
     ({"cron": "0 9 * * MON-FRI"}, ("H 9 * * MON-FRI",)),
@@ -27,4 +27,4 @@ CASES: list[tuple[dict[str, Any], tuple[str, ...] | None]] = [
 
 @pytest.mark.parametrize(("spec", "expected"), CASES, ids=str)
 def test_the_minute_is_hashed(spec: dict[str, Any], expected: tuple[str, ...] | None) -> None:
-    assert hashed_minutes(read_spec(spec)) == expected
+    assert spread_minutes(read_spec(spec)) == expected

@@ -12,9 +12,8 @@ import pytest
 
 from tompion import InvalidSpec, Spec
 from tompion.model.spec import HolidaysDocument
-from tompion.spec import holidays as module
 from tompion.spec.holidays import MAX_YEARS, YEARS_AHEAD, YEARS_BEHIND
-from tompion.spec.zone import TZDATA_VERSION
+from tompion.spec.zone.tables import TZDATA_VERSION
 
 LIBRARY = f"holidays {version('holidays')}"
 RELEASE = int(TZDATA_VERSION[:4])
@@ -39,7 +38,7 @@ def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> object:
         raise ImportError(name)
 
-    monkeypatch.setattr(module, "import_module", missing)
+    monkeypatch.setattr("tompion.spec.holidays.import_module", missing)
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def other_library(monkeypatch: pytest.MonkeyPatch) -> None:
         def list_supported_countries() -> dict[str, list[str]]:
             return {"DE": ["BY"]}
 
-    monkeypatch.setattr(module, "import_module", lambda _name: Later)
+    monkeypatch.setattr("tompion.spec.holidays.import_module", lambda _name: Later)
 
 
 # --- looked up --------------------------------------------------------------------------------------------------

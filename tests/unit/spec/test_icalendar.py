@@ -12,7 +12,7 @@ from tompion import InvalidSpec, NamedCalendar, Spec, read_icalendar
 from tompion.model.spec import WindowDocument
 from tompion.spec import icalendar
 from tompion.spec.icalendar import YEARS_AHEAD
-from tompion.spec.zone import TZDATA_VERSION
+from tompion.spec.zone.tables import TZDATA_VERSION
 
 
 def calendar(*events: str, newline: str = "\r\n") -> str:

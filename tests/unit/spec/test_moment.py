@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tompion import InvalidSpec, Spec
-from tompion.spec.moment import Moment, first_instant, last_instant, moment_text, read_day, read_moment
-from tompion.spec.zone import load_zone
+from tompion.spec.datetime_text import Moment, first_instant, last_instant, moment_text, read_day, read_moment
+from tompion.spec.zone.tables import load_zone
 
 DAY = 86_400
 

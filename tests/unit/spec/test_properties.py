@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tompion import Spec, Ticks
 from tompion.model.spec import DST_GAPS, DST_OVERLAPS, DST_PROFILES
-from tompion.spec.days import DAY, HORIZON
-from tompion.spec.zone import load_zone
+from tompion.spec.calendar.days import DAY, HORIZON
+from tompion.spec.zone.tables import load_zone
 
 Document = dict[str, Any]
 
@@ -282,7 +282,7 @@ def test_exclusions_only_remove(case: tuple[Document, int], data: st.DataObject)
 
 
 def load_moment(text: str) -> int:
-    from tompion.spec.moment import read_moment
+    from tompion.spec.datetime_text import read_moment
 
     return read_moment(text, field="test").seconds
 

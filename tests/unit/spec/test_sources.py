@@ -12,12 +12,12 @@ import pytest
 
 import tompion
 from tompion import InvalidSpec, NamedCalendar, Spec, Ticks
-from tompion.spec.combined import BoundedTicks, UnionTicks
-from tompion.spec.days import DAY, HORIZON
-from tompion.spec.sources import AllowedTicks, FixedDelayTicks, InstantTicks, IntervalTicks, ListedWall
+from tompion.spec.calendar.days import DAY, HORIZON
+from tompion.spec.calendar.wall_clock import NoWall
+from tompion.spec.interval import AllowedTicks, FixedDelayTicks, InstantTicks, IntervalTicks, ListedWall
 from tompion.spec.ticks import Trace
-from tompion.spec.wall import NoWall
-from tompion.spec.zone import load_zone
+from tompion.spec.union import BoundedTicks, UnionTicks
+from tompion.spec.zone.tables import load_zone
 
 HOUR = 3600
 GREENWICH = load_zone(None)

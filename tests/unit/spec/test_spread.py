@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import tompion
 from tompion import Spec
 from tompion.model.spec import JitterMode
-from tompion.spec.days import DAY
+from tompion.spec.calendar.days import DAY
 from tompion.spec.jitter import fire_time_ms, jitter_offset_ms
-from tompion.spec.spread import hashed_fraction, hashed_number
+from tompion.spec.stable_hash import hashed_fraction, hashed_number
 
 SCHEDULES = [f"schedule-{number}" for number in range(10_000)]
 NEW_YEAR = 1_767_225_600  # 2026-01-01T00:00:00Z

@@ -11,8 +11,8 @@ import tompion
 from tests.conformance.peers.corpus import Syntax, draw_expression
 from tompion.errors import InvalidSpec
 from tompion.model.spec import Range
-from tompion.spec.compiled import compile_spec
-from tompion.spec.structured import in_one_zone, structured
+from tompion.spec.calendar.ranges import in_one_zone, ranges_of
+from tompion.spec.compiler import compile_spec
 
 FROM, MOST = 1_750_000_000, 300
 WHOLE = Syntax(seconds=True, years=True, wraps=True, open_steps=True, together=True)
@@ -22,7 +22,7 @@ WHOLE = Syntax(seconds=True, years=True, wraps=True, open_steps=True, together=T
 def test_ticks_are_the_same_in_ranges(seed: int) -> None:
     cron = draw_expression(random.Random(seed), WHOLE)
     spec = tompion.Spec(cron=cron, dst_profile="temporal", timezone="Europe/Berlin")
-    ranged = structured(spec)
+    ranged = ranges_of(spec)
     assert (ranged.spec.cron, ranged.left) == ((), ())
     ours, theirs = (
         list(islice(compile_spec(each).between_epochs(FROM, 2 * FROM), MOST)) for each in (spec, ranged.spec)
@@ -32,7 +32,7 @@ def test_ticks_are_the_same_in_ranges(seed: int) -> None:
 
 @pytest.mark.parametrize("cron", ["0 9 L * *", "0 9 15W * *", "0 9 * * 5#3", "H 9 * * *"])
 def test_what_ranges_cannot_say_is_named(cron: str) -> None:
-    ranged = structured(
+    ranged = ranges_of(
         tompion.Spec(cron=["0 1 * * *", cron], times="2030-01-01T00:00:00Z", exclude={"dates": ["2030-02-01"]})
     )
     assert ranged.left == ("cron[1]", "times", "exclude.dates")
@@ -42,8 +42,8 @@ def test_what_ranges_cannot_say_is_named(cron: str) -> None:
 
 def test_a_zone_before_all_cron_strings_is_that_of_the_spec() -> None:
     spec = tompion.Spec(cron=["TZ=Europe/Rome 0 9 * * *", "TZ=Europe/Rome 0 10 * * *"])
-    assert structured(spec).spec.timezone == in_one_zone(spec).timezone == "Europe/Rome"
+    assert ranges_of(spec).spec.timezone == in_one_zone(spec).timezone == "Europe/Rome"
     mixed = tompion.Spec(cron=["TZ=Europe/Rome 0 9 * * *", "0 10 * * *"])
-    assert structured(mixed).left == ("cron[0]",)
+    assert ranges_of(mixed).left == ("cron[0]",)
     with pytest.raises(InvalidSpec, match="different zones"):
         in_one_zone(mixed)

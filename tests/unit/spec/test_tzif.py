@@ -9,8 +9,8 @@ from importlib.resources import files
 import pytest
 
 from tompion.errors import MalformedZoneFile
-from tompion.spec.days import HORIZON
-from tompion.spec.tzif import Transition, read_transitions
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.zone.tzif import Transition, read_transitions
 
 HOUR = 3600
 

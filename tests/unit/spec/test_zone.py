@@ -16,8 +16,8 @@ import tzdata
 import whenever
 
 from tompion import InvalidSpec, Spec, UnknownZone
-from tompion.spec.days import DAY, HORIZON
-from tompion.spec.zone import DISTURBED, FOREVER, TZDATA_VERSION, Zone, load_zone, zone_names
+from tompion.spec.calendar.days import DAY, HORIZON
+from tompion.spec.zone.tables import DISTURBED, FOREVER, TZDATA_VERSION, Zone, load_zone, zone_names
 
 HOUR = 3600
 

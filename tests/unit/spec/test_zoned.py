@@ -318,7 +318,7 @@ def test_a_dialect_brings_its_own_profile_unless_another_is_named(dialect: Diale
     }[dialect]
     own = PROFILES[{"tompion": "vixie"}.get(dialect, dialect)]
     choices: list[tuple[Any, tuple[str, ...]]] = [(None, own), *PROFILES.items()]
-    for profile, rules in choices:
+    for profile, schedules in choices:
         compiled = Spec(
             cron=[gap, overlap],
             timezone="America/New_York",
@@ -326,8 +326,8 @@ def test_a_dialect_brings_its_own_profile_unless_another_is_named(dialect: Diale
             dst_profile=profile,
         ).compile()
         for day, hours in (
-            ("2025-03-09", GAPS[FIXED_GAP, rules[0]]),
-            ("2025-11-02", OVERLAPS[FIXED_OVERLAP, rules[1]]),
+            ("2025-03-09", GAPS[FIXED_GAP, schedules[0]]),
+            ("2025-11-02", OVERLAPS[FIXED_OVERLAP, schedules[1]]),
         ):
             expected = [f"{day}T{hour}" for hour in hours]
             check(compiled, expected, utc(f"{day}T00:00:00"), utc(f"{day}T23:59:59"))

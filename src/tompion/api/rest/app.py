@@ -13,32 +13,33 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from tompion.api.metrics import Metrics
-from tompion.api.rates import Neighbours
+from tompion.api.auth.authenticator import Authenticator, OpenAuthenticator
+from tompion.api.auth.principal import ANONYMOUS, ANY_NAMESPACE, Principal, authorise
+from tompion.api.auth.session_cookie import SessionCookies
+from tompion.api.metrics import MetricsExporter
+from tompion.api.rate_limit import NamespaceRateLimiter
 from tompion.api.rest import problems
-from tompion.api.rest.arguments import arguments_of
-from tompion.api.rest.cookies import Cookies
-from tompion.api.rest.extras import ANSWERS
-from tompion.api.rest.gate import ANY_NAMESPACE, NOBODY, Caller, Gate, OpenGate, authorise
-from tompion.api.rest.gathering import LIGHT, Gathering
-from tompion.api.rest.hosts import Hosts
-from tompion.api.rest.limits import WHO, Limits
-from tompion.api.rest.live import Live
-from tompion.api.rest.longpoll import until_found
-from tompion.api.rest.openapi import describe
-from tompion.api.rest.origins import Origins
-from tompion.api.rest.sharing import Sharing
-from tompion.api.rest.slashes import Slashes
-from tompion.api.rest.watching import Answered, Watching
-from tompion.api.roles import Role
-from tompion.api.routes import EXTRAS, ROUTES, SHARED, Extra, Route
+from tompion.api.rest.long_poll import until_found
+from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
+from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
+from tompion.api.rest.middleware.csrf import CsrfMiddleware
+from tompion.api.rest.middleware.encoded_slashes import EncodedSlashesMiddleware
+from tompion.api.rest.middleware.request_limits import WHO, RequestLimitsMiddleware
+from tompion.api.rest.openapi.document import describe
+from tompion.api.rest.read_batching import LIGHT, ReadBatcher
+from tompion.api.rest.request_binding import arguments_of
+from tompion.api.rest.single_flight import SingleFlight
+from tompion.api.rest.sse import ChangeStream
+from tompion.api.rest.system_endpoints import ANSWERS
+from tompion.contract.json import encode
+from tompion.contract.roles import Role
+from tompion.contract.routes import ROUTES, SINGLE_FLIGHT, SYSTEM_ROUTES, Route, SystemRoute
 from tompion.errors import Forbidden, StoreUnavailable, TompionError
-from tompion.model.run import Source
+from tompion.model.run import RunSource
 from tompion.model.schedule import Run, Schedule
-from tompion.operations.desk import Desk
-from tompion.operations.drafting import check_namespace
-from tompion.operations.session import Session
-from tompion.wire import encode
+from tompion.operations.context import OperationContext
+from tompion.operations.runner import OperationRunner
+from tompion.operations.validation import check_namespace
 
 ANSWER_S = 30.0
 """How long the store may take to answer a request."""
@@ -49,40 +50,40 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Service:
     """What the application is made of."""
 
-    desk: Desk
+    desk: OperationRunner
     version: str
     hosts: tuple[str, ...]
-    gate: Gate = field(default_factory=OpenGate)
-    cookies: Cookies | None = None
+    gate: Authenticator = field(default_factory=OpenAuthenticator)
+    cookies: SessionCookies | None = None
     """What keeps whoever signs in to the page; without it, nobody has to."""
     public_url: str = ""
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
-    neighbours: Neighbours = field(default_factory=lambda: Neighbours(0))
+    neighbours: NamespaceRateLimiter = field(default_factory=lambda: NamespaceRateLimiter(0))
     """How often a namespace may be asked about."""
     configuration: Mapping[str, Any] = field(default_factory=dict)
     problems: Callable[[], Sequence[str]] = tuple
-    metrics: Metrics | None = None
-    listener: Callable[[Answered], None] | None = None
+    metrics: MetricsExporter | None = None
+    listener: Callable[[AccessRecord], None] | None = None
     """Who is told of each request."""
     triggered: Callable[[str, str], None] | None = None
     """Who is told of a run that somebody has triggered as part of a trace: its key, and their ``traceparent``."""
 
     @cached_property
-    def live(self) -> Live:
+    def live(self) -> ChangeStream:
         """Return who tells of changes as they happen."""
-        return Live(self.desk)
+        return ChangeStream(self.desk)
 
     @cached_property
-    def gathering(self) -> Gathering:
+    def gathering(self) -> ReadBatcher:
         """Return who answers small questions together."""
-        return Gathering(self.desk)
+        return ReadBatcher(self.desk)
 
     @cached_property
-    def sharing(self) -> Sharing:
+    def sharing(self) -> SingleFlight:
         """Return who waits for answers that others wait for as well."""
-        return Sharing()
+        return SingleFlight()
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -93,10 +94,12 @@ class Service:
 def create_app(service: Service) -> FastAPI:
     """Return the application; it answers only requests addressed to one of its hosts."""
     app = FastAPI(title="Tompion", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(Hosts, hosts=service.hosts)
-    app.add_middleware(Origins, public_url=service.public_url)
-    app.add_middleware(Slashes)
-    app.add_middleware(Limits, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s)
+    app.add_middleware(AllowedHostsMiddleware, hosts=service.hosts)
+    app.add_middleware(CsrfMiddleware, public_url=service.public_url)
+    app.add_middleware(EncodedSlashesMiddleware)
+    app.add_middleware(
+        RequestLimitsMiddleware, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s
+    )
     app.add_exception_handler(TompionError, problems.answer_error)
     app.add_exception_handler(HTTPException, problems.answer_refusal)
     app.add_exception_handler(ClientDisconnect, problems.answer_nobody)
@@ -106,16 +109,16 @@ def create_app(service: Service) -> FastAPI:
         endpoint = _endpoint(service, route)
         routes[endpoint] = route.address
         app.add_route(route.address, endpoint, [route.method], name=route.name)
-    for extra in EXTRAS:
+    for extra in SYSTEM_ROUTES:
         endpoint = _extra_endpoint(service, extra)
         routes[endpoint] = extra.address
         app.add_route(extra.address, endpoint, [extra.method], name=extra.path)
-    app.add_middleware(Watching, tally=service.desk.tally, routes=routes, listener=service.listener)
+    app.add_middleware(AccessLogMiddleware, tally=service.desk.tally, routes=routes, listener=service.listener)
     app.state.live = service.live
     return app
 
 
-def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
+def _extra_endpoint(service: Service, extra: SystemRoute) -> Endpoint:
     reply = ANSWERS[f"{extra.method} {extra.path}"]
 
     async def answer(request: Request) -> Response:
@@ -128,7 +131,7 @@ def _extra_endpoint(service: Service, extra: Extra) -> Endpoint:
 
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
-    shared, light = route.operation in SHARED, route.operation in LIGHT
+    shared, light = route.operation in SINGLE_FLIGHT, route.operation in LIGHT
 
     async def answer(request: Request) -> Response:
         caller = await _believed(service, request, route.role)
@@ -143,7 +146,7 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
             if light:
                 return await _in_time(service.gathering.ask(route.operation, namespace, next(iter(given.values()))))
             sent = service.desk.send(
-                bound, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not NOBODY
+                bound, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not ANONYMOUS
             )
             return await _in_time(asyncio.wrap_future(sent))
 
@@ -157,23 +160,23 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
             found = await service.sharing.answer((route.name, namespace, repr(sorted(given.items()))), ask)
         else:
             found = await ask()
-        if service.triggered is not None and isinstance(found, Run) and found.source == Source.TRIGGER:
+        if service.triggered is not None and isinstance(found, Run) and found.source == RunSource.TRIGGER:
             service.triggered(found.key, request.headers.get("traceparent", ""))
         return answered(found, route.status)
 
     return answer
 
 
-async def _believed(service: Service, request: Request, role: Role) -> Caller:
+async def _believed(service: Service, request: Request, role: Role) -> Principal:
     """Return who asks, and note it for whoever counts requests."""
     if role is Role.PUBLIC:
-        return NOBODY
+        return ANONYMOUS
     caller = await service.gate.caller(request)
     request.scope[WHO].append(caller.actor)
     return caller
 
 
-def _admit(service: Service, caller: Caller, namespace: str, role: Role) -> None:
+def _admit(service: Service, caller: Principal, namespace: str, role: Role) -> None:
     """Raise unless a caller may do what needs a role, and it is the namespace's turn."""
     authorise(caller, namespace, role)
     if role is not Role.PUBLIC:
@@ -201,7 +204,7 @@ async def _in_time(answer: asyncio.Future[Any]) -> Any:
     )
 
 
-def namespace_for(service: Service, request: Request, caller: Caller) -> str:
+def namespace_for(service: Service, request: Request, caller: Principal) -> str:
     """Return the namespace that a request is about; raises :class:`~tompion.errors.InvalidField`."""
     if not request.scope["query_string"]:
         return caller.home
@@ -209,7 +212,7 @@ def namespace_for(service: Service, request: Request, caller: Caller) -> str:
     return check_namespace(named, service.desk.settings) if named else caller.home
 
 
-def called(operation: Callable[..., Any], given: dict[str, Any], session: Session) -> Any:
+def called(operation: Callable[..., Any], given: dict[str, Any], session: OperationContext) -> Any:
     """Call an operation with the arguments of a request."""
     return operation(session, **given)
 

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
-from tompion import wire
+from tompion.contract.json import encode_error, problem_document
+from tompion.contract.json import status_of as plain_status
 from tompion.errors import NotFound, StaleToken, TompionError
 
 MEDIA_TYPE = "application/problem+json"
@@ -36,7 +37,7 @@ def status_of(error: TompionError, request: Request | None = None) -> int:
         return PRECONDITION_FAILED
     if isinstance(error, NotFound) and condition == "*" and request is not None and request.method == "PUT":
         return PRECONDITION_FAILED  # without the condition it would have been made
-    return wire.status_of(error)
+    return plain_status(error)
 
 
 class ProblemResponse(JSONResponse):
@@ -49,14 +50,14 @@ class ProblemResponse(JSONResponse):
 
 def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """Return an answer that says what is wrong."""
-    body = {**wire.problem_document(status, code, detail), **more}
+    body = {**problem_document(status, code, detail), **more}
     return ProblemResponse(body, status, media_type=MEDIA_TYPE, headers=TOLD.get(status))
 
 
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
     """Answer what Tompion itself raises."""
     assert isinstance(error, TompionError)
-    return problem(**{**wire.encode_error(error), "status": status_of(error, request)})
+    return problem(**{**encode_error(error), "status": status_of(error, request)})
 
 
 async def answer_refusal(request: Request, error: Exception) -> JSONResponse:

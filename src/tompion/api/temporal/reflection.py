@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from temporalio.bridge.proto.health.v1 import health_pb2
 
-from tompion.api.temporal.system import HEALTH_SERVICE, OPERATOR_SERVICE, WORKFLOW_SERVICE
+from tompion.api.temporal.system_service import HEALTH_SERVICE, OPERATOR_SERVICE, WORKFLOW_SERVICE
 
 VERSIONS = ("grpc.reflection.v1", "grpc.reflection.v1alpha")
 METHODS = frozenset(f"/{version}.ServerReflection/ServerReflectionInfo" for version in VERSIONS)

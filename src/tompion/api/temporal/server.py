@@ -9,10 +9,10 @@ from typing import Any
 
 import grpc
 
-from tompion.api.temporal.door import Door
-from tompion.api.temporal.peer import described
+from tompion.api.auth.mtls import described
+from tompion.api.temporal.dispatcher import Dispatcher
+from tompion.api.temporal.errors import GrpcError
 from tompion.api.temporal.reflection import METHODS, reflected
-from tompion.api.temporal.status import Refused
 from tompion.errors import InvalidField
 
 DETAILS = "grpc-status-details-bin"
@@ -26,7 +26,7 @@ CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
+class GrpcTls:
     """The files of a server's TLS; with ``client_ca``, whoever connects shows a certificate that it has signed."""
 
     cert: str
@@ -34,10 +34,10 @@ class Tls:
     client_ca: str = ""
 
 
-class Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no types
+class CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no types
     """Takes every call, whatever its name: the door says which there are."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Dispatcher) -> None:
         """Take the door."""
         self._door = door
 
@@ -50,7 +50,7 @@ class Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no type
             said = tuple(context.invocation_metadata() or ())
             try:
                 return await self._door.answer(details.method, body, said, _peer(context))
-            except Refused as refused:
+            except GrpcError as refused:
                 await context.abort(CODES[refused.code], refused.message, ((DETAILS, refused.status),))
                 raise
 
@@ -60,7 +60,7 @@ class Calls(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no type
 class TemporalServer:
     """A door that listens."""
 
-    def __init__(self, door: Door, address: str, tls: Tls | None = None) -> None:
+    def __init__(self, door: Dispatcher, address: str, tls: GrpcTls | None = None) -> None:
         """Take where to listen: a host and a port, of which 0 is any free one."""
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65_535:
@@ -79,7 +79,7 @@ class TemporalServer:
             ("grpc.so_reuseport", 0),
             *ALIVE,
         ]
-        self._server = grpc.aio.server(handlers=(Calls(self._door),), options=options)
+        self._server = grpc.aio.server(handlers=(CallHandler(self._door),), options=options)
         try:
             if self._tls is None:
                 port = self._server.add_insecure_port(self._address)
@@ -107,7 +107,7 @@ def _peer(context: Any) -> Mapping[str, Any] | None:
     return described(shown[0]) if shown else None
 
 
-def _credentials(tls: Tls) -> Any:
+def _credentials(tls: GrpcTls) -> Any:
     authority = Path(tls.client_ca).read_bytes() if tls.client_ca else None
     pairs = [(Path(tls.key).read_bytes(), Path(tls.cert).read_bytes())]
     return grpc.ssl_server_credentials(pairs, authority, require_client_auth=authority is not None)

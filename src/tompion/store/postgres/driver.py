@@ -15,19 +15,19 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from tompion.clock import Clock, wait_here
 from tompion.errors import StoreError, StoreUnavailable
-from tompion.model.call import Answers, Call
 from tompion.model.run import RunId, RunRow, StartRow
+from tompion.model.sql_call import Answers, SqlCall
+from tompion.runtime.clock import Clock, wait_here
+from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
-from tompion.store.postgres.calls import Calls
-from tompion.store.postgres.listener import CHANNEL, Listener
-from tompion.store.postgres.roles import roles_script
-from tompion.store.postgres.session import Connection, Watchdog, answering, connect, translated
-from tompion.store.postgres.statements import PACKAGE, hopeful_starts, in_flight_now, load_statements
-from tompion.store.queries import load_migrations
-from tompion.threads import Threads
+from tompion.store.postgres.connection import PostgresConnection, Watchdog, answering, connect, translated
+from tompion.store.postgres.listener import CHANNEL, NotifyListener
+from tompion.store.postgres.prepared import PACKAGE, hopeful_starts, in_flight_now, load_statements
+from tompion.store.postgres.row_security import roles_script
+from tompion.store.postgres.user_sql import UserSql
+from tompion.store.sql_loader import load_migrations
 
 T = TypeVar("T")
 POOL_SIZE = 8
@@ -63,13 +63,13 @@ class PostgresTransaction(Transaction):
 
     can_call = True
 
-    def __init__(self, connection: Connection, clock: Clock | None, *, again: bool = False) -> None:
+    def __init__(self, connection: PostgresConnection, clock: Clock | None, *, again: bool = False) -> None:
         """Take a connection inside a transaction; it is tried again if the one before it met something unexpected."""
         self._again = again
         self._connection = connection
         self._cursor = connection.cursor(binary=True)
         self._tenant = connection.tenant
-        self._calls = Calls(self._cursor)
+        self._calls = UserSql(self._cursor)
         self._clock = clock
         self._statements = load_statements()
         self._now_ms: int | None = None
@@ -103,7 +103,7 @@ class PostgresTransaction(Transaction):
 
     def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
         if self._again:
-            return super().insert_starts(starts)
+            return super().run_insert_fast(starts)
         if starts:
             statement = hopeful_starts()
             self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)
@@ -112,7 +112,7 @@ class PostgresTransaction(Transaction):
     def all_in_flight(self) -> list[RunRow]:
         return [RunRow._make(row) for row in self._cursor.execute(in_flight_now(), prepare=True).fetchall()]
 
-    def call(self, calls: Sequence[Call], timeout_ms: int) -> Answers:
+    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
         return self._calls.carry_out(calls, timeout_ms)
 
     def finish(self) -> None:
@@ -149,10 +149,10 @@ class PostgresStore(Store):
         migrator.refuse_older()
         self._own = threading.local()
         self._lock = threading.Lock()
-        self._opened: set[Connection] = set()
+        self._opened: set[PostgresConnection] = set()
         self._watchdog = Watchdog()
-        self._listener = Listener(url, self._watchdog)
-        self._threads = Threads(pool_size, "tompion-postgres")
+        self._listener = NotifyListener(url, self._watchdog)
+        self._threads = ThreadPool(pool_size, "tompion-postgres")
 
     def write(self, work: Work[T]) -> Future[T]:
         return self._threads.submit(partial(self._transact, WRITE, work))
@@ -193,9 +193,9 @@ class PostgresStore(Store):
             raise
         return answer
 
-    def _begun(self, begin: bytes) -> Connection:
+    def _begun(self, begin: bytes) -> PostgresConnection:
         """Return this thread's connection inside a transaction; one that has died since its last use is replaced."""
-        connection: Connection | None = getattr(self._own, "connection", None)
+        connection: PostgresConnection | None = getattr(self._own, "connection", None)
         if connection is not None:
             try:
                 with self._watchdog.watching(connection):
@@ -215,7 +215,7 @@ class PostgresStore(Store):
             raise
         return connection
 
-    def _abandon(self, connection: Connection, error: BaseException) -> None:
+    def _abandon(self, connection: PostgresConnection, error: BaseException) -> None:
         """End a transaction that has failed; a connection about which there is doubt goes with it."""
         # A server that has become read-only is not the one to talk to: the next connection may find the right one.
         if connection.closed or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
@@ -227,7 +227,7 @@ class PostgresStore(Store):
         except psycopg.Error:
             self._drop(connection)
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: PostgresConnection) -> None:
         self._own.connection = None
         with self._lock:
             self._opened.discard(connection)
@@ -308,7 +308,7 @@ class PostgresMigrator(Migrator):
         return f"UPDATE tompion_schema SET version = {number};"  # noqa: S608 - the number of one of our own files
 
 
-def _version(connection: Connection) -> int:
+def _version(connection: PostgresConnection) -> int:
     if connection.execute("SELECT to_regclass('tompion_schema') IS NULL").fetchall()[0][0]:
         return 0
     found = connection.execute("SELECT version FROM tompion_schema").fetchall()

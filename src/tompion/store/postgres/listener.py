@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 
 import psycopg
 
-from tompion.store.postgres.session import Connection, Watchdog, connect, shut
+from tompion.store.postgres.connection import PostgresConnection, Watchdog, connect, shut
 
 CHANNEL = "tompion_due"
 LISTEN = b"LISTEN tompion_due"
@@ -18,7 +18,7 @@ CHECK_S = 20.0
 PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 
 
-class Listener:
+class NotifyListener:
     """Calls everybody when a transaction has notified, and when notices may have been missed.
 
     Notices that came while there was no connection are lost, hence the call after each connection.
@@ -33,7 +33,7 @@ class Listener:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._failures = 0
-        self._connection: Connection | None = None
+        self._connection: PostgresConnection | None = None
         self._told, self._tell = socket.socketpair()
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -73,11 +73,11 @@ class Listener:
             self._failures += 1
             self._over.wait(pause)
 
-    def _use(self, connection: Connection | None) -> None:
+    def _use(self, connection: PostgresConnection | None) -> None:
         with self._lock:
             self._connection = connection
 
-    def _listen(self, connection: Connection) -> None:
+    def _listen(self, connection: PostgresConnection) -> None:
         # For notices that arrive together with the answer to a check.
         connection.add_notify_handler(lambda _notice: self._wake())
         with self._watchdog.watching(connection):
@@ -94,7 +94,7 @@ class Listener:
                 elif not self._over.is_set():
                     self._hear(connection)
 
-    def _hear(self, connection: Connection) -> None:
+    def _hear(self, connection: PostgresConnection) -> None:
         connection.pgconn.consume_input()
         heard = False
         while connection.pgconn.notifies() is not None:

@@ -18,13 +18,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tompion.clock import Clock, SystemClock
 from tompion.errors import StoreError, StoreUnavailable, TompionError
 from tompion.model.run import RunId
+from tompion.runtime.clock import Clock, SystemClock
+from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
-from tompion.store.queries import load_migrations, load_queries
-from tompion.threads import Threads
+from tompion.store.sql_loader import load_migrations, load_queries
 
 T = TypeVar("T")
 PACKAGE = "tompion.store.sqlite"
@@ -115,9 +115,9 @@ class SqliteStore(Store):
             self._writer.close()
             raise
         self._identity = None if self._path == MEMORY else _identity(self._path)
-        self._write_thread = None if inline else Threads(1, "tompion-sqlite-writer")
+        self._write_thread = None if inline else ThreadPool(1, "tompion-sqlite-writer")
         shared = inline or self._path == MEMORY
-        self._read_threads = None if shared else Threads(READERS, "tompion-sqlite-reader")
+        self._read_threads = None if shared else ThreadPool(READERS, "tompion-sqlite-reader")
 
     def write(self, work: Work[T]) -> Future[T]:
         if self._write_thread is None:
@@ -153,7 +153,7 @@ class SqliteStore(Store):
                     cached_statements=STATEMENTS,
                 )
                 undo.callback(connection.close)
-                refuse_foreign(connection, self._path)  # before WAL, which is a change of the file
+                check_own_database(connection, self._path)  # before WAL, which is a change of the file
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 undo.pop_all()
@@ -236,7 +236,7 @@ class SqliteMigrator(Migrator):
         return f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};"
 
 
-def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
+def check_own_database(connection: sqlite3.Connection, path: str) -> None:
     """Raise if a file belongs to another program; nothing is written to it, and an empty one belongs to nobody."""
     found = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "

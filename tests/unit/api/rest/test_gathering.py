@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from tompion.api.rest import gathering
-from tompion.api.rest.gathering import MOST_TOGETHER, Gathering
+from tompion.api.rest import read_batching
+from tompion.api.rest.read_batching import MOST_TOGETHER, ReadBatcher
+from tompion.config.settings import Settings
 from tompion.errors import NotFound, StoreUnavailable, TompionError
-from tompion.operations import runs, schedules
-from tompion.operations.desk import Desk
-from tompion.operations.session import Session
-from tompion.settings import Settings
+from tompion.operations.context import OperationContext
+from tompion.operations.runner import OperationRunner
+from tompion.operations.runs import read
+from tompion.operations.schedules import crud
 from tompion.store.base import Work
 from tompion.store.sqlite.driver import SqliteStore
 
@@ -44,10 +45,10 @@ class Held(SqliteStore):
 @pytest.fixture
 def store() -> Held:
     made = Held()
-    desk = Desk(made, Settings())
+    desk = OperationRunner(made, Settings())
     for namespace, name in (("default", "a"), ("default", "b"), ("other", "a")):
         desk.send(
-            partial(schedules.create, schedule_id=name, cron="0 * * * *", function="tasks:work"),
+            partial(crud.create, schedule_id=name, cron="0 * * * *", function="tasks:work"),
             namespace=namespace,
             actor="ann",
             writes=True,
@@ -55,9 +56,9 @@ def store() -> Held:
     return made
 
 
-def told(store: Held, story: Callable[[Gathering], Awaitable[None]]) -> None:
+def told(store: Held, story: Callable[[ReadBatcher], Awaitable[None]]) -> None:
     async def tell() -> None:
-        await story(Gathering(Desk(store, Settings())))
+        await story(ReadBatcher(OperationRunner(store, Settings())))
 
     asyncio.run(tell())
 
@@ -69,9 +70,9 @@ async def turn() -> None:
 
 
 def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
+    async def story(gathering: ReadBatcher) -> None:
         names = ("a", "b", "c", "", "\ud800", "b")
-        answers = [gathering.ask(schedules.get, "default", name) for name in names]
+        answers = [gathering.ask(crud.get, "default", name) for name in names]
         assert len(store.held) == 1, "whoever is first does not wait for others"
         store.let_go()
         assert (await answers[0]).schedule_id == "a"
@@ -88,10 +89,10 @@ def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
 
 
 def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
-        first = gathering.ask(schedules.get, "default", "b")
-        elsewhere = gathering.ask(schedules.get, "other", "b")
-        another = gathering.ask(runs.run, "default", "1-2-3")
+    async def story(gathering: ReadBatcher) -> None:
+        first = gathering.ask(crud.get, "default", "b")
+        elsewhere = gathering.ask(crud.get, "other", "b")
+        another = gathering.ask(read.run, "default", "1-2-3")
         assert len(store.held) == 3
         for _ in range(3):
             store.let_go()
@@ -104,8 +105,8 @@ def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(st
 
 
 def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
-        answers = [gathering.ask(schedules.get, "default", name) for name in ("a", "a", "b")]
+    async def story(gathering: ReadBatcher) -> None:
+        answers = [gathering.ask(crud.get, "default", name) for name in ("a", "a", "b")]
         store.let_go()
         await turn()
         store.let_go(StoreUnavailable("the connection is gone"))
@@ -120,11 +121,11 @@ def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> No
 
 
 def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(read_batching, "PATIENCE_S", 0.0)
 
-    async def story(gathering: Gathering) -> None:
-        slow = gathering.ask(schedules.get, "default", "a")
-        quick = gathering.ask(schedules.get, "default", "b")
+    async def story(gathering: ReadBatcher) -> None:
+        slow = gathering.ask(crud.get, "default", "a")
+        quick = gathering.ask(crud.get, "default", "b")
         while len(store.held) < 2:
             await turn()
         store.held.reverse()
@@ -138,8 +139,8 @@ def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: p
 
 
 def test_a_transaction_answers_only_so_many_and_nobody_who_has_gone(store: Held) -> None:
-    async def story(gathering: Gathering) -> None:
-        answers = [gathering.ask(schedules.get, "default", "a") for _ in range(MOST_TOGETHER + 3)]
+    async def story(gathering: ReadBatcher) -> None:
+        answers = [gathering.ask(crud.get, "default", "a") for _ in range(MOST_TOGETHER + 3)]
         answers[1].cancel()
         for _ in range(3):
             store.let_go()
@@ -157,19 +158,19 @@ def test_a_store_that_is_closed_says_so() -> None:
 
     async def story() -> None:
         with pytest.raises(RuntimeError, match="stopping"):
-            await Gathering(Desk(store, Settings())).ask(schedules.get, "default", "a")
+            await ReadBatcher(OperationRunner(store, Settings())).ask(crud.get, "default", "a")
 
     asyncio.run(story())
 
 
 def test_what_is_asked_of_many_is_what_is_asked_of_one(store: Held) -> None:
-    def both(session: Session) -> None:
+    def both(session: OperationContext) -> None:
         names = ["a", "missing", "", "b", "a"]
-        for name, many in zip(names, schedules.get_each(session, names), strict=True):
+        for name, many in zip(names, crud.get_each(session, names), strict=True):
             if isinstance(many, TompionError):
                 with pytest.raises(type(many), match=str(many).replace("(", r"\(").replace(")", r"\)")):
-                    schedules.get(session, name)
+                    crud.get(session, name)
             else:
-                assert schedules.get(session, name) == many
+                assert crud.get(session, name) == many
 
-    Desk(store, Settings()).send(both, namespace="default", actor="ann", writes=True).result()
+    OperationRunner(store, Settings()).send(both, namespace="default", actor="ann", writes=True).result()

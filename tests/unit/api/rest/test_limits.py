@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tompion.api.rest.credentials import PEER
-from tompion.api.rest.limits import WHO, Limits
+from tompion.api.auth.authenticator import PEER
+from tompion.api.rest.middleware.request_limits import WHO, RequestLimitsMiddleware
 
 MANY = 1_000
 CLIENT = ("192.0.2.1", 4711)
@@ -26,7 +26,7 @@ class Service:
 
     def __init__(self, *, lets_in: bool = False) -> None:
         self.lets_in = lets_in
-        self.limits = Limits(self._answer, max_body_bytes=1_000, requests_per_s=3)
+        self.limits = RequestLimitsMiddleware(self._answer, max_body_bytes=1_000, requests_per_s=3)
 
     async def _answer(self, scope: Any, _receive: Any, send: Any) -> None:
         who = scope["headers"] or scope.get(PEER)

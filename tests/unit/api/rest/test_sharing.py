@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tompion.api.rest.sharing import Sharing
+from tompion.api.rest.single_flight import SingleFlight
 
 
 class Oracle:
@@ -24,9 +24,9 @@ class Oracle:
         return number
 
 
-def told(test: Callable[[Sharing, Oracle], Awaitable[None]]) -> None:
+def told(test: Callable[[SingleFlight, Oracle], Awaitable[None]]) -> None:
     async def run() -> None:
-        await test(Sharing(), Oracle())
+        await test(SingleFlight(), Oracle())
 
     asyncio.run(run())
 
@@ -37,7 +37,7 @@ async def steps() -> None:
 
 
 def test_those_who_come_meanwhile_are_given_the_next_answer_together() -> None:
-    async def test(sharing: Sharing, ask: Oracle) -> None:
+    async def test(sharing: SingleFlight, ask: Oracle) -> None:
         first = asyncio.create_task(sharing.answer("stats", ask))
         await steps()
         others = [asyncio.create_task(sharing.answer("stats", ask)) for _ in range(20)]
@@ -51,7 +51,7 @@ def test_those_who_come_meanwhile_are_given_the_next_answer_together() -> None:
 
 
 def test_different_questions_do_not_wait_for_each_other() -> None:
-    async def test(sharing: Sharing, ask: Oracle) -> None:
+    async def test(sharing: SingleFlight, ask: Oracle) -> None:
         both = [asyncio.create_task(sharing.answer(question, ask)) for question in ("mine", "yours")]
         await steps()
         assert ask.asked == 2
@@ -62,7 +62,7 @@ def test_different_questions_do_not_wait_for_each_other() -> None:
 
 
 def test_what_was_answered_is_asked_anew() -> None:
-    async def test(sharing: Sharing, ask: Oracle) -> None:
+    async def test(sharing: SingleFlight, ask: Oracle) -> None:
         ask.going.set()
         assert [await sharing.answer("stats", ask) for _ in range(3)] == [1, 2, 3]
 
@@ -70,7 +70,7 @@ def test_what_was_answered_is_asked_anew() -> None:
 
 
 def test_whoever_goes_away_takes_the_answer_from_nobody() -> None:
-    async def test(sharing: Sharing, ask: Oracle) -> None:
+    async def test(sharing: SingleFlight, ask: Oracle) -> None:
         gone, stays = (asyncio.create_task(sharing.answer("stats", ask)) for _ in range(2))
         await steps()
         gone.cancel()
@@ -85,7 +85,7 @@ def test_a_question_that_fails_fails_for_those_who_asked_it_and_for_nobody_else(
     async def fails() -> int:
         raise ValueError("no")
 
-    async def test(sharing: Sharing, ask: Oracle) -> None:
+    async def test(sharing: SingleFlight, ask: Oracle) -> None:
         ask.going.set()
         with pytest.raises(ValueError, match="no"):
             await sharing.answer("stats", fails)

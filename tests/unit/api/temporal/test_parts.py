@@ -10,12 +10,11 @@ import trustme
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from temporalio.api.common.v1 import Memo, Payload
 
-from tompion.api.rest.certificates import identities
-from tompion.api.temporal.door import read_namespaces
-from tompion.api.temporal.peer import described
+from tompion.api.auth.mtls import described, identities
+from tompion.api.temporal.convert.values import memo_message, memo_of
+from tompion.api.temporal.dispatcher import read_namespaces
 from tompion.api.temporal.reflection import message, reflected
-from tompion.api.temporal.system import WORKFLOW_SERVICE
-from tompion.api.temporal.wire import memo_message, memo_of
+from tompion.api.temporal.system_service import WORKFLOW_SERVICE
 from tompion.errors import InvalidField
 
 

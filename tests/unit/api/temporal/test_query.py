@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tompion.api.temporal.query import read_query
+from tompion.api.temporal.visibility_query import read_query
 from tompion.errors import InvalidField
-from tompion.model.schedule import Action, Counters, Definition, Schedule, ScheduleState
+from tompion.model.schedule import Action, Counters, Definition, Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.views import at_s
 
@@ -22,7 +22,7 @@ ATTRIBUTES: dict[str, Any] = {
     "About": {"type": "Text", "value": "Bills of the month"},
 }
 SCHEDULE = Schedule(
-    "default", "s-1", ScheduleState.ACTIVE, 1, 1, Definition(SpecDocument(), Action(), search_attributes=ATTRIBUTES),
+    "default", "s-1", ScheduleStatus.ACTIVE, 1, 1, Definition(SpecDocument(), Action(), search_attributes=ATTRIBUTES),
     at_s(0), None, None, 0, 0, None, 0, Counters(), None, None, None, None, at_s(0), at_s(0),
 )  # fmt: skip
 TRUE = [

@@ -26,7 +26,7 @@ CREATE TABLE schedules (
 -- Which zone tables schedules were planned with: an upgrade looks here.
 CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
 
--- All of a namespace in the order of their keys, in which their dials lie: whoever counts them looks here.
+-- All of a namespace in the order of their keys, in which their schedule_state lie: whoever counts them looks here.
 CREATE INDEX schedules_state ON schedules (namespace, state, schedule_key);
 
 -- What is paused, and what fires in UTC because its zone is gone: few, and counted for everybody who watches.
@@ -52,7 +52,7 @@ CREATE TABLE schedule_versions (
 
 -- Where each schedule stands: the narrow row that every tick changes and that everybody locks.
 -- Settling changes no indexed column: room on the page keeps that update off the indexes.
-CREATE TABLE dials (
+CREATE TABLE schedule_state (
     schedule_key   bigint PRIMARY KEY,
     version        bigint NOT NULL,
     cursor_s       bigint NOT NULL,
@@ -80,7 +80,7 @@ CREATE TABLE dials (
 
 -- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.  The key stands in
 -- it, because a claim asks for that order: of many that are due at one moment, it reads no more than it takes.
-CREATE INDEX dials_due ON dials (next_fire_ms, schedule_key) WHERE next_fire_ms IS NOT NULL;
+CREATE INDEX schedule_state_due ON schedule_state (next_fire_ms, schedule_key) WHERE next_fire_ms IS NOT NULL;
 
 -- The ledger: what became of each tick, trigger and backfill time.
 -- Each row changes a few times while it is young; the room on its page is for that.
@@ -130,7 +130,7 @@ CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHE
 CREATE INDEX schedule_runs_asked ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
 
 -- Ticks that were dropped together.
-CREATE TABLE tick_spans (
+CREATE TABLE dropped_ranges (
     schedule_key   bigint NOT NULL,
     after_s        bigint NOT NULL,
     until_s        bigint NOT NULL,
@@ -142,7 +142,7 @@ CREATE TABLE tick_spans (
 );
 
 -- What is older than its retention.
-CREATE INDEX tick_spans_age ON tick_spans (decided_ms);
+CREATE INDEX dropped_ranges_age ON dropped_ranges (decided_ms);
 
 CREATE TABLE backfills (
     backfill_id    bigint PRIMARY KEY,
@@ -332,10 +332,10 @@ CREATE TABLE api_keys (
 );
 
 -- What somebody outside is to be told: written with what it is about, delivered afterwards.
-CREATE TABLE notices (
-    notice_number  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    notice_id      text COLLATE "C" NOT NULL,
-    notification   text COLLATE "C" NOT NULL,
+CREATE TABLE notifications (
+    notification_number  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    notification_id      text COLLATE "C" NOT NULL,
+    rule_name   text COLLATE "C" NOT NULL,
     topic          text NOT NULL,
     namespace      text COLLATE "C" NOT NULL,
     schedule_id    text COLLATE "C" NOT NULL,
@@ -350,19 +350,19 @@ CREATE TABLE notices (
 );
 
 -- What happened is told once.
-CREATE UNIQUE INDEX notices_once ON notices (notice_id);
+CREATE UNIQUE INDEX notifications_once ON notifications (notification_id);
 
 -- What is yet to be delivered; usually nothing.
-CREATE INDEX notices_due ON notices (due_ms) WHERE due_ms IS NOT NULL;
-CREATE INDEX notices_of_namespace ON notices (namespace, notice_number);
+CREATE INDEX notifications_due ON notifications (due_ms) WHERE due_ms IS NOT NULL;
+CREATE INDEX notifications_of_namespace ON notifications (namespace, notification_number);
 
--- How many notices went out in the minute of the last one.
-CREATE TABLE notice_rates (
-    notification   text COLLATE "C" NOT NULL,
+-- How many notifications went out in the minute of the last one.
+CREATE TABLE notification_rates (
+    rule_name   text COLLATE "C" NOT NULL,
     namespace      text COLLATE "C" NOT NULL,
     minute         bigint NOT NULL,
     sent           bigint NOT NULL,
-    PRIMARY KEY (notification, namespace)
+    PRIMARY KEY (rule_name, namespace)
 );
 
 -- Numbers that are handed out once: triggers and backfills.

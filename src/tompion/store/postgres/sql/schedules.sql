@@ -1,17 +1,17 @@
--- name: schedule_by_id
+-- name: schedule_get
 SELECT {schedule} FROM schedules WHERE namespace = %(namespace)s AND schedule_id = %(schedule_id)s;
 
--- name: whole_schedules
+-- name: schedule_get_full
 -- A unique index and two primary keys.
-SELECT {s.schedule}, {d.dial}, {v.version} FROM schedules s
-LEFT JOIN dials d ON d.schedule_key = s.schedule_key
+SELECT {s.schedule}, {d.state}, {v.version} FROM schedules s
+LEFT JOIN schedule_state d ON d.schedule_key = s.schedule_key
 LEFT JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
 WHERE s.namespace = %(namespace)s AND s.schedule_id = ANY (%(ids)s::text[]);
 
--- name: schedules_by_key
+-- name: schedule_list_by_key
 SELECT {schedule} FROM schedules WHERE schedule_key = ANY (%(keys)s::bigint[]);
 
--- name: insert_schedule
+-- name: schedule_insert
 INSERT INTO schedules (
     namespace, schedule_id, version, token, state, workflow_id, user_id, labels, description, paused_by, pause_note,
     paused_ms, purge, zones, created_ms, updated_ms
@@ -22,20 +22,20 @@ INSERT INTO schedules (
 )
 RETURNING schedule_key;
 
--- name: save_schedule
+-- name: schedule_update
 UPDATE schedules SET
     version = %(version)s, token = %(token)s, state = %(state)s, workflow_id = %(workflow_id)s, user_id = %(user_id)s,
     labels = %(labels)s, description = %(description)s, paused_by = %(paused_by)s, pause_note = %(pause_note)s,
     paused_ms = %(paused_ms)s, purge = %(purge)s, zones = %(zones)s, updated_ms = %(updated_ms)s
 WHERE schedule_key = %(schedule_key)s;
 
--- name: delete_schedule
+-- name: schedule_delete
 DELETE FROM schedules WHERE schedule_key = %(key)s;
 
--- name: schedules_page
+-- name: schedule_list
 -- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
 -- What is planned keeps a schedule active: index schedule_runs_queued.
-SELECT {s.schedule} FROM schedules s LEFT JOIN dials d USING (schedule_key)
+SELECT {s.schedule} FROM schedules s LEFT JOIN schedule_state d USING (schedule_key)
 WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
   AND (s.state = %(state)s OR (%(state)s::text IS NULL AND s.state <> 'closed')
     OR (%(state)s = 'exhausted' AND s.state = 'active' AND d.next_fire_ms IS NULL AND d.in_flight = 0 AND d.waiting = 0
@@ -49,7 +49,7 @@ WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
     OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\')
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
--- name: schedules_page_of_few
+-- name: schedule_list_rare
 -- Index schedules_state: all that are in a state, put in order.  It is a state that does not depend on a dial.
 SELECT {s.schedule} FROM schedules s
 WHERE s.namespace = %(namespace)s AND s.state = %(state)s AND s.schedule_id > %(after_id)s
@@ -60,7 +60,7 @@ WHERE s.namespace = %(namespace)s AND s.state = %(state)s AND s.schedule_id > %(
     OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\')
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
--- name: count_matching
+-- name: schedule_count_matching
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (
     SELECT workflow_id, user_id, labels, schedule_id, description FROM schedules
@@ -72,12 +72,12 @@ WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
   AND (%(pattern)s::text IS NULL OR lower(s.schedule_id COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\'
     OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\');
 
--- name: count_matching_dials
+-- name: schedule_count_matching_active
 -- As count_matching, of those that have something to come (or open), or nothing: what a page calls exhausted.
 SELECT count(*) FROM (
     SELECT schedule_key, workflow_id, user_id, labels, schedule_id, description FROM schedules
     WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
-) s JOIN dials d USING (schedule_key)
+) s JOIN schedule_state d USING (schedule_key)
 WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
   AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
   AND (%(label)s::text IS NULL OR (s.labels <> '{}' AND s.labels::json ->> %(label)s::text = %(label_value)s))
@@ -86,108 +86,83 @@ WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
   AND (%(state)s::text = 'active') = (d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
     OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL));
 
--- name: sharers
+-- name: schedule_list_same_spec
 -- The unique index on (namespace, schedule_id) gives the order, then primary keys.
 SELECT s.schedule_id, s.token FROM schedules s JOIN schedule_versions v USING (schedule_key, version)
 WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s AND s.state = 'active'
   AND v.spec = %(spec)s AND v.calendars = %(calendars)s AND strpos(v.policy, '"adaptive"') = 0
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
--- name: tally_schedules
--- Index schedules_state, no further than the bound, then dials by key.
+-- name: schedule_count_by_status
+-- Index schedules_state, no further than the bound, then schedule_state by key.
 SELECT state, count(*), sum(in_flight), sum(waiting) FROM (
-    SELECT s.state, d.in_flight, d.waiting FROM schedules s LEFT JOIN dials d USING (schedule_key)
+    SELECT s.state, d.in_flight, d.waiting FROM schedules s LEFT JOIN schedule_state d USING (schedule_key)
     WHERE s.namespace = %(namespace)s LIMIT %(most)s
 ) AS found
 GROUP BY state;
 
--- name: count_degraded
+-- name: schedule_count_degraded
 -- Index schedules_degraded.
 SELECT count(*) FROM schedules
 WHERE right(zones, 5) = ':gone' AND namespace = %(namespace)s AND state <> 'closed';
 
--- name: count_in_state
+-- name: schedule_count_in_status
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (
     SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = %(state)s LIMIT %(most)s
 ) found;
 
--- name: count_kept
+-- name: schedule_count_open
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (
     SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
 ) found;
 
--- name: troubled
+-- name: schedule_list_unhealthy
 -- Index schedules_state, no further than the bound, then primary keys.
 SELECT s.schedule_id, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
     d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
 FROM (
     SELECT schedule_key FROM schedules
     WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
-) found JOIN dials d USING (schedule_key) JOIN schedules s USING (schedule_key)
+) found JOIN schedule_state d USING (schedule_key) JOIN schedules s USING (schedule_key)
 WHERE d.failures > 0 OR d.waiting >= %(growing)s OR (d.in_flight > 0 AND d.last_start_ms < %(stuck_ms)s)
   OR right(s.zones, 5) = ':gone'
   OR (s.state = 'paused' AND s.paused_ms < %(forgotten_ms)s AND d.pause_until_ms IS NULL)
 ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT %(limit)s;
 
--- name: decided_ahead
--- Index schedules_state, no further than the bound, then primary keys; and index tick_spans_age.
+-- name: schedule_count_decided_ahead
+-- Index schedules_state, no further than the bound, then primary keys; and index dropped_ranges_age.
 SELECT count(*), max(at_ms) FROM (
     SELECT schedule_key, max(at_ms) AS at_ms FROM (
         SELECT d.schedule_key, d.last_start_ms AS at_ms FROM (
             SELECT schedule_key FROM schedules
             WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
-        ) AS found JOIN dials d USING (schedule_key)
+        ) AS found JOIN schedule_state d USING (schedule_key)
         WHERE d.last_start_ms > %(edge_ms)s
         UNION ALL
-        SELECT t.schedule_key, t.decided_ms FROM tick_spans t JOIN schedules s USING (schedule_key)
+        SELECT t.schedule_key, t.decided_ms FROM dropped_ranges t JOIN schedules s USING (schedule_key)
         WHERE t.decided_ms > %(edge_ms)s AND s.namespace = %(namespace)s AND s.state IN ('active', 'paused')
     ) AS ahead GROUP BY schedule_key
 ) AS each_once;
 
--- name: purgeable
-SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
+-- name: schedule_list_purgeable
+SELECT s.schedule_key FROM schedules s JOIN schedule_state d USING (schedule_key)
 WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < %(before_s)s
   AND (s.purge OR s.updated_ms < %(before_ms)s)
 LIMIT %(limit)s;
 
--- name: planned_zones
+-- name: schedule_list_zones
 -- Index schedules_zones.
 SELECT DISTINCT zones FROM schedules WHERE zones <> '';
 
--- name: schedules_in_zone
+-- name: schedule_list_in_zone
 -- Index schedules_zones.
 SELECT schedule_key FROM schedules WHERE zones = %(zones)s AND zones <> '' ORDER BY schedule_key LIMIT %(limit)s;
 
--- name: insert_version
-INSERT INTO schedule_versions ({version}) VALUES (
-    %(schedule_key)s, %(version)s, %(spec)s, %(policy)s, %(action)s, %(payload)s, %(about)s, %(calendars)s,
-    %(after_s)s, %(until_s)s, %(author)s, %(created_ms)s
-);
+-- name: name_lock
+-- Whoever writes the next version of something that may not be there yet has nothing else to wait for.
+SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0));
 
--- name: end_version
-UPDATE schedule_versions SET until_s = %(until_s)s
-WHERE schedule_key = %(key)s AND version = %(version)s AND until_s IS NULL;
-
--- name: versions_of
-SELECT {version} FROM schedule_versions WHERE schedule_key = %(key)s ORDER BY version DESC LIMIT %(limit)s;
-
--- name: version_by_number
-SELECT {version} FROM schedule_versions WHERE schedule_key = %(key)s AND version = %(version)s;
-
--- name: versions_in_force
--- Both primary keys.
-SELECT {v.version} FROM schedules s
-JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
-WHERE s.schedule_key = ANY (%(keys)s::bigint[]);
-
--- name: purge_versions
-DELETE FROM schedule_versions WHERE schedule_key = %(key)s;
-
--- name: definitions
--- What an engine needs to know of the schedules it has claimed and does not remember.
-SELECT v.schedule_key, v.version, s.namespace, s.schedule_id, v.spec, v.policy, v.action, v.payload, v.calendars
-FROM unnest(%(pairs_1)s::bigint[], %(pairs_2)s::bigint[]) AS p (schedule_key, version)
-JOIN schedule_versions v ON v.schedule_key = p.schedule_key AND v.version = p.version
-JOIN schedules s ON s.schedule_key = v.schedule_key;
+-- name: number_next
+SELECT nextval('origin_numbers');

@@ -25,7 +25,7 @@ CREATE TABLE schedules (
 -- Which zone tables schedules were planned with: an upgrade looks here.
 CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
 
--- All of a namespace in the order of their keys, in which their dials lie: whoever counts them looks here.
+-- All of a namespace in the order of their keys, in which their schedule_state lie: whoever counts them looks here.
 CREATE INDEX schedules_state ON schedules (namespace, state, schedule_key);
 
 -- What is paused, and what fires in UTC because its zone is gone: few, and counted for everybody who watches.
@@ -50,7 +50,7 @@ CREATE TABLE schedule_versions (
 ) STRICT, WITHOUT ROWID;
 
 -- Where each schedule stands: the narrow row that every tick changes and that everybody locks.
-CREATE TABLE dials (
+CREATE TABLE schedule_state (
     schedule_key   INTEGER PRIMARY KEY,
     version        INTEGER NOT NULL,
     cursor_s       INTEGER NOT NULL,
@@ -77,7 +77,7 @@ CREATE TABLE dials (
 ) STRICT;
 
 -- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.
-CREATE INDEX dials_due ON dials (next_fire_ms) WHERE next_fire_ms IS NOT NULL;
+CREATE INDEX schedule_state_due ON schedule_state (next_fire_ms) WHERE next_fire_ms IS NOT NULL;
 
 -- The ledger: what became of each tick, trigger and backfill time.
 CREATE TABLE schedule_runs (
@@ -126,7 +126,7 @@ CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHE
 CREATE INDEX schedule_runs_asked ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
 
 -- Ticks that were dropped together.
-CREATE TABLE tick_spans (
+CREATE TABLE dropped_ranges (
     schedule_key   INTEGER NOT NULL,
     after_s        INTEGER NOT NULL,
     until_s        INTEGER NOT NULL,
@@ -138,7 +138,7 @@ CREATE TABLE tick_spans (
 ) STRICT, WITHOUT ROWID;
 
 -- What is older than its retention.
-CREATE INDEX tick_spans_age ON tick_spans (decided_ms);
+CREATE INDEX dropped_ranges_age ON dropped_ranges (decided_ms);
 
 CREATE TABLE backfills (
     backfill_id    INTEGER PRIMARY KEY,
@@ -319,10 +319,10 @@ CREATE TABLE api_keys (
 ) STRICT, WITHOUT ROWID;
 
 -- What somebody outside is to be told: written with what it is about, delivered afterwards.
-CREATE TABLE notices (
-    notice_number  INTEGER PRIMARY KEY AUTOINCREMENT,
-    notice_id      TEXT NOT NULL,
-    notification   TEXT NOT NULL,
+CREATE TABLE notifications (
+    notification_number  INTEGER PRIMARY KEY AUTOINCREMENT,
+    notification_id      TEXT NOT NULL,
+    rule_name   TEXT NOT NULL,
     topic          TEXT NOT NULL,
     namespace      TEXT NOT NULL,
     schedule_id    TEXT NOT NULL,
@@ -337,19 +337,19 @@ CREATE TABLE notices (
 ) STRICT;
 
 -- What happened is told once.
-CREATE UNIQUE INDEX notices_once ON notices (notice_id);
+CREATE UNIQUE INDEX notifications_once ON notifications (notification_id);
 
 -- What is yet to be delivered; usually nothing.
-CREATE INDEX notices_due ON notices (due_ms) WHERE due_ms IS NOT NULL;
-CREATE INDEX notices_of_namespace ON notices (namespace, notice_number);
+CREATE INDEX notifications_due ON notifications (due_ms) WHERE due_ms IS NOT NULL;
+CREATE INDEX notifications_of_namespace ON notifications (namespace, notification_number);
 
--- How many notices went out in the minute of the last one.
-CREATE TABLE notice_rates (
-    notification   TEXT NOT NULL,
+-- How many notifications went out in the minute of the last one.
+CREATE TABLE notification_rates (
+    rule_name   TEXT NOT NULL,
     namespace      TEXT NOT NULL,
     minute         INTEGER NOT NULL,
     sent           INTEGER NOT NULL,
-    PRIMARY KEY (notification, namespace)
+    PRIMARY KEY (rule_name, namespace)
 ) STRICT, WITHOUT ROWID;
 
 -- Numbers that are handed out once: triggers and backfills.

@@ -1,17 +1,17 @@
--- name: schedule_by_id
+-- name: schedule_get
 SELECT {schedule} FROM schedules WHERE namespace = :namespace AND schedule_id = :schedule_id;
 
--- name: whole_schedules
+-- name: schedule_get_full
 -- A unique index and two primary keys.
-SELECT {s.schedule}, {d.dial}, {v.version} FROM schedules s
-LEFT JOIN dials d ON d.schedule_key = s.schedule_key
+SELECT {s.schedule}, {d.state}, {v.version} FROM schedules s
+LEFT JOIN schedule_state d ON d.schedule_key = s.schedule_key
 LEFT JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
 WHERE s.namespace = :namespace AND s.schedule_id IN (SELECT value FROM json_each(:ids));
 
--- name: schedules_by_key
+-- name: schedule_list_by_key
 SELECT {schedule} FROM schedules WHERE schedule_key IN (SELECT value FROM json_each(:keys));
 
--- name: insert_schedule
+-- name: schedule_insert
 INSERT INTO schedules (
     namespace, schedule_id, version, token, state, workflow_id, user_id, labels, description, paused_by, pause_note,
     paused_ms, purge, zones, created_ms, updated_ms
@@ -21,20 +21,20 @@ INSERT INTO schedules (
 )
 RETURNING schedule_key;
 
--- name: save_schedule
+-- name: schedule_update
 UPDATE schedules SET
     version = :version, token = :token, state = :state, workflow_id = :workflow_id, user_id = :user_id,
     labels = :labels, description = :description, paused_by = :paused_by, pause_note = :pause_note,
     paused_ms = :paused_ms, purge = :purge, zones = :zones, updated_ms = :updated_ms
 WHERE schedule_key = :schedule_key;
 
--- name: delete_schedule
+-- name: schedule_delete
 DELETE FROM schedules WHERE schedule_key = :key;
 
--- name: schedules_page
+-- name: schedule_list
 -- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
 -- What is planned keeps a schedule active: index schedule_runs_queued.  What needs no dial is asked first.
-SELECT {s.schedule} FROM schedules s LEFT JOIN dials d USING (schedule_key)
+SELECT {s.schedule} FROM schedules s LEFT JOIN schedule_state d USING (schedule_key)
 WHERE s.namespace = :namespace AND s.schedule_id > :after_id
   AND CASE coalesce(:state, 'open') WHEN 'open' THEN s.state <> 'closed' WHEN 'exhausted' THEN s.state = 'active'
     ELSE s.state = :state END
@@ -49,7 +49,7 @@ WHERE s.namespace = :namespace AND s.schedule_id > :after_id
     OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL))
 ORDER BY s.schedule_id LIMIT :limit;
 
--- name: schedules_page_of_few
+-- name: schedule_list_rare
 -- Index schedules_state: all that are in a state, put in order.  It is a state that does not depend on a dial.
 SELECT {s.schedule} FROM schedules s INDEXED BY schedules_state
 WHERE s.namespace = :namespace AND s.state = :state AND s.schedule_id > :after_id
@@ -60,7 +60,7 @@ WHERE s.namespace = :namespace AND s.state = :state AND s.schedule_id > :after_i
   AND (:pattern IS NULL OR s.schedule_id LIKE :pattern ESCAPE '\' OR s.description LIKE :pattern ESCAPE '\')
 ORDER BY s.schedule_id LIMIT :limit;
 
--- name: count_matching
+-- name: schedule_count_matching
 -- Index schedules_state, no further than the bound; then primary keys in their order, which is far quicker than a page's.
 SELECT count(*) FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
@@ -72,12 +72,12 @@ WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
     AND EXISTS (SELECT 1 FROM json_each(s.labels) l WHERE l.key = :label AND l.value = :label_value)))
   AND (:pattern IS NULL OR s.schedule_id LIKE :pattern ESCAPE '\' OR s.description LIKE :pattern ESCAPE '\');
 
--- name: count_matching_dials
+-- name: schedule_count_matching_active
 -- As count_matching, of those that have something to come (or open), or nothing: what a page calls exhausted.
 SELECT count(*) FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
     WHERE namespace = :namespace AND state = 'active' LIMIT :most
-) found CROSS JOIN schedules s USING (schedule_key) CROSS JOIN dials d USING (schedule_key)
+) found CROSS JOIN schedules s USING (schedule_key) CROSS JOIN schedule_state d USING (schedule_key)
 WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
   AND (:user_id IS NULL OR s.user_id = :user_id)
   AND (:label IS NULL OR (s.labels <> '{}'
@@ -86,104 +86,81 @@ WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
   AND (:state = 'active') = (d.next_fire_ms IS NOT NULL OR d.in_flight > 0 OR d.waiting > 0
     OR EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_key = s.schedule_key AND r.queued_ms IS NOT NULL));
 
--- name: sharers
+-- name: schedule_list_same_spec
 -- The unique index on (namespace, schedule_id) gives the order, then primary keys.
 SELECT s.schedule_id, s.token FROM schedules s JOIN schedule_versions v USING (schedule_key, version)
 WHERE s.namespace = :namespace AND s.schedule_id > :after_id AND s.state = 'active'
   AND v.spec = :spec AND v.calendars = :calendars AND instr(v.policy, '"adaptive"') = 0
 ORDER BY s.schedule_id LIMIT :limit;
 
--- name: tally_schedules
+-- name: schedule_count_by_status
 -- Index schedules_state, no further than the bound, then primary keys, one after the other.
 SELECT state, count(*), sum(in_flight), sum(waiting) FROM (
-    SELECT s.state, d.in_flight, d.waiting FROM schedules s INDEXED BY schedules_state LEFT JOIN dials d USING (schedule_key)
+    SELECT s.state, d.in_flight, d.waiting FROM schedules s INDEXED BY schedules_state LEFT JOIN schedule_state d USING (schedule_key)
     WHERE s.namespace = :namespace LIMIT :most
 ) AS found
 GROUP BY state;
 
--- name: count_degraded
+-- name: schedule_count_degraded
 -- Index schedules_degraded.
 SELECT count(*) FROM schedules INDEXED BY schedules_degraded
 WHERE substr(zones, -5) = ':gone' AND namespace = :namespace AND state <> 'closed';
 
--- name: count_in_state
+-- name: schedule_count_in_status
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace AND state = :state LIMIT :most) found;
 
--- name: count_kept
+-- name: schedule_count_open
 -- Index schedules_state, no further than the bound.
 SELECT count(*) FROM (
     SELECT 1 FROM schedules WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
 ) found;
 
--- name: troubled
+-- name: schedule_list_unhealthy
 -- Index schedules_state, no further than the bound, then primary keys, one after the other.
 SELECT s.schedule_id, CASE WHEN substr(s.zones, -5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
     d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
 FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
     WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
-) found CROSS JOIN dials d USING (schedule_key) CROSS JOIN schedules s USING (schedule_key)
+) found CROSS JOIN schedule_state d USING (schedule_key) CROSS JOIN schedules s USING (schedule_key)
 WHERE d.failures > 0 OR d.waiting >= :growing OR (d.in_flight > 0 AND d.last_start_ms < :stuck_ms)
   OR substr(s.zones, -5) = ':gone'
   OR (s.state = 'paused' AND s.paused_ms < :forgotten_ms AND d.pause_until_ms IS NULL)
 ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT :limit;
 
--- name: decided_ahead
--- Index schedules_state, no further than the bound, then primary keys; and index tick_spans_age.
+-- name: schedule_count_decided_ahead
+-- Index schedules_state, no further than the bound, then primary keys; and index dropped_ranges_age.
 SELECT count(*), max(at_ms) FROM (
     SELECT schedule_key, max(at_ms) AS at_ms FROM (
         SELECT d.schedule_key, d.last_start_ms AS at_ms FROM (
             SELECT schedule_key FROM schedules INDEXED BY schedules_state
             WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
-        ) AS found CROSS JOIN dials d USING (schedule_key)
+        ) AS found CROSS JOIN schedule_state d USING (schedule_key)
         WHERE d.last_start_ms > :edge_ms
         UNION ALL
-        SELECT t.schedule_key, t.decided_ms FROM tick_spans t CROSS JOIN schedules s USING (schedule_key)
+        SELECT t.schedule_key, t.decided_ms FROM dropped_ranges t CROSS JOIN schedules s USING (schedule_key)
         WHERE t.decided_ms > :edge_ms AND s.namespace = :namespace AND s.state IN ('active', 'paused')
     ) AS ahead GROUP BY schedule_key
 ) AS each_once;
 
--- name: purgeable
-SELECT s.schedule_key FROM schedules s JOIN dials d USING (schedule_key)
+-- name: schedule_list_purgeable
+SELECT s.schedule_key FROM schedules s JOIN schedule_state d USING (schedule_key)
 WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < :before_s
   AND (s.purge = 1 OR s.updated_ms < :before_ms)
 LIMIT :limit;
 
--- name: planned_zones
+-- name: schedule_list_zones
 -- Index schedules_zones.
 SELECT DISTINCT zones FROM schedules WHERE zones <> '';
 
--- name: schedules_in_zone
+-- name: schedule_list_in_zone
 -- Index schedules_zones.
 SELECT schedule_key FROM schedules WHERE zones = :zones AND zones <> '' ORDER BY schedule_key LIMIT :limit;
 
--- name: insert_version
-INSERT INTO schedule_versions ({version}) VALUES (
-    :schedule_key, :version, :spec, :policy, :action, :payload, :about, :calendars, :after_s, :until_s, :author,
-    :created_ms
-);
+-- name: name_lock
+-- BEGIN IMMEDIATE holds the only write lock.
+SELECT 1;
 
--- name: end_version
-UPDATE schedule_versions SET until_s = :until_s WHERE schedule_key = :key AND version = :version AND until_s IS NULL;
-
--- name: versions_of
-SELECT {version} FROM schedule_versions WHERE schedule_key = :key ORDER BY version DESC LIMIT :limit;
-
--- name: version_by_number
-SELECT {version} FROM schedule_versions WHERE schedule_key = :key AND version = :version;
-
--- name: versions_in_force
--- Both primary keys.
-SELECT {v.version} FROM schedules s JOIN schedule_versions v ON v.schedule_key = s.schedule_key AND v.version = s.version
-WHERE s.schedule_key IN (SELECT value FROM json_each(:keys));
-
--- name: purge_versions
-DELETE FROM schedule_versions WHERE schedule_key = :key;
-
--- name: definitions
--- What an engine needs to know of the schedules it has claimed and does not remember.
-SELECT v.schedule_key, v.version, s.namespace, s.schedule_id, v.spec, v.policy, v.action, v.payload, v.calendars
-FROM json_each(:pairs) p
-JOIN schedule_versions v ON v.schedule_key = p.value ->> 0 AND v.version = p.value ->> 1
-JOIN schedules s ON s.schedule_key = v.schedule_key;
+-- name: number_next
+UPDATE numbers SET last = last + 1 WHERE name = 'origin' RETURNING last;

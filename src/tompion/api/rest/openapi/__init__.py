@@ -1,0 +1,1 @@
+"""The OpenAPI document: routes, schemas and examples."""

@@ -1,0 +1,1 @@
+"""Extensions of uvicorn: slow clients and TLS client certificates."""

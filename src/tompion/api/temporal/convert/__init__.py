@@ -1,0 +1,1 @@
+"""Conversion between Temporal's messages and Tompion's documents."""

@@ -1,0 +1,100 @@
+"""Actions: the workflow that a Temporal schedule starts, as a document of the ``temporal`` executor, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from google.protobuf.json_format import Error, MessageToDict, ParseDict, ParseError
+from google.protobuf.message import Message
+from temporalio.api.enums.v1 import WorkflowIdReusePolicy
+from temporalio.api.schedule.v1 import ScheduleAction
+from temporalio.api.workflow.v1 import NewWorkflowExecutionInfo
+
+from tompion.api.temporal.convert.values import attributes_of, json_payload
+from tompion.errors import InvalidField
+from tompion.model.schedule import Schedule
+
+EXECUTOR = "temporal"
+NAMED = {"workflowId", "workflowType", "taskQueue", "workflowIdReusePolicy"}
+"""What a document says in fields of its own, or does not say."""
+REUSE = (
+    WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_UNSPECIFIED,
+    WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+)
+MAX_ID_BYTES = 1_000 - len("-2006-01-02T15:04:05Z")
+
+
+def document_of(action: ScheduleAction, *, keep_id: bool) -> dict[str, Any]:
+    """Return the document of a workflow that a schedule is to start; ``keep_id`` gives every run the same id."""
+    if not action.HasField("start_workflow"):
+        raise InvalidField("action", "a schedule starts a workflow: start_workflow is missing")
+    info = action.start_workflow
+    for field, text in (("workflow_type", info.workflow_type.name), ("task_queue", info.task_queue.name)):
+        if not text:
+            raise InvalidField(f"action.start_workflow.{field}", "it is not set")
+    if len(info.workflow_id.encode()) > MAX_ID_BYTES:
+        raise InvalidField("action.start_workflow.workflow_id", f"more than {MAX_ID_BYTES} bytes")
+    if info.cron_schedule:
+        raise InvalidField("action.start_workflow.cron_schedule", "the schedule says when: a workflow of it cannot")
+    if info.workflow_id_reuse_policy not in REUSE:
+        raise InvalidField("action.start_workflow.workflow_id_reuse_policy", "a schedule has none but the default")
+    attributes_of(info.search_attributes, {})
+    rest = {name: value for name, value in _as_json(info).items() if name not in NAMED}
+    options = {
+        "workflow": info.workflow_type.name,
+        "task_queue": info.task_queue.name,
+        "workflow_id": info.workflow_id,
+        "start": rest,
+        **({"id": "as_is"} if keep_id else {}),
+    }
+    return {"executor": EXECUTOR, "options": options}
+
+
+def keeps_id(document: Any) -> bool:
+    """Return whether every run of a document has the same workflow id."""
+    return isinstance(document, Mapping) and _options(document).get("id") == "as_is"
+
+
+def is_same(one: ScheduleAction, other: ScheduleAction) -> bool:
+    """Return whether two actions start the same, whatever empty messages an SDK has put into one of them."""
+    return bool(_without_empty(_as_json(one)) == _without_empty(_as_json(other)))
+
+
+def _as_json(message: Message) -> dict[str, Any]:
+    """A message as JSON; an instant or a duration in it may be none that JSON has."""
+    try:
+        found: dict[str, Any] = MessageToDict(message)
+    except (Error, ValueError, OverflowError) as error:
+        raise InvalidField("action.start_workflow", f"a time or a duration that is none: {error}") from None
+    return found
+
+
+def _without_empty(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    kept = {name: _without_empty(each) for name, each in value.items()}
+    return {name: each for name, each in kept.items() if each != {}}
+
+
+def action_message(schedule: Schedule, document: Any) -> NewWorkflowExecutionInfo:
+    """Return what a schedule starts; a function or a workflow of another executor is shown by its name."""
+    action = schedule.definition.action
+    options = _options(document) if isinstance(document, Mapping) and document.get("executor") == EXECUTOR else {}
+    message = NewWorkflowExecutionInfo()
+    if isinstance(options.get("start"), Mapping):
+        try:
+            ParseDict(dict(options["start"]), message)
+        except ParseError:  # somebody has written it by hand; the executor says so when it starts it
+            message.Clear()
+    elif isinstance(options.get("args"), list):
+        message.input.payloads.extend(map(json_payload, options["args"]))
+    message.workflow_id = str(options.get("workflow_id", schedule.schedule_id))
+    message.workflow_type.name = str(options.get("workflow", action.function or action.workflow_id or ""))
+    message.task_queue.name = str(options.get("task_queue", action.queue))
+    return message
+
+
+def _options(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    options = document.get("options")
+    return options if isinstance(options, Mapping) else {}

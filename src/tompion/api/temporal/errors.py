@@ -1,0 +1,103 @@
+"""Errors as gRPC statuses: one table says which, and details carry what Temporal's SDKs look for."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from google.protobuf.message import Message
+from temporalio.api.common.v1 import GrpcStatus
+from temporalio.api.errordetails.v1 import (
+    NamespaceNotFoundFailure,
+    NotFoundFailure,
+    PermissionDeniedFailure,
+    WorkflowExecutionAlreadyStartedFailure,
+)
+
+from tompion.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    NotFound,
+    ScheduleClosed,
+    StaleToken,
+    StoreUnavailable,
+    TompionError,
+    TooManyRequests,
+    Unauthenticated,
+)
+from tompion.model.codec import truncate
+
+
+class Code(IntEnum):
+    """The codes of gRPC that are used here."""
+
+    INVALID_ARGUMENT = 3
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    FAILED_PRECONDITION = 9
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+    UNAUTHENTICATED = 16
+
+
+CODES: dict[type[TompionError], Code] = {
+    InvalidInput: Code.INVALID_ARGUMENT,
+    LimitExceeded: Code.INVALID_ARGUMENT,
+    TooManyRequests: Code.RESOURCE_EXHAUSTED,
+    Unauthenticated: Code.UNAUTHENTICATED,
+    Forbidden: Code.PERMISSION_DENIED,
+    NotFound: Code.NOT_FOUND,
+    ScheduleClosed: Code.NOT_FOUND,
+    AlreadyExists: Code.ALREADY_EXISTS,
+    Conflict: Code.FAILED_PRECONDITION,
+    StoreUnavailable: Code.UNAVAILABLE,
+    TompionError: Code.INTERNAL,
+}
+"""The code of each branch of the error tree; the nearest ancestor counts."""
+STALE = "mismatched conflict token"
+MOST_BYTES = 1_000
+"""How long a message may be: it travels in a header, in details beside it, and clients allow headers 8 KiB in all."""
+
+
+class GrpcError(Exception):
+    """A call that is answered with a status instead of a message."""
+
+    def __init__(self, code: Code, message: str, *details: Message) -> None:
+        """Take what is said, and what machines can read of it."""
+        super().__init__(message)
+        self.code = code
+        self.message = truncate(message, MOST_BYTES)
+        self.details = details
+
+    @property
+    def status(self) -> bytes:
+        """The status as ``grpc-status-details-bin`` carries it."""
+        status = GrpcStatus(code=self.code, message=self.message)
+        for detail in self.details:
+            status.details.add().Pack(detail)
+        return status.SerializeToString()
+
+
+def refusal_of(error: TompionError, schedule_id: str = "") -> GrpcError:
+    """Return the status that an error is answered with."""
+    code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+    message = f"{STALE}: {error}" if isinstance(error, StaleToken) else str(error)
+    details: list[Message] = []
+    if code is Code.ALREADY_EXISTS and schedule_id:
+        details.append(WorkflowExecutionAlreadyStartedFailure(start_request_id="", run_id=schedule_id))
+    elif code is Code.NOT_FOUND:
+        details.append(NotFoundFailure())
+    elif code is Code.PERMISSION_DENIED:
+        details.append(PermissionDeniedFailure(reason=truncate(message, MOST_BYTES)))
+    return GrpcError(code, message, *details)
+
+
+def unknown_namespace(name: str) -> GrpcError:
+    """Return the status for a namespace that is not there, or not for this caller."""
+    name = truncate(name, MOST_BYTES // 2)
+    return GrpcError(Code.NOT_FOUND, f"Namespace {name} is not found.", NamespaceNotFoundFailure(namespace=name))

@@ -1,0 +1,117 @@
+"""The calls about the service itself: what it can do, its namespaces, its search attributes, its health."""
+
+from __future__ import annotations
+
+from temporalio.api.enums.v1 import IndexedValueType, NamespaceState
+from temporalio.api.operatorservice.v1 import (
+    AddSearchAttributesRequest,
+    AddSearchAttributesResponse,
+    ListSearchAttributesRequest,
+    ListSearchAttributesResponse,
+)
+from temporalio.api.workflowservice.v1 import (
+    DescribeNamespaceRequest,
+    DescribeNamespaceResponse,
+    GetSystemInfoRequest,
+    GetSystemInfoResponse,
+)
+from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
+
+from tompion.api.temporal import schedule_service
+from tompion.api.temporal.dispatcher import CallContext, Method, bound
+from tompion.api.temporal.errors import Code, GrpcError
+from tompion.contract.roles import Role
+from tompion.errors import InvalidField, StoreError
+from tompion.model.search_attribute import AttributeType
+from tompion.operations.resources.search_attributes import add_search_attributes, search_attribute_types
+
+WORKFLOW_SERVICE = "temporal.api.workflowservice.v1.WorkflowService"
+OPERATOR_SERVICE = "temporal.api.operatorservice.v1.OperatorService"
+HEALTH_SERVICE = "grpc.health.v1.Health"
+CLUSTER = "tompion"
+SERVICES = ("", WORKFLOW_SERVICE, OPERATOR_SERVICE)
+_V = IndexedValueType
+TYPES = {
+    AttributeType.TEXT: _V.INDEXED_VALUE_TYPE_TEXT,
+    AttributeType.KEYWORD: _V.INDEXED_VALUE_TYPE_KEYWORD,
+    AttributeType.INT: _V.INDEXED_VALUE_TYPE_INT,
+    AttributeType.DOUBLE: _V.INDEXED_VALUE_TYPE_DOUBLE,
+    AttributeType.BOOL: _V.INDEXED_VALUE_TYPE_BOOL,
+    AttributeType.DATETIME: _V.INDEXED_VALUE_TYPE_DATETIME,
+    AttributeType.KEYWORD_LIST: _V.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+}
+SYSTEM_ATTRIBUTES = {"ScheduleId": AttributeType.KEYWORD, "TemporalSchedulePaused": AttributeType.BOOL}
+
+
+async def get_system_info(asked: CallContext, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
+    """Say what can be done here."""
+    answer = GetSystemInfoResponse(server_version=asked.house.version)
+    answer.capabilities.supports_schedules = True
+    answer.capabilities.internal_error_differentiation = True
+    answer.capabilities.sdk_metadata = True
+    return answer
+
+
+async def describe_namespace(asked: CallContext, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
+    """Show a namespace."""
+    answer = DescribeNamespaceResponse()
+    answer.namespace_info.name = asked.namespace
+    answer.namespace_info.id = asked.namespace_id
+    answer.namespace_info.state = NamespaceState.NAMESPACE_STATE_REGISTERED
+    answer.config.workflow_execution_retention_ttl.FromMilliseconds(asked.house.desk.settings.retention_ms)
+    answer.replication_config.active_cluster_name = CLUSTER
+    answer.replication_config.clusters.add(cluster_name=CLUSTER)
+    return answer
+
+
+async def list_search_attributes(
+    asked: CallContext, _request: ListSearchAttributesRequest
+) -> ListSearchAttributesResponse:
+    """List the search attributes that were registered."""
+    registered = await asked.send(search_attribute_types)
+    answer = ListSearchAttributesResponse()
+    answer.custom_attributes.update({name: TYPES[AttributeType(kind)] for name, kind in registered.items()})
+    answer.system_attributes.update({name: TYPES[kind] for name, kind in SYSTEM_ATTRIBUTES.items()})
+    return answer
+
+
+async def register_search_attributes(
+    asked: CallContext, request: AddSearchAttributesRequest
+) -> AddSearchAttributesResponse:
+    """Register search attributes."""
+    names = {number: kind for kind, number in TYPES.items()}
+    types = {}
+    for name, number in request.search_attributes.items():
+        if number not in names:
+            raise InvalidField(f"search_attributes.{name}", f"{number} is no type")
+        if name in SYSTEM_ATTRIBUTES:
+            raise InvalidField(f"search_attributes.{name}", "every schedule has one of that name")
+        types[name] = names[number]
+    await asked.send(bound(add_search_attributes, types), writes=True)
+    return AddSearchAttributesResponse()
+
+
+async def check_health(asked: CallContext, request: HealthCheckRequest) -> HealthCheckResponse:
+    """Say whether a service is there, and whether the store behind it answers."""
+    if request.service not in SERVICES:
+        raise GrpcError(Code.NOT_FOUND, f"there is no service {request.service} here")
+    try:
+        await asked.send(lambda session: session.now_ms)
+    except StoreError:
+        return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.NOT_SERVING)
+    return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.SERVING)
+
+
+METHODS: dict[str, Method] = {
+    **{f"/{WORKFLOW_SERVICE}/{name}": method for name, method in schedule_service.METHODS.items()},
+    f"/{WORKFLOW_SERVICE}/GetSystemInfo": Method(GetSystemInfoRequest, Role.READER, get_system_info),
+    f"/{WORKFLOW_SERVICE}/DescribeNamespace": Method(DescribeNamespaceRequest, Role.READER, describe_namespace),
+    f"/{OPERATOR_SERVICE}/ListSearchAttributes": Method(
+        ListSearchAttributesRequest, Role.READER, list_search_attributes
+    ),
+    f"/{OPERATOR_SERVICE}/AddSearchAttributes": Method(
+        AddSearchAttributesRequest, Role.EDITOR, register_search_attributes, writes=True
+    ),
+    f"/{HEALTH_SERVICE}/Check": Method(HealthCheckRequest, Role.PUBLIC, check_health),
+}
+"""Every call that is served, by its full name."""

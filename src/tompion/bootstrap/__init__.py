@@ -1,0 +1,1 @@
+"""Builds a process from its configuration. Only this package names the drivers of stores."""

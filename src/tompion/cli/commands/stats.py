@@ -1,0 +1,202 @@
+"""``tompion coming`` and ``tompion stats``: what is to come, and what came of it, of all schedules together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tompion.cli.connection import Connection, Limit, OneSchedule, given, taking, watched
+from tompion.cli.output import console
+from tompion.cli.output.tables import Column, absolute, facts, heading, length, now, relative, table
+from tompion.spec.duration import parse_duration
+
+if TYPE_CHECKING:
+    from tompion.model.insight import RunCounts, Stats, StatsBucket, Upcoming
+if TYPE_CHECKING:
+    from tompion.model.insight import EditDiff, Forecast, Problems
+
+
+ROWS = 12
+"""How many stretches are shown unless somebody says how many; neighbours are added up."""
+
+
+COUNTED = ("succeeded", "failed", "skipped", "missed", "open", "ended")
+
+
+LESS = ("open", "ended")
+"""What a narrow terminal does without."""
+
+
+Within = Annotated[
+    str | None, typer.Option("--for", metavar="DURATION", help="How far ahead: 90s, 2h, 7d (1h).", show_default=False)
+]
+
+
+Since = Annotated[
+    str | None, typer.Option("--for", metavar="DURATION", help="How far back: 15m, 24h (1h).", show_default=False)
+]
+
+
+@taking(ask=watched)
+def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
+    """Show the ticks that will fire, of all schedules, the first one first.
+
+    Example: tompion coming --for 2h
+    """
+    options = given(schedule_id=schedule, seconds=seconds(within), limit=limit)
+    ask.show(lambda home: home.upcoming(**options), tick_list)
+
+
+@taking(ask=watched)
+def stats_command(
+    ask: Connection,
+    since: Since = None,
+    stretches: Annotated[
+        int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
+    ] = None,
+) -> None:
+    """Show how many schedules there are, and what became of their ticks lately.
+
+    Example: tompion stats --for 24h --stretches 24
+    """
+    options = given(seconds=seconds(since), stretches=stretches)
+    ask.show(lambda home: home.stats(**options), lambda found: figures(found, stretches or ROWS))
+
+
+def tally_text(found: RunCounts) -> str:
+    """Return how many schedules there are, in one line."""
+    counts = {"active": found.active, "paused": found.paused, "degraded": found.degraded}
+    told = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no schedules"
+    return f"{told}{' (and more)' if found.capped else ''}"
+
+
+def seconds(text: str | None) -> int | None:
+    """Return how long ``--for`` says, if it was given."""
+    return None if text is None else parse_duration(text, field="--for")
+
+
+def tick_list(found: Upcoming) -> None:
+    """Print which ticks are to come."""
+    if not found.ticks:
+        console.note(f"nothing is to come until {absolute(found.complete_until)}")
+        return
+    present = now()
+    late = any(tick.fire_at != tick.scheduled_for for tick in found.ticks)
+    columns = [Column("in"), Column("at"), Column("schedule", 16), *([Column("fires at")] if late else [])]
+    table(
+        columns,
+        [
+            (
+                relative(tick.fire_at, present).removeprefix("in "),
+                absolute(tick.scheduled_for),
+                tick.schedule_id,
+                *([f"{tick.fire_at:%H:%M:%S}.{tick.fire_at.microsecond // 1000:03}Z"] if late else []),
+            )
+            for tick in found.ticks
+        ],
+    )
+    if found.ticks[-1].fire_at >= found.complete_until.replace(microsecond=0):
+        console.note(f"there may be more after {absolute(found.complete_until)}: --limit, or a shorter --for")
+
+
+def figures(found: Stats, rows: int = ROWS) -> None:
+    """Print figures about a namespace."""
+    schedules = found.schedules
+    facts(
+        [
+            ("schedules", tally_text(schedules)),
+            ("closed", f"{schedules.closed:,}"),
+            ("runs", f"{schedules.in_flight:,} in flight, {schedules.waiting:,} waiting"),
+        ]
+    )
+    heading("what was decided")
+    size = -(-len(found.stretches) // rows)
+    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
+    columns = [Column("since"), *(Column(name, extra=name in LESS) for name in COUNTED), Column("latest")]
+    table(columns, [_row(group) for group in groups])
+    if found.complete_since > found.stretches[0].start:
+        console.note(f"not everything before {absolute(found.complete_since)} was looked at")
+
+
+def _row(group: Sequence[StatsBucket]) -> tuple[str, ...]:
+    late = [each.late_most_ms for each in group if each.late_most_ms is not None]
+    counts = [sum(getattr(each, name) for each in group) for name in COUNTED]
+    return (absolute(group[0].start), *(f"{count:,}" if count else "-" for count in counts), _late(late))
+
+
+def _late(found: Sequence[int]) -> str:
+    if not found:
+        return "-"
+    most = max(found)
+    return f"{most / 1000:.3f}s" if most < 60_000 else length(most / 1000)
+
+
+MARKS = {"stays": " ", "goes": "-", "comes": "+"}
+"""How a tick to come is marked, as in a comparison of two texts."""
+
+
+Stretches = Annotated[
+    int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
+]
+
+
+@taking(ask=watched)
+def attention_command(ask: Connection, limit: Limit = None) -> None:
+    """Show what somebody should look at, the most urgent first.
+
+    Example: tompion attention --watch 10
+    """
+    ask.show(lambda home: home.problems(**given(limit=limit)), concerns)
+
+
+@taking(ask=watched)
+def forecast_command(ask: Connection, within: Within = None, stretches: Stretches = None) -> None:
+    """Show how many fires are to come, of all schedules, and where they come in herds.
+
+    Example: tompion forecast --for 24h --stretches 24
+    """
+    options = given(seconds=seconds(within), stretches=stretches)
+    ask.show(lambda home: home.forecast(**options), lambda found: loads(found, stretches or ROWS))
+
+
+def concerns(found: Problems) -> None:
+    """Print what somebody should look at."""
+    if not found.concerns:
+        console.note("nothing needs attention")
+        return
+    present = now()
+    columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("what", 20, prose=True))
+    rows = [(each.urgency, each.subject, relative(each.since, present), each.text) for each in found.concerns]
+    table(columns, rows)
+    if found.more:
+        console.note("there is more: --limit")
+
+
+def loads(found: Forecast, rows: int) -> None:
+    """Print how many fires are to come, and the herds among them."""
+    size = -(-len(found.stretches) // rows)
+    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
+    table(
+        (Column("from"), Column("fires")),
+        [(absolute(each[0].start), f"{sum(load.fires for load in each):,}") for each in groups],
+    )
+    if found.herds:
+        heading("many at once")
+        columns = (Column("at"), Column("fires"), Column("what to do", 20, prose=True))
+        table(columns, [(absolute(each.start), f"{each.fires:,}", each.advice) for each in found.herds])
+    if found.one_in > 1:
+        console.note(f"the specs of one in {found.one_in} schedules were read; the others are estimated")
+    if found.others:
+        console.note(f"of {found.others:,} schedules only the next fire is counted")
+    if found.capped:
+        console.note("there are more schedules than were counted")
+
+
+def effect_lines(found: EditDiff) -> None:
+    """Print which ticks to come would stay, go and come."""
+    for tick in found.ticks:
+        console.line(f"{MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")
+    ends = "" if found.complete_until is None else f" until {absolute(found.complete_until)}"
+    console.note(f"{found.staying} stay, {found.going} go, {found.coming} come{ends}; nothing is written")

@@ -1,0 +1,160 @@
+"""``tompion workflows``: stored documents, which executors are given."""
+
+from __future__ import annotations
+
+import json
+from secrets import token_hex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tompion.cli.commands.schedule_control import Note
+from tompion.cli.connection import After, Connection, Limit, asked, given, requesting, taking, watched
+from tompion.cli.output import console, views
+from tompion.cli.output.tables import Column, absolute, facts, table
+from tompion.cli.schedule_options import read_document, read_json
+from tompion.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tompion.model.page import Page
+    from tompion.model.schedule import Workflow
+
+workflows_app = typer.Typer(help="Workflows.", no_args_is_help=True, rich_markup_mode="rich")
+
+WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's id.")]
+Version = Annotated[int | None, typer.Option("--version", metavar="N", help="That version (the newest).")]
+
+
+@workflows_app.command("list")
+@taking(ask=watched)
+def list_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
+    """Show workflows and who executes them.
+
+    Example: tompion workflows list
+    """
+
+    def people(page: Page[Workflow]) -> None:
+        if not page.items:
+            console.note("no workflows; 'tompion workflows put NAME --file workflow.json' stores one")
+            return
+        columns = (
+            Column("workflow", 12),
+            Column("version"),
+            Column("state"),
+            Column("executor"),
+            Column("stored", extra=True),
+        )
+        table(
+            columns,
+            [
+                (
+                    each.workflow_id,
+                    str(each.version),
+                    "paused" if each.paused else "active",
+                    str(each.document.get("executor", "function")),
+                    absolute(each.created_at),
+                )
+                for each in page.items
+            ],
+        )
+        views.more(page.next_page, "--after")
+
+    ask.show(lambda home: home.list_workflows(**given(limit=limit, after=after)), people)
+
+
+@workflows_app.command("get")
+@taking(ask=watched)
+def get_command(ask: Connection, workflow_id: WorkflowId, version: Version = None) -> None:
+    """Show one workflow and its document.
+
+    Example: tompion workflows get billing --version 2
+    """
+    ask.show(lambda home: home.get_workflow(workflow_id, **given(version=version)), _facts)
+
+
+@workflows_app.command("put")
+@taking(change=requesting, ask=asked)
+def put_command(
+    ask: Connection,
+    change: dict[str, Any],
+    workflow_id: WorkflowId,
+    file: Annotated[
+        str | None, typer.Option("--file", metavar="FILE", help="JSON, or TOML; - is standard input.")
+    ] = None,
+    document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="The document itself.")] = None,
+) -> None:
+    """Store a workflow; a document that differs is a new version.
+
+    Example: tompion workflows put billing --document '{"executor": "http", "options": {"url": "https://example.com"}}'
+    """
+    if (file is None) == (document is None):
+        raise InvalidInput("--file: give either a file or a --document")
+    read = read_document(file) if file is not None else read_json("--document", document or "")
+    ask.show(lambda home: home.put_workflow(workflow_id, read, **change), _facts)
+
+
+@workflows_app.command("pause")
+@taking(change=requesting, ask=asked)
+def pause_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
+    """Let the runs of a workflow wait; ticks are still recorded.
+
+    Example: tompion workflows pause billing --note "the bank is closed"
+    """
+    ask.show(
+        lambda home: home.pause_target(workflow_id=workflow_id, **given(note=note), **change),
+        lambda _: console.note(f"paused workflow {workflow_id}"),
+    )
+
+
+@workflows_app.command("resume")
+@taking(change=requesting, ask=asked)
+def resume_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId) -> None:
+    """Start what waited for a workflow.
+
+    Example: tompion workflows resume billing
+    """
+    ask.show(
+        lambda home: home.resume_target(workflow_id=workflow_id, **change),
+        lambda was: console.note(f"{'resumed' if was else 'was not paused:'} workflow {workflow_id}"),
+    )
+
+
+@workflows_app.command("start")
+@taking(ask=asked)
+def start_command(  # noqa: PLR0913 - each is an option of the command
+    ask: Connection,
+    workflow_id: WorkflowId,
+    version: Version = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="On whose behalf.")] = None,
+    scheduled_for: Annotated[
+        str | None, typer.Option("--scheduled-for", metavar="TIME", help="For which time (now).")
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option("--idempotency-key", metavar="KEY", help="The same key again starts nothing.")
+    ] = None,
+) -> None:
+    """Start a run of a workflow, without a schedule.
+
+    Example: tompion workflows start billing --idempotency-key invoice-17
+    """
+    key = idempotency_key or f"c-{token_hex(16)}"
+    ask.show(
+        lambda home: home.start_run(
+            workflow_id, **given(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
+        ),
+        lambda new: console.note(
+            f"{'started' if new else 'not started, there is no'} workflow {workflow_id}; "
+            f"'tompion runs list run-launcher/{workflow_id}' shows its runs"
+        ),
+    )
+
+
+def _facts(found: Workflow) -> None:
+    facts(
+        [
+            ("workflow", found.workflow_id),
+            ("version", f"{found.version}, stored {absolute(found.created_at)}"),
+            ("state", "paused" if found.paused else "active"),
+        ]
+    )
+    console.line(json.dumps(found.document, ensure_ascii=False, indent=2))

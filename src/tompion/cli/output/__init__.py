@@ -1,0 +1,1 @@
+"""What commands print: console, tables, views and progress."""

@@ -1,0 +1,170 @@
+"""What the commands print: tables and lines that fit 80 columns, coloured on a terminal and plain in a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Sequence
+from datetime import datetime
+from io import TextIOWrapper
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from tompion.model.spec import Finding, Tick
+
+_WIDTH_IN_A_PIPE = 10_000
+"""A pipe has no width: nothing is cut or wrapped for it."""
+
+_COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+
+
+class BrokenOutput(Exception):
+    """Whoever read our output has seen enough; not an error."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenOutput
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return where to print; in a pipe, without colour and without a width."""
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, TextIOWrapper):  # an ellipsis must not be an error where only ASCII is understood
+        stream.reconfigure(errors="replace")
+    probe = _Console(stderr=stderr, highlight=False)
+    if probe.is_terminal:
+        return probe
+    return _Console(stderr=stderr, highlight=False, width=_WIDTH_IN_A_PIPE, no_color=True)
+
+
+def print_json(value: object) -> None:
+    """Print JSON for machines."""
+    try:
+        print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)  # noqa: T201 - this is the output
+    except BrokenPipeError:
+        raise BrokenOutput from None
+
+
+def forget_reader() -> None:
+    """Print into the void from now on, so that leaving has nothing to complain of."""
+    void = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(void, sys.stdout.fileno())
+    os.close(void)
+
+
+def wipe() -> None:
+    """Begin anew at the top of an empty terminal; a pipe just goes on."""
+    out = console()
+    if out.is_terminal:
+        out.clear()
+
+
+def line(text: str) -> None:
+    """Print one line as it is; a narrow terminal wraps it."""
+    console().print(Text(text), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Say something to people, beside the output."""
+    console(stderr=True).print(Text(text), soft_wrap=True)
+
+
+def error_line(message: str) -> None:
+    """Print one clear line to standard error."""
+    line = Text().append("tompion: ", style="bold red").append(message.replace("\n", " "))
+    console(stderr=True).print(line, soft_wrap=True)
+
+
+def tick_table(ticks: Sequence[Tick], zone: str, *, jitter: bool) -> None:
+    """Print ticks in local time and UTC, with a mark and the reason where DST had a hand in it."""
+    out = console()
+    with_seconds = any(tick.at.second or tick.local.second for tick in ticks)
+    other_day = any(tick.fire_at.date() != tick.at.date() for tick in ticks)
+    both = zone != "UTC"  # the same time twice would only be noise
+    rows = [[zone] + ["UTC"] * both + ["fires at (UTC)"] * jitter]
+    for tick in ticks:
+        row = [_local(tick.local, with_seconds)] + [_utc(tick.at, with_seconds)] * both
+        rows.append(row + [_fire_time(tick.fire_at, other_day)] * jitter)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    out.print(Text(lines[0].rstrip(), style="bold"), soft_wrap=True)
+    for tick, line in zip(ticks, lines[1:], strict=True):
+        out.print(Text().append(f"{line} ").append("DST", "yellow") if tick.moved else line.rstrip(), soft_wrap=True)
+    for tick in ticks:
+        if tick.moved:
+            out.print(Text(f"DST {tick.local:%Y-%m-%d}: {tick.reason}", style="yellow"), soft_wrap=not out.is_terminal)
+
+
+def _fire_time(when: datetime, with_date: bool) -> str:
+    return when.strftime("%m-%d %H:%M:%S." if with_date else "%H:%M:%S.") + f"{when.microsecond // 1000:03d}"
+
+
+def tick_json(tick: Tick) -> dict[str, Any]:
+    """Return a tick as JSON-ready data."""
+    return {
+        "at": tick.at.isoformat(),
+        "local": tick.local.isoformat(),
+        "wall": tick.wall.isoformat(),
+        "dst": tick.moved or None,
+        "reason": tick.reason or None,
+        "fire_at": tick.fire_at.isoformat(timespec="milliseconds"),
+    }
+
+
+def finding_lines(findings: Sequence[Finding]) -> None:
+    """Print findings, the gravest first, wrapped to the terminal."""
+    out = console()
+    for finding in findings:
+        head = Text(f"{finding.severity}: ", style=_COLOURS[finding.severity])
+        wrapped(out, head, f"{finding.message} [{finding.code}]", 4)
+        if finding.hint:
+            wrapped(out, Text("  hint: ", style="dim"), finding.hint, 4)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows as aligned columns, the first one as their head."""
+    out = console()
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        line = " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        out.print(Text(line, style="none" if number else "bold"), soft_wrap=True)
+
+
+def paragraph(text: str) -> None:
+    """Print prose, wrapped to the terminal."""
+    out = console()
+    for line in text.splitlines():
+        bullet = "- " if line.startswith("- ") else ""
+        wrapped(out, Text(bullet), line.removeprefix("- "), len(bullet))
+
+
+def wrapped(out: Console, head: Text, body: str, indent: int) -> None:
+    """Print a text behind its head; on a terminal, what does not fit goes on below."""
+    if not out.is_terminal:
+        out.print(head.append(body, style="none"), soft_wrap=True)
+        return
+    space = " " * indent
+    lines = textwrap.wrap(head.plain + body, width=out.width, subsequent_indent=space, break_on_hyphens=False) or [""]
+    first = Text(lines[0])
+    first.stylize(head.style, 0, len(head.plain))
+    out.print(first)
+    for line in lines[1:]:
+        out.print(Text(line))
+
+
+def _local(when: datetime, with_seconds: bool) -> str:
+    return when.strftime("%a %Y-%m-%d %H:%M:%S" if with_seconds else "%a %Y-%m-%d %H:%M") + _offset(when)
+
+
+def _offset(when: datetime) -> str:
+    offset = when.strftime("%z")
+    return f" {offset[:3]}:{offset[3:5]}" + (f":{offset[5:7]}" if offset[5:] else "")
+
+
+def _utc(when: datetime, with_seconds: bool) -> str:
+    return when.strftime("%Y-%m-%d %H:%M:%SZ" if with_seconds else "%Y-%m-%d %H:%MZ")

@@ -1,0 +1,148 @@
+"""Answers as JSON: what every door but Python's own sends, and how a client reads it.
+
+A definition is written as the flat document that :meth:`~tompion.Tompion.upsert` takes, without what is as by default:
+what was read can be sent back.  What has a default that can be set is always written, so that it comes back the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from tompion.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    LaunchError,
+    LimitExceeded,
+    NotFound,
+    OutcomeUnknown,
+    StoreError,
+    StoreUnavailable,
+    TompionError,
+    TooManyRequests,
+    Unauthenticated,
+)
+from tompion.model.codec import Forms, from_plain, to_plain
+from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
+from tompion.model.schedule import Action, Definition
+from tompion.model.spec import SpecDocument
+from tompion.spec.document import document_json, read_spec
+
+T = TypeVar("T")
+CHOICES = {
+    "overlap_policy": Overlap,
+    "catchup_policy": CatchUp,
+    "on_resume": OnResume,
+    "buffer_keep": Keep,
+    "on_worker_lost": OnWorkerLost,
+}
+SETTABLE = ("overlap_policy", "catchup_policy", "min_interval_ms")
+"""Fields of a policy whose default is a setting."""
+WINDOW = "catchup_window"
+"""How a document names ``catchup_window_s``: it may be any duration there."""
+STATUS: dict[type[TompionError], int] = {
+    InvalidInput: 400,
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    LimitExceeded: 422,
+    TooManyRequests: 429,
+    OutcomeUnknown: 502,
+    LaunchError: 502,
+    StoreError: 500,
+    StoreUnavailable: 503,
+}
+"""The status of each branch of the error tree; the nearest ancestor counts."""
+DETAILS = ("field", "problem", "position", "expected", "hint", "text", "given", "token")
+"""What some errors know besides their message."""
+
+
+def encode(value: Any) -> Any:
+    """Return an answer as JSON-ready data."""
+    return to_plain(value, FORMS)
+
+
+def decode(kind: type[T], data: Any) -> T:
+    """Return the answer that :func:`encode` made the data of."""
+    return from_plain(kind, data, FORMS)
+
+
+def encode_error(error: TompionError) -> dict[str, Any]:
+    """Return an error as the problem that every door tells of."""
+    more = {name: value for name in DETAILS if (value := getattr(error, name, None)) is not None}
+    return {**problem_document(status_of(error), error.code, str(error)), "retryable": error.retryable, **more}
+
+
+def problem_document(status: int, code: str, detail: str) -> dict[str, Any]:
+    """Return what every problem says."""
+    return {"status": status, "code": code, "title": code.replace("_", " "), "detail": detail}
+
+
+def status_of(error: TompionError) -> int:
+    """Return the status of an error."""
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def definition_document(definition: Definition) -> dict[str, Any]:
+    """Return a definition as the document that describes it, without what is as Tompion comes."""
+    document: dict[str, Any] = {"spec": document_json(definition.spec)}
+    document |= _differing(definition.action, _ACTION)
+    policy = _differing(definition.policy, _POLICY)
+    if "catchup_window_s" in policy:
+        policy[WINDOW] = policy.pop("catchup_window_s")
+    document |= policy
+    if definition.payload is not None:
+        document["payload"] = definition.payload
+    if definition.description:
+        document["description"] = definition.description
+    if definition.labels:
+        document["labels"] = dict(definition.labels)
+    document |= {name: value for name in _STATED if (value := getattr(definition, name)) is not None}
+    return document
+
+
+def whole_document(definition: Definition) -> dict[str, Any]:
+    """Return a definition as a document that means the same wherever it is sent."""
+    settable = {name: to_plain(getattr(definition.policy, name)) for name in SETTABLE}
+    return {**definition_document(definition), "spec": spec_document(definition.spec), **settable}
+
+
+def spec_document(spec: SpecDocument) -> dict[str, Any]:
+    """Return a spec as the document that describes it, whatever jitter a service adds to others."""
+    return {**document_json(spec), "jitter_ms": spec.jitter_ms}
+
+
+def read_definition(document: dict[str, Any]) -> Definition:
+    """Return the definition that a document describes, which has been checked before."""
+    policy = {name: document[name] for name in _POLICY if name in document}
+    if WINDOW in document:
+        policy["catchup_window_s"] = document[WINDOW]
+    for name, kind in CHOICES.items():
+        if name in policy:
+            policy[name] = kind(policy[name])
+    return Definition(
+        spec=read_spec(document["spec"]),
+        action=Action(**{name: document[name] for name in _ACTION if name in document}),
+        policy=Policy(**policy),
+        payload=document.get("payload"),
+        description=document.get("description", ""),
+        labels=tuple(sorted(document.get("labels", {}).items())),
+        **{name: document.get(name) for name in _STATED},
+    )
+
+
+def _differing(value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that are not as by default, as JSON-ready data."""
+    return {name: to_plain(given) for name, default in defaults.items() if (given := getattr(value, name)) != default}
+
+
+def _defaults(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+_STATED = ("memo", "search_attributes")
+_POLICY, _ACTION = _defaults(Policy()), _defaults(Action())
+FORMS: Forms = {Definition: (whole_document, read_definition), SpecDocument: (spec_document, read_spec)}

@@ -1,0 +1,1 @@
+"""Runs attempts: the launcher, one attempt, and the lookup of workflow documents."""

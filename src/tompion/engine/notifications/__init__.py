@@ -1,0 +1,1 @@
+"""Notifications: the outbox, the dispatcher that delivers it, and the health-check ping."""

@@ -1,0 +1,1 @@
+"""What an engine reports: metrics, events and traces."""

@@ -1,0 +1,1 @@
+"""Executors: where runs are executed."""

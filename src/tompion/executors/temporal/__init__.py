@@ -1,0 +1,1 @@
+"""The executor that starts workflows on Temporal."""

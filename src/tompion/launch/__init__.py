@@ -1,1 +1,0 @@
-"""Starting runs: one contract, an executor for each kind of target."""

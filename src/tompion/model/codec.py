@@ -1,0 +1,202 @@
+"""Dataclasses to JSON-ready data and back: how an answer is remembered and sent."""
+
+from __future__ import annotations
+
+import json
+import types
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache, partial
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+Form = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""How one kind of dataclass is written otherwise than field by field, and how it is read."""
+
+
+Forms = Mapping[type, Form]
+
+
+NO_FORMS: Forms = {}
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def to_plain(value: Any, forms: Forms = NO_FORMS) -> Any:
+    """Return a value as JSON-ready data."""
+    kind: type = type(value)
+    if kind in _PLAIN:  # most of what there is
+        return value
+    if kind in forms:
+        return forms[kind][0](value)
+    return _writer(kind)(value, forms)
+
+
+@cache
+def _writer(kind: type) -> Callable[[Any, Forms], Any]:
+    """How values of a kind are written, which is the same for all of them."""
+    if is_dataclass(kind):
+        return partial(_fields, tuple(field.name for field in fields(kind)))
+    if issubclass(kind, datetime):
+        return _moment
+    if issubclass(kind, Enum):
+        return lambda value, _: value.value
+    if issubclass(kind, Mapping):
+        return lambda value, forms: {str(key): to_plain(each, forms) for key, each in value.items()}
+    if issubclass(kind, list | tuple):
+        return lambda value, forms: [to_plain(each, forms) for each in value]
+    return lambda value, _: value
+
+
+def _fields(names: tuple[str, ...], value: Any, forms: Forms) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    for name in names:
+        each = getattr(value, name)
+        written[name] = each if type(each) in _PLAIN else to_plain(each, forms)
+    return written
+
+
+def _moment(value: datetime, _: Forms) -> str:
+    text = value.isoformat()
+    return f"{text[:-6]}Z" if text.endswith("+00:00") else text
+
+
+def from_plain(kind: type[T], data: Any, forms: Forms = NO_FORMS) -> T:
+    """Return the dataclass that :func:`to_plain` made the data of."""
+    read: T = _read(kind, data, forms)
+    return read
+
+
+def _read(kind: Any, data: Any, forms: Forms) -> Any:
+    if kind is Any or data is None:
+        return data
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _read_union(get_args(kind), data, forms)
+    if origin is tuple:
+        return _read_tuple(get_args(kind), data, forms)
+    if isinstance(kind, type) and is_dataclass(kind):
+        if kind in forms:
+            return forms[kind][1](data)
+        hints = _hints(kind)
+        return kind(**{name: _read(hints[name], value, forms) for name, value in data.items() if name in hints})
+    if isinstance(origin, type) and is_dataclass(origin):
+        return _read_generic(origin, get_args(kind), data, forms)
+    if kind is datetime:
+        moment = datetime.fromisoformat(data)
+        return moment.astimezone(UTC) if data.endswith("Z") else moment
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(data)
+    return data
+
+
+def _read_generic(kind: type, args: tuple[Any, ...], data: Any, forms: Forms) -> Any:
+    """Read a dataclass with parameters, such as ``Page[Run]``."""
+    given = dict(zip(kind.__parameters__, args, strict=True))  # type: ignore[attr-defined]  # what makes it generic
+    hints = {name: _bound(hint, given) for name, hint in _hints(kind).items()}
+    return kind(**{name: _read(hints[name], value, forms) for name, value in data.items() if name in hints})
+
+
+def _bound(hint: Any, given: Mapping[Any, Any]) -> Any:
+    parameters = getattr(hint, "__parameters__", ())
+    return hint[tuple(given[each] for each in parameters)] if parameters else given.get(hint, hint)
+
+
+def _read_union(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
+    for kind in kinds:
+        fits = (
+            (isinstance(data, list) and get_origin(kind) is tuple)
+            or (isinstance(data, dict) and is_dataclass(kind))
+            or (isinstance(data, str) and (kind is datetime or (isinstance(kind, type) and issubclass(kind, Enum))))
+        )
+        if fits:
+            return _read(kind, data, forms)
+    return data
+
+
+def _read_tuple(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return tuple(_read(kinds[0], each, forms) for each in data)
+    return tuple(_read(kind, each, forms) for kind, each in zip(kinds, data, strict=True))
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def json_value(value: object, limit: int) -> str:
+    """Return a value as JSON of at most so many bytes.
+
+    What is not JSON is kept as ``{"not_json": why, "text": its repr}``, what is too long as ``{"truncated": true,
+    "bytes": how long it is, "text": its beginning}``: a reader sees which it is.
+    """
+    about: dict[str, Any] = {}
+    try:
+        text = whole = _dumped(value)
+    except Exception as error:  # noqa: BLE001 - a value may have methods that raise anything
+        about["not_json"] = truncate(f"{type(error).__name__}: {error_text(str, error)}", limit // 4)
+        text = error_text(repr, value)
+        whole = _dumped({**about, "text": text})
+    size = _size(whole)
+    return whole if size <= limit else _fitting({**about, "truncated": True, "bytes": size}, text, limit)
+
+
+def text_as_json(text: str, limit: int) -> str | None:
+    """Return what a program has printed or answered as JSON: as it is, if it is JSON; nothing, if it is empty."""
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        return json_value(json.loads(text), limit)
+    except ValueError:
+        return json_value(text, limit)
+
+
+def error_text(show: Callable[[object], str], value: object) -> str:
+    """Return what a value says of itself, if it can."""
+    try:
+        return show(value)
+    except BaseException as error:  # noqa: BLE001 - the user's method may raise anything, and we are only describing
+        return f"<a {type(value).__name__} that cannot be shown: {type(error).__name__}>"
+
+
+def _dumped(value: object) -> str:
+    """JSON as every reader understands it: no NaN; half a surrogate pair is escaped, because no store can hold it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _fitting(about: dict[str, Any], text: str, limit: int) -> str:
+    """The longest beginning of a text that fits, beside what is said about it."""
+
+    def size_of(length: int) -> int:
+        return _size(_dumped({**about, "text": text[:length]}))
+
+    length = bisect_right(range(1, min(len(text), limit) + 1), limit, key=size_of)
+    return _dumped({**about, "text": text[:length]})
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return the beginning of a text that has at most so many bytes."""
+    encoded = text.encode(errors="backslashreplace")
+    if len(encoded) <= limit:
+        return encoded.decode()
+    return encoded[:limit].decode(errors="ignore") + "…"
+
+
+def storable(text: str) -> str:
+    """Return text that every store can hold: one NUL in a message must not keep a whole batch from being written."""
+    if text.isascii() and "\x00" not in text:
+        return text
+    return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")

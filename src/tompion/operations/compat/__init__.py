@@ -1,0 +1,1 @@
+"""Operations in the shape of other systems: Temporal and the earlier services."""

@@ -1,0 +1,194 @@
+"""The same operations under the names and in the shapes of older services, for callers that know those.
+
+A deployer calls ``/schedules/upsert`` and ``/run-launcher/start``; a page calls ``/api/cron``.  Nothing here decides
+anything: each is one of the other operations, and says less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from secrets import token_hex
+from typing import Any
+
+from tompion.errors import InvalidField, display
+from tompion.model.page import Page
+from tompion.model.schedule import Run, Schedule
+from tompion.operations import paging
+from tompion.operations.context import OperationContext
+from tompion.operations.idempotency import idempotent
+from tompion.operations.instants import When
+from tompion.operations.runs import start
+from tompion.operations.schedules import control, crud
+from tompion.operations.schedules.repository import load_by_id, schedule_view_of
+from tompion.operations.views import at_s
+from tompion.plan.upcoming import upcoming_ticks
+
+NEXT_FIRES = 5
+ALIASES = {"cron_expr": "cron", "version": "workflow_version", "name": "schedule_id", "catch_up": "catchup_policy"}
+"""Fields that have other names there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upserted:
+    """What is said about a schedule that was written."""
+
+    schedule_id: str
+    next_run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A schedule, and when it will run next."""
+
+    schedule: Schedule
+    next_fire_times: tuple[datetime, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Whether there is a workflow that a run was started of."""
+
+    started: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CronJob:
+    """A schedule as a page of cron jobs shows it; ``last_enqueued_at`` is up to when its ticks have been decided."""
+
+    name: str
+    cron: str | None
+    timezone: str
+    queue: str
+    queue_paused: bool
+    paused: bool
+    paused_at: datetime | None
+    paused_by: str | None
+    next_run_at: datetime | None
+    last_enqueued_at: datetime
+
+
+def upsert_schedule(
+    context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
+) -> Upserted:
+    """Create or replace a schedule; without an id, one is made up."""
+    named = {**given, "schedule_id": schedule_id}
+    for alias, name in ALIASES.items():
+        if named.get(alias) is not None and named.get(name) is not None:
+            raise InvalidField(alias, f"given twice: {name} is the same")
+    fields = {ALIASES.get(name, name): value for name, value in named.items() if value is not None}
+    chosen = fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
+    if fields.get("catchup_policy") in (True, False):
+        fields["catchup_policy"] = "all" if fields["catchup_policy"] else "none"
+    made = crud.upsert(context, chosen, request_id=request_id, **fields)
+    return Upserted(made.schedule_id, made.next_run_at)
+
+
+@idempotent(Upserted)
+def pause_schedule(
+    context: OperationContext,
+    schedule_id: str,
+    *,
+    paused: bool = True,
+    paused_by: str | None = None,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
+) -> Upserted:
+    """Pause a schedule, or resume it."""
+    if type(paused) is not bool:
+        raise InvalidField("paused", f"{display(paused)}; expected true or false")
+    return _paused(context, schedule_id, paused=paused, paused_by=paused_by)
+
+
+def _paused(context: OperationContext, schedule_id: str, *, paused: bool, paused_by: str | None = None) -> Upserted:
+    changed = (
+        control.pause(context, schedule_id, paused_by=paused_by) if paused else control.resume(context, schedule_id)
+    )
+    return Upserted(changed.schedule_id, changed.next_run_at)
+
+
+def show_schedule(context: OperationContext, schedule_id: str) -> Shown:
+    """Return a schedule and its next five fire times."""
+    opened = load_by_id(context, schedule_id)
+    coming = islice(upcoming_ticks(opened.state, opened.compiled, context.now_ms), NEXT_FIRES)
+    return Shown(schedule_view_of(context, opened), tuple(map(at_s, coming)))
+
+
+@idempotent(Upserted)
+def delete_schedule(
+    context: OperationContext,
+    schedule_id: str,
+    *,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
+) -> Upserted:
+    """Close a schedule: no more ticks."""
+    closed = crud.delete(context, schedule_id)
+    return Upserted(closed.schedule_id, None)
+
+
+def launch_run(  # noqa: PLR0913 - what a run is asked for with
+    context: OperationContext,
+    workflow_id: str,
+    idempotency_key: str,
+    *,
+    version: int | None = None,
+    user_id: str | None = None,
+    scheduled_for: When | None = None,
+) -> Started:
+    """Start a run of a workflow, once for each key."""
+    return Started(
+        start.start_run(context, workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key)
+    )
+
+
+def list_cron(
+    context: OperationContext, *, limit: int = paging.DEFAULT_PAGE, after: str | None = None
+) -> Page[CronJob]:
+    """Return schedules as cron jobs, by name."""
+    page = crud.list_schedules(context, limit=limit, after=after)
+    paused = context.transaction.target_list_paused()
+    return Page(tuple(_job(each, paused) for each in page.items), page.next_page)
+
+
+@idempotent(Upserted)
+def pause_cron(
+    context: OperationContext,
+    name: str,
+    *,
+    paused_by: str | None = None,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
+) -> Upserted:
+    """Pause a schedule: automatic fires stop."""
+    return _paused(context, name, paused=True, paused_by=paused_by)
+
+
+@idempotent(Upserted)
+def resume_cron(
+    context: OperationContext,
+    name: str,
+    *,
+    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
+) -> Upserted:
+    """Resume a schedule; what was missed goes by its policy."""
+    return _paused(context, name, paused=False)
+
+
+def trigger_cron(context: OperationContext, name: str, *, request_id: str | None = None) -> Run:
+    """Run a schedule now, whether or not it is paused."""
+    return control.trigger(context, name, request_id=request_id)
+
+
+def _job(schedule: Schedule, paused: set[tuple[str, str, str]]) -> CronJob:
+    spec, queue = schedule.definition.spec, schedule.definition.action.queue
+    return CronJob(
+        name=schedule.schedule_id,
+        cron=spec.cron[0] if len(spec.cron) == 1 else None,
+        timezone=spec.timezone or "UTC",
+        queue=queue,
+        queue_paused=(schedule.namespace, "queue", queue) in paused,
+        paused=schedule.paused_at is not None,
+        paused_at=schedule.paused_at,
+        paused_by=schedule.paused_by,
+        next_run_at=schedule.next_run_at,
+        last_enqueued_at=schedule.cursor,
+    )

@@ -1,0 +1,40 @@
+"""What every operation on schedules is given: one transaction, and who asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ParamSpec, TypeAlias, TypeVar
+
+from tompion.config.settings import Settings
+from tompion.store.base import Transaction
+
+P = ParamSpec("P")
+
+
+T = TypeVar("T")
+
+
+Counted: TypeAlias = tuple[str, str]
+"""A number, and why, if there are several reasons; the namespace is that of the session."""
+
+
+@dataclass(frozen=True)
+class OperationContext:
+    """One transaction on behalf of somebody in a namespace."""
+
+    transaction: Transaction
+    settings: Settings
+    namespace: str = "default"
+    actor: str = "local"
+    counted: Counter[Counted] = field(default_factory=Counter)
+    """What the operation wants counted, once it is committed."""
+    traceparent: Callable[[str, int], str] | None = None
+    """What whoever executes an attempt at a run hands on, by the run's key; nothing, if nobody writes traces."""
+
+    @cached_property
+    def now_ms(self) -> int:
+        """Return the moment of the operation, by the database's clock."""
+        return self.transaction.now_ms()

@@ -1,0 +1,1 @@
+"""Read-only operations that summarise: upcoming ticks, forecast, statistics, problems, previews."""

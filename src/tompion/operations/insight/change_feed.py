@@ -1,0 +1,110 @@
+"""Looking on: which runs and definitions have changed since one last looked, in all namespaces.
+
+The ledger and the audit number their rows, but a transaction that was quick to take a number may be slow to commit: so
+the last few numbers are looked at again each time, and what was seen of them is remembered.  So are runs that are not
+over, because whoever looks on wants to see them end.
+
+Whoever has just begun to look on has read something shortly before, and would miss what came between the two: so the
+first look sees what has changed lately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from tompion.model.insight import ScheduleEdit, Update
+from tompion.model.rows import AuditRow
+from tompion.model.run import OPEN, RunRow
+from tompion.operations.context import OperationContext
+from tompion.operations.views import datetime_ms, run_view
+
+AGAIN = 500
+"""How many of the last numbers are looked at again."""
+LOOKED_BACK = 100_000
+"""How far the first look goes back for runs that are not over."""
+RECENT_MS = 10_000
+"""How long ago something may have changed for the first look to see it."""
+MOST = 2_000
+"""How many rows one look reads; whoever falls behind further has to begin anew."""
+
+
+class FeedPosition(NamedTuple):
+    """What has been seen: up to which numbers, and, of the last runs and of those not over, in which condition."""
+
+    run: int
+    edit: int
+    runs: Mapping[int, int]
+    edits: frozenset[int]
+
+
+class FeedPage(NamedTuple):
+    """What has changed; ``behind`` says that it was too much to tell."""
+
+    updates: tuple[tuple[str, Update], ...]
+    seen: FeedPosition
+    behind: bool = False
+
+
+def poll_changes(context: OperationContext, seen: FeedPosition | None = None) -> FeedPage:
+    """Return what has changed since the last look, each with its namespace; the first one sees what changed lately."""
+    transaction = context.transaction
+    if seen is None:
+        last = transaction.run_last_number()
+        seen = FeedPosition(last, transaction.audit_last_number(), {}, frozenset())
+        runs, edits = _read(context, seen)
+        since_ms = context.now_ms - RECENT_MS
+        updates = _updates(
+            context,
+            [row for row in runs.values() if _changed_ms(row) >= since_ms],
+            [row for row in edits if row.at_ms >= since_ms],
+        )
+        runs |= dict(transaction.run_list_open_after(last - LOOKED_BACK, MOST))
+        return FeedPage(updates, _after(seen, runs, edits))
+    runs, edits = _read(context, seen)
+    if len(runs) > MOST or len(edits) > MOST:
+        return FeedPage((), poll_changes(context).seen, behind=True)
+    changed = [row for number, row in runs.items() if seen.runs.get(number) != hash(row)]
+    updates = _updates(context, changed, [row for row in edits if row.audit_number not in seen.edits])
+    return FeedPage(updates, _after(seen, runs, edits))
+
+
+def _updates(context: OperationContext, runs: list[RunRow], edits: list[AuditRow]) -> tuple[tuple[str, Update], ...]:
+    names = context.transaction.schedule_list_by_key(row.schedule_key for row in runs)
+    return (
+        *(
+            (names[row.schedule_key].namespace, replace(run_view(row, names[row.schedule_key]), result=None))
+            for row in runs
+            if row.schedule_key in names
+        ),
+        *((row.namespace, _edited(row)) for row in edits),
+    )
+
+
+def _changed_ms(row: RunRow) -> int:
+    return max(row.decided_ms, row.queued_ms or 0, row.started_ms or 0, row.finished_ms or 0)
+
+
+def _read(context: OperationContext, seen: FeedPosition) -> tuple[dict[int, RunRow], list[AuditRow]]:
+    transaction = context.transaction
+    runs = dict(transaction.run_list_after(seen.run - AGAIN, MOST + AGAIN + 1))
+    older = [number for number in seen.runs if number <= seen.run - AGAIN]
+    if older:
+        runs |= dict(transaction.run_list_by_number(older))
+    return runs, transaction.audit_list_after(seen.edit - AGAIN, MOST + AGAIN + 1)
+
+
+def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> FeedPosition:
+    last = max([seen.run, *runs])
+    last_edit = max([seen.edit, *(row.audit_number for row in edits)])
+    return FeedPosition(
+        last,
+        last_edit,
+        {number: hash(row) for number, row in runs.items() if number > last - AGAIN or row.state in OPEN},
+        frozenset(row.audit_number for row in edits if row.audit_number > last_edit - AGAIN),
+    )
+
+
+def _edited(row: AuditRow) -> ScheduleEdit:
+    return ScheduleEdit(row.namespace, row.schedule_id, row.operation, row.actor, row.token, datetime_ms(row.at_ms))

@@ -1,0 +1,61 @@
+"""What an edit would do to the ticks to come, before it is made."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import islice
+from typing import Any
+
+from tompion.errors import InvalidField, LimitExceeded, display
+from tompion.model.insight import EditDiff, TickChange
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules.definition import parse_schedule
+from tompion.operations.schedules.repository import calendar_of, load_by_id, newest_calendar
+from tompion.operations.views import at_s
+from tompion.plan.compiled_schedule import compile_schedule
+from tompion.plan.upcoming import upcoming_ticks
+from tompion.spec.compiler import zone_of
+from tompion.spec.occurrence import local_datetime
+
+MOST_TICKS = 500
+
+
+def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **given: Any) -> EditDiff:
+    """Return which of the coming ticks would stay, go and come if a schedule had this definition.  Nothing is written.
+
+    ``given`` is a whole definition, as an update has it.  The ticks are those before and after, together, the first
+    ``count`` of them; a pause is not looked at.
+    """
+    if type(count) is not int or count < 1:
+        raise InvalidField("count", f"{display(count)}; expected a whole number from 1 to {MOST_TICKS}")
+    if count > MOST_TICKS:
+        raise LimitExceeded(f"count is {count}; at most {MOST_TICKS} ticks are compared at once")
+    opened = load_by_id(context, schedule_id)
+    definition = parse_schedule(given, context.settings).definition
+    calendars = tuple(calendar_of(newest_calendar(context, each)) for each in definition.spec.exclude.named)
+    edited = compile_schedule(
+        *opened.compiled[:4], definition.spec, definition.policy, definition.action, calendars=calendars
+    )
+    before = ((tick, 0) for tick in upcoming_ticks(opened.state, opened.compiled, context.now_ms))
+    after = ((tick, 1) for tick in upcoming_ticks(opened.state, edited, context.now_ms))
+    found: dict[int, set[int]] = {}
+    complete_s = None
+    for tick, side in islice(heapq.merge(before, after), 2 * count + 1):
+        if tick not in found and len(found) == count:
+            complete_s = tick - 1
+            break
+        found.setdefault(tick, set()).add(side)
+    zone = zone_of(definition.spec)
+    ticks = tuple(TickChange(at_s(tick), local_datetime(tick, zone), _change(sides)) for tick, sides in found.items())
+    changes = [each.change for each in ticks]
+    return EditDiff(
+        ticks,
+        changes.count("stays"),
+        changes.count("goes"),
+        changes.count("comes"),
+        None if complete_s is None else at_s(complete_s),
+    )
+
+
+def _change(sides: set[int]) -> Any:
+    return "stays" if len(sides) == 2 else "comes" if 1 in sides else "goes"

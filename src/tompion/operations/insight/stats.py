@@ -1,0 +1,133 @@
+"""Figures about a namespace: its schedules as they are, and what became of their ticks lately."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from tompion.errors import InvalidField, display
+from tompion.model.insight import MAX_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
+from tompion.model.run import MISSED, OPEN, Reason, RunState
+from tompion.operations.context import OperationContext
+from tompion.operations.resources.workers import MISSED_BEATS
+from tompion.operations.views import datetime_ms
+
+MOST_SCHEDULES = 100_000
+
+
+MOST_RUNS = 20_000
+
+
+LOOKED_AT = 200_000
+"""How many runs, of all namespaces, are looked at to find them."""
+
+
+LONGEST_S = 31 * 86_400
+
+
+MOST_STRETCHES = 500
+
+
+_KINDS: Mapping[str, str] = {
+    RunState.SUCCESS: "succeeded",
+    RunState.FAILED: "failed",
+    RunState.TIMED_OUT: "failed",
+    RunState.SKIPPED: "skipped",
+    **dict.fromkeys(OPEN, "open"),
+}
+"""What a state counts as; the others, which somebody has ended, are ``ended``."""
+
+
+_SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, "missed")}
+"""What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
+
+
+def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
+    """Return how many schedules there are, and what became of their ticks in the last so many seconds.
+
+    The time is cut into equal stretches.  So many schedules and runs are looked at, and no more: the answer says so.
+    """
+    for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
+        if type(value) is not int or not 1 <= value <= most:
+            raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
+    if stretches > seconds:
+        raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
+    length_ms = seconds * 1000 // stretches
+    last_ms = context.now_ms // length_ms * length_ms
+    since_ms = last_ms - (stretches - 1) * length_ms
+    found, complete_ms = _decided(context, since_ms)
+    counts: dict[int, Counter[str]] = {}
+    late: dict[int, list[int]] = {}
+    for decided_ms, state, fire_ms, started_ms in found:
+        number = (decided_ms - since_ms) // length_ms
+        counts.setdefault(number, Counter())[_KINDS.get(state, "ended")] += 1
+        if started_ms is not None:
+            late.setdefault(number, []).append(max(0, started_ms - fire_ms))
+    for decided_ms, ticks, reason in context.transaction.dropped_range_list_latest(
+        context.namespace, since_ms, MOST_RUNS
+    ):
+        kind = _SPANS.get(reason)
+        if kind is not None:
+            counts.setdefault((decided_ms - since_ms) // length_ms, Counter())[kind] += ticks
+    return Stats(
+        _tally(context),
+        tuple(
+            _stretch(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
+            for number in range(stretches)
+        ),
+        datetime_ms(complete_ms),
+    )
+
+
+def _decided(context: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
+    """Return what was decided since a moment, the newest first, and since when nothing is left out."""
+    transaction = context.transaction
+    least = max(1, transaction.run_last_number() - LOOKED_AT)
+    found = transaction.run_list_latest_decided(context.namespace, since_ms, least, MOST_RUNS + 1)
+    if len(found) > MOST_RUNS:
+        return found[:MOST_RUNS], found[MOST_RUNS][0] + 1
+    return found, max(since_ms, (transaction.run_first_decided_from(least) or 0) if least > 1 else 0)
+
+
+def _tally(context: OperationContext) -> RunCounts:
+    rows = context.transaction.schedule_count_by_status(context.namespace, MOST_SCHEDULES + 1)
+    counts = Counter({state: number for state, number, _, _ in rows})
+    return RunCounts(
+        active=counts["active"],
+        paused=counts["paused"],
+        closed=counts["closed"],
+        degraded=context.transaction.schedule_count_degraded(context.namespace),
+        in_flight=sum(in_flight for _, _, in_flight, _ in rows),
+        waiting=sum(waiting for _, _, _, waiting in rows),
+        capped=counts.total() > MOST_SCHEDULES,
+    )
+
+
+def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsBucket:
+    return StatsBucket(
+        start=datetime_ms(start_ms),
+        succeeded=counts["succeeded"],
+        failed=counts["failed"],
+        skipped=counts["skipped"],
+        ended=counts["ended"],
+        open=counts["open"],
+        missed=counts["missed"],
+        late_p50_ms=_quantile(late, 0.5),
+        late_p99_ms=_quantile(late, 0.99),
+        late_most_ms=late[-1] if late else None,
+    )
+
+
+def _quantile(values: Sequence[int], share: float) -> int | None:
+    """Return the least value that so large a share does not exceed."""
+    return values[min(len(values) - 1, int(len(values) * share))] if values else None
+
+
+def store_backlog(context: OperationContext) -> StoreBacklog:
+    """Count what is due, waits, is paused or degraded, none of it beyond a bound."""
+    transaction, now_ms = context.transaction, context.now_ms
+    due, waiting, paused, degraded = transaction.backlog_count(now_ms, MAX_COUNTED)
+    live = transaction.instance_count_live(now_ms - MISSED_BEATS * context.settings.heartbeat_ms)
+    depths = transaction.queue_count_depths(now_ms, MAX_COUNTED)
+    queues = tuple(Backlog(name, runs, max(0, now_ms - since_ms) / 1000) for name, runs, since_ms in depths)
+    return StoreBacklog(due, waiting, paused, degraded, live, queues)

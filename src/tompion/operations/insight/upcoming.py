@@ -1,0 +1,101 @@
+"""Which ticks are to come, of all schedules together."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import islice, takewhile
+from typing import TypeAlias
+
+from tompion.errors import InvalidField, StoreError, display
+from tompion.model.insight import Almanac, Upcoming, UpcomingTick
+from tompion.model.rows import ScheduleRow, VersionRow
+from tompion.model.schedule_state import ScheduleState
+from tompion.operations.context import OperationContext
+from tompion.operations.paging import page_limit
+from tompion.operations.schedules.repository import find, load
+from tompion.operations.views import at_s, datetime_ms
+from tompion.plan.upcoming import upcoming_ticks
+
+HOUR_S = 3_600
+FARTHEST_S = 400 * 24 * HOUR_S
+MOST_SCHEDULES = 1_000
+"""How many schedules are looked at: those that fire first."""
+LEAST_SHARE = 5
+"""How many ticks a calendar has of each schedule, however many schedules there are."""
+Found: TypeAlias = tuple[int, str, int]
+"""When a tick fires, in milliseconds; of which schedule; and the tick."""
+
+
+def upcoming(
+    context: OperationContext, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100
+) -> Upcoming:
+    """Return the ticks that will fire within so many seconds, of one schedule or of all, the first one first."""
+    limit = page_limit(context, limit)
+    until_ms = _until(context, seconds)
+    rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
+    found = list(islice(heapq.merge(*_each(context, rows, complete_ms)), limit + 1))
+    if len(found) > limit:
+        complete_ms = min(complete_ms, found[limit][0] - 1)
+    return Upcoming(tuple(map(_shown, found[:limit])), datetime_ms(complete_ms))
+
+
+def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
+    """Return about so many coming ticks, shared out fairly: of each schedule as many as of any other."""
+    until_ms = _until(context, seconds)
+    rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
+    share = max(LEAST_SHARE, limit // max(1, len(rows)))
+    firsts = [list(islice(ticks, share + 1)) for ticks in _each(context, rows, until_ms)]
+    cut = frozenset(ticks[0][1] for ticks in firsts if len(ticks) > share)
+    found = heapq.merge(*(ticks[:share] for ticks in firsts))
+    return Almanac(tuple(map(_shown, found)), cut, complete_ms < until_ms)
+
+
+def _until(context: OperationContext, seconds: int) -> int:
+    if type(seconds) is not int or not 1 <= seconds <= FARTHEST_S:
+        raise InvalidField("seconds", f"{display(seconds)}; expected a whole number from 1 to {FARTHEST_S}")
+    return context.now_ms + seconds * 1000
+
+
+def _each(context: OperationContext, rows: list[ScheduleRow], until_ms: int) -> list[Iterator[Found]]:
+    """The ticks of each schedule."""
+    keys = [row.schedule_key for row in rows]
+    states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
+    return [
+        _ticks_of(context, row, states.get(row.schedule_key), versions.get(row.schedule_key), until_ms) for row in rows
+    ]
+
+
+def _shown(found: Found) -> UpcomingTick:
+    fire_ms, name, tick = found
+    return UpcomingTick(name, at_s(tick), datetime_ms(fire_ms))
+
+
+def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
+    """Return the schedules that fire first, and up to when these are all that do."""
+    transaction = context.transaction
+    if schedule_id is not None:
+        return [find(context, schedule_id)], until_ms
+    found = transaction.state_list_upcoming_in_namespace(context.namespace, until_ms, MOST_SCHEDULES + 1)
+    if len(found) > MOST_SCHEDULES:
+        until_ms = found[-1][1] - 1
+    rows = transaction.schedule_list_by_key(key for key, _ in found[:MOST_SCHEDULES])
+    return list(rows.values()), until_ms
+
+
+def _ticks_of(
+    context: OperationContext, row: ScheduleRow, state: ScheduleState | None, version: VersionRow | None, until_ms: int
+) -> Iterator[Found]:
+    """The ticks of a schedule that will fire; those of a pause will not, and nobody knows those of a damaged one."""
+    try:
+        opened = load(context, row, state, version)
+    except StoreError:
+        return iter(())
+    if opened.state.paused:
+        return iter(())
+    compiled, name = opened.compiled, row.schedule_id
+    fires = (
+        (compiled.fire_ms(tick) if compiled.gate is None else tick * 1000, name, tick)
+        for tick in upcoming_ticks(opened.state, compiled, context.now_ms)
+    )
+    return takewhile(lambda found: found[0] <= until_ms, fires)

@@ -1,0 +1,1 @@
+"""Operations on everything beside schedules and runs: workflows, calendars, queues, keys."""

@@ -1,0 +1,92 @@
+"""API keys: made, listed, revoked; and whether one that is shown is worth anything."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+
+from tompion.errors import InvalidField, NotFound, display
+from tompion.model.page import Page
+from tompion.model.rows import KeyRow
+from tompion.model.security import ApiKey, NewKey, key_hash, key_text, matches_hash, new_key_parts, read_key
+from tompion.operations.context import OperationContext
+from tompion.operations.idempotency import idempotent
+from tompion.operations.instants import When, epoch_ms
+from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
+from tompion.operations.schedules.repository import AuditEntry, audit_other
+from tompion.operations.validation import check_name
+from tompion.operations.views import datetime_ms
+
+ROLES = ("reader", "operator", "editor", "admin")
+
+
+def create_key(context: OperationContext, name: str, *, role: str = "reader", expires_at: When | None = None) -> NewKey:
+    """Make a key for a namespace; its secret is shown in this answer and never again."""
+    check_name("name", name, context.settings)
+    if role not in ROLES:
+        raise InvalidField("role", f"{display(role)}; expected one of {', '.join(ROLES)}")
+    expires_ms = None if expires_at is None else epoch_ms("expires_at", expires_at)
+    if expires_ms is not None and expires_ms <= context.now_ms:
+        raise InvalidField("expires_at", f"{datetime_ms(expires_ms).isoformat()} is over already")
+    parts = new_key_parts()
+    row = KeyRow(
+        parts.key_id,
+        context.namespace,
+        role,
+        name,
+        key_hash(parts.secret),
+        context.actor,
+        context.now_ms,
+        expires_ms,
+        None,
+    )
+    context.transaction.api_key_insert(row)
+    audit_other(context, AuditEntry("create_key", None, None, {"key_id": parts.key_id, "name": name, "role": role}))
+    return NewKey(_view(row), key_text(parts))
+
+
+def list_keys(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[ApiKey]:
+    """Return the keys of a namespace, without their secrets."""
+    limit = page_limit(context, limit)
+    rows = context.transaction.api_key_list(context.namespace, page_name(after), limit + 1)
+    return Page(tuple(map(_view, rows[:limit])), rows[limit - 1].key_id if len(rows) > limit else None)
+
+
+@idempotent(bool)
+def revoke_key(context: OperationContext, key_id: str, *, request_id: str | None = None) -> bool:
+    """Let a key be worth nothing from now on; every instance knows within seconds."""
+    check_name("key_id", key_id, context.settings)
+    if not context.transaction.api_key_revoke(context.namespace, key_id, context.now_ms):
+        raise NotFound(f"there is no key {key_id!r}")
+    audit_other(context, AuditEntry("revoke_key", request_id, None, {"key_id": key_id}))
+    return True
+
+
+def find_key(context: OperationContext, text: str) -> ApiKey | None:
+    """Return the key that somebody shows, if it is one of ours and is worth something now."""
+    parts = read_key(text)
+    row = None if parts is None else context.transaction.api_key_get(parts.key_id)
+    if parts is None or row is None or not matches_hash(parts.secret, row.hash):
+        return None
+    over = row.revoked_ms is not None or (row.expires_ms is not None and row.expires_ms <= context.now_ms)
+    return None if over else _view(row)
+
+
+def _view(row: KeyRow) -> ApiKey:
+    return ApiKey(
+        key_id=row.key_id,
+        namespace=row.namespace,
+        role=row.role,
+        name=row.name,
+        created_by=row.created_by,
+        created_at=datetime_ms(row.created_ms),
+        expires_at=None if row.expires_ms is None else datetime_ms(row.expires_ms),
+        revoked_at=None if row.revoked_ms is None else datetime_ms(row.revoked_ms),
+    )
+
+
+SESSIONS = "sessions"
+
+
+def session_secret(context: OperationContext) -> str:
+    """Return what seals the cookies of those who sign in; whoever asks first makes it up."""
+    return context.transaction.secret_get_or_create(SESSIONS, token_hex(32))

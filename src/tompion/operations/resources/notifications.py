@@ -1,0 +1,52 @@
+"""Notices: what somebody outside was told, or is to be told, and how that went."""
+
+from __future__ import annotations
+
+import json
+
+from tompion.errors import InvalidField, display
+from tompion.model.notification import Notification, NotificationRow, NotificationState
+from tompion.model.page import Page
+from tompion.operations.context import OperationContext
+from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
+from tompion.operations.validation import check_name
+from tompion.operations.views import datetime_ms
+
+NEWEST = 1 << 60
+
+
+def list_notifications(
+    context: OperationContext,
+    *,
+    state: str | None = None,
+    schedule_id: str | None = None,
+    limit: int = DEFAULT_PAGE,
+    before: str | None = None,
+) -> Page[Notification]:
+    """Return the notices of a namespace, the newest first, optionally of one state or schedule."""
+    if state is not None and state not in list(NotificationState):
+        raise InvalidField("state", f"{display(state)}; expected one of {', '.join(NotificationState)}")
+    if schedule_id is not None:
+        check_name("schedule_id", schedule_id, context.settings)
+    limit = page_limit(context, limit)
+    start = page_number("before", before, NEWEST)
+    found = context.transaction.notification_list(context.namespace, start, limit + 1, state, schedule_id)
+    items = tuple(_view(row) for row, _ in found[:limit])
+    return Page(items, str(found[limit - 1][1]) if len(found) > limit else None)
+
+
+def _view(row: NotificationRow) -> Notification:
+    return Notification(
+        notification_id=row.notification_id,
+        rule_name=row.rule_name,
+        topic=row.topic,
+        schedule_id=row.schedule_id,
+        state=row.state,
+        attempts=row.attempts,
+        next_try_at=None if row.due_ms is None else datetime_ms(row.due_ms),
+        created_at=datetime_ms(row.created_ms),
+        finished_at=None if row.finished_ms is None else datetime_ms(row.finished_ms),
+        last_error=row.last_error,
+        summary_id=row.summary_id,
+        data=json.loads(row.about),
+    )

@@ -1,0 +1,73 @@
+"""Workers that are no instances: they ask for runs over a network, and each run that they have has a lease of its own.
+
+A run that is given away is one that is executed elsewhere: STARTED, without an owner, and looked at when its time is
+over.  What its worker says of it are the reports that any target sends.  A worker of which nothing is heard loses its
+runs one by one; others are given them, with the same key and a higher attempt.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tompion.model.worker import InstanceInfo, Queue
+from tompion.operations.context import OperationContext
+from tompion.operations.paging import page_limit
+from tompion.operations.views import datetime_ms
+
+MISSED_BEATS = 3
+"""Whoever has missed so many is not counted among those who serve a queue."""
+
+
+def list_queues(context: OperationContext) -> tuple[Queue, ...]:
+    """Return the queues that somebody serves, that are paused, or in which runs wait, by name."""
+    since_ms = context.now_ms - MISSED_BEATS * context.settings.heartbeat_ms
+    served = context.transaction.queue_list_served(context.namespace, since_ms)
+    paused = {
+        target
+        for namespace, kind, target in context.transaction.target_list_paused()
+        if namespace == context.namespace and kind == "queue"
+    }
+    waiting = _waiting(context, paused)
+    return tuple(
+        Queue(
+            name,
+            name in paused,
+            served[name],
+            waiting[name][0] if name in waiting else 0,
+            datetime_ms(waiting[name][1]) if name in waiting else None,
+        )
+        for name in sorted({*served, *waiting, *paused})
+    )
+
+
+def _waiting(context: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
+    """Return how many runs wait for somebody to take them, or for the end of a pause, by queue, and since when."""
+    found = context.transaction.queue_list_waiting(context.namespace, context.now_ms)
+    if paused:
+        found += [each for each in context.transaction.queue_list_held(context.namespace) if each[0] in paused]
+    waiting: dict[str, tuple[int, int]] = {}
+    for name, count, since_ms in found:
+        before, earliest_ms = waiting.get(name, (0, since_ms))
+        waiting[name] = before + count, min(earliest_ms, since_ms)
+    return waiting
+
+
+def list_instances(context: OperationContext, *, limit: int = 100) -> tuple[InstanceInfo, ...]:
+    """Return the processes that execute runs, the newest first: engines, and workers without a store."""
+    since_ms = context.now_ms - MISSED_BEATS * context.settings.heartbeat_ms
+    rows = context.transaction.instance_list(context.namespace, page_limit(context, limit))
+    return tuple(
+        InstanceInfo(
+            instance_id=row.instance_id,
+            name=row.name,
+            kind="engine" if row.release else "worker",
+            release=row.release,
+            queues=tuple(json.loads(row.queues)),
+            alive=row.stopped_ms is None and row.heartbeat_ms > since_ms,
+            started_at=datetime_ms(row.started_ms),
+            heard_of_at=datetime_ms(row.heartbeat_ms),
+            stopped_at=None if row.stopped_ms is None else datetime_ms(row.stopped_ms),
+            skew_ms=row.skew_ms,
+        )
+        for row in rows
+    )

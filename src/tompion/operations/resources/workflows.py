@@ -1,0 +1,137 @@
+"""Workflow documents: what an executor is given, and who it is; and the schedules that a document declares.
+
+A document is an object with these fields, all of them optional: ``executor`` names who executes it (``function`` unless
+said otherwise), ``options`` is for that executor, ``dag`` is what it is given, and ``triggers`` is a list of schedules.
+``{"function": "package.module:function"}`` is short for a document of the ``function`` executor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tompion.errors import InvalidField, NotFound, display
+from tompion.model.page import Page
+from tompion.model.rows import WorkflowRow
+from tompion.model.schedule import Workflow
+from tompion.operations.context import OperationContext
+from tompion.operations.idempotency import idempotent
+from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
+from tompion.operations.schedules.crud import delete, upsert
+from tompion.operations.schedules.definition import payload_of
+from tompion.operations.schedules.repository import AuditEntry, audit_other
+from tompion.operations.validation import check_name, check_version
+from tompion.operations.views import datetime_ms
+from tompion.plan.stored_definition import compact
+
+FIELDS = ("executor", "options", "dag", "triggers")
+MAX_TRIGGERS = 100
+
+
+@idempotent(Workflow)
+def put_workflow(
+    context: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
+) -> Workflow:
+    """Store a workflow document, and register the schedules that it declares; the same document changes nothing."""
+    check_name("workflow_id", workflow_id, context.settings)
+    read = read_document(document)
+    text = compact(payload_of(read, context.settings, "document"))
+    context.transaction.name_lock("workflow", context.namespace, workflow_id)
+    newest = context.transaction.workflow_get(context.namespace, workflow_id)
+    if newest is not None and newest.document == text:
+        return _view(context, newest)
+    number = 1 if newest is None else newest.version + 1
+    row = WorkflowRow(context.namespace, workflow_id, number, text, context.now_ms)
+    context.transaction.workflow_insert(row)
+    before = None if number == 1 else {"version": number - 1}
+    audit_other(
+        context, AuditEntry("put_workflow", request_id, before, {"workflow_id": workflow_id, "version": number}), number
+    )
+    _register(context, workflow_id, read.get("triggers", ()), _declared(newest))
+    return _view(context, row)
+
+
+def get_workflow(context: OperationContext, workflow_id: str, *, version: int | None = None) -> Workflow:
+    """Return a workflow document, the newest version by default."""
+    check_name("workflow_id", workflow_id, context.settings)
+    row = context.transaction.workflow_get(context.namespace, workflow_id, check_version(version))
+    if row is None:
+        raise NotFound(f"there is no workflow {workflow_id!r}" + ("" if version is None else f" version {version}"))
+    return _view(context, row)
+
+
+def list_workflows(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
+    """Return the newest version of each workflow, by id.
+
+    A list shows of a document who executes it, and nothing else: the rest may hold secrets, and ``get_workflow`` shows
+    it.
+    """
+    limit = page_limit(context, limit)
+    rows = context.transaction.workflow_list(context.namespace, page_name(after), limit + 1)
+    items = tuple(_listed(_view(context, row)) for row in rows[:limit])
+    return Page(items, rows[limit - 1].workflow_id if len(rows) > limit else None)
+
+
+def _listed(workflow: Workflow) -> Workflow:
+    return replace(workflow, document={"executor": workflow.document.get("executor", "function")})
+
+
+def read_document(document: Any) -> dict[str, Any]:
+    """Return a document as it is stored."""
+    if not isinstance(document, Mapping):
+        raise InvalidField("document", f"a {type(document).__name__} is not an object")
+    given = dict(document)
+    if "function" in given:
+        given = {"executor": "function", "options": {"function": given.pop("function")}, **given}
+    unknown = sorted(set(given) - set(FIELDS), key=str)
+    if unknown:
+        raise InvalidField(f"document.{unknown[0]}", f"there is no such field; expected {', '.join(FIELDS)}")
+    if not isinstance(given.get("executor", "function"), str):
+        raise InvalidField("document.executor", f"{display(given['executor'])} is not a name")
+    if not isinstance(given.get("options", {}), Mapping):
+        raise InvalidField("document.options", f"a {type(given['options']).__name__} is not an object")
+    triggers = given.get("triggers", [])
+    if not isinstance(triggers, list | tuple) or not all(isinstance(each, Mapping) for each in triggers):
+        raise InvalidField("document.triggers", "expected a list of objects, one for each schedule")
+    if len(triggers) > MAX_TRIGGERS:
+        raise InvalidField("document.triggers", f"{len(triggers)} triggers; at most {MAX_TRIGGERS}")
+    return given
+
+
+def _register(context: OperationContext, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
+    """Make the schedules of a document; those that an earlier one declared and this one does not are deleted."""
+    declared: set[str] = set()
+    for number, trigger in enumerate(triggers):
+        given = dict(trigger)
+        schedule_id = str(given.pop("schedule_id", _default_id(workflow_id, number)))
+        if schedule_id in declared:
+            raise InvalidField(f"document.triggers[{number}].schedule_id", f"{schedule_id!r} is there twice")
+        if "workflow_id" in given or "function" in given:
+            raise InvalidField(f"document.triggers[{number}]", "a trigger starts its own workflow, and no other")
+        declared.add(schedule_id)
+        upsert(context, schedule_id, workflow_id=workflow_id, **given)
+    for gone in sorted(before - declared):
+        row = context.transaction.schedule_get(context.namespace, gone)
+        if row is not None and row.state != "closed" and row.workflow_id == workflow_id:
+            delete(context, gone)
+
+
+def _declared(row: WorkflowRow | None) -> frozenset[str]:
+    if row is None:
+        return frozenset()
+    triggers = json.loads(row.document).get("triggers", ())
+    ids = (each.get("schedule_id", _default_id(row.workflow_id, number)) for number, each in enumerate(triggers))
+    return frozenset(map(str, ids))
+
+
+def _default_id(workflow_id: str, number: int) -> str:
+    return workflow_id if number == 0 else f"{workflow_id}-{number + 1}"
+
+
+def _view(context: OperationContext, row: WorkflowRow) -> Workflow:
+    paused = (row.namespace, "workflow", row.workflow_id) in context.transaction.target_list_paused()
+    return Workflow(
+        row.namespace, row.workflow_id, row.version, json.loads(row.document), paused, datetime_ms(row.created_ms)
+    )

@@ -1,0 +1,69 @@
+"""Where doors hand in what they are asked: one operation, one transaction, on behalf of somebody in a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tompion.config.settings import Settings
+from tompion.errors import StaleReport
+from tompion.model.metrics import Metrics
+from tompion.model.run import Reason
+from tompion.operations.context import OperationContext
+from tompion.store.base import Store, Transaction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRunner:
+    """A store, the limits that its operations obey, and where it is counted what they do."""
+
+    store: Store
+    settings: Settings
+    tally: Metrics = field(default_factory=Metrics)
+    traceparent: Callable[[str, int], str] | None = None
+    """What is handed on with a run, by its key and attempt, where traces are written."""
+
+    def send(
+        self,
+        operation: Callable[[OperationContext], T],
+        *,
+        namespace: str,
+        actor: str,
+        writes: bool,
+        walled: bool = True,
+    ) -> Future[T]:
+        """Run an operation, to which everything but the session is bound already; its answer comes later.
+
+        One that is not ``walled`` is about more than a namespace: who shows a key, or which run a token is of.
+        """
+        last: list[OperationContext] = []
+
+        def work(transaction: Transaction) -> T:
+            if walled:
+                transaction.enter(namespace)
+            last[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
+            return operation(last[0])
+
+        if not writes:
+            return self.store.read(work)
+        answer = self.store.write(work)
+        answer.add_done_callback(lambda done: self._count(done, last))
+        return answer
+
+    def _count(self, done: Future[T], last: list[OperationContext]) -> None:
+        """Count what an operation has done, once it is committed; one that was tried again has done it once."""
+        if done.cancelled():
+            return
+        if (error := done.exception()) is not None:
+            self.tally.count("stale_writes_rejected", isinstance(error, StaleReport))
+            return
+        for context in last:
+            for (name, reason), number in context.counted.items():
+                labels = (self.tally.namespace(context.namespace), reason) if reason else ()
+                self.tally.count(name, number, labels)
+                if (name, reason) == ("runs_skipped", Reason.OVERLAP):
+                    self.tally.count("runs_skipped_overlap", number)

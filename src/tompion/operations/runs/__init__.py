@@ -1,0 +1,1 @@
+"""Operations on runs: read, start, cancel, retry, and the protocol of remote workers."""

@@ -1,0 +1,1 @@
+"""Operations on schedules: create, read, update, delete, control and backfill."""

@@ -1,0 +1,193 @@
+"""Pausing, resuming and triggering many schedules at once.
+
+One request is one transaction, which holds up the ticks of what it changes: so it changes at most a page of schedules
+and says where to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from tompion.errors import InvalidField, TompionError, display
+from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
+from tompion.model.rows import ScheduleFilter, ScheduleRow
+from tompion.model.schedule import BulkRefusal, BulkResult
+from tompion.operations.context import OperationContext
+from tompion.operations.idempotency import idempotent
+from tompion.operations.instants import When, epoch_ms
+from tompion.operations.paging import page_limit, page_name
+from tompion.operations.schedules.control import pause, resume, trigger_now
+from tompion.operations.schedules.crud import schedule_filter
+from tompion.operations.validation import UNSET, check_flag, check_name, check_note, choice
+
+AT_ONCE = 100
+Change: TypeAlias = Callable[[str], object]
+
+
+class _Chosen(NamedTuple):
+    """Which schedules are meant."""
+
+    wanted: ScheduleFilter
+    schedule_ids: tuple[str, ...] | None
+    limit: int
+    after: str
+
+
+@idempotent(BulkResult)
+def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
+    context: OperationContext,
+    *,
+    schedule_ids: list[str] | None = None,
+    state: str | None = None,
+    workflow_id: str | None = None,
+    user_id: str | None = None,
+    label: str | None = None,
+    text: str | None = None,
+    everything: bool = False,
+    note: str | None = None,
+    until: When | None = None,
+    paused_by: str | None = None,
+    dry_run: bool = False,
+    limit: int = AT_ONCE,
+    after: str | None = None,
+    request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
+) -> BulkResult:
+    """Pause the schedules that match; those that are paused already stay as they are.
+
+    They are chosen as a list chooses them, or by ids; ``everything`` says that no filter is meant to be all of them.
+    With ``dry_run`` nothing is changed.
+    """
+    chosen = _chosen(
+        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+    )
+    if until is not None:
+        epoch_ms("until", until)
+    check_note(note)
+    change = partial(pause, context, note=note, until=until, paused_by=paused_by)
+    return _touch(context, chosen, change, dry_run, lambda row: row.state == "paused")
+
+
+@idempotent(BulkResult)
+def resume_matching(  # noqa: PLR0913 - which schedules, and how
+    context: OperationContext,
+    *,
+    schedule_ids: list[str] | None = None,
+    state: str | None = None,
+    workflow_id: str | None = None,
+    user_id: str | None = None,
+    label: str | None = None,
+    text: str | None = None,
+    everything: bool = False,
+    on_resume: str | None = None,
+    dry_run: bool = False,
+    limit: int = AT_ONCE,
+    after: str | None = None,
+    request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
+) -> BulkResult:
+    """Resume the schedules that match and are paused; they are chosen as in ``pause_matching``."""
+    chosen = _chosen(
+        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+    )
+    if on_resume is not None:
+        choice("on_resume", on_resume, OnResume)
+    change = partial(resume, context, on_resume=on_resume)
+    return _touch(context, chosen, change, dry_run, lambda row: row.state != "paused")
+
+
+@idempotent(BulkResult)
+def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a trigger
+    context: OperationContext,
+    *,
+    schedule_ids: list[str] | None = None,
+    state: str | None = None,
+    workflow_id: str | None = None,
+    user_id: str | None = None,
+    label: str | None = None,
+    text: str | None = None,
+    everything: bool = False,
+    overlap: str | None = None,
+    payload: Any = UNSET,
+    dry_run: bool = False,
+    limit: int = AT_ONCE,
+    after: str | None = None,
+    request_id: str | None = None,
+) -> BulkResult:
+    """Run the schedules that match now, each once; they are chosen as in ``pause_matching``."""
+    chosen = _chosen(
+        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+    )
+    if overlap is not None:
+        choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
+
+    def change(schedule_id: str) -> object:
+        return trigger_now(context, schedule_id, overlap, payload, request_id)
+
+    return _touch(context, chosen, change, dry_run, lambda _: False)
+
+
+def _chosen(  # noqa: PLR0913 - what a request can name
+    context: OperationContext,
+    schedule_ids: list[str] | None,
+    wanted: ScheduleFilter,
+    everything: bool,
+    limit: int,
+    after: str | None,
+) -> _Chosen:
+    if not check_flag("everything", everything) and schedule_ids is None and not any(wanted):
+        raise InvalidField("everything", "name a filter or schedule_ids; all schedules only if this is true")
+    if schedule_ids is None:
+        return _Chosen(wanted, None, page_limit(context, limit), page_name(after))
+    most = context.settings.max_page
+    if type(schedule_ids) not in (list, tuple) or len(schedule_ids) > most:
+        raise InvalidField("schedule_ids", f"expected a list of at most max_page ({most}) ids")
+    if any(wanted) or everything or after is not None:
+        raise InvalidField("schedule_ids", "given together with a filter or a page; name one of them")
+    names = sorted({check_name("schedule_ids", each, context.settings) for each in schedule_ids})
+    return _Chosen(wanted, tuple(names), len(names), "")
+
+
+def _touch(
+    context: OperationContext,
+    chosen: _Chosen,
+    change: Change,
+    dry_run: bool,
+    is_so_already: Callable[[ScheduleRow], bool],
+) -> BulkResult:
+    """Change what is chosen, one after the other; what cannot be changed spoils nothing."""
+    dry_run = check_flag("dry_run", dry_run)
+    found, refused = _found(context, chosen)
+    shown_rows = found[: chosen.limit]
+    touched = []
+    for row in shown_rows:
+        if is_so_already(row):
+            continue
+        try:
+            if not dry_run:
+                change(row.schedule_id)
+            touched.append(row.schedule_id)
+        except TompionError as error:
+            if error.retryable:  # it is about the transaction, and not about the schedule
+                raise
+            refused.append(BulkRefusal(row.schedule_id, error.code, str(error)))
+    return BulkResult(
+        schedule_ids=tuple(touched),
+        unchanged=sum(map(is_so_already, shown_rows)),
+        refused=tuple(refused),
+        dry_run=dry_run,
+        next_page=shown_rows[-1].schedule_id if len(found) > chosen.limit else None,
+    )
+
+
+def _found(context: OperationContext, chosen: _Chosen) -> tuple[list[ScheduleRow], list[BulkRefusal]]:
+    """Return the schedules that are named; or those of a page, and one more.  And the ids that are no schedules."""
+    transaction, namespace = context.transaction, context.namespace
+    if chosen.schedule_ids is None:
+        return transaction.schedule_list(namespace, chosen.after, chosen.limit + 1, chosen.wanted), []
+    rows = [(name, transaction.schedule_get(namespace, name)) for name in chosen.schedule_ids]
+    found = [row for _, row in rows if row is not None]
+    gone = [
+        BulkRefusal(name, "not_found", f"there is no schedule {display(name)}") for name, row in rows if row is None
+    ]
+    return found, gone

@@ -1,0 +1,71 @@
+"""Creating, reading, changing and deleting schedules, and their history."""
+
+from __future__ import annotations
+
+from tompion.errors import NotFound, display
+from tompion.model.page import Page
+from tompion.model.schedule import Change, Schedule, Version
+from tompion.operations.context import OperationContext
+from tompion.operations.idempotency import idempotent
+from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
+from tompion.operations.schedules.crud import replace_definition
+from tompion.operations.schedules.definition import ScheduleInput
+from tompion.operations.schedules.repository import (
+    NO_SCHEDULE,
+    AuditEntry,
+    find,
+    open_schedule,
+)
+from tompion.operations.validation import check_flag, check_name
+from tompion.operations.views import change_view, version_view
+from tompion.plan.stored_definition import stored_definition
+
+
+def history(
+    context: OperationContext,
+    schedule_id: str | None = None,
+    *,
+    everything: bool = False,
+    limit: int = DEFAULT_PAGE,
+    before: str | None = None,
+) -> Page[Change]:
+    """Return who changed a schedule, the newest first; without an id, who changed what is not a schedule.
+
+    With ``everything``, and without an id, who changed anything at all.
+    """
+    check_flag("everything", everything)
+    if schedule_id is not None:
+        check_name("schedule_id", schedule_id, context.settings)
+    limit = page_limit(context, limit)
+    start = page_number("before", before, 1 << 60)
+    wanted = None if everything and schedule_id is None else schedule_id or NO_SCHEDULE
+    rows = context.transaction.audit_list(context.namespace, wanted, start, limit + 1)
+    if not rows and before is None and schedule_id is not None:
+        find(context, schedule_id)
+    more = str(rows[limit - 1].audit_number) if len(rows) > limit else None
+    return Page(tuple(change_view(row) for row in rows[:limit]), more)
+
+
+def versions(context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
+    """Return the versions of a schedule, the newest first."""
+    row = find(context, schedule_id)
+    found = context.transaction.version_list(row.schedule_key, page_limit(context, limit))
+    return tuple(version_view(version) for version in found)
+
+
+@idempotent(Schedule)
+def restore(
+    context: OperationContext,
+    schedule_id: str,
+    version: int,
+    *,
+    token: int | None = None,
+    request_id: str | None = None,
+) -> Schedule:
+    """Make an old version the newest again."""
+    opened = open_schedule(context, schedule_id, token)
+    known = type(version) is int and 0 < version <= opened.row.version
+    old = context.transaction.version_get(opened.row.schedule_key, version) if known else None
+    if old is None:
+        raise NotFound(f"schedule {schedule_id!r} has no version {display(version)}")
+    return replace_definition(context, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))

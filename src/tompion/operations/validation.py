@@ -1,0 +1,124 @@
+"""From loose fields to a checked definition: what a person may write about a schedule, in one flat document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from tompion.config.settings import Settings
+from tompion.errors import InvalidField, display
+
+MAX_NOTE_CHARS = 1_000
+
+
+UNSET: Any = object()
+
+
+_DECEIVING = frozenset(
+    "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffd"
+) | frozenset(map(chr, range(0x80, 0xA0)))
+"""What makes a name look like another, or is the remains of bytes that were no text."""
+
+
+def check_name(field: str, value: object, settings: Settings) -> str:
+    """Return an id that may be stored and shown."""
+    if not isinstance(value, str) or not value:
+        raise InvalidField(field, f"{display(value)} is not a name")
+    if len(value) > settings.max_name_chars:
+        raise InvalidField(field, f"{len(value)} characters, more than max_name_chars ({settings.max_name_chars})")
+    if value != value.strip() or any(ord(character) < 32 or ord(character) == 127 for character in value):
+        raise InvalidField(field, f"{display(value)}: no control characters, no space at either end")
+    if value in (".", ".."):
+        raise InvalidField(field, f"{display(value)} means another place in an address; choose another name")
+    if not value.isascii() and not _DECEIVING.isdisjoint(value):
+        raise InvalidField(
+            field, f"{display(value)}: nothing that turns the direction of text, and no bytes that are none"
+        )
+    if not is_unicode(value):
+        raise InvalidField(field, f"{display(value)} is not valid Unicode")
+    return value
+
+
+def check_namespace(value: object, settings: Settings) -> str:
+    """Return the name of a namespace; with a slash in it, two schedules could share one key."""
+    namespace = check_name("namespace", value, settings)
+    if "/" in namespace:
+        raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+    return namespace
+
+
+def check_text(field: str, value: object, most: int) -> str:
+    """Return free text that every store can hold: Unicode, no NUL, not too long."""
+    if not isinstance(value, str) or len(value) > most:
+        raise InvalidField(field, f"expected text of at most {most} characters")
+    if "\x00" in value or not is_unicode(value):
+        raise InvalidField(field, f"{display(value)}: no NUL characters, and only valid Unicode")
+    return value
+
+
+def check_note(note: object) -> str | None:
+    """Return a note that somebody leaves with a change."""
+    return None if note is None else check_text("note", note, MAX_NOTE_CHARS)
+
+
+def check_version(version: object) -> int | None:
+    """Return the number of a version, ``None`` for the newest."""
+    return _whole("version", version, 1, 1 << 31, nullable=True)
+
+
+def check_whole(field: str, value: object, least: int, most: int) -> int:
+    """Return a whole number within bounds."""
+    number = _whole(field, value, least, most)
+    assert number is not None
+    return number
+
+
+def check_flag(field: str, value: object) -> bool:
+    """Return a yes or a no."""
+    return _flag(field, value)
+
+
+def choice(field: str, value: object, kind: type[StrEnum], aliases: Mapping[str, Any] | None = None) -> Any:
+    """Return a value of an enumeration, or one of its aliases."""
+    if isinstance(value, str) and aliases and value in aliases:
+        return aliases[value]
+    try:
+        return kind(value)  # type: ignore[arg-type]  # anything that is not text is refused just below
+    except ValueError:
+        names = [*kind, *(aliases or {})]
+        raise InvalidField(field, f"{display(value)}; expected one of {', '.join(names)}") from None
+
+
+def _whole(field: str, value: object, least: int, most: int, *, nullable: bool = False) -> int | None:
+    if value is None and nullable:
+        return None
+    if type(value) is not int or not least <= value <= most:
+        raise InvalidField(field, f"{display(value)}; expected a whole number from {least} to {most}")
+    return value
+
+
+def _flag(field: str, value: object) -> bool:
+    if type(value) is not bool:
+        raise InvalidField(field, f"{display(value)}; expected true or false")
+    return value
+
+
+MAX_DEPTH = 100
+"""How deep a document may be nested: whoever reads it again stands deeper in the stack than whoever wrote it."""
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether every store can hold a text: half of a surrogate pair is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
+    """Return whether a document is nested more deeply than may be stored; one that contains itself is."""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    return most == 0 or any(is_deep(each, most - 1) for each in (value.values() if isinstance(value, dict) else value))

@@ -1,0 +1,1 @@
+"""Checks that the stored ledger is complete and consistent."""

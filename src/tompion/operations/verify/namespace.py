@@ -1,0 +1,74 @@
+"""The check of a whole namespace and its audit: each part in a transaction of its own, so that nobody waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from tompion.config.settings import Settings
+from tompion.errors import NotFound
+from tompion.model.audit import AuditVerification
+from tompion.model.rows import ScheduleFilter, ScheduleRow
+from tompion.model.verification import Verification
+from tompion.operations.context import OperationContext
+from tompion.operations.insight.stats import stats
+from tompion.operations.validation import check_name
+from tompion.operations.verify.audit_chain import verify_audit
+from tompion.operations.verify.schedule import verify
+from tompion.store.base import Store
+
+T = TypeVar("T")
+PAGE = 200
+
+
+class NamespaceVerifier:
+    """Checks the schedules of one namespace; nothing is written."""
+
+    def __init__(self, store: Store, namespace: str, settings: Settings) -> None:
+        """Take an open store."""
+        self._store = store
+        self._namespace = check_name("namespace", namespace, settings)
+        self._settings = settings
+
+    def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
+        """Check all schedules; the deleted ones last."""
+        for schedule_id in self._schedules():
+            try:
+                found = self.one(schedule_id, start, end)
+            except NotFound:  # purged since it was listed
+                continue
+            yield found
+
+    def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
+        """Check one schedule.  Raises :class:`~tompion.errors.NotFound`."""
+        return self._read(lambda context: verify(context, schedule_id, start=start, end=end))
+
+    def count(self) -> int | None:
+        """Return how many schedules there are, the deleted ones too, if they have been counted to the end."""
+        found = self._read(partial(stats, seconds=1, stretches=1)).schedules
+        return None if found.capped else found.active + found.paused + found.closed
+
+    def audit(self) -> AuditVerification:
+        """Check the audit up to its end, or to the first row that is not as it was written."""
+        found = first = self._read(verify_audit)
+        checked = found.checked
+        while found.more:
+            found = self._read(partial(verify_audit, after=found.until))
+            checked += found.checked
+        return replace(found, after=first.after, checked=checked)
+
+    def _schedules(self) -> Iterator[str]:
+        for state in (None, "closed"):
+            after = ""
+            while page := self._page(after, ScheduleFilter(state=state)):
+                yield from (row.schedule_id for row in page)
+                after = page[-1].schedule_id
+
+    def _page(self, after: str, wanted: ScheduleFilter) -> list[ScheduleRow]:
+        return self._read(lambda context: context.transaction.schedule_list(self._namespace, after, PAGE, wanted))
+
+    def _read(self, work: Callable[[OperationContext], T]) -> T:
+        return self._store.read(lambda t: work(OperationContext(t, self._settings, self._namespace))).result()

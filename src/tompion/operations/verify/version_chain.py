@@ -1,0 +1,161 @@
+"""Which version of a schedule decided which ticks, and where that chain is broken.
+
+Each version ends where the next one begins.  Only a deletion leaves a gap: until the schedule was created again, there
+were no ticks to decide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
+from tompion.operations.context import OperationContext
+from tompion.operations.views import at_s
+from tompion.plan.edit import cursor_before
+from tompion.store.base import FAR_S
+
+MAX_VERSIONS = 10_000
+AUDIT_PAGE = 1_000
+_NEWEST = 1 << 62
+_LAST_S = 253_402_300_799  # the end of the year 9999, after which no datetime can be shown
+
+
+class VersionPeriod(NamedTuple):
+    """The ticks after one instant up to another, and the version that decided them."""
+
+    version: VersionRow
+    after_s: int
+    until_s: int
+
+
+class ChainFault(NamedTuple):
+    """The ticks after one instant up to another, and why it is not known who decided them."""
+
+    kind: str
+    text: str
+    after_s: int
+    until_s: int
+
+
+def lineage(context: OperationContext, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
+    """Return what every version decided, the oldest first, and each fault where it is."""
+    versions = context.transaction.version_list(row.schedule_key, MAX_VERSIONS)[::-1]
+    if not versions:
+        yield ChainFault("version", "all its versions are missing", 0, FAR_S)
+        return
+    if len(versions) < MAX_VERSIONS:
+        yield from _beginning(versions[0])
+    for version, following in zip(versions, [*versions[1:], None], strict=True):
+        if following is None:
+            yield from _ending(version, row, cursor_s)
+        else:
+            yield VersionPeriod(
+                version, version.after_s, following.after_s if version.until_s is None else version.until_s
+            )
+            yield from _between(context, row, version, following)
+
+
+def _beginning(first: VersionRow) -> Iterator[ChainFault]:
+    """The first version begins when it was made."""
+    made_s = cursor_before(first.created_ms)
+    if first.version > 1:
+        yield _missing(0, first.version, 0, first.after_s)
+    elif first.after_s > made_s:
+        yield _gap(made_s, first.after_s)
+
+
+def _between(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> Iterator[ChainFault]:
+    """Each version begins where the one before it ended."""
+    if one.version + 1 < other.version:
+        yield _missing(one.version, other.version, one.after_s if one.until_s is None else one.until_s, other.after_s)
+    elif one.until_s is None:
+        yield ChainFault("overlap", f"version {one.version} has no end", other.after_s, FAR_S)
+    elif one.until_s > other.after_s:
+        text = f"version {other.version} decides what the one before it did"
+        yield ChainFault("overlap", text, other.after_s, one.until_s)
+    elif one.until_s < other.after_s and not _was_deleted(context, row, one, other):
+        yield _gap(one.until_s, other.after_s)
+
+
+def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
+    """The newest version is the schedule's own, and only a deletion ends it."""
+    in_force = row.state != "closed" and last.version == row.version
+    until_s = FAR_S if in_force or last.until_s is None else last.until_s
+    yield VersionPeriod(last, last.after_s, until_s)
+    if last.version < row.version:
+        yield _missing(last.version, row.version + 1, until_s, FAR_S)
+    elif last.version > row.version:
+        text = f"version {last.version} is the newest, the schedule is at version {row.version}"
+        yield ChainFault("version", text, FAR_S, FAR_S)
+    elif in_force and last.until_s is not None:
+        yield ChainFault("gap", f"version {last.version} is in force and has an end", last.until_s, FAR_S)
+    elif until_s < cursor_s:
+        yield _gap(until_s, cursor_s)
+
+
+def retabled_s(context: OperationContext, row: ScheduleRow) -> int:
+    """Return up to which tick a schedule was decided with time zone data that are others now; 0 if there is none."""
+    if not row.zones:
+        return 0
+    changes = (change for change in _changes(context, row) if change.operation == "zone_data")
+    newest = next(changes, None)
+    if newest is None:
+        return 0
+    cursor_s = json.loads(newest.after or "{}").get("cursor_s")
+    return cursor_s if isinstance(cursor_s, int) else cursor_before(newest.at_ms)
+
+
+def first_hint_ms(context: OperationContext, row: ScheduleRow) -> int:
+    """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did.
+
+    If some of the audit is gone, the first may be gone, too.
+    """
+    head = context.transaction.audit_head_get(row.namespace)
+    if head is not None and head.gone_position:
+        return 0
+    return min((change.at_ms for change in _changes(context, row) if change.operation == "hint"), default=_NEWEST)
+
+
+def _missing(known: int, following: int, after_s: int, until_s: int) -> ChainFault:
+    """Versions between two numbers are gone."""
+    first, last = known + 1, following - 1
+    text = f"version {first} is missing" if first == last else f"versions {first} to {last} are missing"
+    return ChainFault("version", text, after_s, until_s)
+
+
+def _gap(after_s: int, until_s: int) -> ChainFault:
+    return ChainFault("gap", f"no version decides the ticks after it up to {moment(until_s)}", after_s, until_s)
+
+
+def _was_deleted(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
+    """Whether a version ended with a deletion, and the next one began when the schedule was created again."""
+    assert one.until_s is not None
+    if other.after_s > max(one.until_s, cursor_before(other.created_ms)):
+        return False
+    return any(
+        change.operation in ("delete", "purge")
+        and change.version == one.version
+        and one.created_ms <= change.at_ms
+        and cursor_before(change.at_ms) <= one.until_s
+        for change in _changes(context, row)
+    )
+
+
+def _changes(context: OperationContext, row: ScheduleRow) -> Iterator[AuditRow]:
+    number = _NEWEST
+    while page := context.transaction.audit_list(row.namespace, row.schedule_id, number, AUDIT_PAGE):
+        yield from page
+        number = page[-1].audit_number
+
+
+def moment(seconds: int) -> str:
+    """Return an instant that is stored in seconds, as a line of text shows it."""
+    return f"{shown_at(seconds):%Y-%m-%d %H:%M:%SZ}"
+
+
+def shown_at(seconds: int) -> datetime:
+    """Return an instant that is stored in seconds, or the nearest one that can be shown."""
+    return at_s(min(max(seconds, 0), _LAST_S))

@@ -1,0 +1,1 @@
+"""HTTP requests that leave the process: the SSRF guard, signatures, webhooks and pings."""

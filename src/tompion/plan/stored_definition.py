@@ -1,0 +1,183 @@
+"""Definitions as stored texts, and rules made of them.
+
+Texts are interned: equal specs, policies and actions of a million schedules are parsed once and shared.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields, replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from tompion.errors import UnknownZone
+from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
+from tompion.model.rows import DefinitionRow, VersionRow
+from tompion.model.schedule import Action, Definition
+from tompion.model.spec import NamedCalendar, SpecDocument, WindowDocument
+from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
+from tompion.spec.compiler import depends_on_schedule_id
+from tompion.spec.document import document_json, read_spec
+from tompion.spec.ticks import Ticks
+from tompion.spec.zone.tables import load_zone
+
+INTERNED_TEXTS = 16_384
+POLICY_CHOICES: dict[str, type[StrEnum]] = {
+    "overlap_policy": Overlap,
+    "catchup_policy": CatchUp,
+    "on_resume": OnResume,
+    "buffer_keep": Keep,
+    "on_worker_lost": OnWorkerLost,
+}
+
+
+def compact(data: Any) -> str:
+    """Return JSON in the one form in which it is stored, so that equal data are equal texts."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def spec_text(spec: SpecDocument) -> str:
+    """Return a spec as it is stored."""
+    return compact(document_json(spec))
+
+
+@lru_cache(maxsize=INTERNED_TEXTS)
+def stored_spec(text: str) -> SpecDocument:
+    """Return the spec that a stored text holds."""
+    return read_spec(json.loads(text))
+
+
+def policy_text(policy: Policy) -> str:
+    """Return a policy as it is stored: without what is as by default."""
+    return compact(without_defaults(policy))
+
+
+@lru_cache(maxsize=INTERNED_TEXTS)
+def stored_policy(text: str) -> Policy:
+    """Return the policy that a stored text holds."""
+    data: dict[str, Any] = json.loads(text)
+    for name, kind in POLICY_CHOICES.items():
+        if name in data:
+            data[name] = kind(data[name])
+    return Policy(**data)
+
+
+def action_text(action: Action) -> str:
+    """Return an action as it is stored; the queue always stands there, because claims look for it."""
+    return compact({**without_defaults(action), "queue": action.queue})
+
+
+@lru_cache(maxsize=INTERNED_TEXTS)
+def stored_action(text: str) -> Action:
+    """Return the action that a stored text holds."""
+    return Action(**json.loads(text))
+
+
+def zones_text(spec: SpecDocument) -> str:
+    """Return which zone tables the ticks of a spec were computed with; empty if none matter."""
+    if spec.timezone is None:
+        return ""
+    try:
+        return f"{spec.timezone}:{load_zone(spec.timezone).fingerprint}"
+    except UnknownZone:
+        return f"{spec.timezone}:gone"
+
+
+def is_outdated(zones: str) -> bool:
+    """Whether the tables that :func:`zones_text` named are others now."""
+    return zones != zones_text(SpecDocument(timezone=zones.rpartition(":")[0]))
+
+
+def calendar_text(calendar: NamedCalendar) -> str:
+    """Return a named calendar as it is stored."""
+    return compact(asdict(calendar))
+
+
+@lru_cache(maxsize=1_024)
+def stored_calendar(text: str) -> NamedCalendar:
+    """Return the named calendar that a stored text holds."""
+    data = json.loads(text)
+    windows = tuple(WindowDocument(**window) for window in data.pop("windows"))
+    return NamedCalendar(dates=tuple(data.pop("dates")), windows=windows, **data)
+
+
+def stored_definition(row: VersionRow) -> Definition:
+    """Return the definition that a version holds."""
+    about = json.loads(row.about)
+    return Definition(
+        spec=stored_spec(row.spec),
+        action=stored_action(row.action),
+        policy=stored_policy(row.policy),
+        payload=None if row.payload is None else json.loads(row.payload),
+        description=about.get("description", ""),
+        labels=tuple(sorted(about.get("labels", {}).items())),
+        memo=about.get("memo"),
+        search_attributes=about.get("search_attributes"),
+    )
+
+
+def compiled_from_row(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> CompiledSchedule:
+    """Return the rule of a stored version.
+
+    A zone that the installed data no longer have must not silence a schedule: it goes on in UTC and says so.
+    """
+    names = (row.schedule_key, row.version, row.namespace, row.schedule_id)
+    shared = _shared(row.spec, row.policy, row.action)
+    if shared is not None and not calendars:
+        return CompiledSchedule._make((*names, *shared[:4], row.payload, *shared[4:], None))
+    spec, policy, action = stored_spec(row.spec), stored_policy(row.policy), stored_action(row.action)
+    try:
+        return compile_schedule(*names, spec, policy, action, row.payload, calendars)
+    except UnknownZone as error:
+        degraded = f"{error}; it fires in UTC meanwhile"
+        spec = replace(spec, timezone=None)
+    return compile_schedule(*names, spec, policy, action, row.payload, calendars)._replace(degraded=degraded)
+
+
+@lru_cache(maxsize=INTERNED_TEXTS)
+def _shared(
+    spec_text: str, policy_text: str, action_text: str
+) -> tuple[SpecDocument, Ticks, Policy, Action, int | None, bool, bool, Ticks | None, int | None] | None:
+    """What equal texts have in common; ``None`` where the ticks depend on more than the texts."""
+    spec = stored_spec(spec_text)
+    if depends_on_schedule_id(spec) or spec.exclude.named:
+        return None
+    try:
+        compiled = compile_schedule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
+    except UnknownZone:
+        return None
+    found = (
+        compiled.spec,
+        compiled.ticks,
+        compiled.policy,
+        compiled.action,
+        compiled.start_s,
+        compiled.follows,
+        compiled.simple,
+    )
+    return (*found, compiled.gate, compiled.interval_ms)
+
+
+def definition_row(namespace: str, schedule_id: str, row: VersionRow) -> DefinitionRow:
+    """Return a version as an engine would read it."""
+    return DefinitionRow(
+        row.schedule_key,
+        row.version,
+        namespace,
+        schedule_id,
+        row.spec,
+        row.policy,
+        row.action,
+        row.payload,
+        row.calendars,
+    )
+
+
+def without_defaults(document: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults."""
+    return {
+        field.name: getattr(document, field.name)
+        for field in fields(document)
+        if getattr(document, field.name) != field.default
+    }

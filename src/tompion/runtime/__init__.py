@@ -1,0 +1,1 @@
+"""Process plumbing: clock, event loop, signals and thread pool."""

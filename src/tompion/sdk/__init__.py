@@ -1,0 +1,1 @@
+"""The Python API over a store in this process or a service."""

@@ -1,0 +1,244 @@
+"""How people write a spec in Python: checked at once, asked in datetimes.
+
+:class:`Spec` is a :class:`~tompion.model.spec.SpecDocument` with a friendly constructor and with the questions one has
+about a spec.  The engine underneath works on integers; here they become datetimes in UTC, which compare and subtract
+correctly whatever the clocks did in between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import islice
+from math import ceil, floor, isfinite
+from typing import Any, Self
+
+from tompion.errors import InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, display
+from tompion.model.spec import (
+    CalendarDocument,
+    Dialect,
+    DstGap,
+    DstOverlap,
+    DstProfile,
+    ExcludeDocument,
+    Finding,
+    IntervalDocument,
+    JitterMode,
+    NamedCalendar,
+    SpecDocument,
+    Tick,
+)
+from tompion.runtime.clock import SystemClock
+from tompion.spec.calendar.days import HORIZON
+from tompion.spec.compiler import calendars_by_name, compile_spec, zone_of
+from tompion.spec.document import document_json, read_document
+from tompion.spec.duration import parse_duration
+from tompion.spec.explain.specs import explain
+from tompion.spec.icalendar import read_icalendar
+from tompion.spec.lint import lint
+from tompion.spec.occurrence import occurrences, utc_datetime
+from tompion.spec.ticks import Ticks
+from tompion.spec.zone.tables import TZDATA_VERSION
+
+MAX_BETWEEN = 100_000
+"""How many ticks :meth:`Spec.between` returns unless told otherwise."""
+
+__all__ = ["TZDATA_VERSION", "Spec", "read_icalendar"]
+
+Calendars = NamedCalendar | Iterable[NamedCalendar] | Mapping[str, NamedCalendar]
+When = datetime | int | float
+
+
+@dataclass(frozen=True, init=False)
+class Spec(SpecDocument):
+    """Which ticks exist.
+
+    >>> from tompion import Spec
+    >>> spec = Spec(cron="0 9 * * MON-FRI", timezone="Europe/Berlin")
+    >>> spec.next(datetime.fromisoformat("2026-03-27T12:00:00+00:00")).isoformat()
+    '2026-03-30T07:00:00+00:00'
+
+    Every argument is optional and checked at once: a spec that exists is a spec that can be compiled.  An instant is
+    an aware :class:`~datetime.datetime` or a number of seconds since the epoch.
+    """
+
+    def __init__(  # noqa: PLR0913 - the vocabulary of a spec, all of it optional and by name
+        self,
+        *,
+        cron: str | Iterable[str] = (),
+        calendars: Mapping[str, Any] | CalendarDocument | Iterable[Mapping[str, Any] | CalendarDocument] = (),
+        intervals: str | int | timedelta | Mapping[str, Any] | Iterable[object] | IntervalDocument = (),
+        rrules: str | Iterable[str] = (),
+        times: str | date | Iterable[str | date] = (),
+        exclude: Mapping[str, Any] | ExcludeDocument | None = None,
+        timezone: str | None = None,
+        start_at: str | date | None = None,
+        end_at: str | date | None = None,
+        jitter_ms: int = 0,
+        jitter_mode: JitterMode = "symmetric",
+        jitter_seed: str | None = None,
+        dst_gap: DstGap | None = None,
+        dst_overlap: DstOverlap = "auto",
+        dst_profile: DstProfile | None = None,
+        dialect: Dialect = "tompion",
+    ) -> None:
+        """Read, check and compile.  Raises :class:`~tompion.errors.InvalidSpec`."""
+        given = {name: value for name, value in locals().items() if name in SpecDocument.__dataclass_fields__}
+        SpecDocument.__init__(self, **read_document(given))
+        if not self.exclude.named:
+            self.compile()
+        else:  # the names are resolved by whoever stores the calendars; all the rest can be checked now
+            self.compile(calendars=[NamedCalendar(name) for name in self.exclude.named])
+
+    @property
+    def zone_name(self) -> str:
+        """The zone that the spec as a whole is read and shown in."""
+        return zone_of(self).name
+
+    def compile(self, *, schedule_id: str = "", calendars: Calendars = ()) -> Ticks:
+        """Return the compiled form, which works on integer seconds; equal specs share it."""
+        return compile_spec(self, schedule_id=schedule_id, calendars=calendars)
+
+    def next(self, after: When, *, schedule_id: str = "", calendars: Calendars = ()) -> datetime | None:
+        """Return the first tick later than ``after``, or ``None``."""
+        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).next_epoch(_down(after)))
+
+    def prev(self, before: When, *, schedule_id: str = "", calendars: Calendars = ()) -> datetime | None:
+        """Return the last tick earlier than ``before``, or ``None``."""
+        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).prev_epoch(_up(before)))
+
+    def between(
+        self,
+        start: When,
+        end: When,
+        *,
+        limit: int = MAX_BETWEEN,
+        schedule_id: str = "",
+        calendars: Calendars = (),
+    ) -> list[datetime]:
+        """Return all ticks from ``start`` to ``end``, both included.
+
+        More than ``limit`` of them raise :class:`~tompion.errors.LimitExceeded`, because a forgotten second field can
+        mean millions.
+        """
+        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
+        found = list(islice(ticks.between_epochs(_up(start), _down(end)), _count(limit) + 1))
+        if len(found) > limit:
+            raise LimitExceeded(f"more than {limit} ticks between {start} and {end}: raise limit= or ask for less")
+        return [utc_datetime(tick) for tick in found]
+
+    def upcoming(
+        self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
+    ) -> list[datetime]:
+        """Return the next ``n`` ticks later than ``after`` (now, if left out)."""
+        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
+        return [utc_datetime(tick) for tick in islice(ticks.between_epochs(_now_or(after) + 1, HORIZON), _count(n))]
+
+    def occurrences(
+        self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
+    ) -> list[Tick]:
+        """Return the next ``n`` ticks with their wall time, their fire time and what DST did to them."""
+        ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
+        return list(islice(occurrences(self, ticks, _now_or(after), schedule_id), _count(n)))
+
+    def explain(self) -> str:
+        """Return the spec in plain English."""
+        return explain(self)
+
+    def lint(
+        self,
+        *,
+        now: When | None = None,
+        min_interval: str | int | timedelta | None = None,
+        schedule_id: str = "",
+        calendars: Calendars = (),
+    ) -> list[Finding]:
+        """Return what may not be meant: never fires, DST surprises, uneven steps, denser than ``min_interval``."""
+        least = None if min_interval is None else parse_duration(min_interval, field="min_interval")
+        if least is not None and least < 0:
+            raise InvalidInput(f"min_interval is {display(min_interval)}: it must not be negative")
+        handed = calendars_by_name(calendars)
+        return lint(self, now=_now_or(now), min_interval_s=least, schedule_id=schedule_id, calendars=handed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as JSON-ready data, without what is as by default."""
+        return document_json(self)
+
+    def to_json(self) -> str:
+        """Return the spec as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the spec that :meth:`to_dict` wrote, or that a person did."""
+        if not isinstance(data, Mapping):
+            raise InvalidSpec(f"{display(data)} is not a spec", expected="a JSON object")
+        unknown = [str(name) for name in data if name not in SpecDocument.__dataclass_fields__]
+        if unknown:
+            raise InvalidSpec(
+                f"unknown field {display(unknown[0])}",
+                expected=f"one of {', '.join(SpecDocument.__dataclass_fields__)}",
+            )
+        return cls(**{name: value for name, value in data.items() if value is not None})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the spec that a JSON text holds."""
+        try:
+            data = json.loads(text, object_pairs_hook=_without_duplicates)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InvalidSpec(f"not JSON: {error}") from None
+        return cls.from_dict(data)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        twice = next(name for name, _value in pairs if sum(name == other for other, _value in pairs) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return data
+
+
+def _count(n: int) -> int:
+    if type(n) is not int or n < 0:
+        raise InvalidInput(f"{display(n)} ticks: ask for a whole number of 0 or more")
+    return n
+
+
+def _now_or(when: When | None) -> int:
+    return floor(SystemClock().now()) if when is None else _down(when)
+
+
+def _datetime(epoch: int | None) -> datetime | None:
+    return None if epoch is None else utc_datetime(epoch)
+
+
+def _seconds(when: When) -> float:
+    if isinstance(when, datetime):
+        if when.tzinfo is None:
+            raise InvalidTime(
+                f"{when.isoformat()} has no time zone: pass an aware datetime, or seconds since the epoch"
+            )
+        return when.timestamp()
+    if type(when) not in (int, float) or not _is_finite(when):
+        raise InvalidTime(f"{display(when)} is not an instant: pass an aware datetime, or seconds since the epoch")
+    return when
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return isfinite(number)
+    except OverflowError:  # of a whole number that no float can hold
+        return False
+
+
+def _down(when: When) -> int:
+    """Return the last whole second that is not after an instant."""
+    return floor(_seconds(when))
+
+
+def _up(when: When) -> int:
+    """Return the first whole second that is not before an instant."""
+    return ceil(_seconds(when))

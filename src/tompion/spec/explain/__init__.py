@@ -1,0 +1,1 @@
+"""Explains a spec in plain English."""

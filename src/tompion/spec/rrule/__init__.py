@@ -1,0 +1,1 @@
+"""RRULE: parser and arithmetic."""

@@ -1,0 +1,1 @@
+"""Time zones: tables, DST rules and the mapping of wall times to instants."""

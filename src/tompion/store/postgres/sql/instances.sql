@@ -1,0 +1,64 @@
+-- name: instance_insert
+INSERT INTO instances (
+    namespace, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms
+) VALUES (%(namespace)s, %(name)s, %(release)s, %(queues)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s)
+RETURNING instance_id;
+
+-- name: lease_renew
+-- One lease for everything that the instance holds.  One that was taken away stays away.
+UPDATE instances SET heartbeat_ms = %(now_ms)s, skew_ms = %(skew_ms)s, lease_until_ms = %(lease_until_ms)s
+WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL
+RETURNING instance_id;
+
+-- name: worker_touch
+-- A worker that is no instance has no lease of its own: its runs have.
+UPDATE instances SET heartbeat_ms = %(now_ms)s, queues = %(queues)s
+WHERE instance_id = %(instance_id)s AND namespace = %(namespace)s AND lease_until_ms IS NULL AND stopped_ms IS NULL
+RETURNING name;
+
+-- name: worker_remove
+UPDATE instances SET stopped_ms = %(now_ms)s
+WHERE instance_id = %(instance_id)s AND namespace = %(namespace)s AND lease_until_ms IS NULL;
+
+-- name: queue_list_served
+-- Engines serve every namespace, other workers that in which they have joined.
+SELECT queues, count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s
+  AND (namespace IS NULL OR namespace = %(namespace)s)
+GROUP BY queues;
+
+-- name: lease_share
+-- Whoever takes leases away has to pass by until this transaction is over.  Not the row: heartbeats need that.
+SELECT pg_advisory_xact_lock_shared('instances'::regclass::oid::integer, %(instance_id)s::integer);
+
+-- name: lease_hold
+SELECT instance_id FROM instances WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL;
+
+-- name: lease_list_expired
+-- Index instances_lease.
+SELECT instance_id FROM instances WHERE lease_until_ms <= %(now_ms)s ORDER BY instance_id;
+
+-- name: lease_expire_one
+-- Nobody who is just taking runs under it can be passed over, so nobody waits here.
+SELECT 1 WHERE pg_try_advisory_xact_lock('instances'::regclass::oid::integer, %(instance_id)s::integer);
+
+-- name: lease_end
+UPDATE instances SET lease_until_ms = NULL
+WHERE instance_id = ANY (%(instances)s::bigint[]);
+
+-- name: instance_stop
+UPDATE instances SET stopped_ms = %(now_ms)s, lease_until_ms = %(lease_until_ms)s
+WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL;
+
+-- name: instance_count_live
+SELECT count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s AND lease_until_ms IS NOT NULL;
+
+-- name: instance_list_page
+SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, namespace
+FROM instances
+WHERE namespace IS NULL OR namespace = %(namespace)s
+ORDER BY instance_id DESC LIMIT %(limit)s;
+
+-- name: instance_expire
+DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < %(before_ms)s AND lease_until_ms IS NULL;

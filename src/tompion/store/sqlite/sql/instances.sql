@@ -1,0 +1,63 @@
+-- name: instance_insert
+INSERT INTO instances (
+    namespace, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms
+) VALUES (:namespace, :name, :release, :queues, :now_ms, :now_ms, NULL, 0, :lease_until_ms)
+RETURNING instance_id;
+
+-- name: lease_renew
+-- One lease for everything that the instance holds.  One that was taken away stays away.
+UPDATE instances SET heartbeat_ms = :now_ms, skew_ms = :skew_ms, lease_until_ms = :lease_until_ms
+WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL
+RETURNING instance_id;
+
+-- name: worker_touch
+-- A worker that is no instance has no lease of its own: its runs have.
+UPDATE instances SET heartbeat_ms = :now_ms, queues = :queues
+WHERE instance_id = :instance_id AND namespace = :namespace AND lease_until_ms IS NULL AND stopped_ms IS NULL
+RETURNING name;
+
+-- name: worker_remove
+UPDATE instances SET stopped_ms = :now_ms
+WHERE instance_id = :instance_id AND namespace = :namespace AND lease_until_ms IS NULL;
+
+-- name: queue_list_served
+-- Engines serve every namespace, other workers that in which they have joined.
+SELECT queues, count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms
+  AND (namespace IS NULL OR namespace = :namespace)
+GROUP BY queues;
+
+-- name: lease_share
+-- BEGIN IMMEDIATE holds the only write lock: nobody can take a lease away meanwhile.
+SELECT 1;
+
+-- name: lease_hold
+SELECT instance_id FROM instances WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL;
+
+-- name: lease_list_expired
+-- Index instances_lease.
+SELECT instance_id FROM instances WHERE lease_until_ms <= :now_ms ORDER BY instance_id;
+
+-- name: lease_expire_one
+SELECT 1 WHERE :instance_id > 0;
+
+-- name: lease_end
+UPDATE instances SET lease_until_ms = NULL
+WHERE instance_id IN (SELECT value FROM json_each(:instances));
+
+-- name: instance_stop
+UPDATE instances SET stopped_ms = :now_ms, lease_until_ms = :lease_until_ms
+WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL;
+
+-- name: instance_count_live
+SELECT count(*) AS live FROM instances
+WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms AND lease_until_ms IS NOT NULL;
+
+-- name: instance_list_page
+SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, namespace
+FROM instances
+WHERE namespace IS NULL OR namespace = :namespace
+ORDER BY instance_id DESC LIMIT :limit;
+
+-- name: instance_expire
+DELETE FROM instances WHERE coalesce(stopped_ms, heartbeat_ms) < :before_ms AND lease_until_ms IS NULL;

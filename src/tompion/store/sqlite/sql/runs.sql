@@ -1,0 +1,414 @@
+-- name: run_insert
+-- Index schedule_runs_once.  A row that exists already is left alone; the caller counts.
+INSERT INTO schedule_runs (
+    schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
+    decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
+    execution_id, queued_ms, pickups, progress, report
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
+
+-- name: run_insert_fast
+-- Index schedule_runs_once.  What all ticks that simply start have in common stands here, not in each of them.
+INSERT INTO schedule_runs (
+    schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms,
+    local_s, cancel_requested
+) VALUES (?, ?, 0, 'schedule', 'ENQUEUED', ?, 1, 0, ?, ?, ?, ?, 0)
+ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
+
+-- name: run_list_existing
+-- Index schedule_runs_once.  The last column puts the rows in the order in which they came.
+SELECT schedule_key, nominal_s, origin, run_number FROM schedule_runs
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3;
+
+-- name: run_settle
+-- Index schedule_runs_once.  Only the holder of the fence may write, and only while the run is in flight.
+UPDATE schedule_runs SET
+    state = ?5, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
+    reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END),
+    started_ms = coalesce(?11, started_ms), finished_ms = ?12, error = ?13, result = ?14,
+    execution_id = coalesce(?15, execution_id), cancel_requested = 0, report = NULL
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_finish_fast
+-- Index schedule_runs_once.  Settling for runs that simply succeed.
+UPDATE schedule_runs SET
+    state = 'SUCCESS', reason = CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END, due_ms = NULL,
+    owner = NULL, started_ms = coalesce(?5, started_ms), finished_ms = ?6, error = NULL, result = NULL,
+    cancel_requested = 0
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_release_waiting
+-- Index schedule_runs_once.  Runs that wait: started, or skipped.
+UPDATE schedule_runs SET
+    state = ?5, reason = ?6, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
+    started_ms = ?11, finished_ms = ?12, error = ?13, result = ?14, execution_id = ?15,
+    queued_ms = CASE WHEN ?5 = 'BUFFERED' THEN queued_ms END
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('PLANNED', 'BUFFERED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_mark_started
+UPDATE schedule_runs SET state = 'STARTED', started_ms = ?5
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state = 'ENQUEUED'
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_release_expired
+-- Index schedule_runs_once.  Their owner's lease is over: they are anybody's.
+UPDATE schedule_runs SET due_ms = ?5
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+  AND due_ms IS NULL
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_hand_back
+-- Index schedule_runs_once.  A stopping instance gives up what it has not begun, or will not finish.
+UPDATE schedule_runs SET state = 'ENQUEUED', owner = NULL, due_ms = ?5
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_check_held
+SELECT schedule_key, nominal_s, origin, cancel_requested FROM schedule_runs
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED');
+
+-- name: run_save_report
+-- Index schedule_runs_once.  What became of a run elsewhere: some engine settles it, the first report counts.
+UPDATE schedule_runs SET report = ?5, due_ms = ?6
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+  AND report IS NULL
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_renew_remote
+-- Index schedule_runs_once.  It is executed elsewhere, and somebody has heard of it.  One that an instance holds needs
+-- no lease of its own.
+UPDATE schedule_runs SET
+    state = 'STARTED', started_ms = coalesce(started_ms, ?5), due_ms = CASE WHEN owner IS NULL THEN ?6 END,
+    progress = coalesce(?7, progress)
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
+  AND report IS NULL
+RETURNING {run};
+
+-- name: run_list_reported
+-- Index schedule_runs_due.  Executed elsewhere: it was told how they ended, or for too long nothing.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED', 'TERMINATED')
+  AND (report IS NOT NULL OR (state IN ('STARTED', 'TERMINATED') AND owner IS NULL))
+ORDER BY due_ms LIMIT :limit;
+
+-- name: run_reset_remote
+-- Index schedule_runs_once.  Whoever executes it elsewhere has fallen silent: it is anybody's again.
+UPDATE schedule_runs SET state = 'ENQUEUED', pickups = pickups + 1
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state = 'STARTED' AND owner IS NULL
+  AND report IS NULL
+RETURNING schedule_key, nominal_s, origin;
+
+-- name: run_claim
+-- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
+UPDATE schedule_runs SET
+    pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = :owner, due_ms = NULL, state = 'ENQUEUED'
+WHERE run_number IN (
+    SELECT r.run_number FROM schedule_runs r
+    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL)
+      AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
+    ORDER BY r.due_ms LIMIT :limit
+)
+RETURNING {run};
+
+-- name: run_claim_remote
+-- Index schedule_runs_due.  As claim_runs, for a worker that is no instance: it has a lease for each run, which ends at
+-- due_ms unless something is heard of it.
+UPDATE schedule_runs SET
+    pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = NULL, due_ms = :until_ms,
+    state = 'STARTED', started_ms = :now_ms, execution_id = :worker
+WHERE run_number IN (
+    SELECT r.run_number FROM schedule_runs r
+    CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
+    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
+      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL) AND s.namespace = :namespace
+      AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
+      AND json_extract(v.action, '$.function') IS NOT NULL
+    ORDER BY r.due_ms LIMIT :limit
+)
+RETURNING {run};
+
+-- name: run_request_cancel
+-- Index schedule_runs_once.  Whoever holds it looks by themselves; one that is executed elsewhere is looked at now.
+UPDATE schedule_runs SET
+    cancel_requested = 1, due_ms = CASE WHEN owner IS NULL THEN :now_ms ELSE due_ms END
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
+  AND state IN ('ENQUEUED', 'STARTED') AND report IS NULL
+RETURNING {run};
+
+-- name: run_request_end
+-- Index schedule_runs_once.  An engine is to ask the target of a run that is executed elsewhere to end it.
+UPDATE schedule_runs SET due_ms = :now_ms
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND owner IS NULL
+  AND state IN ('STARTED', 'TERMINATED');
+
+-- name: run_clear_due
+UPDATE schedule_runs SET due_ms = NULL
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND state = 'TERMINATED';
+
+-- name: run_mark_end_requested
+-- Index schedule_runs_once.  The target of a run has been asked to end it: somebody looks again later.
+UPDATE schedule_runs SET reason = 'cancel_requested', due_ms = :until_ms
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND attempt = :fence
+  AND state = 'STARTED' AND owner IS NULL AND report IS NULL
+RETURNING schedule_key;
+
+-- name: run_drop
+-- Index schedule_runs_once.
+UPDATE schedule_runs SET
+    state = 'CANCELLED', reason = :reason, due_ms = NULL, queued_ms = NULL, finished_ms = :now_ms
+WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
+  AND state IN ('PLANNED', 'BUFFERED')
+RETURNING {run};
+
+-- name: queue_list_waiting
+-- Index schedule_runs_due.  What nobody has taken yet, by queue.
+SELECT json_extract(v.action, '$.queue') AS queue, count(*) AS waiting, min(r.due_ms) AS since_ms
+FROM schedule_runs r
+CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
+WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.namespace = :namespace
+GROUP BY 1;
+
+-- name: queue_list_held
+-- Index schedule_runs_queued.  What waits until a queue, or a workflow, is no longer paused, by queue.
+SELECT json_extract(v.action, '$.queue') AS queue, count(*) AS waiting, min(r.queued_ms) AS since_ms
+FROM schedule_runs r
+CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
+WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND r.reason = 'target_paused' AND s.namespace = :namespace
+GROUP BY 1;
+
+-- name: queue_count_depths
+-- Index schedule_runs_due, no further than the bound.  What nobody has taken yet, of all namespaces, by queue.
+SELECT queue, count(*) AS waiting, min(due_ms) AS since_ms FROM (
+    SELECT json_extract(v.action, '$.queue') AS queue, r.due_ms FROM schedule_runs r
+    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+    WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL
+    ORDER BY r.due_ms LIMIT :most
+) AS found
+GROUP BY queue;
+
+-- name: run_readopt
+-- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
+UPDATE schedule_runs SET attempt = attempt + 1, state = 'ENQUEUED'
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND owner = ?5
+  AND due_ms IS NULL AND state IN ('ENQUEUED', 'STARTED')
+RETURNING {run};
+
+-- name: run_list_in_flight
+-- Index schedule_runs_once, the newest first: no further back than the oldest that is in flight.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED')
+ORDER BY nominal_s DESC, origin DESC LIMIT ?2;
+
+-- name: run_list_planned_due
+-- Index schedule_runs_due.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= :now_ms AND state = 'PLANNED' ORDER BY due_ms, schedule_key, nominal_s LIMIT :limit;
+
+-- name: run_list_planned
+-- Index schedule_runs_queued.
+SELECT {run} FROM schedule_runs
+WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys))
+  AND state = 'PLANNED' AND due_ms <= :now_ms
+ORDER BY fire_ms, schedule_key, nominal_s, origin;
+
+-- name: run_list_buffered
+-- Index schedule_runs_queued.  In the order in which they came, backfills last; of each schedule a page.
+SELECT {run} FROM (
+    SELECT *, row_number() OVER (
+        PARTITION BY schedule_key ORDER BY source = 'backfill', queued_ms, nominal_s, origin
+    ) AS place
+    FROM schedule_runs
+    WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'BUFFERED'
+)
+WHERE place <= :limit
+ORDER BY schedule_key, place;
+
+-- name: run_list_waiting
+-- Index schedule_runs_queued.
+SELECT {run} FROM schedule_runs
+WHERE queued_ms IS NOT NULL AND schedule_key = :key ORDER BY nominal_s, origin LIMIT :limit;
+
+-- name: run_supersede
+-- Index schedule_runs_queued.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = 'superseded', due_ms = NULL, queued_ms = NULL, finished_ms = ?3
+WHERE queued_ms IS NOT NULL AND schedule_key = ?1 AND state = 'BUFFERED' AND overlap IS ?2
+RETURNING {run};
+
+-- name: run_drop_waiting
+-- Index schedule_runs_queued.
+UPDATE schedule_runs SET state = 'SKIPPED', reason = :reason, due_ms = NULL, queued_ms = NULL, finished_ms = :now_ms
+WHERE queued_ms IS NOT NULL AND schedule_key = :key AND state IN ('PLANNED', 'BUFFERED')
+RETURNING schedule_key;
+
+-- name: run_give_up_unheld
+-- Index schedule_runs_once, the newest first.  In flight and nowhere: to be tried again, not
+-- yet claimed, or left behind by somebody who has died.
+UPDATE schedule_runs SET state = 'CANCELLED', reason = ?3, due_ms = NULL, finished_ms = ?4, cancel_requested = 0
+WHERE ((owner IS NULL AND state = 'ENQUEUED') OR (owner IS NOT NULL AND due_ms IS NOT NULL)) AND run_number IN (
+    SELECT run_number FROM schedule_runs
+    WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
+)
+RETURNING {run};
+
+-- name: run_cancel_in_flight
+-- Index schedule_runs_once, the newest first.
+UPDATE schedule_runs SET cancel_requested = 1
+WHERE run_number IN (
+    SELECT run_number FROM schedule_runs
+    WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
+)
+RETURNING {run};
+
+-- name: run_terminate_in_flight
+-- Index schedule_runs_once, the newest first.
+UPDATE schedule_runs SET state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = ?3
+WHERE run_number IN (
+    SELECT run_number FROM schedule_runs
+    WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED') ORDER BY nominal_s DESC, origin DESC LIMIT ?2
+)
+RETURNING {run};
+
+-- name: run_hold_planned
+-- Index schedule_runs_queued.  The schedule is paused: its planned runs wait for the resume.
+UPDATE schedule_runs SET due_ms = NULL
+WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
+  AND due_ms <= :now_ms;
+
+-- name: run_unhold_planned
+-- Index schedule_runs_queued.
+UPDATE schedule_runs SET due_ms = max(fire_ms, :now_ms)
+WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
+  AND due_ms IS NULL;
+
+-- name: run_postpone_planned
+-- Index schedule_runs_due.
+UPDATE schedule_runs SET due_ms = :until_ms
+WHERE due_ms <= :now_ms AND state = 'PLANNED' AND schedule_key IN (SELECT value FROM json_each(:keys));
+
+-- name: run_list_held_for_target
+SELECT DISTINCT r.schedule_key FROM schedule_runs r
+CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
+CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
+WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND s.namespace = :namespace
+  AND ((:kind = 'workflow' AND json_extract(v.action, '$.workflow_id') = :target)
+    OR (:kind = 'queue' AND json_extract(v.action, '$.queue') = :target));
+
+-- name: run_list_zombies
+-- Index schedule_runs_due.
+SELECT {run} FROM schedule_runs
+WHERE due_ms <= :silent_since_ms AND state IN ('ENQUEUED', 'STARTED') AND owner IS NOT NULL
+ORDER BY due_ms LIMIT :limit;
+
+-- name: run_list_page
+-- Index schedule_runs_once, newest first.
+SELECT {run} FROM schedule_runs
+WHERE schedule_key = :key
+  AND (nominal_s, origin) < (:before_s, :before_origin)
+  AND (:state IS NULL OR state = :state) AND (:source IS NULL OR source = :source)
+ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
+
+-- name: run_list_started_ticks
+-- Index schedule_runs_once, newest first; only so many rows are looked at, however many were skipped.
+SELECT {run} FROM (
+    SELECT * FROM schedule_runs WHERE schedule_key = :key AND origin = 0 ORDER BY nominal_s DESC LIMIT :look_at
+) AS latest
+WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state IN ('ENQUEUED', 'STARTED'))
+ORDER BY nominal_s DESC LIMIT :limit;
+
+-- name: run_list_started_requests
+-- Index schedule_runs_asked, newest first; only so many rows are looked at, however many were skipped.
+SELECT {run} FROM (
+    SELECT * FROM schedule_runs WHERE schedule_key = :key AND origin > 0 ORDER BY origin DESC, nominal_s DESC LIMIT :look_at
+) AS latest
+WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state IN ('ENQUEUED', 'STARTED'))
+ORDER BY origin DESC, nominal_s DESC LIMIT :limit;
+
+-- name: run_list_recent
+-- The primary key, newest first; only so many rows are looked at, whatever is looked for.
+SELECT r.run_number, {r.run} FROM schedule_runs r CROSS JOIN schedules s USING (schedule_key)
+WHERE r.run_number < :before_number AND r.run_number >= :least_number AND s.namespace = :namespace
+  AND (:state IS NULL OR r.state = :state)
+ORDER BY r.run_number DESC LIMIT :limit;
+
+-- name: run_list_latest_decided
+-- The primary key, newest first: numbers grow with the time of the decision.
+SELECT r.decided_ms, r.state, r.fire_ms, r.started_ms FROM schedule_runs r CROSS JOIN schedules s USING (schedule_key)
+WHERE r.run_number >= :least_number AND r.decided_ms >= :since_ms AND s.namespace = :namespace
+ORDER BY r.run_number DESC LIMIT :limit;
+
+-- name: run_first_decided_from
+-- The primary key.
+SELECT decided_ms FROM schedule_runs WHERE run_number >= :least_number ORDER BY run_number LIMIT 1;
+
+-- name: run_count_missed
+-- Index dropped_ranges_age.
+SELECT s.schedule_id, sum(t.ticks), max(t.decided_ms) FROM dropped_ranges t CROSS JOIN schedules s USING (schedule_key)
+WHERE t.decided_ms >= :since_ms AND s.namespace = :namespace AND s.state <> 'closed'
+  AND t.reason IN ('missed', 'outside_window')
+GROUP BY s.schedule_id ORDER BY sum(t.ticks) DESC, s.schedule_id LIMIT :limit;
+
+-- name: run_last_number
+-- The primary key.
+SELECT coalesce(max(run_number), 0) FROM schedule_runs;
+
+-- name: run_list_after
+-- The primary key.
+SELECT run_number, {run} FROM schedule_runs
+WHERE run_number > :after_number ORDER BY run_number LIMIT :limit;
+
+-- name: run_list_open_after
+-- The primary key, newest first.
+SELECT run_number, {run} FROM schedule_runs
+WHERE run_number > :after_number AND state IN ('PLANNED', 'BUFFERED', 'ENQUEUED', 'STARTED')
+ORDER BY run_number DESC LIMIT :limit;
+
+-- name: run_list_by_number
+-- The primary key.
+SELECT run_number, {run} FROM schedule_runs WHERE run_number IN (SELECT value FROM json_each(:numbers));
+
+-- name: run_get
+-- Index schedule_runs_once.
+SELECT {run} FROM schedule_runs WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin;
+
+-- name: run_list_tick_states
+-- Index schedule_runs_once.  What became of a tick, by itself and in backfills.
+SELECT nominal_s, state FROM schedule_runs
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND (origin = 0 OR source = 'backfill');
+
+-- name: run_count_open
+SELECT
+    count(*) FILTER (WHERE state IN ('ENQUEUED', 'STARTED')) AS in_flight,
+    count(*) FILTER (WHERE state = 'BUFFERED') AS waiting
+FROM schedule_runs WHERE schedule_key = :key;
+
+-- name: run_count_by_state
+-- Index schedule_runs_once.  Of cancelled runs, those that nobody has begun with are counted apart.
+SELECT CASE WHEN state = 'CANCELLED' AND attempt = 0 THEN 'unbegun' ELSE state END AS kind, count(*) AS runs
+FROM schedule_runs WHERE schedule_key = :key GROUP BY 1;
+
+-- name: run_purge
+-- Index schedule_runs_once.
+DELETE FROM schedule_runs
+WHERE run_number IN (SELECT run_number FROM schedule_runs WHERE schedule_key = :key LIMIT :limit)
+RETURNING 1;
+
+-- name: run_list_oldest
+-- Rows are appended in time: the oldest are the first.
+SELECT run_number, decided_ms FROM schedule_runs WHERE run_number > :after_number ORDER BY run_number LIMIT :limit;
+
+-- name: run_expire
+DELETE FROM schedule_runs
+WHERE run_number > :after_number AND run_number <= :until_number AND finished_ms < :before_ms;
+
+-- name: run_list_fire_times
+-- Index schedule_runs_once.
+SELECT schedule_key, nominal_s, origin, fire_ms FROM schedule_runs
+WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3;

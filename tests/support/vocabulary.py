@@ -1,0 +1,108 @@
+"""The words that Tompion does not use, and the scanner that finds them.
+
+Run ``python -m tests.support.vocabulary src`` to list every line that breaks a rule.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+BANNED_WORDS = frozenset(
+    """
+    aimed anew anybody appetite asked asks attention coming desk desks dial dials door doors everybody gate gates
+    glance glances goodbye herd herds house keeping kin membership memberships mend mended mending mends mistake
+    mistakes nobody notice notices said says sharer sharers somebody stories story stretch stretches tell telling
+    tells told trap traps whoever whom whomever woken world worlds
+    """.split()
+)
+"""Words of the first round's private dialect. `docs/explanation/glossary.md` has the words that replace them."""
+
+BANNED_PHRASES = re.compile(
+    r"\b(for ever|just now|goes? on|going on|lets? be|let alone|(?:is|are|was) none|so many|who asks|say goodbye|tries again)\b"
+)
+
+BANNED_LOCALS = frozenset("asked each found given known made said shown told".split())
+"""Names of variables that say nothing about the value. Use the noun: `run`, `rows`, `fields`, `message`."""
+
+DOCSTRING_STARTS = re.compile(r"^(What|Whatever|Who|Whose|Of|How)\b")
+
+SOURCE_SUFFIXES = frozenset({".css", ".html", ".proto", ".py", ".sql", ".svg", ".toml", ".ts", ".tsx"})
+
+_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+def banned_in_text(text: str) -> list[str]:
+    """Return the banned words and phrases in one piece of text, identifiers split into their words."""
+    words = _CASE_BOUNDARY.sub(" ", text)
+    hits = [word for word in _WORD.findall(words) if word.lower() in BANNED_WORDS]
+    return hits + [match.group(0) for match in BANNED_PHRASES.finditer(words)]
+
+
+def problems_in_tree(root: Path) -> Iterator[str]:
+    """Yield ``path:line: problem`` for every rule that a file under the root breaks."""
+    paths = [root] if root.is_file() else sorted(root.rglob("*"))
+    for path in paths:
+        if path.suffix in SOURCE_SUFFIXES and not {"node_modules", "static"} & set(path.parts):
+            yield from problems_in_file(path)
+
+
+def problems_in_file(path: Path) -> Iterator[str]:
+    """Yield ``path:line: problem`` for every rule that one file breaks."""
+    text = path.read_text(encoding="utf-8")
+    for hit in banned_in_text(_CASE_BOUNDARY.sub(" ", path.stem)):
+        yield f"{path}:1: the file's name has the banned word {hit!r}"
+    for number, line in enumerate(text.splitlines(), 1):
+        for hit in banned_in_text(line):
+            yield f"{path}:{number}: banned word {hit!r}"
+    if path.suffix == ".py":
+        tree = ast.parse(text)
+        yield from _problems_in_docstrings(path, tree)
+        yield from _problems_in_names(path, tree)
+        yield from _problems_in_comments(path)
+
+
+def _problems_in_docstrings(path: Path, tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        docstring = ast.get_docstring(node)
+        if docstring is None:
+            continue
+        line = node.body[0].lineno
+        if getattr(node, "name", "") == "__init__":
+            yield f"{path}:{line}: __init__ has a docstring; the class docstring describes the parameters"
+        if DOCSTRING_STARTS.match(docstring):
+            yield f"{path}:{line}: the docstring begins with {docstring.split()[0]!r}; name the thing or the action"
+        if ";" in re.sub(r"``[^`]*``|`[^`]*`", "", docstring):
+            yield f"{path}:{line}: semicolon in a docstring"
+
+
+def _problems_in_names(path: Path, tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            name, line = node.id, node.lineno
+        elif isinstance(node, ast.arg):
+            name, line = node.arg, node.lineno
+        else:
+            continue
+        if name.strip("_") in BANNED_LOCALS:
+            yield f"{path}:{line}: the name {name!r} does not say what the value is"
+
+
+def _problems_in_comments(path: Path) -> Iterator[str]:
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.COMMENT and ";" in token.string and "noqa" not in token.string:
+                yield f"{path}:{token.start[0]}: semicolon in a comment"
+
+
+if __name__ == "__main__":
+    problems = [problem for argument in sys.argv[1:] for problem in problems_in_tree(Path(argument))]
+    sys.stdout.writelines(f"{problem}\n" for problem in problems)
+    sys.exit(bool(problems))
