@@ -1,13 +1,12 @@
 import createClient, { type Middleware } from 'openapi-fetch'
-
-import { toApiError } from './errors'
-import type { paths } from './schema'
-import { fetchOnce } from './prefetch'
 import { syncServerTime } from '../lib/clock'
+import { toApiError } from './errors'
+import { fetchOnce } from './prefetch'
+import type { paths } from './schema'
 
 let namespace = ''
 
-/** Say which namespace every request is about. */
+/** Set the namespace of every request. */
 export function setNamespace(name: string): void {
   namespace = name
 }
@@ -39,7 +38,7 @@ interface ApiResult<T> {
   response: Response
 }
 
-/** Return what the service answered, or throw what it says is wrong. */
+/** Return the data of an answer, or throw its error. */
 export async function unwrap<T>(request: Promise<ApiResult<T>>): Promise<T> {
   const { data, error, response } = await request
   if (!response.ok) throw toApiError(response.status, error)

@@ -1,4 +1,5 @@
-/** What the service says is wrong, in its own words. */
+import { t } from '../messages'
+/** An error answer of the API, with the message of the server. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -12,14 +13,14 @@ export class ApiError extends Error {
   }
 }
 
-/** Make a problem of whatever an answer held. */
+/** Convert the body of an error answer, whatever it holds. */
 export function toApiError(status: number, body: unknown): ApiError {
   const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const stringField = (name: string) => (typeof fields[name] === 'string' ? (fields[name] as string) : undefined)
   return new ApiError(
     status,
     stringField('code') ?? 'unknown',
-    stringField('detail') ?? `the service answered with ${status}`,
+    stringField('detail') ?? t('error.http', { status: String(status) }),
     stringField('field'),
     stringField('hint'),
     fields.retryable === true,
@@ -30,21 +31,20 @@ export function isRetryable(error: unknown): boolean {
   return !(error instanceof ApiError) || error.retryable || error.status >= 502
 }
 
-export const UNREACHABLE = 'The service cannot be reached. Is it running?'
 const NETWORK_ERROR = /fetch|network|load failed/i
 
 export function errorMessage(error: unknown): string {
   if (error instanceof ApiError) return error.message
-  if (error instanceof TypeError && NETWORK_ERROR.test(error.message)) return UNREACHABLE
+  if (error instanceof TypeError && NETWORK_ERROR.test(error.message)) return t('error.unreachable')
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What to do about it, if the message does not say so itself. */
+/** Return the hint of an error, unless the message contains it already. */
 export function errorHint(error: unknown): string | undefined {
   return error instanceof ApiError && error.hint && !error.message.includes(error.hint) ? error.hint : undefined
 }
 
-/** What was asked for is not there: asking again does not help. */
+/** Return whether the resource does not exist, so that a retry is useless. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404
 }

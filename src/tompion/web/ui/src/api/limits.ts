@@ -1,8 +1,8 @@
-/** How many schedules a list reads at a time. */
+/** Schedules per page of the list. */
 export const SCHEDULES_PER_PAGE = 100
 
-/** How many of them are looked at more closely at a time. */
+/** Schedules per request for summaries. */
 export const SUMMARIES_PER_REQUEST = 50
 
-/** The next day by the minute: the hour is the first of its stretches, so it is asked for once. */
+/** The next day by the minute. Its first buckets are the next hour, so one request serves both ranges. */
 export const FORECAST_PARAMS = { seconds: 86_400, stretches: 1_440 }

@@ -1,4 +1,4 @@
-import { useQueryClient, type Query, type QueryClient } from '@tanstack/react-query'
+import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 
 import { revalidateSession } from './session'
@@ -10,9 +10,9 @@ const REST_FACTOR = 3
 const STATS_INTERVAL_MS = 5_000
 const MIN_RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
-const LIST_KINDS = new Set(['audit', 'schedules', 'glances', 'recent-runs'])
-/** What is counted over everything: it costs the service most, and changes with every run. */
-const STATS_KINDS = new Set(['stats', 'coming', 'attention', 'instances', 'queues', 'count'])
+const LIST_KINDS = new Set(['audit', 'schedules', 'summaries', 'recent-runs'])
+/** Answers that cover all schedules. They are expensive for the server and change with every run. */
+const STATS_KINDS = new Set(['stats', 'upcoming', 'problems', 'instances', 'queues', 'count'])
 const OTHER_KINDS = new Set(['workflows', 'calendars', 'queues', 'keys', 'audit'])
 
 let state: LiveState = 'connecting'
@@ -34,7 +34,7 @@ export function useLiveState(): LiveState {
   )
 }
 
-/** Does something soon after it is wanted, and no more often than it takes: it rests for longer than it works. */
+/** Runs a task soon after a request. The pause between two runs is longer than the task itself took. */
 class Throttle {
   private timer: number | undefined
   private pending = false
@@ -70,7 +70,7 @@ class Throttle {
   }
 }
 
-/** Gathers what has changed, and reads it again. */
+/** Collects change events and refetches the affected queries. */
 class ChangeCollector {
   private schedules = new Set<string>()
   private runs = new Set<string>()
@@ -106,7 +106,10 @@ class ChangeCollector {
     this.runs = new Set()
     return this.refetch(
       (kind, name) =>
-        LIST_KINDS.has(kind) || (hasOtherChanges && OTHER_KINDS.has(kind)) || (kind === 'schedule' && schedules.has(name)) || (kind === 'run' && runs.has(name)),
+        LIST_KINDS.has(kind) ||
+        (hasOtherChanges && OTHER_KINDS.has(kind)) ||
+        (kind === 'schedule' && schedules.has(name)) ||
+        (kind === 'run' && runs.has(name)),
     )
   }
 
@@ -118,8 +121,8 @@ class ChangeCollector {
 }
 
 /**
- * Listen to what changes in a namespace for as long as the page can be seen: one stream for everybody on it.  A browser
- * has six connections for all its tabs; one that nobody looks at needs none, and reads everything anew when it is seen.
+ * Subscribe to the change events of a namespace while the tab is visible, over one stream. A browser has six connections
+ * for all its tabs, so a hidden tab has no stream and refetches everything when it becomes visible.
  */
 export function useLive(namespace: string, enabled: boolean): void {
   const queries = useQueryClient()

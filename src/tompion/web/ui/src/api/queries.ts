@@ -4,7 +4,7 @@ import { api, currentNamespace, unwrap } from './client'
 import { FORECAST_PARAMS, SCHEDULES_PER_PAGE } from './limits'
 import type { ScheduleDescription, ScheduleFilter } from './types'
 
-/** The cache key of an answer: its namespace, then what it is about (live.ts refetches by these names). */
+/** Return the cache key of an answer: its namespace, then its kind. live.ts refetches by these kinds. */
 export function queryKey(...parts: unknown[]): unknown[] {
   return [currentNamespace(), ...parts]
 }
@@ -17,7 +17,7 @@ const MAX_SEARCH_RESULTS = 8
 const MAX_RECENT_CHANGES = 200
 const SECOND_MS = 1_000
 
-/** Options of a list that is loaded page by page; each page names the next one. */
+/** Options of a list that is loaded page by page. Each page names the next one. */
 function paged<Page extends { next_page?: string | null }>(
   key: unknown[],
   load: (cursor: string | undefined) => Promise<Page>,
@@ -35,7 +35,8 @@ function paged<Page extends { next_page?: string | null }>(
 export const schedulesQuery = (filter: ScheduleFilter) =>
   paged(
     queryKey('schedules', filter),
-    (after) => unwrap(api.GET('/api/v1/schedules', { params: { query: { ...filter, limit: SCHEDULES_PER_PAGE, after } } })),
+    (after) =>
+      unwrap(api.GET('/api/v1/schedules', { params: { query: { ...filter, limit: SCHEDULES_PER_PAGE, after } } })),
     { keepPrevious: true },
   )
 
@@ -43,7 +44,7 @@ export const schedulesQuery = (filter: ScheduleFilter) =>
 export const scheduleCountQuery = (filter: ScheduleFilter) =>
   queryOptions({
     queryKey: queryKey('count', filter),
-    queryFn: () => unwrap(api.GET('/api/v1/counts', { params: { query: { ...filter } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/schedules:count', { params: { query: { ...filter } } })),
     staleTime: 5_000,
     placeholderData: keepPreviousData,
   })
@@ -58,8 +59,8 @@ export const scheduleSearchQuery = (text: string) =>
 
 export const summariesQuery = (ids: string[]) =>
   queryOptions({
-    queryKey: queryKey('glances', ids),
-    queryFn: () => unwrap(api.POST('/api/v1/glances', { body: { schedule_ids: ids } })),
+    queryKey: queryKey('summaries', ids),
+    queryFn: () => unwrap(api.POST('/api/v1/schedules:summaries', { body: { schedule_ids: ids } })),
     enabled: ids.length > 0,
     placeholderData: keepPreviousData,
   })
@@ -67,7 +68,8 @@ export const summariesQuery = (ids: string[]) =>
 export const descriptionQuery = (id: string) =>
   queryOptions({
     queryKey: queryKey('schedule', id, 'describe'),
-    queryFn: () => unwrap(api.GET('/api/v1/schedules/{schedule_id}/describe', { params: { path: { schedule_id: id } } })),
+    queryFn: () =>
+      unwrap(api.GET('/api/v1/schedules/{schedule_id}/describe', { params: { path: { schedule_id: id } } })),
   })
 
 export const scheduleQuery = (id: string) =>
@@ -106,10 +108,10 @@ export const runQuery = (runId: string) =>
 /** Ticks that were dropped together, each range with its reason. */
 export const droppedRangesQuery = (id: string) =>
   queryOptions({
-    queryKey: queryKey('schedule', id, 'spans'),
+    queryKey: queryKey('schedule', id, 'dropped'),
     queryFn: () =>
       unwrap(
-        api.GET('/api/v1/schedules/{schedule_id}/spans', {
+        api.GET('/api/v1/schedules/{schedule_id}/dropped', {
           params: { path: { schedule_id: id }, query: { limit: MAX_DROPPED_RANGES } },
         }),
       ),
@@ -118,7 +120,8 @@ export const droppedRangesQuery = (id: string) =>
 export const versionsQuery = (id: string) =>
   queryOptions({
     queryKey: queryKey('schedule', id, 'versions'),
-    queryFn: () => unwrap(api.GET('/api/v1/schedules/{schedule_id}/versions', { params: { path: { schedule_id: id } } })),
+    queryFn: () =>
+      unwrap(api.GET('/api/v1/schedules/{schedule_id}/versions', { params: { path: { schedule_id: id } } })),
   })
 
 export const historyQuery = (id: string) =>
@@ -156,8 +159,8 @@ export const forecastQuery = () =>
 
 export const upcomingQuery = (seconds: number, limit: number) =>
   queryOptions({
-    queryKey: queryKey('coming', seconds, limit),
-    queryFn: () => unwrap(api.GET('/api/v1/coming', { params: { query: { seconds, limit } } })),
+    queryKey: queryKey('upcoming', seconds, limit),
+    queryFn: () => unwrap(api.GET('/api/v1/upcoming', { params: { query: { seconds, limit } } })),
     staleTime: 10_000,
     refetchInterval: 30_000,
     placeholderData: keepPreviousData,
@@ -165,8 +168,8 @@ export const upcomingQuery = (seconds: number, limit: number) =>
 
 export const problemsQuery = () =>
   queryOptions({
-    queryKey: queryKey('attention'),
-    queryFn: () => unwrap(api.GET('/api/v1/attention', { params: { query: { limit: MAX_PROBLEMS } } })),
+    queryKey: queryKey('problems'),
+    queryFn: () => unwrap(api.GET('/api/v1/problems', { params: { query: { limit: MAX_PROBLEMS } } })),
     staleTime: 10_000,
     refetchInterval: 30_000,
   })
@@ -222,7 +225,7 @@ export const auditLogQuery = () =>
     unwrap(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: 50, before } } })),
   )
 
-/** The newest changes: they tell who paused a workflow or a queue, which those resources do not. */
+/** The newest changes. They name who paused a workflow or a queue, which those resources do not. */
 export const recentChangesQuery = () =>
   queryOptions({
     queryKey: queryKey('audit', 'pauses'),
@@ -301,10 +304,10 @@ export const tickCountsQuery = (
 /** The difference that a definition would make to the upcoming ticks of a schedule. */
 export const scheduleDiffQuery = (id: string | undefined, draft: Fields, token: number | undefined, count: number) =>
   queryOptions({
-    queryKey: queryKey('effect', draft, id, token),
+    queryKey: queryKey('diff', draft, id, token),
     queryFn: () =>
       unwrap(
-        api.POST('/api/v1/schedules/{schedule_id}/effect', {
+        api.POST('/api/v1/schedules/{schedule_id}/diff', {
           params: { path: { schedule_id: id! } },
           body: { ...draft, count } as never,
         }),

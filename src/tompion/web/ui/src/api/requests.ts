@@ -1,4 +1,4 @@
-/** Every request that changes something; the queries are in queries.ts. No path of the API stands anywhere else. */
+/** All requests that change something. The queries are in queries.ts. No other module contains a path of the API. */
 import { api, unwrap } from './client'
 import type { BulkResult, SpecPeer } from './types'
 
@@ -69,7 +69,9 @@ export const resetFailures = (id: string) =>
 export const createBackfill = (id: string, body: { start: string; end: string; only: string; overlap: string }) =>
   unwrap(api.POST('/api/v1/schedules/{schedule_id}/backfills', { params: schedulePath(id), body }))
 export const cancelBackfill = (backfillId: number) =>
-  unwrap(api.POST('/api/v1/backfills/{backfill_id}/cancel', { params: { path: { backfill_id: backfillId } }, body: {} }))
+  unwrap(
+    api.POST('/api/v1/backfills/{backfill_id}/cancel', { params: { path: { backfill_id: backfillId } }, body: {} }),
+  )
 
 /** Fetch all schedules with the same spec as one schedule, each with the token that guards a change. */
 export async function fetchSpecPeers(id: string, pageSize: number, signal: AbortSignal): Promise<SpecPeer[]> {
@@ -77,7 +79,7 @@ export async function fetchSpecPeers(id: string, pageSize: number, signal: Abort
   let after: string | undefined
   do {
     const page = await unwrap(
-      api.GET('/api/v1/schedules/{schedule_id}/sharers', {
+      api.GET('/api/v1/schedules/{schedule_id}/same-spec', {
         params: { ...schedulePath(id), query: { limit: pageSize, after } },
         signal,
       }),
@@ -105,14 +107,13 @@ export function changeRun(action: RunAction, runId: string) {
   return unwrap(api.POST('/api/v1/runs/{run_id}/retry', { params, body: {} }))
 }
 
-export const saveWorkflow = (id: string, document: Fields) =>
-  unwrap(
-    api.PUT('/api/v1/workflows/{workflow_id}', { params: { path: { workflow_id: id } }, body: document as never }),
-  )
+/** Save a workflow. The promise is rejected with a SyntaxError if the text is not JSON. */
+export const saveWorkflow = async (id: string, text: string) =>
+  unwrap(api.PUT('/api/v1/workflows/{workflow_id}', { params: { path: { workflow_id: id } }, body: JSON.parse(text) }))
 export const saveCalendar = (name: string, calendar: Fields) =>
   unwrap(api.PUT('/api/v1/calendars/{name}', { params: { path: { name } }, body: calendar as never }))
 
-/** Pause or resume what runs go to: a workflow or a queue. */
+/** Pause or resume the target of runs: a workflow or a queue. */
 export function setTargetPaused(
   target: 'workflow' | 'queue',
   name: string,

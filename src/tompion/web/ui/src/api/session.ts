@@ -1,15 +1,15 @@
-import { queryOptions, useQuery, type QueryClient } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 
-import { unwrap, api, currentNamespace } from './client'
+import { api, currentNamespace, unwrap } from './client'
 import type { Role, Session } from './types'
 
 export const sessionQuery = queryOptions({
-  queryKey: ['visit'],
+  queryKey: ['session'],
   queryFn: () => unwrap(api.GET('/api/v1/session')),
   staleTime: 60_000,
 })
 
-/** Somebody has come or gone: forget what was read for whoever was there before. */
+/** Set the session after a sign-in or sign-out, and drop the answers for the previous user. */
 export function replaceSession(queries: QueryClient, session: Session): void {
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
   queries.setQueryData(sessionQuery.queryKey, session)
@@ -17,7 +17,7 @@ export function replaceSession(queries: QueryClient, session: Session): void {
 
 const RANKS: Record<string, number> = { reader: 1, operator: 2, editor: 3, admin: 4 }
 
-/** Whether somebody has a role in the namespace that is shown: enough to look at what it is for. */
+/** Return whether the session has a role in the current namespace. */
 export function hasRole(session: Session | undefined, role: Role, namespace: string): boolean {
   if (!session) return false
   const roles = session.roles as Record<string, string>
@@ -25,12 +25,12 @@ export function hasRole(session: Session | undefined, role: Role, namespace: str
   return rank >= (RANKS[role] ?? 9)
 }
 
-/** Whether somebody may do what needs a role: where nothing is changed, nobody may. */
+/** Return whether the session may perform an action that needs a role. In read-only mode only reading is allowed. */
 export function isAllowed(session: Session | undefined, role: Role, namespace: string): boolean {
   return hasRole(session, role, namespace) && (role === 'reader' || !session?.read_only)
 }
 
-/** What a role may not do is not shown at all: ask here whether to show it. */
+/** Return whether to show an action: actions without permission are hidden. */
 export function useIsAllowed(role: Role): boolean {
   const { data } = useQuery(sessionQuery)
   return isAllowed(data, role, currentNamespace())
@@ -41,7 +41,8 @@ export function useHasRole(role: Role): boolean {
   return hasRole(data, role, currentNamespace())
 }
 
-/** The service does not know any more who asks: look again, so that the page does not go on as if it did. */
+/** Refetch the session after an answer 401: it may have expired. */
 export function revalidateSession(queries: QueryClient): void {
-  if (queries.getQueryData(sessionQuery.queryKey)?.actor) void queries.invalidateQueries({ queryKey: sessionQuery.queryKey })
+  if (queries.getQueryData(sessionQuery.queryKey)?.actor)
+    void queries.invalidateQueries({ queryKey: sessionQuery.queryKey })
 }

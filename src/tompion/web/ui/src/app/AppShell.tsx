@@ -1,32 +1,45 @@
-import { ActionIcon, Burger, Drawer, Kbd, Loader, Menu, Text, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
+import {
+  ActionIcon,
+  Burger,
+  Drawer,
+  Kbd,
+  Loader,
+  Menu,
+  Text,
+  Tooltip,
+  UnstyledButton,
+  useMantineColorScheme,
+} from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useSearch } from '@tanstack/react-router'
 import { useRef } from 'react'
-
-import { unwrap, api } from '../api/client'
-import { useLive, useLiveState } from '../api/live'
 import { errorMessage } from '../api/errors'
+import { useLive, useLiveState } from '../api/live'
+import { signOut } from '../api/requests'
+import { hasRole, replaceSession, sessionQuery } from '../api/session'
 import type { Session } from '../api/types'
-import { hasRole, sessionQuery, replaceSession } from '../api/session'
 import { Icon, type IconName } from '../components/Icon'
 import { SegmentedRadio } from '../components/SegmentedRadio'
 import { showError, Toasts } from '../components/toasts'
 import { chooseZone, LOCAL_ZONE, useZoneChoice, type ZoneChoice } from '../lib/timezones'
+import { codeText, t } from '../messages'
+import classes from './AppShell.module.css'
+import { CommandPalette } from './CommandPalette'
 import { Login } from './Login'
 import { Logo } from './Logo'
 import { NamespaceSwitch } from './NamespaceSwitch'
-import { CommandPalette } from './CommandPalette'
 import { NAVIGATION } from './navigation'
-import classes from './AppShell.module.css'
 
-/** Everything around a view: where one is, where one can go, whose time it is, who one is. */
+const IS_MAC = /mac|iphone|ipad/i.test(navigator.platform)
+
+/** The frame around every view: navigation, search, time zone, theme and user menu. */
 export function AppShell() {
   const session = useQuery(sessionQuery)
   const { namespace = '' } = useSearch({ strict: false })
   const isSignedIn = Boolean(session.data?.actor)
   useLive(namespace, isSignedIn)
-  if (session.isPending) return <Loader className={classes.loading} aria-label="Loading" />
+  if (session.isPending) return <Loader className={classes.loading} aria-label={t('common.loading')} />
   if (!session.data) return <p className={classes.loading}>{errorMessage(session.error)}</p>
   if (!isSignedIn) return <Login />
   return <SignedInShell session={session.data} namespace={namespace} />
@@ -45,7 +58,7 @@ function SignedInShell({ session, namespace }: { session: Session; namespace: st
   return (
     <div className={classes.frame}>
       <a href="#view" className={classes.skip} onClick={skipToContent}>
-        Skip to the content
+        {t('shell.skipToContent')}
       </a>
       <header className={classes.bar}>
         <Burger
@@ -53,16 +66,18 @@ function SignedInShell({ session, namespace }: { session: Session; namespace: st
           opened={menuOpen}
           onClick={menu.toggle}
           size="sm"
-          aria-label="Navigation"
+          aria-label={t('shell.openNavigation')}
         />
-        <Link to="/" className={classes.brand}>
-          <Logo /> <span>Tompion</span>
+        <Link to="/" className={classes.brand} aria-label={t('app.name')}>
+          <Logo /> <span>{t('app.name')}</span>
         </Link>
         <NamespaceSwitch session={session} namespace={namespace} />
         <UnstyledButton className={classes.search} onClick={palette.open}>
           <Icon name="search" size={14} />
-          <span className={classes.searchText}>Search or do something</span>
-          <Kbd size="xs" aria-hidden="true">Ctrl K</Kbd>
+          <span className={classes.searchText}>{t('shell.search')}</span>
+          <Kbd size="xs" aria-hidden="true">
+            {IS_MAC ? t('shell.shortcutMac') : t('shell.shortcut')}
+          </Kbd>
         </UnstyledButton>
         <div className={classes.right}>
           <LiveIndicator />
@@ -71,11 +86,13 @@ function SignedInShell({ session, namespace }: { session: Session; namespace: st
           <UserMenu session={session} />
         </div>
       </header>
-      <nav className={classes.rail} aria-label="Main">
+      <nav className={classes.rail} aria-label={t('shell.mainNavigation')}>
         <NavigationLinks session={session} namespace={namespace} />
-        <p className={classes.version}>Tompion {session.version}{session.read_only && ' · read-only'}</p>
+        <p className={classes.version}>
+          {t(session.read_only ? 'shell.versionReadOnly' : 'shell.version', { version: session.version })}
+        </p>
       </nav>
-      <Drawer opened={menuOpen} onClose={menu.close} size={240} title="Tompion" hiddenFrom="md">
+      <Drawer opened={menuOpen} onClose={menu.close} size={240} title={t('app.name')} hiddenFrom="md">
         <NavigationLinks session={session} namespace={namespace} onNavigate={menu.close} />
         <ZoneSwitch isWide />
       </Drawer>
@@ -88,19 +105,30 @@ function SignedInShell({ session, namespace }: { session: Session; namespace: st
   )
 }
 
-function NavigationLinks({ session, namespace, onNavigate }: { session: Session; namespace: string; onNavigate?: () => void }) {
+function NavigationLinks({
+  session,
+  namespace,
+  onNavigate,
+}: {
+  session: Session
+  namespace: string
+  onNavigate?: () => void
+}) {
   return NAVIGATION.filter((item) => hasRole(session, item.role, namespace)).map((item) => (
-    <Link key={item.to} to={item.to} className={classes.place} activeOptions={{ exact: item.to === '/' }} activeProps={{ className: classes.here }} onClick={onNavigate}>
-      <Icon name={item.icon} /> {item.label}
+    <Link
+      key={item.to}
+      to={item.to}
+      className={classes.link}
+      activeOptions={{ exact: item.to === '/' }}
+      activeProps={{ className: classes.active }}
+      onClick={onNavigate}
+    >
+      <Icon name={item.icon} /> {t(item.label)}
     </Link>
   ))
 }
 
-const LIVE_LABELS = {
-  live: 'Live: what changes is shown as it happens',
-  connecting: 'Connecting…',
-  away: 'Not live: the service cannot be reached; trying again',
-}
+const LIVE_LABELS = { live: 'shell.live', connecting: 'shell.connecting', away: 'shell.disconnected' } as const
 
 function LiveIndicator() {
   const state = useLiveState()
@@ -108,29 +136,34 @@ function LiveIndicator() {
     <>
       {state === 'away' && (
         <Text size="xs" fw={600} visibleFrom="xs">
-          Not live
+          {t('shell.offline')}
         </Text>
       )}
-      <Tooltip label={LIVE_LABELS[state]}>
-        <span className={classes.live} data-state={state} role="img" aria-label={LIVE_LABELS[state]} />
+      <Tooltip label={t(LIVE_LABELS[state])}>
+        <span className={classes.live} data-state={state} role="img" aria-label={t(LIVE_LABELS[state])} />
       </Tooltip>
     </>
   )
 }
 
+function zoneChoiceText(choice: ZoneChoice): string {
+  if (choice === 'local') return t('shell.timesLocal', { zone: LOCAL_ZONE })
+  return choice === 'utc' ? t('shell.timesUtc') : t('shell.timesSchedule')
+}
+
 function ZoneSwitch({ isWide = false }: { isWide?: boolean }) {
   const choice = useZoneChoice()
   return (
-    <Tooltip label={`Times are shown in ${choice === 'mine' ? `your zone, ${LOCAL_ZONE}` : choice === 'utc' ? 'UTC' : "each schedule's own zone"}`}>
+    <Tooltip label={zoneChoiceText(choice)}>
       <SegmentedRadio
         className={isWide ? classes.zoneWide : classes.zone}
         value={choice}
         onChange={(value) => chooseZone(value as ZoneChoice)}
-        aria-label="Time zone"
+        aria-label={t('common.timeZone')}
         data={[
-          { value: 'mine', label: 'Mine' },
-          { value: 'schedule', label: 'Schedule' },
-          { value: 'utc', label: 'UTC' },
+          { value: 'local', label: t('shell.zoneLocal') },
+          { value: 'schedule', label: t('shell.zoneSchedule') },
+          { value: 'utc', label: t('shell.zoneUtc') },
         ]}
       />
     </Tooltip>
@@ -138,9 +171,9 @@ function ZoneSwitch({ isWide = false }: { isWide?: boolean }) {
 }
 
 const THEMES: { name: 'light' | 'dark' | 'auto'; icon: IconName; text: string }[] = [
-  { name: 'light', icon: 'sun', text: 'Light' },
-  { name: 'dark', icon: 'moon', text: 'Dark' },
-  { name: 'auto', icon: 'auto', text: 'As the system' },
+  { name: 'light', icon: 'sun', text: t('shell.themeLight') },
+  { name: 'dark', icon: 'moon', text: t('shell.themeDark') },
+  { name: 'auto', icon: 'auto', text: t('shell.themeSystem') },
 ]
 
 function ThemeSwitch() {
@@ -149,13 +182,17 @@ function ThemeSwitch() {
   return (
     <Menu>
       <Menu.Target>
-        <ActionIcon aria-label={`Colours: ${current.text}`}>
+        <ActionIcon aria-label={t('shell.theme', { theme: current.text })}>
           <Icon name={current.icon} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         {THEMES.map((theme) => (
-          <Menu.Item key={theme.name} leftSection={<Icon name={theme.icon} />} onClick={() => setColorScheme(theme.name)}>
+          <Menu.Item
+            key={theme.name}
+            leftSection={<Icon name={theme.icon} />}
+            onClick={() => setColorScheme(theme.name)}
+          >
             {theme.text}
           </Menu.Item>
         ))}
@@ -167,9 +204,9 @@ function ThemeSwitch() {
 function UserMenu({ session }: { session: Session }) {
   const queries = useQueryClient()
   if (session.auth === 'open') return null
-  const signOut = async () => {
+  const endSession = async () => {
     try {
-      replaceSession(queries, await unwrap(api.DELETE('/api/v1/session')))
+      replaceSession(queries, await signOut())
     } catch (error) {
       showError(error)
     }
@@ -177,18 +214,25 @@ function UserMenu({ session }: { session: Session }) {
   return (
     <Menu>
       <Menu.Target>
-        <UnstyledButton className={classes.person} aria-label={`Signed in as ${session.actor}`}>
+        <UnstyledButton className={classes.person} aria-label={t('shell.signedInAs', { actor: session.actor ?? '' })}>
           {session.actor?.replace(/^.*\(([^)]+)\)$/, '$1')}
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{session.actor}</Menu.Label>
         <Menu.Label>
-          {Object.entries(session.roles as Record<string, string>).map(([name, role]) => `${role} in ${name === '*' ? 'all namespaces' : name}`).join(', ')}
+          {Object.entries(session.roles as Record<string, string>)
+            .map(([name, role]) =>
+              t('shell.roleInNamespace', {
+                role: codeText('role', role),
+                namespace: name === '*' ? t('shell.allNamespaces') : name,
+              }),
+            )
+            .join(', ')}
         </Menu.Label>
         {session.signed_in && (
-          <Menu.Item leftSection={<Icon name="out" />} onClick={signOut}>
-            Sign out
+          <Menu.Item leftSection={<Icon name="out" />} onClick={endSession}>
+            {t('shell.signOut')}
           </Menu.Item>
         )}
       </Menu.Dropdown>

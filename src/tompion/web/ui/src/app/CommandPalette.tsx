@@ -3,18 +3,17 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
-
-import { unwrap, api } from '../api/client'
-import { queryKey } from '../api/queries'
-import type { Schedule, Session } from '../api/types'
+import { type ScheduleAction, useScheduleMutations } from '../api/mutations'
+import { scheduleSearchQuery } from '../api/queries'
 import { hasRole, isAllowed } from '../api/session'
-import { useScheduleMutation, type ScheduleAction } from '../api/mutations'
+import type { Schedule, Session } from '../api/types'
 import { useReturnFocus } from '../components/Dialog'
 import { Icon, type IconName } from '../components/Icon'
 import { PauseDialog } from '../components/PauseDialog'
 import { chooseZone } from '../lib/timezones'
-import { NAVIGATION } from './navigation'
+import { codeText, t } from '../messages'
 import classes from './CommandPalette.module.css'
+import { NAVIGATION } from './navigation'
 
 interface Command {
   id: string
@@ -30,22 +29,46 @@ interface Props {
   namespace: string
 }
 
-/** What can be done to a schedule, and when; its first word finds it. */
-const ACTIONS: { action: Exclude<ScheduleAction, 'unskip'>; isApplicable: (schedule: Schedule) => boolean; name: (id: string) => string }[] = [
-  { action: 'pause', isApplicable: ({ state }) => state === 'active' || state === 'exhausted', name: (id) => `Pause ${id}` },
-  { action: 'resume', isApplicable: ({ state }) => state === 'paused', name: (id) => `Resume ${id}` },
-  { action: 'trigger', isApplicable: () => true, name: (id) => `Trigger ${id} now` },
-  { action: 'skip', isApplicable: ({ next_run_at: next }) => Boolean(next), name: (id) => `Skip the next tick of ${id}` },
-]
+/** The actions on a schedule and the states in which each applies. `verb` is the word that the user types. */
+const ACTIONS = [
+  {
+    action: 'pause',
+    verb: t('palette.verbPause'),
+    isApplicable: ({ state }: Schedule) => state === 'active' || state === 'exhausted',
+    name: (id: string) => t('palette.pause', { id }),
+    start: t('palette.pauseSome'),
+  },
+  {
+    action: 'resume',
+    verb: t('palette.verbResume'),
+    isApplicable: ({ state }: Schedule) => state === 'paused',
+    name: (id: string) => t('palette.resume', { id }),
+    start: t('palette.resumeSome'),
+  },
+  {
+    action: 'trigger',
+    verb: t('palette.verbRun'),
+    isApplicable: () => true,
+    name: (id: string) => t('palette.trigger', { id }),
+    start: t('palette.triggerSome'),
+  },
+  {
+    action: 'skip',
+    verb: t('palette.verbSkip'),
+    isApplicable: ({ next_run_at: next }: Schedule) => Boolean(next),
+    name: (id: string) => t('palette.skip', { id }),
+    start: t('palette.skipSome'),
+  },
+] as const
 const THEMES = [
-  { name: 'light', label: 'Light colours', icon: 'sun' },
-  { name: 'dark', label: 'Dark colours', icon: 'moon' },
-  { name: 'auto', label: 'Colours as the system has them', icon: 'auto' },
+  { name: 'light', label: t('palette.themeLight'), icon: 'sun' },
+  { name: 'dark', label: t('palette.themeDark'), icon: 'moon' },
+  { name: 'auto', label: t('palette.themeSystem'), icon: 'auto' },
 ] as const
 
-/** Everything within reach of the keyboard: schedules and what is done to them, places, switches. */
+/** The command palette: schedules and their actions, views and settings, by keyboard. */
 export function CommandPalette({ onClose, session, namespace }: Props) {
-  const mutation = useScheduleMutation()
+  const mutation = useScheduleMutations()
   const [pausingId, setPausing] = useState<string | null>(null)
   useReturnFocus()
   const onAction = (action: ScheduleAction, { schedule_id: id, next_run_at: at }: Schedule) => {
@@ -56,7 +79,7 @@ export function CommandPalette({ onClose, session, namespace }: Props) {
   if (pausingId)
     return (
       <PauseDialog
-        title={`Pause ${pausingId}`}
+        title={t('pause.title', { id: pausingId })}
         onClose={onClose}
         busy={mutation.isPending}
         onPause={(pause) => mutation.mutate({ action: 'pause', id: pausingId, pause }, { onSuccess: onClose })}
@@ -65,7 +88,7 @@ export function CommandPalette({ onClose, session, namespace }: Props) {
   return (
     <Modal.Root opened onClose={onClose} returnFocus={false} padding={0} yOffset="12vh" centered={false} size={560}>
       <Modal.Overlay backgroundOpacity={0.35} />
-      <Modal.Content aria-label="Commands">
+      <Modal.Content aria-label={t('palette.title')}>
         <PaletteContent onClose={onClose} onAction={onAction} session={session} namespace={namespace} />
       </Modal.Content>
     </Modal.Root>
@@ -88,10 +111,16 @@ function PaletteContent({ onClose, onAction, session, namespace }: PaletteConten
     option.current?.scrollIntoView({ block: 'nearest' })
   }, [selectedIndex])
 
-  const staticCommands = useStaticCommands({ onClose, session, namespace }, (action) => setInput(`${action} `))
-  const actionCommands = isAllowed(session, 'operator', namespace) ? actionCommandsFor(verb ? matches : matches.slice(0, 1), verb, onAction) : []
+  const staticCommands = useStaticCommands({ onClose, session, namespace }, (verb) => setInput(`${verb} `))
+  const actionCommands = isAllowed(session, 'operator', namespace)
+    ? actionCommandsFor(verb ? matches : matches.slice(0, 1), verb, onAction)
+    : []
   const scheduleCommands = useScheduleCommands(verb && actionCommands.length > 0 ? [] : matches, onClose)
-  const commands = [...scheduleCommands, ...actionCommands, ...staticCommands.filter((command) => command.name.toLowerCase().includes(input.trim().toLowerCase()))]
+  const commands = [
+    ...scheduleCommands,
+    ...actionCommands,
+    ...staticCommands.filter((command) => command.name.toLowerCase().includes(input.trim().toLowerCase())),
+  ]
 
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'ArrowDown') setSelectedIndex((at) => Math.min(at + 1, commands.length - 1))
@@ -110,8 +139,8 @@ function PaletteContent({ onClose, onAction, session, namespace }: PaletteConten
         size="md"
         px="md"
         py={6}
-        placeholder="A schedule, a place, something to do"
-        aria-label="Search and commands"
+        placeholder={t('palette.placeholder')}
+        aria-label={t('palette.input')}
         role="combobox"
         aria-expanded
         aria-controls={list}
@@ -121,7 +150,7 @@ function PaletteContent({ onClose, onAction, session, namespace }: PaletteConten
         onChange={(event) => setInput(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <ul id={list} role="listbox" aria-label="Found" className={classes.list}>
+      <ul id={list} role="listbox" aria-label={t('palette.results')} className={classes.list}>
         {commands.map((command, at) => (
           <li
             key={command.id}
@@ -138,27 +167,26 @@ function PaletteContent({ onClose, onAction, session, namespace }: PaletteConten
             <span className="dim">{command.description}</span>
           </li>
         ))}
-        {commands.length === 0 && <li className={classes.none}>Nothing is called that.</li>}
+        {commands.length === 0 && <li className={classes.none}>{t('palette.noResults')}</li>}
       </ul>
     </>
   )
 }
 
-/** What is typed: the name of something, or a deed and the schedule that it is for. */
+/** Split the input into the verb of an action, if it begins with one, and the text to search for. */
 function parseInput(input: string): { verb: string; text: string } {
-  const [, verb = '', text = ''] = /^(pause|resume|trigger|skip)\s(.*)$/i.exec(input.trimStart()) ?? []
-  return { verb: verb.toLowerCase(), text: (verb ? text : input).trim() }
+  const trimmed = input.trimStart()
+  const space = trimmed.search(/\s/)
+  const verb = space > 0 ? trimmed.slice(0, space).toLowerCase() : ''
+  const isVerb = ACTIONS.some((item) => item.verb === verb)
+  return isVerb ? { verb, text: trimmed.slice(space).trim() } : { verb: '', text: input.trim() }
 }
 
 const NO_SCHEDULES: Schedule[] = []
 
 function useMatchingSchedules(input: string): Schedule[] {
   const [text] = useDebouncedValue(input, 150)
-  const { data } = useQuery({
-    queryKey: queryKey('palette', text),
-    queryFn: () => unwrap(api.GET('/api/v1/schedules', { params: { query: { text, limit: 8 } } })),
-    enabled: text.length > 0,
-  })
+  const { data } = useQuery(scheduleSearchQuery(text))
   return (text && input && data?.items) || NO_SCHEDULES
 }
 
@@ -167,7 +195,7 @@ function useScheduleCommands(matches: Schedule[], onClose: () => void): Command[
   return matches.map(({ schedule_id: id, state }) => ({
     id: `schedule ${id}`,
     name: id,
-    description: state,
+    description: codeText('scheduleState', state),
     icon: 'schedules',
     run: () => {
       onClose()
@@ -176,22 +204,28 @@ function useScheduleCommands(matches: Schedule[], onClose: () => void): Command[
   }))
 }
 
-/** What can be done to the schedules that were found: only what was typed, or everything. */
-function actionCommandsFor(matches: Schedule[], verb: string, onAction: (action: ScheduleAction, schedule: Schedule) => void): Command[] {
+/** Return the actions on the matching schedules: the one that was typed, or all. */
+function actionCommandsFor(
+  matches: Schedule[],
+  verb: string,
+  onAction: (action: ScheduleAction, schedule: Schedule) => void,
+): Command[] {
   return matches
     .filter(({ state }) => state !== 'closed' && state !== 'damaged')
     .flatMap((schedule) =>
-      ACTIONS.filter(({ action, isApplicable }) => (!verb || action === verb) && isApplicable(schedule)).map(({ action, name }) => ({
-        id: `${action} ${schedule.schedule_id}`,
-        name: name(schedule.schedule_id),
-        icon: action,
-        run: () => onAction(action, schedule),
-      })),
+      ACTIONS.filter((item) => (!verb || item.verb === verb) && item.isApplicable(schedule)).map(
+        ({ action, name }) => ({
+          id: `${action} ${schedule.schedule_id}`,
+          name: name(schedule.schedule_id),
+          icon: action,
+          run: () => onAction(action, schedule),
+        }),
+      ),
     )
 }
 
-/** What is there whatever is typed; a deed that still lacks its schedule begins the text. */
-function useStaticCommands({ onClose, session, namespace }: Props, onStartAction: (action: ScheduleAction) => void): Command[] {
+/** Return the commands that do not depend on a schedule. Choosing an action types its verb. */
+function useStaticCommands({ onClose, session, namespace }: Props, onStartAction: (verb: string) => void): Command[] {
   const navigate = useNavigate()
   const { setColorScheme } = useMantineColorScheme()
   const command = (name: string, icon: IconName, run: () => void, description?: string): Command => ({
@@ -205,12 +239,23 @@ function useStaticCommands({ onClose, session, namespace }: Props, onStartAction
     },
   })
   return [
-    ...NAVIGATION.filter((item) => hasRole(session, item.role, namespace)).map((item) => command(item.label, item.icon, () => void navigate({ to: item.to }), 'Go to')),
-    ...(isAllowed(session, 'editor', namespace) ? [command('New schedule', 'plus', () => void navigate({ to: '/new' }))] : []),
-    ...(isAllowed(session, 'operator', namespace) ? ACTIONS.map(({ action, name }) => ({ id: `begin ${action}`, name: name('…'), icon: action, run: () => onStartAction(action) })) : []),
-    command('Show times in my zone', 'clock', () => chooseZone('mine')),
-    command("Show times in each schedule's zone", 'clock', () => chooseZone('schedule')),
-    command('Show times in UTC', 'clock', () => chooseZone('utc')),
+    ...NAVIGATION.filter((item) => hasRole(session, item.role, namespace)).map((item) =>
+      command(t(item.label), item.icon, () => void navigate({ to: item.to }), t('palette.goTo')),
+    ),
+    ...(isAllowed(session, 'editor', namespace)
+      ? [command(t('palette.newSchedule'), 'plus', () => void navigate({ to: '/new' }))]
+      : []),
+    ...(isAllowed(session, 'operator', namespace)
+      ? ACTIONS.map(({ action, verb, start }) => ({
+          id: `start ${action}`,
+          name: start,
+          icon: action,
+          run: () => onStartAction(verb),
+        }))
+      : []),
+    command(t('palette.timesLocal'), 'clock', () => chooseZone('local')),
+    command(t('palette.timesSchedule'), 'clock', () => chooseZone('schedule')),
+    command(t('palette.timesUtc'), 'clock', () => chooseZone('utc')),
     ...THEMES.map(({ name, label, icon }) => command(label, icon, () => setColorScheme(name))),
   ]
 }

@@ -1,19 +1,21 @@
 import { Button, PasswordInput, Text, Title } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-
-import { unwrap, api } from '../api/client'
 import { errorMessage } from '../api/errors'
+import { signIn } from '../api/requests'
 import { replaceSession } from '../api/session'
-import { Logo } from './Logo'
+import { rich, t } from '../messages'
 import classes from './Login.module.css'
+import { Logo } from './Logo'
 
-/** Signing in with a key or a token; it is kept in a cookie that no script can read. */
+const CREATE_KEY_COMMAND = 'tompion keys create NAME --role operator'
+
+/** The sign-in form. The server stores the credential in a cookie that scripts can not read. */
 export function Login() {
   const queries = useQueryClient()
   const [credential, setCredential] = useState('')
-  const signIn = useMutation({
-    mutationFn: () => unwrap(api.POST('/api/v1/session', { body: { credential } })),
+  const login = useMutation({
+    mutationFn: () => signIn(credential),
     onSuccess: (session) => replaceSession(queries, session),
   })
   return (
@@ -22,28 +24,28 @@ export function Login() {
         className={`panel ${classes.form}`}
         onSubmit={(event) => {
           event.preventDefault()
-          signIn.mutate()
+          login.mutate()
         }}
       >
         <div className={classes.head}>
           <Logo size={28} />
-          <Title order={1}>Tompion</Title>
+          <Title order={1}>{t('app.name')}</Title>
         </div>
         <PasswordInput
-          label="API key or token"
-          description="It begins with flt_, or with eyJ if it is a token."
+          label={t('login.credential')}
+          description={t('login.credentialHelp')}
           value={credential}
           onChange={(event) => setCredential(event.currentTarget.value)}
-          error={signIn.isError ? errorMessage(signIn.error) : undefined}
+          error={login.isError ? errorMessage(login.error) : undefined}
           autoComplete="current-password"
           autoFocus
           required
         />
-        <Button type="submit" loading={signIn.isPending} fullWidth size="sm">
-          Sign in
+        <Button type="submit" loading={login.isPending} fullWidth size="sm">
+          {t('login.signIn')}
         </Button>
         <Text size="xs" className="dim">
-          No key yet? On the machine of the service: <code>tompion keys create NAME --role operator</code>
+          {rich('login.needKey', { command: <code>{CREATE_KEY_COMMAND}</code> })}
         </Text>
       </form>
     </main>

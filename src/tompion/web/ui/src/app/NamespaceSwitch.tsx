@@ -1,9 +1,9 @@
 import { Button, Menu, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-
 import type { Session } from '../api/types'
 import { Icon } from '../components/Icon'
+import { t } from '../messages'
 
 const KEY = 'tompion.namespaces'
 
@@ -16,14 +16,16 @@ function recentNamespaces(): string[] {
   }
 }
 
-/** Which namespace is shown; whoever may look at all of them names one. */
+/** Switches the namespace. A user with a role in all namespaces can type any name. */
 export function NamespaceSwitch({ session, namespace }: { session: Session; namespace: string }) {
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
   const roles = Object.keys(session.roles)
   const hasAllNamespaces = roles.includes('*')
   const namedNamespaces = roles.filter((name) => name !== '*')
-  const namespaces = [...new Set([session.home, ...namedNamespaces, ...(hasAllNamespaces ? recentNamespaces() : [])])].filter((name) => hasAllNamespaces || namedNamespaces.includes(name))
+  const namespaces = [
+    ...new Set([session.home, ...namedNamespaces, ...(hasAllNamespaces ? recentNamespaces() : [])]),
+  ].filter((name) => hasAllNamespaces || namedNamespaces.includes(name))
   const current = namespace || session.home
   if (!hasAllNamespaces && namespaces.length < 2) return <span className="dim">{current}</span>
   const switchTo = (name: string) => {
@@ -34,14 +36,22 @@ export function NamespaceSwitch({ session, namespace }: { session: Session; name
   return (
     <Menu position="bottom-start" width={220}>
       <Menu.Target>
-        <Button variant="default" rightSection={<Icon name="down" size={12} />} aria-label={`Namespace ${current}`}>
+        <Button
+          variant="default"
+          rightSection={<Icon name="down" size={12} />}
+          aria-label={t('shell.currentNamespace', { name: current })}
+        >
           {current}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Namespace</Menu.Label>
+        <Menu.Label>{t('shell.namespace')}</Menu.Label>
         {namespaces.map((name) => (
-          <Menu.Item key={name} onClick={() => switchTo(name)} rightSection={name === current && <Icon name="check" size={14} />}>
+          <Menu.Item
+            key={name}
+            onClick={() => switchTo(name)}
+            rightSection={name === current && <Icon name="check" size={14} />}
+          >
             {name}
           </Menu.Item>
         ))}
@@ -54,8 +64,8 @@ export function NamespaceSwitch({ session, namespace }: { session: Session; name
           >
             <TextInput
               m={4}
-              aria-label="Another namespace"
-              placeholder="Another namespace"
+              aria-label={t('shell.switchNamespace')}
+              placeholder={t('shell.switchNamespace')}
               value={typed}
               onChange={(event) => setTyped(event.currentTarget.value)}
               onKeyDown={(event) => event.stopPropagation()}

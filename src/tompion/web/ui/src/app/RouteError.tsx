@@ -1,9 +1,9 @@
 import { Button, Group, Text, Title } from '@mantine/core'
-import { Link, useRouter, type ErrorComponentProps } from '@tanstack/react-router'
-
+import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
 import { errorMessage } from '../api/errors'
+import { rich, t } from '../messages'
 
-/** What is shown in place of a view that could not be shown. */
+/** Shown in place of a view that failed to render or to load. */
 export function RouteError({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   const retry = () => {
@@ -12,12 +12,12 @@ export function RouteError({ error, reset }: ErrorComponentProps) {
   }
   return (
     <div role="alert" className="panel" style={{ padding: '1.5rem', margin: '2rem auto', maxWidth: '36rem' }}>
-      <Title order={1}>This could not be shown</Title>
+      <Title order={1}>{t('error.title')}</Title>
       <Text mt="xs">{errorMessage(error)}</Text>
       <Group mt="md">
-        <Button onClick={retry}>Try again</Button>
+        <Button onClick={retry}>{t('common.tryAgain')}</Button>
         <Button variant="default" onClick={() => window.location.reload()}>
-          Reload the page
+          {t('common.reload')}
         </Button>
       </Group>
     </div>
@@ -27,13 +27,15 @@ export function RouteError({ error, reset }: ErrorComponentProps) {
 export function NotFound() {
   return (
     <div className="panel" style={{ padding: '1.5rem', margin: '2rem auto', maxWidth: '36rem' }}>
-      <Title order={1}>There is nothing at this address</Title>
+      <Title order={1}>{t('error.pageNotFound')}</Title>
       <Text mt="xs">
-        Perhaps it was mistyped. All schedules are{' '}
-        <Link to="/schedules" className="text-link">
-          here
-        </Link>
-        .
+        {rich('error.checkUrl', {
+          schedules: (
+            <Link to="/schedules" className="text-link">
+              {t('nav.schedules')}
+            </Link>
+          ),
+        })}
       </Text>
     </div>
   )

@@ -6,30 +6,29 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
-
 import { setNamespace } from '../api/client'
-import { UNREACHABLE } from '../api/errors'
 import {
-  upcomingQuery,
-  problemsQuery,
-  descriptionQuery,
-  summariesQuery,
-  instancesQuery,
   CALENDAR_RUNS_PER_PAGE,
+  descriptionQuery,
+  droppedRangesQuery,
+  instancesQuery,
+  problemsQuery,
   runsQuery,
   schedulesQuery,
-  droppedRangesQuery,
   statsQuery,
+  summariesQuery,
+  upcomingQuery,
 } from '../api/queries'
 import { sessionQuery } from '../api/session'
-import { RouteError, NotFound } from './RouteError'
-import { AppShell } from './AppShell'
 import { OverviewView } from '../features/overview/OverviewView'
 import { MAX_UPCOMING, TIME_RANGES } from '../features/overview/ranges'
-import { ScheduleView } from '../features/schedule/ScheduleView'
 import { CalendarTab } from '../features/schedule/CalendarTab'
+import { ScheduleView } from '../features/schedule/ScheduleView'
 import { WINDOWS, type Window } from '../features/schedule/timelineWindows'
 import { SchedulesView } from '../features/schedules/SchedulesView'
+import { t } from '../messages'
+import { AppShell } from './AppShell'
+import { NotFound, RouteError } from './RouteError'
 
 interface RootSearch {
   namespace?: string
@@ -37,18 +36,22 @@ interface RootSearch {
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 const DAY = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
-const matchingText = (pattern: RegExp, value: unknown) => (typeof value === 'string' && pattern.test(value) ? value : undefined)
+const matchingText = (pattern: RegExp, value: unknown) =>
+  typeof value === 'string' && pattern.test(value) ? value : undefined
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 const lazyLoaders: (() => Promise<unknown>)[] = []
 
-/** A view whose code comes when it is needed, or when there is time; without it, the page says so and stays as it is. */
-function lazyView<T extends Record<string, unknown>, Name extends keyof T & string>(load: () => Promise<T>, name: Name) {
+/** Return a view whose code is loaded on demand or in idle time. If that fails, the error replaces the view only. */
+function lazyView<T extends Record<string, unknown>, Name extends keyof T & string>(
+  load: () => Promise<T>,
+  name: Name,
+) {
   lazyLoaders.push(load)
-  return lazyRouteComponent(() => load().catch(() => Promise.reject(new Error(UNREACHABLE))), name)
+  return lazyRouteComponent(() => load().catch(() => Promise.reject(new Error(t('error.unreachable')))), name)
 }
 
-/** Read the code of all views, one after the other, while nothing else is done: then none is missing in an outage. */
+/** Load the code of all views one by one in idle time, so that an outage of the server does not hide a view. */
 export async function preloadViews(): Promise<void> {
   for (const load of lazyLoaders) {
     await new Promise((resolve) => (window.requestIdleCallback ?? window.setTimeout)(resolve))
@@ -66,7 +69,7 @@ const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
   loader: ({ context }) => context.queries.ensureQueryData(sessionQuery).catch(() => undefined),
 })
 
-/** What narrows the list of schedules down, in its address. */
+/** The filters of the list of schedules, as search parameters. */
 export interface ListSearch {
   text?: string
   state?: string
@@ -75,17 +78,22 @@ export interface ListSearch {
   user_id?: string
 }
 
-/** Ask for what a view shows first while the view itself is still on its way; whoever has to sign in first, does. */
+/** Prefetch the data of a view while its code is loading, if the user is signed in. */
 function whenSignedIn(queries: QueryClient, load: () => void): void {
-  queries.ensureQueryData(sessionQuery).then((session) => session.actor && load(), () => undefined)
+  queries.ensureQueryData(sessionQuery).then(
+    (session) => session.actor && load(),
+    () => undefined,
+  )
 }
 
 const overviewRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
-  validateSearch: (search: Record<string, unknown>): { span?: 'day' } => ({ span: search.span === 'day' ? 'day' : undefined }),
-  loaderDeps: ({ search: { span } }) => TIME_RANGES[span ?? 'hour'],
-  loader: ({ context: { queries }, deps: { seconds, stretches: buckets } }) =>
+  validateSearch: (search: Record<string, unknown>): { range?: 'day' } => ({
+    range: search.range === 'day' ? 'day' : undefined,
+  }),
+  loaderDeps: ({ search: { range } }) => TIME_RANGES[range ?? 'hour'],
+  loader: ({ context: { queries }, deps: { seconds, buckets } }) =>
     whenSignedIn(queries, () => {
       void queries.prefetchQuery(statsQuery(seconds, buckets))
       void queries.prefetchQuery(upcomingQuery(seconds, MAX_UPCOMING))
@@ -105,8 +113,15 @@ const schedulesRoute = createRoute({
     label: text(search.label),
     user_id: text(search.user_id),
   }),
-  loaderDeps: ({ search: { text, state, workflow_id, label, user_id } }) => ({ text, state, workflow_id, label, user_id }),
-  loader: ({ context: { queries }, deps }) => whenSignedIn(queries, () => void queries.prefetchInfiniteQuery(schedulesQuery(deps))),
+  loaderDeps: ({ search: { text, state, workflow_id, label, user_id } }) => ({
+    text,
+    state,
+    workflow_id,
+    label,
+    user_id,
+  }),
+  loader: ({ context: { queries }, deps }) =>
+    whenSignedIn(queries, () => void queries.prefetchInfiniteQuery(schedulesQuery(deps))),
   component: SchedulesView,
 })
 
@@ -114,7 +129,7 @@ const scheduleRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/schedules/$id',
   loader: ({ context: { queries }, params: { id }, preload }) => {
-    if (preload) return // a pointer that passes over a list asks for nothing
+    if (preload) return // a pointer that moves over a list must not send requests
     whenSignedIn(queries, () => {
       void queries.prefetchQuery(descriptionQuery(id))
       void queries.prefetchQuery(summariesQuery([id]))
@@ -275,7 +290,16 @@ const settingsRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   overviewRoute,
   schedulesRoute,
-  scheduleRoute.addChildren([calendarRoute, scheduleRunsRoute, timelineRoute, versionsRoute, backfillsRoute, adaptiveRoute, historyRoute, jsonRoute]),
+  scheduleRoute.addChildren([
+    calendarRoute,
+    scheduleRunsRoute,
+    timelineRoute,
+    versionsRoute,
+    backfillsRoute,
+    adaptiveRoute,
+    historyRoute,
+    jsonRoute,
+  ]),
   editScheduleRoute,
   newScheduleRoute,
   runsRoute,

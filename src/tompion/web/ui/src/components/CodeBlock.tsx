@@ -1,9 +1,9 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core'
-
-import { Icon } from './Icon'
+import { t } from '../messages'
 import classes from './CodeBlock.module.css'
+import { Icon } from './Icon'
 
-/** What somebody else has written, as text and nothing but text; JSON is set out. */
+/** Text from a run or a document, never rendered as HTML. JSON is indented. */
 export function CodeBlock({ value, label }: { value: unknown; label: string }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return (
@@ -11,7 +11,7 @@ export function CodeBlock({ value, label }: { value: unknown; label: string }) {
       <pre className="raw" tabIndex={0} aria-label={label}>
         {text}
       </pre>
-      <CopyIcon text={text} name={`Copy ${label}`} />
+      <CopyIcon text={text} name={t('common.copyOf', { name: label })} />
     </div>
   )
 }
@@ -20,7 +20,7 @@ export function CopyIcon({ text, name }: { text: string; name: string }) {
   return (
     <CopyButton value={text}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : name}>
+        <Tooltip label={copied ? t('common.copied') : name}>
           <ActionIcon className={classes.copy} aria-label={name} onClick={copy} size="sm">
             <Icon name={copied ? 'check' : 'copy'} size={14} />
           </ActionIcon>

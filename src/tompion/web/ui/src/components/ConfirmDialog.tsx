@@ -1,5 +1,6 @@
 import { Button, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { t } from '../messages'
 
 import { Dialog } from './Dialog'
 
@@ -15,8 +16,18 @@ interface Props {
   children?: ReactNode
 }
 
-/** A question before something that cannot simply be taken back. */
-export function ConfirmDialog({ title, confirmLabel, cancelLabel = 'Leave it as it is', isDangerous, busy, disabled, onConfirm, onClose, children }: Props) {
+/** Confirmation of an action that is hard to undo. */
+export function ConfirmDialog({
+  title,
+  confirmLabel,
+  cancelLabel = t('common.cancel'),
+  isDangerous,
+  busy,
+  disabled,
+  onConfirm,
+  onClose,
+  children,
+}: Props) {
   return (
     <Dialog onClose={onClose} title={title}>
       {children}
@@ -24,7 +35,13 @@ export function ConfirmDialog({ title, confirmLabel, cancelLabel = 'Leave it as 
         <Button variant="default" onClick={onClose}>
           {cancelLabel}
         </Button>
-        <Button color={isDangerous ? 'red' : undefined} loading={busy} disabled={disabled} onClick={onConfirm} data-autofocus>
+        <Button
+          color={isDangerous ? 'red' : undefined}
+          loading={busy}
+          disabled={disabled}
+          onClick={onConfirm}
+          data-autofocus
+        >
           {confirmLabel}
         </Button>
       </Group>

@@ -1,6 +1,8 @@
+import { VisuallyHidden } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { t } from '../messages'
 
-import { Loading, ErrorState } from './states'
+import { ErrorState, Loading } from './states'
 
 export interface Column<T> {
   name: string
@@ -13,14 +15,14 @@ interface Props<T> {
   items: T[]
   keyOf: (item: T) => string
   columns: Column<T>[]
-  /** What can be done to an item; absent for those who may not. */
+  /** The actions of an item, if the user may perform any. */
   actions?: (item: T) => ReactNode
   empty: ReactNode
-  /** What stands below, such as a button for more. */
+  /** Elements below the table, such as a button for more rows. */
   children?: ReactNode
 }
 
-/** A plain list: waiting, wrong, empty, or a table with its actions on the right. */
+/** A list as a table with actions on the right, with states for loading, errors and no rows. */
 export function DataTable<T>({ query, items, keyOf, columns, actions, empty, children }: Props<T>) {
   if (query.isPending) return <Loading />
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
@@ -34,7 +36,11 @@ export function DataTable<T>({ query, items, keyOf, columns, actions, empty, chi
               {columns.map(({ name }) => (
                 <th key={name}>{name}</th>
               ))}
-              {actions && <th aria-label="Actions" />}
+              {actions && (
+                <th>
+                  <VisuallyHidden>{t('common.actions')}</VisuallyHidden>
+                </th>
+              )}
             </tr>
           </thead>
           <tbody>
@@ -45,7 +51,7 @@ export function DataTable<T>({ query, items, keyOf, columns, actions, empty, chi
                     {cell(item)}
                   </td>
                 ))}
-                {actions && <td className="acts">{actions(item)}</td>}
+                {actions && <td className="actions">{actions(item)}</td>}
               </tr>
             ))}
           </tbody>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 import classes from './DescriptionList.module.css'
 
-/** Names and values, side by side as long as there is room. */
+/** Names and values side by side. Entries without a value are left out. */
 export function DescriptionList({ items }: { items: [name: string, value: ReactNode][] }) {
   return (
     <dl className={classes.facts}>

@@ -1,10 +1,11 @@
+import { t } from '../messages'
 import classes from './Diff.module.css'
 
 type Leaves = Map<string, string>
 
 const EMPTY_VALUES = new Set(['null', '""', '{}', '[]'])
 
-/** What a schedule has that nobody said anything about: where one is made, it says nothing. */
+/** The defaults of a schedule. The diff of a new schedule leaves them out. */
 const DEFAULTS = new Map(
   Object.entries({
     'action.queue': 'default',
@@ -29,7 +30,7 @@ const DEFAULTS = new Map(
   }).map(([path, value]) => [path, JSON.stringify(value)]),
 )
 
-/** Every leaf of a document by its path; what says nothing is as good as not there. */
+/** Return the leaves of a document by path, without empty values. */
 function flatten(value: unknown, path = '', leaves: Leaves = new Map()): Leaves {
   if (value !== null && typeof value === 'object' && Object.keys(value).length > 0) {
     const pairs = path === 'labels' && Array.isArray(value) ? Object.fromEntries(value as [string, unknown][]) : value
@@ -41,32 +42,36 @@ function flatten(value: unknown, path = '', leaves: Leaves = new Map()): Leaves 
   return leaves
 }
 
-/** What has changed between two documents, field by field. */
+/** Return the fields that differ between two documents. */
 export function diffDocuments(before: unknown, after: unknown): { path: string; before?: string; after?: string }[] {
   const [oldLeaves, newLeaves] = [flatten(before ?? {}), flatten(after ?? {})]
   const paths = [...new Set([...oldLeaves.keys(), ...newLeaves.keys()])].filter(Boolean).sort()
   return paths
-    .filter((path) => oldLeaves.get(path) !== newLeaves.get(path) && !(oldLeaves.size === 0 && DEFAULTS.get(path) === newLeaves.get(path)))
+    .filter(
+      (path) =>
+        oldLeaves.get(path) !== newLeaves.get(path) &&
+        !(oldLeaves.size === 0 && DEFAULTS.get(path) === newLeaves.get(path)),
+    )
     .map((path) => ({ path, before: oldLeaves.get(path), after: newLeaves.get(path) }))
 }
 
 interface Props {
   before: unknown
   after: unknown
-  /** What somebody else has changed as well. */
+  /** Paths that another user changed as well. */
   conflicts?: ReadonlySet<string>
 }
 
 export function Diff({ before, after, conflicts }: Props) {
   const changes = diffDocuments(before, after)
-  if (changes.length === 0) return <p className="dim">Nothing differs.</p>
+  if (changes.length === 0) return <p className="dim">{t('diff.none')}</p>
   return (
     <ul className={classes.diff}>
       {changes.map((change) => (
         <li key={change.path}>
           <span className={classes.path}>
             {change.path}
-            {conflicts?.has(change.path) && <strong className={classes.contested}> both changed this</strong>}
+            {conflicts?.has(change.path) && <strong className={classes.conflict}> {t('diff.conflict')}</strong>}
           </span>
           {change.before !== undefined && (
             <del>

@@ -1,14 +1,14 @@
 import { Tooltip } from '@mantine/core'
-import { useRef, useState, type ReactNode } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 
 interface Props {
   label: () => ReactNode
-  /** It can be reached with the keyboard and by touch, too: for what is said nowhere else. */
+  /** Whether keyboard and touch can open it. Set it if the text is shown nowhere else. */
   focusable?: boolean
   children: ReactNode
 }
 
-/** What is said of something while the pointer or the focus is on it; it costs nothing before: lists have hundreds of these. */
+/** A tooltip that is created on hover or focus, because a list has hundreds of them. */
 export function HoverTooltip({ label, focusable = false, children }: Props) {
   const [isOpen, setIsOpen] = useState(false)
   const target = useRef<HTMLSpanElement>(null)

@@ -1,4 +1,4 @@
-/** Small line drawings, each on a grid of 16. */
+/** Line icons on a grid of 16. */
 const PATHS = {
   overview: 'M2 13h12M4 13V8M8 13V3M12 13V6',
   schedules: 'M2.5 4h2M2.5 8h2M2.5 12h2M7 4h6.5M7 8h6.5M7 12h6.5',

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core'
+import { t } from '../messages'
 
 interface PagedQuery {
   hasNextPage: boolean
@@ -6,12 +7,12 @@ interface PagedQuery {
   fetchNextPage: () => unknown
 }
 
-/** The way to the next page of a list, if there is one. */
-export function LoadMore({ query, children }: { query: PagedQuery; children: string }) {
+/** A button that loads the next page of a list, if there is one. */
+export function LoadMore({ query }: { query: PagedQuery }) {
   if (!query.hasNextPage) return null
   return (
     <Button mt="sm" variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-      {children}
+      {t('common.loadMore')}
     </Button>
   )
 }

@@ -1,9 +1,10 @@
 import { Title } from '@mantine/core'
-import { useEffect, type ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
+import { t } from '../messages'
 
 import classes from './PageHeader.module.css'
 
-/** The head of a view: its name, which is also that of the window, and what can be done there. */
+/** The header of a view: its title, which is also the title of the window, and its actions. */
 export function PageHeader({ title, note, children }: { title: string; note?: ReactNode; children?: ReactNode }) {
   useTitle(title)
   return (
@@ -17,6 +18,6 @@ export function PageHeader({ title, note, children }: { title: string; note?: Re
 
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · Tompion`
+    document.title = t('app.windowTitle', { title })
   }, [title])
 }

@@ -1,12 +1,16 @@
 import { useRouter } from '@tanstack/react-router'
-import { useMemo, type AnchorHTMLAttributes, type MouseEvent } from 'react'
+import { type AnchorHTMLAttributes, type MouseEvent, useMemo } from 'react'
 
 import { currentNamespace } from '../api/client'
 
 type Destination = { to: '/schedules/$id'; params: { id: string } } | { to: '/runs/$runId'; params: { runId: string } }
 
-/** A link for lists, which have hundreds: unlike the router's own, it is not rendered anew whenever the address changes. */
-export function QuickLink({ to, params, ...rest }: Destination & Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href' | 'onClick'>) {
+/** A link for long lists. Unlike the router's own link it does not rerender when the URL changes. */
+export function QuickLink({
+  to,
+  params,
+  ...rest
+}: Destination & Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href' | 'onClick'>) {
   const router = useRouter()
   const destination = { to, params } as Destination
   const namespace = currentNamespace()

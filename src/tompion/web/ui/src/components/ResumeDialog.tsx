@@ -1,10 +1,11 @@
 import { Radio, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-
 import type { ScheduleDescription } from '../api/types'
+import { t } from '../messages'
 import { ConfirmDialog } from './ConfirmDialog'
-import { countText } from '../lib/format'
 import { Timestamp } from './Timestamp'
+
+const MAX_SHOWN = 5
 
 interface Props {
   description: ScheduleDescription
@@ -14,36 +15,37 @@ interface Props {
   onClose: () => void
 }
 
-/** What would run on resume, before it does. */
+/** Confirms a resume and shows the runs that it would start. */
 export function ResumeDialog({ description, zone, busy, onResume, onClose }: Props) {
   const [choice, setChoice] = useState('policy')
   return (
     <ConfirmDialog
-      title={`Resume ${description.schedule.schedule_id}`}
-      confirmLabel="Resume"
-      cancelLabel="Leave it paused"
+      title={t('resume.title', { id: description.schedule.schedule_id })}
+      confirmLabel={t('common.resume')}
       busy={busy}
       onConfirm={() => onResume(choice === 'policy' ? undefined : choice)}
       onClose={onClose}
     >
       <Text size="sm">
         {description.would_run_count === 0
-          ? 'By its policy, none of the ticks of the pause would run.'
-          : `By its policy, ${countText(description.would_run_count, 'tick')} of the pause would run:`}
+          ? t('resume.noneStart')
+          : t('resume.willStart', { count: description.would_run_count })}
       </Text>
       <ul>
-        {description.would_run_on_resume.slice(0, 5).map((at) => (
+        {description.would_run_on_resume.slice(0, MAX_SHOWN).map((at) => (
           <li key={at}>
             <Timestamp at={at} zone={zone} />
           </li>
         ))}
-        {description.would_run_count > 5 && <li className="dim">and {description.would_run_count - 5} more</li>}
+        {description.would_run_count > MAX_SHOWN && (
+          <li className="dim">{t('common.andMore', { count: description.would_run_count - MAX_SHOWN })}</li>
+        )}
       </ul>
-      <Radio.Group label="The ticks of the pause" value={choice} onChange={setChoice}>
+      <Radio.Group label={t('resume.missedRuns')} value={choice} onChange={setChoice}>
         <Stack gap={6} mt={6}>
-          <Radio value="policy" label="By the policy of the schedule" size="xs" />
-          <Radio value="skip" label="Drop them" size="xs" />
-          <Radio value="fire_once" label="Run once for all of them" size="xs" />
+          <Radio value="policy" label={t('resume.byPolicy')} size="xs" />
+          <Radio value="skip" label={t('resume.skipAll')} size="xs" />
+          <Radio value="fire_once" label={t('resume.runOnce')} size="xs" />
         </Stack>
       </Radio.Group>
     </ConfirmDialog>

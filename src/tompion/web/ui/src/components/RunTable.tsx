@@ -1,23 +1,24 @@
 import type { Run } from '../api/types'
 import { durationText, firstLine } from '../lib/format'
-import { Timestamp } from './Timestamp'
-import { dstText, reasonText, RunStateLabel } from './outcomes'
+import { codeText, t } from '../messages'
+import { dstText, RunStateLabel, reasonText } from './outcomes'
 import { QuickLink } from './QuickLink'
+import { Timestamp } from './Timestamp'
 
-/** Runs, one a row; of all schedules, or of the one that everything here is about. */
+/** A table of runs, of one schedule or of all (`withSchedule`). */
 export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zone?: string; withSchedule?: boolean }) {
   return (
     <div className="panel scroll-x">
       <table className="plain-table">
         <thead>
           <tr>
-            <th>State</th>
-            {withSchedule && <th>Schedule</th>}
-            <th>Tick</th>
-            <th>Late by</th>
-            <th>Took</th>
-            <th>Source</th>
-            <th className="rest">Why</th>
+            <th>{t('common.state')}</th>
+            {withSchedule && <th>{t('common.schedule')}</th>}
+            <th>{t('runs.scheduledFor')}</th>
+            <th>{t('runs.startDelay')}</th>
+            <th>{t('runs.duration')}</th>
+            <th>{t('runs.trigger')}</th>
+            <th className="rest">{t('runs.reasonOrError')}</th>
           </tr>
         </thead>
         <tbody>
@@ -41,12 +42,11 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
               <td className="nowrap">{startDelayText(run)}</td>
               <td className="nowrap">{durationOfRun(run)}</td>
               <td className="dim nowrap">
-                {run.source}
-                {run.attempt > 1 && ` · attempt ${run.attempt}`}
+                {run.attempt > 1
+                  ? t('runs.attempt', { source: codeText('runSource', run.source), attempt: run.attempt })
+                  : codeText('runSource', run.source)}
               </td>
-              <td>
-                {[firstLine(run.error), reasonText(run.reason), dstText(run.moved)].filter(Boolean).join(' · ')}
-              </td>
+              <td>{[firstLine(run.error), reasonText(run.reason), dstText(run.moved)].filter(Boolean).join(' · ')}</td>
             </tr>
           ))}
         </tbody>
@@ -60,5 +60,7 @@ export function startDelayText(run: Run): string {
 }
 
 export function durationOfRun(run: Run): string {
-  return run.started_at && run.finished_at ? durationText(Date.parse(run.finished_at) - Date.parse(run.started_at)) : '–'
+  return run.started_at && run.finished_at
+    ? durationText(Date.parse(run.finished_at) - Date.parse(run.started_at))
+    : '–'
 }

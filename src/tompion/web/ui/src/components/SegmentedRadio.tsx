@@ -11,15 +11,28 @@ interface Props<T extends string> {
   className?: string
 }
 
-/** One of a few, side by side: radio buttons that cost no more than that. */
-export function SegmentedRadio<T extends string>({ value, onChange, data, disabled, className = '', ...rest }: Props<T>) {
+/** A choice between a few options, as plain radio buttons side by side. */
+export function SegmentedRadio<T extends string>({
+  value,
+  onChange,
+  data,
+  disabled,
+  className = '',
+  ...rest
+}: Props<T>) {
   const name = useId()
   const choices = data.map((option) => (typeof option === 'string' ? { value: option, label: option } : option))
   return (
     <div role="radiogroup" className={`${classes.segments} ${className}`} {...rest}>
       {choices.map((option) => (
         <label key={option.value} className={classes.segment}>
-          <input type="radio" name={name} checked={option.value === value} disabled={disabled} onChange={() => onChange(option.value)} />
+          <input
+            type="radio"
+            name={name}
+            checked={option.value === value}
+            disabled={disabled}
+            onChange={() => onChange(option.value)}
+          />
           <span>{option.label}</span>
         </label>
       ))}

@@ -1,38 +1,31 @@
 import { Badge } from '@mantine/core'
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 
-import { unwrap, api } from '../api/client'
-import { queryKey } from '../api/queries'
+import { recentChangesQuery } from '../api/queries'
 import type { AuditEntry } from '../api/types'
+import { rich, t } from '../messages'
 import { RelativeTime } from './Timestamp'
 
-const MAX_CHANGES = 200
-
-/** The newest changes of everything: who paused what is known from there. */
-const recentChangesQuery = () =>
-  queryOptions({
-    queryKey: queryKey('audit', 'pauses'),
-    queryFn: () => unwrap(api.GET('/api/v1/audit', { params: { query: { everything: true, limit: MAX_CHANGES } } })),
-  })
-
-/** What a pause of a workflow or a queue says of itself, if it is not too long ago to be found. */
+/** Return the audit entry of the newest pause of a workflow or a queue, if it is recent enough to be loaded. */
 function findPause(changes: AuditEntry[], target: 'workflow' | 'queue', name: string): AuditEntry | undefined {
-  return changes.find(({ operation, after }) => operation === 'pause_target' && (after as Record<string, unknown> | null)?.[target] === name)
+  return changes.find(
+    ({ operation, after }) =>
+      operation === 'pause_target' && (after as Record<string, unknown> | null)?.[target] === name,
+  )
 }
 
-/** That a workflow or a queue is paused: by whom, since when, and why. */
+/** A badge for a paused workflow or queue, with the actor, the time and the reason. */
 export function TargetPausedBadge({ target, name }: { target: 'workflow' | 'queue'; name: string }) {
   const changes = useQuery(recentChangesQuery()).data?.items
   const pause = changes && findPause(changes, target, name)
   const note = (pause?.after as { note?: string } | null | undefined)?.note
   return (
     <>
-      <Badge color="orange">paused</Badge>
+      <Badge color="orange">{t('badge.paused')}</Badge>
       {pause && (
         <span className="dim small">
-          {' '}
-          by {pause.actor}, <RelativeTime at={pause.at} />
-          {note && ` · “${note}”`}
+          {rich('target.pausedBy', { actor: pause.actor, at: <RelativeTime at={pause.at} /> })}
+          {note && t('pauseDetails.note', { note })}
         </span>
       )}
     </>

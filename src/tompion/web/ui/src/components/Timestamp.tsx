@@ -1,18 +1,18 @@
 import { now, useNow } from '../lib/clock'
-import { instantText, shortInstantText, relativeText, type Precision } from '../lib/format'
+import { instantText, type Precision, relativeText, shortInstantText } from '../lib/format'
+import { displayZone, LOCAL_ZONE, useZoneChoice } from '../lib/timezones'
 import { HoverTooltip } from './HoverTooltip'
-import { LOCAL_ZONE, useZoneChoice, displayZone } from '../lib/timezones'
 
 interface Props {
   at: string | null | undefined
-  /** The zone of the schedule that it belongs to. */
+  /** The time zone of the schedule. */
   zone?: string | null
   precision?: Precision
   /** Leave out the date if it is today's. */
   short?: boolean
 }
 
-/** An instant, in whichever zone the person wants; the others are a hover away. */
+/** An instant in the chosen time zone. The tooltip shows it in the other zones. */
 export function Timestamp({ at, zone, precision = 'second', short = false }: Props) {
   const choice = useZoneChoice()
   if (!at) return <span className="dim">–</span>
@@ -40,7 +40,7 @@ function AllZones({ at, zone, precision }: { at: string; zone?: string | null; p
   )
 }
 
-/** How long it is until an instant, or since it. */
+/** The time until an instant, or since it. */
 export function RelativeTime({ at }: { at: string | null | undefined }) {
   const now = useNow()
   return at ? <span className="nowrap">{relativeText(at, now)}</span> : null

@@ -1,18 +1,18 @@
 import { Button, Notification } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
-
 import { errorHint, errorMessage } from '../api/errors'
+import { t } from '../messages'
 import classes from './toasts.module.css'
 
 interface Toast {
   id: number
   text: string
   hint?: string
-  kind: 'done' | 'wrong'
+  kind: 'success' | 'error'
   undo?: () => void
 }
 
-const DURATION_MS = { done: 4_000, wrong: 10_000 }
+const DURATION_MS = { success: 4_000, error: 10_000 }
 const UNDO_DURATION_MS = 12_000
 let toasts: readonly Toast[] = []
 let lastId = 0
@@ -33,11 +33,11 @@ function dismiss(id: number): void {
   setToasts(toasts.filter((toast) => toast.id !== id))
 }
 
-/** Say what was done, and offer to take it back where that can be. */
-export const showToast = (text: string, undo?: () => void) => show({ kind: 'done', text, undo })
-export const showError = (error: unknown) => show({ kind: 'wrong', text: errorMessage(error), hint: errorHint(error) })
+/** Show a message for a while, with a button to undo the action if `undo` is given. */
+export const showToast = (text: string, undo?: () => void) => show({ kind: 'success', text, undo })
+export const showError = (error: unknown) => show({ kind: 'error', text: errorMessage(error), hint: errorHint(error) })
 
-/** What was just done, or could not be, in a corner for a while. */
+/** The messages about finished and failed actions, in a corner of the window. */
 export function Toasts() {
   const visible = useSyncExternalStore(
     (listener) => {
@@ -51,10 +51,10 @@ export function Toasts() {
       {visible.map((toast) => (
         <Notification
           key={toast.id}
-          color={toast.kind === 'done' ? 'verdigris' : 'red'}
+          color={toast.kind === 'success' ? 'verdigris' : 'red'}
           withBorder
           onClose={() => dismiss(toast.id)}
-          closeButtonProps={{ 'aria-label': 'Dismiss' }}
+          closeButtonProps={{ 'aria-label': t('common.dismiss') }}
         >
           {toast.text}
           {toast.hint && <div>{toast.hint}</div>}
@@ -68,7 +68,7 @@ export function Toasts() {
                 toast.undo?.()
               }}
             >
-              Undo
+              {t('common.undo')}
             </Button>
           )}
         </Notification>

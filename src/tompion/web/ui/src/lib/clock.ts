@@ -5,7 +5,7 @@ let current = Date.now()
 const listeners = new Set<() => void>()
 let timer: number | undefined
 
-/** Learn from an answer what time it is where the schedules are decided. */
+/** Set the offset to the server's clock from the Date header of a response. */
 export function syncServerTime(date: string | null): void {
   const serverTime = date ? Date.parse(date) : Number.NaN
   if (Number.isNaN(serverTime)) return
@@ -14,7 +14,7 @@ export function syncServerTime(date: string | null): void {
   else if (Math.abs(offset) < 2_000) serverOffset = 0
 }
 
-/** What time it is for the service, in milliseconds. */
+/** Return the server's time in milliseconds. */
 export function now(): number {
   return Date.now() + serverOffset
 }
@@ -34,7 +34,7 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** What time it is, once a second: one timer for everybody who shows it. */
+/** Return the server's time, updated once a second. All components share one timer. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => {
     if (listeners.size === 0) current = now()

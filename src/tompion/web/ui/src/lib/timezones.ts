@@ -1,7 +1,8 @@
 import { useSyncExternalStore } from 'react'
+import { t } from '../messages'
 
-/** Whose time instants are shown in: the browser's, that of the schedule they belong to, or UTC. */
-export type ZoneChoice = 'mine' | 'schedule' | 'utc'
+/** The time zone in which instants are shown: the browser's, that of their schedule, or UTC. */
+export type ZoneChoice = 'local' | 'schedule' | 'utc'
 
 const KEY = 'tompion.zone'
 const listeners = new Set<() => void>()
@@ -10,7 +11,7 @@ export const LOCAL_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 function readChoice(): ZoneChoice {
   const stored = localStorage.getItem(KEY)
-  return stored === 'schedule' || stored === 'utc' ? stored : 'mine'
+  return stored === 'schedule' || stored === 'utc' ? stored : 'local'
 }
 
 let currentChoice = readChoice()
@@ -31,9 +32,9 @@ export function useZoneChoice(): ZoneChoice {
   )
 }
 
-/** The zone to show an instant in; one that this browser does not know is UTC. */
+/** Return the zone to show an instant in. A zone that this browser does not know becomes UTC. */
 export function displayZone(choice: ZoneChoice, scheduleZone?: string | null): string {
-  if (choice === 'mine') return LOCAL_ZONE
+  if (choice === 'local') return LOCAL_ZONE
   if (choice === 'utc' || !scheduleZone) return 'UTC'
   return isSupportedZone(scheduleZone) ? scheduleZone : 'UTC'
 }
@@ -42,9 +43,9 @@ export function useDisplayZone(scheduleZone?: string | null): string {
   return displayZone(useZoneChoice(), scheduleZone)
 }
 
-/** How a zone is called where somebody is to write a time in it. */
+/** Return the name of a zone beside an input for a time. */
 export function zoneLabel(zone: string): string {
-  return zone === LOCAL_ZONE ? `your time zone, ${zone}` : zone
+  return zone === LOCAL_ZONE ? t('time.yourZone', { zone }) : zone
 }
 
 const supported = new Map<string, boolean>()

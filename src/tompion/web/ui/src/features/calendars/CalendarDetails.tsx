@@ -1,26 +1,25 @@
 import { Button, Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-
 import { calendarsQuery, schedulesQuery } from '../../api/queries'
 import type { Calendar } from '../../api/types'
-import { countText } from '../../lib/format'
+import { t } from '../../messages'
 import classes from './CalendarsView.module.css'
 
-/** One calendar: all its days and windows, and which schedules leave them out. */
+/** One calendar: its dates and time ranges, and the schedules that use it. */
 export function CalendarDetails({ name, onClose }: { name: string; onClose: () => void }) {
   const query = useInfiniteQuery(calendarsQuery())
   const calendar = query.data?.pages.flatMap((page) => page.items).find((calendar) => calendar.name === name)
   if (query.isPending) return null
   return (
-    <section className={`panel ${classes.one}`} aria-label={`Calendar ${name}`}>
+    <section className={`panel ${classes.one}`} aria-label={t('calendars.named', { name })}>
       <div className={classes.title}>
         <Title order={2}>{name}</Title>
         <Button size="compact-xs" variant="subtle" color="gray" onClick={onClose}>
-          Close
+          {t('common.close')}
         </Button>
       </div>
-      {calendar ? <CalendarDates calendar={calendar} /> : <p className="dim">There is no calendar of this name among those that were read.</p>}
+      {calendar ? <CalendarDates calendar={calendar} /> : <p className="dim">{t('calendars.notFound')}</p>}
       {calendar && <CalendarUsers name={name} />}
     </section>
   )
@@ -29,7 +28,7 @@ export function CalendarDetails({ name, onClose }: { name: string; onClose: () =
 function CalendarDates({ calendar }: { calendar: Calendar }) {
   return (
     <>
-      <h3>{countText(calendar.dates.length, 'day')}</h3>
+      <h3>{t('calendars.dateCount', { count: calendar.dates.length })}</h3>
       <ul className={classes.days}>
         {[...calendar.dates].sort().map((date) => (
           <li key={date}>{date}</li>
@@ -37,11 +36,11 @@ function CalendarDates({ calendar }: { calendar: Calendar }) {
       </ul>
       {calendar.windows.length > 0 && (
         <>
-          <h3>{countText(calendar.windows.length, 'window')}</h3>
+          <h3>{t('calendars.rangeCount', { count: calendar.windows.length })}</h3>
           <ul className={classes.windows}>
             {calendar.windows.map((range) => (
               <li key={`${range.begin} ${range.end}`}>
-                {range.begin} – {range.end}
+                {t('calendars.range', { begin: range.begin, end: range.end })}
                 {range.note && <span className="dim"> {range.note}</span>}
               </li>
             ))}
@@ -52,14 +51,16 @@ function CalendarDates({ calendar }: { calendar: Calendar }) {
   )
 }
 
-/** The service does not keep who names a calendar: schedules are read, a page at a time, and looked through. */
+/** The schedules that use a calendar. The API has no such list, so pages of schedules are searched. */
 function CalendarUsers({ name }: { name: string }) {
   const query = useInfiniteQuery(schedulesQuery({}))
   const all = query.data?.pages.flatMap((page) => page.items) ?? []
-  const users = all.filter(({ definition }) => (definition.spec?.exclude as { named?: string[] } | undefined)?.named?.includes(name))
+  const users = all.filter(({ definition }) =>
+    (definition.spec?.exclude as { named?: string[] } | undefined)?.named?.includes(name),
+  )
   return (
     <>
-      <h3>Schedules that leave them out</h3>
+      <h3>{t('calendars.usedBy')}</h3>
       <ul className={classes.windows}>
         {users.map(({ schedule_id: id }) => (
           <li key={id}>
@@ -68,11 +69,17 @@ function CalendarUsers({ name }: { name: string }) {
             </Link>
           </li>
         ))}
-        {users.length === 0 && !query.isPending && <li className="dim">None{query.hasNextPage && ' yet'}.</li>}
+        {users.length === 0 && !query.isPending && <li className="dim">{t('common.none')}</li>}
       </ul>
       {query.hasNextPage && (
-        <Button mt="xs" size="compact-xs" variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-          Look through more than {all.length.toLocaleString('en-GB')}
+        <Button
+          mt="xs"
+          size="compact-xs"
+          variant="default"
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          {t('calendars.searchMore')}
         </Button>
       )}
     </>

@@ -1,22 +1,23 @@
 import { Button, FileButton, Group, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-
-import { unwrap, api } from '../../api/client'
 import { errorMessage } from '../../api/errors'
+import { useRefresh } from '../../api/mutations'
+import { saveCalendar } from '../../api/requests'
 import type { Calendar } from '../../api/types'
-import { useRefresh } from '../../api/refresh'
 import { Dialog } from '../../components/Dialog'
-import { countText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
 import { showToast } from '../../components/toasts'
+import { t } from '../../messages'
 import { parseIcsDates } from './ics'
 
-/** Windows, one a line: from / to, and what it is. */
+/** Format time ranges, one per line: start / end / note. */
 const windowsText = (calendar: Calendar | undefined) =>
-  (calendar?.windows ?? []).map((range) => `${range.begin} / ${range.end}${range.note ? ` / ${range.note}` : ''}`).join('\n')
+  (calendar?.windows ?? [])
+    .map((range) => `${range.begin} / ${range.end}${range.note ? ` / ${range.note}` : ''}`)
+    .join('\n')
 
-/** Store a calendar, or the next version of one; days can come from an iCalendar file. */
+/** Creates a calendar or saves a new version of one. Dates can be imported from an iCalendar file. */
 export function CalendarForm({ calendar, onClose }: { calendar?: Calendar; onClose: () => void }) {
   const refresh = useRefresh()
   const [name, setName] = useState(calendar?.name ?? '')
@@ -26,22 +27,17 @@ export function CalendarForm({ calendar, onClose }: { calendar?: Calendar; onClo
   const [imported, setImported] = useState('')
   const save = useMutation<Calendar, Error>({
     mutationFn: () =>
-      unwrap(
-        api.PUT('/api/v1/calendars/{name}', {
-          params: { path: { name } },
-          body: {
-            dates: dates.split(/[\s,]+/).filter(Boolean),
-            windows: windows
-              .split('\n')
-              .filter((line) => line.trim())
-              .map((line) => line.split(' / ').map((part) => part.trim()))
-              .map(([begin = '', end = '', note = '']) => ({ begin, end, note })),
-            timezone: zone.trim() || null,
-          } as never,
-        }),
-      ),
+      saveCalendar(name, {
+        dates: dates.split(/[\s,]+/).filter(Boolean),
+        windows: windows
+          .split('\n')
+          .filter((line) => line.trim())
+          .map((line) => line.split(' / ').map((part) => part.trim()))
+          .map(([begin = '', end = '', note = '']) => ({ begin, end, note })),
+        timezone: zone.trim() || null,
+      }),
     onSuccess: (saved) => {
-      showToast(`${saved.name} is stored, as version ${saved.version}`)
+      showToast(t('calendars.saved', { name: saved.name, version: saved.version }))
       onClose()
     },
     onSettled: () => refresh(),
@@ -50,24 +46,34 @@ export function CalendarForm({ calendar, onClose }: { calendar?: Calendar; onClo
     if (!file) return
     const parsed = parseIcsDates(await file.text())
     setDates((before) => [...new Set([...before.split(/[\s,]+/), ...parsed.dates])].filter(Boolean).sort().join('\n'))
-    setImported(
-      `${countText(parsed.dates.length, 'day')} from ${file.name}` +
-        (parsed.skipped ? `; ${countText(parsed.skipped, 'event')} with times or repetitions left out: tompion calendars import reads these` : ''),
-    )
+    const imported = t('calendars.imported', { count: parsed.dates.length, file: file.name })
+    setImported(parsed.skipped ? t('calendars.importedSome', { dates: imported, count: parsed.skipped }) : imported)
   }
   return (
-    <Dialog onClose={onClose} title={calendar ? `Calendar ${calendar.name}` : 'New calendar'} size="lg">
+    <Dialog
+      onClose={onClose}
+      title={calendar ? t('calendars.editTitle', { name: calendar.name }) : t('calendars.new')}
+      size="lg"
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
           save.mutate()
         }}
       >
-        {!calendar && <TextInput data-autofocus label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} />}
+        {!calendar && (
+          <TextInput
+            data-autofocus
+            label={t('common.name')}
+            required
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+        )}
         <Textarea
           mt="sm"
-          label="Days"
-          description="Dates such as 2026-12-25, one a line"
+          label={t('calendars.dates')}
+          description={t('calendars.datesHelp')}
           autosize
           minRows={5}
           maxRows={12}
@@ -76,10 +82,14 @@ export function CalendarForm({ calendar, onClose }: { calendar?: Calendar; onClo
           onChange={(event) => setDates(event.currentTarget.value)}
         />
         <Group mt={6} gap="xs">
-          <FileButton onChange={(file) => void importFile(file)} accept=".ics,text/calendar" inputProps={{ 'aria-label': 'An iCalendar file' }}>
+          <FileButton
+            onChange={(file) => void importFile(file)}
+            accept=".ics,text/calendar"
+            inputProps={{ 'aria-label': t('calendars.importFile') }}
+          >
             {(props) => (
               <Button {...props} size="compact-xs" variant="default" leftSection={<Icon name="calendars" size={13} />}>
-                Add days from an .ics file
+                {t('calendars.import')}
               </Button>
             )}
           </FileButton>
@@ -87,20 +97,26 @@ export function CalendarForm({ calendar, onClose }: { calendar?: Calendar; onClo
         </Group>
         <Textarea
           mt="sm"
-          label="Windows"
-          description="2026-12-24T14:00 / 2026-12-27T06:00 / what it is, one a line"
+          label={t('calendars.ranges')}
+          description={t('calendars.rangesHelp')}
           autosize
           minRows={2}
           value={windows}
           onChange={(event) => setWindows(event.currentTarget.value)}
         />
-        <TextInput mt="sm" label="Time zone" description="Empty: that of each schedule" value={zone} onChange={(event) => setZone(event.currentTarget.value)} />
+        <TextInput
+          mt="sm"
+          label={t('common.timeZone')}
+          description={t('calendars.zoneHelp')}
+          value={zone}
+          onChange={(event) => setZone(event.currentTarget.value)}
+        />
         <Group justify="flex-end" mt="md">
           <Button variant="default" onClick={onClose}>
-            Leave it
+            {t('common.cancel')}
           </Button>
           <Button type="submit" loading={save.isPending}>
-            Store it
+            {t('common.save')}
           </Button>
         </Group>
       </form>

@@ -2,39 +2,39 @@ import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-
 import { calendarsQuery } from '../../api/queries'
-import type { Calendar } from '../../api/types'
 import { useIsAllowed } from '../../api/session'
-import { now } from '../../lib/clock'
-import { countText, dayText } from '../../lib/format'
+import type { Calendar } from '../../api/types'
+import { type Column, DataTable } from '../../components/DataTable'
 import { Icon } from '../../components/Icon'
-import { DataTable, type Column } from '../../components/DataTable'
 import { LoadMore } from '../../components/LoadMore'
-import { EmptyState } from '../../components/states'
 import { PageHeader } from '../../components/PageHeader'
+import { EmptyState } from '../../components/states'
+import { now } from '../../lib/clock'
+import { dayText } from '../../lib/format'
+import { numberText, t } from '../../messages'
 import { CalendarDetails } from './CalendarDetails'
 import { CalendarForm } from './CalendarForm'
 
 const COLUMNS: Column<Calendar>[] = [
   {
-    name: 'Calendar',
+    name: t('calendars.calendar'),
     cell: ({ name }) => (
       <Link to="/calendars" search={(all) => ({ ...all, calendar: name })} className="text-link">
         {name}
       </Link>
     ),
   },
-  { name: 'Days', cell: (calendar) => countText(calendar.dates.length, 'day') },
-  { name: 'Windows', cell: (calendar) => calendar.windows.length },
-  { name: 'Next days off', cell: (calendar) => nextDates(calendar) },
-  { name: 'Time zone', cell: (calendar) => calendar.timezone ?? "each schedule's own" },
-  { name: 'Version', cell: (calendar) => calendar.version },
+  { name: t('calendars.dates'), cell: (calendar) => numberText(calendar.dates.length) },
+  { name: t('calendars.ranges'), cell: (calendar) => numberText(calendar.windows.length) },
+  { name: t('calendars.nextDates'), cell: (calendar) => nextDates(calendar) },
+  { name: t('common.timeZone'), cell: (calendar) => calendar.timezone ?? t('calendars.scheduleZone') },
+  { name: t('common.version'), cell: (calendar) => calendar.version },
 ]
 
 const route = getRouteApi('/calendars')
 
-/** Lists of days that many schedules leave out. */
+/** Calendars: dates and time ranges that schedules can exclude. */
 export function CalendarsView() {
   const query = useInfiniteQuery(calendarsQuery())
   const mayEdit = useIsAllowed('editor')
@@ -44,10 +44,10 @@ export function CalendarsView() {
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
-      <PageHeader title="Calendars">
+      <PageHeader title={t('nav.calendars')}>
         {mayEdit && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setEditing('new')}>
-            New calendar
+            {t('calendars.new')}
           </Button>
         )}
       </PageHeader>
@@ -59,24 +59,27 @@ export function CalendarsView() {
         actions={
           mayEdit
             ? (calendar) => (
-                <Button size="compact-xs" variant="default" onClick={() => setEditing(calendar)} aria-label={`Edit ${calendar.name}`}>
-                  Edit
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  onClick={() => setEditing(calendar)}
+                  aria-label={t('calendars.edit', { name: calendar.name })}
+                >
+                  {t('common.edit')}
                 </Button>
               )
             : undefined
         }
-        empty={
-          <EmptyState title="There are no calendars yet">
-            <p>
-              A calendar is a list of days and windows, such as bank holidays, that schedules exclude by its name. When it
-              changes, every schedule that excludes it is planned anew.
-            </p>
-          </EmptyState>
-        }
+        empty={<EmptyState title={t('calendars.none')}>{t('calendars.noneHelp')}</EmptyState>}
       >
-        <LoadMore query={query}>More calendars</LoadMore>
+        <LoadMore query={query} />
       </DataTable>
-      {calendar && <CalendarDetails name={calendar} onClose={() => void navigate({ search: (all) => ({ ...all, calendar: undefined }) })} />}
+      {calendar && (
+        <CalendarDetails
+          name={calendar}
+          onClose={() => void navigate({ search: (all) => ({ ...all, calendar: undefined }) })}
+        />
+      )}
       {editing && <CalendarForm calendar={editing === 'new' ? undefined : editing} onClose={() => setEditing(null)} />}
     </>
   )

@@ -1,4 +1,4 @@
-/** What was read from a file: whole days, and how many events were left out because they are of another kind. */
+/** The whole days of a file, and the number of events that were skipped because they are timed or recurring. */
 export interface IcsDates {
   dates: string[]
   skipped: number
@@ -7,7 +7,7 @@ export interface IcsDates {
 const DAY = 86_400_000
 const MAX_EVENT_DAYS = 400
 
-/** Reads the whole-day events of an iCalendar file that do not repeat; `tompion calendars import` reads all kinds. */
+/** Parse the whole-day events of an iCalendar file that do not recur. `tompion calendars import` reads all kinds. */
 export function parseIcsDates(text: string): IcsDates {
   const dates = new Set<string>()
   let skipped = 0

@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core'
+import { t } from '../../messages'
 
 import type { FieldError } from './document'
 import classes from './Editor.module.css'
@@ -6,47 +7,41 @@ import { RepeatedFields } from './RepeatedFields'
 
 export type CalendarSpec = Record<string, unknown>
 
-const FIELDS = [
-  ['hour', 'Hour'],
-  ['minute', 'Minute'],
-  ['second', 'Second'],
-  ['day_of_week', 'Day of week'],
-  ['day_of_month', 'Day of month'],
-  ['month', 'Month'],
-  ['year', 'Year'],
-  ['comment', 'Comment'],
-] as const
+const FIELDS = ['hour', 'minute', 'second', 'day_of_week', 'day_of_month', 'month', 'year', 'comment'] as const
 
 interface Props {
+  /** The name of one calendar. */
   name: string
-  /** The field of the definition that they stand in. */
+  /** The field of the definition. */
   field: string
   values: CalendarSpec[]
-  /** What a time that is left out stands for. */
+  /** The value of a part of the time that is empty. */
   timePlaceholder: string
   onChange: (values: CalendarSpec[]) => void
   fieldError: FieldError
 }
 
-/** Structured calendars: each has a field for what cron has one for, in the grammar of cron. */
+/** Structured calendars. Each has the fields of cron, in the syntax of cron. */
 export function CalendarFields({ name, field, values, timePlaceholder, onChange, fieldError }: Props) {
   return (
     <RepeatedFields name={name} items={values} newItem={{}} onChange={onChange}>
       {(value, at, change) => (
         <fieldset className={classes.fields}>
-          <legend>{`${name} ${at + 1}`}</legend>
+          <legend>{t('timing.numbered', { name, number: at + 1 })}</legend>
           <div className={classes.small}>
-            {FIELDS.map(([part, label]) => (
+            {FIELDS.map((part) => (
               <TextInput
                 key={part}
-                label={label}
-                placeholder={part === 'comment' ? '' : ['hour', 'minute', 'second'].includes(part) ? timePlaceholder : '*'}
+                label={t(`field.${part}`)}
+                placeholder={
+                  part === 'comment' ? '' : ['hour', 'minute', 'second'].includes(part) ? timePlaceholder : '*'
+                }
                 value={fieldText(value[part])}
                 onChange={(event) => change(withPart(value, part, event.currentTarget.value))}
               />
             ))}
           </div>
-          {fieldError(field, at) && <p className={classes.wrong}>{fieldError(field, at)}</p>}
+          {fieldError(field, at) && <p className={classes.error}>{fieldError(field, at)}</p>}
         </fieldset>
       )}
     </RepeatedFields>
@@ -60,7 +55,7 @@ function withPart(value: CalendarSpec, part: string, text: string): CalendarSpec
   return next
 }
 
-/** A field in the grammar of cron, however it was written: a number, a list, ranges with steps. */
+/** Format a field in the syntax of cron, from a number, a list, or ranges with steps. */
 function fieldText(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) return value.map(fieldText).join(',')

@@ -1,10 +1,10 @@
 import { Button, Group, Text } from '@mantine/core'
-
 import type { Schedule } from '../../api/types'
 import { Dialog } from '../../components/Dialog'
 import { Diff, diffDocuments } from '../../components/Diff'
 import { RelativeTime } from '../../components/Timestamp'
-import { draftOf, type Draft } from './document'
+import { rich, t } from '../../messages'
+import { type Draft, draftOf } from './document'
 import classes from './Editor.module.css'
 
 interface Props {
@@ -17,42 +17,42 @@ interface Props {
   onClose: () => void
 }
 
-/** Somebody else saved first: both changes side by side, and the choice. */
+/** Shown when another user saved first: both changes side by side, and the choices. */
 export function ConflictDialog({ base, mine, theirs, onOverwrite, onMerge, onDiscard, onClose }: Props) {
   const theirDraft = draftOf(theirs.definition)
   const minePaths = new Set(diffDocuments(base, mine).map(({ path }) => path))
   const conflicts = new Set(diffDocuments(base, theirDraft).flatMap(({ path }) => (minePaths.has(path) ? [path] : [])))
   return (
-    <Dialog onClose={onClose} title="Somebody else saved first" size="xl">
+    <Dialog onClose={onClose} title={t('conflict.title')} size="xl">
       <Text size="sm">
-        {theirs.schedule_id} was changed <RelativeTime at={theirs.updated_at} />, after you had opened it. Nothing of yours was saved yet.
+        {rich('conflict.help', { id: theirs.schedule_id, at: <RelativeTime at={theirs.updated_at} /> })}
       </Text>
       {conflicts.size > 0 && (
         <Text size="sm" mt="xs" fw={550}>
-          Both of you changed {[...conflicts].join(', ')}: on top of theirs, yours counts.
+          {t('conflict.both', { fields: [...conflicts].join(', ') })}
         </Text>
       )}
       <div className={classes.both}>
-        <section aria-label="What they changed">
-          <h2>What they changed</h2>
+        <section aria-label={t('conflict.theirs')}>
+          <h2>{t('conflict.theirs')}</h2>
           <Diff before={base} after={theirDraft} conflicts={conflicts} />
         </section>
-        <section aria-label="What you changed">
-          <h2>What you changed</h2>
+        <section aria-label={t('conflict.mine')}>
+          <h2>{t('conflict.mine')}</h2>
           <Diff before={base} after={mine} conflicts={conflicts} />
         </section>
       </div>
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={onClose}>
-          Go on editing
+          {t('editor.keepEditing')}
         </Button>
         <Button variant="default" onClick={onDiscard}>
-          Take theirs
+          {t('conflict.discardMine')}
         </Button>
         <Button variant="default" onClick={onOverwrite}>
-          Save mine instead
+          {t('conflict.overwrite')}
         </Button>
-        <Button onClick={onMerge}>Mine on top of theirs</Button>
+        <Button onClick={onMerge}>{t('conflict.merge')}</Button>
       </Group>
     </Dialog>
   )

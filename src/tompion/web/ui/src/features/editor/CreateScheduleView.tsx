@@ -1,27 +1,28 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useRefresh } from '../../api/mutations'
 
-import { unwrap, api } from '../../api/client'
 import { scheduleQuery } from '../../api/queries'
-import type { Schedule } from '../../api/types'
+import { createSchedule } from '../../api/requests'
 import { useIsAllowed } from '../../api/session'
-import { useRefresh } from '../../api/refresh'
+import type { Schedule } from '../../api/types'
 import { diffDocuments } from '../../components/Diff'
-import { NoAccess, Loading, ErrorState } from '../../components/states'
 import { PageHeader } from '../../components/PageHeader'
+import { ErrorState, Loading, NoAccess } from '../../components/states'
 import { showToast } from '../../components/toasts'
-import { draftOf, NEW_DRAFT, type Draft } from './document'
+import { t } from '../../messages'
+import { type Draft, draftOf, NEW_DRAFT } from './document'
 import { ScheduleEditor } from './ScheduleEditor'
 
 const route = getRouteApi('/new')
 
-/** A new schedule, from nothing or like another one. */
+/** Creates a schedule, empty or as a duplicate of another one. */
 export function CreateScheduleView() {
   const { from } = route.useSearch()
   const mayEdit = useIsAllowed('editor')
   const source = useQuery({ ...scheduleQuery(from ?? ''), enabled: mayEdit && from !== undefined })
-  if (!mayEdit) return <NoAccess title="You cannot make schedules here" role="editor" />
+  if (!mayEdit) return <NoAccess title={t('editor.noCreatePermission')} role="editor" />
   if (from !== undefined && source.isPending) return <Loading lines={10} />
   if (source.isError) return <ErrorState error={source.error} onRetry={() => void source.refetch()} />
   return <CreateForm from={from} initialDraft={source.data ? draftOf(source.data.definition) : NEW_DRAFT} />
@@ -34,16 +35,16 @@ function CreateForm({ from, initialDraft }: { from: string | undefined; initialD
   const initialId = from === undefined ? '' : `${from}-copy`
   const [id, setId] = useState(initialId)
   const create = useMutation<Schedule, Error>({
-    mutationFn: () => unwrap(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never })),
+    mutationFn: () => createSchedule(id, draft),
     onSuccess: (created) => {
-      showToast(`${created.schedule_id} is there`)
+      showToast(t('editor.created', { id: created.schedule_id }))
       void refresh()
       void navigate({ to: '/schedules/$id', params: { id: created.schedule_id }, ignoreBlocker: true })
     },
   })
   return (
     <>
-      <PageHeader title={from === undefined ? 'New schedule' : `New schedule, like ${from}`} />
+      <PageHeader title={from === undefined ? t('editor.newTitle') : t('editor.duplicateTitle', { id: from })} />
       <ScheduleEditor
         draft={draft}
         onChange={setDraft}

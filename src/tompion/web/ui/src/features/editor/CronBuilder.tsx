@@ -1,32 +1,41 @@
 import { Chip, Group, NumberInput, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
-
-import { DAYS, parseCron, formatCron, type CronParts, type Shape } from './cron'
+import { dateText } from '../../lib/format'
+import { t } from '../../messages'
+import { type CronParts, DAYS, formatCron, parseCron, type Shape } from './cron'
 import classes from './Editor.module.css'
 
 const SHAPES: { value: Shape; label: string }[] = [
-  { value: 'minutes', label: 'Every few minutes' },
-  { value: 'hourly', label: 'Every hour' },
-  { value: 'daily', label: 'Every day' },
-  { value: 'weekly', label: 'On days of the week' },
-  { value: 'monthly', label: 'On a day of the month' },
-  { value: 'other', label: 'Written by hand' },
+  { value: 'minutes', label: t('cron.minutes') },
+  { value: 'hourly', label: t('cron.hourly') },
+  { value: 'daily', label: t('cron.daily') },
+  { value: 'weekly', label: t('cron.weekly') },
+  { value: 'monthly', label: t('cron.monthly') },
+  { value: 'other', label: t('cron.custom') },
 ]
 const MONTH_DAYS = [
   ...Array.from({ length: 31 }, (_, at) => ({ value: String(at + 1), label: String(at + 1) })),
-  { value: 'L', label: 'the last day' },
-  { value: 'LW', label: 'the last weekday' },
+  { value: 'L', label: t('cron.lastDay') },
+  { value: 'LW', label: t('cron.lastWeekday') },
 ]
 
-/** A cron string as something to click on; it changes the text, and follows it. */
-export function CronBuilder({ name, text, onChange }: { name: string; text: string; onChange: (text: string) => void }) {
+/** Inputs for common cron expressions. They follow the text and change it. */
+export function CronBuilder({
+  name,
+  text,
+  onChange,
+}: {
+  name: string
+  text: string
+  onChange: (text: string) => void
+}) {
   const parts = parseCron(text)
   const change = (changed: Partial<CronParts>) => onChange(formatCron({ ...parts, ...changed }))
   const { shape } = parts
   return (
     <div className={classes.builder} role="group" aria-label={name}>
       <Select
-        aria-label="How often"
+        aria-label={t('cron.frequency')}
         data={SHAPES.map((option) => ({ ...option, disabled: option.value === 'other' }))}
         value={shape}
         allowDeselect={false}
@@ -34,22 +43,45 @@ export function CronBuilder({ name, text, onChange }: { name: string; text: stri
       />
       {shape === 'minutes' && (
         <label className={classes.inline}>
-          every <SmallNumber name="Minutes between" value={parts.every} min={1} max={59} onChange={(every) => change({ every })} /> minutes
+          {t('cron.every')}{' '}
+          <SmallNumber
+            name={t('cron.intervalMinutes')}
+            value={parts.every}
+            min={1}
+            max={59}
+            onChange={(every) => change({ every })}
+          />{' '}
+          {t('cron.everyMinutes')}
         </label>
       )}
       {shape === 'hourly' && (
         <label className={classes.inline}>
-          at minute <SmallNumber name="Minute" value={parts.minute} min={0} max={59} onChange={(minute) => change({ minute })} />
+          {t('cron.atMinute')}{' '}
+          <SmallNumber
+            name={t('cron.minute')}
+            value={parts.minute}
+            min={0}
+            max={59}
+            onChange={(minute) => change({ minute })}
+          />
         </label>
       )}
       {shape === 'monthly' && (
         <div className={classes.inline}>
-          on <Select aria-label="Day of the month" w={130} data={MONTH_DAYS} value={parts.day} allowDeselect={false} onChange={(day) => day && change({ day })} />
+          {t('cron.on')}{' '}
+          <Select
+            aria-label={t('cron.dayOfMonth')}
+            w={130}
+            data={MONTH_DAYS}
+            value={parts.day}
+            allowDeselect={false}
+            onChange={(day) => day && change({ day })}
+          />
         </div>
       )}
       {(shape === 'daily' || shape === 'weekly' || shape === 'monthly') && (
         <div className={classes.inline}>
-          at <TimeOfDay hour={parts.hour} minute={parts.minute} onChange={change} />
+          {t('cron.at')} <TimeOfDay hour={parts.hour} minute={parts.minute} onChange={change} />
         </div>
       )}
       {shape === 'weekly' && (
@@ -57,7 +89,7 @@ export function CronBuilder({ name, text, onChange }: { name: string; text: stri
           <Group gap={4}>
             {DAYS.map((day) => (
               <Chip key={day} value={day} size="xs" classNames={{ label: classes.day }}>
-                {day[0] + day.slice(1).toLowerCase()}
+                {dayName(day)}
               </Chip>
             ))}
           </Group>
@@ -67,7 +99,19 @@ export function CronBuilder({ name, text, onChange }: { name: string; text: stri
   )
 }
 
-function SmallNumber({ name, value, min, max, onChange }: { name: string; value: number; min: number; max: number; onChange: (value: number) => void }) {
+function SmallNumber({
+  name,
+  value,
+  min,
+  max,
+  onChange,
+}: {
+  name: string
+  value: number
+  min: number
+  max: number
+  onChange: (value: number) => void
+}) {
   return (
     <NumberInput
       aria-label={name}
@@ -82,10 +126,21 @@ function SmallNumber({ name, value, min, max, onChange }: { name: string; value:
   )
 }
 
+/** Return the short name of a day of the week such as "MON". */
+const dayName = (day: string) => dateText(`2026-11-${16 + DAYS.indexOf(day)}`, { weekday: 'short' })
+
 const twoDigits = (number: number) => String(number).padStart(2, '0')
 
-/** A time of day, as clocks show it; while it is typed it may be anything, and counts when it is one. */
-function TimeOfDay({ hour, minute, onChange }: { hour: number; minute: number; onChange: (changed: { hour: number; minute: number }) => void }) {
+/** An input for a time of day. The value changes as soon as the text is a valid time. */
+function TimeOfDay({
+  hour,
+  minute,
+  onChange,
+}: {
+  hour: number
+  minute: number
+  onChange: (changed: { hour: number; minute: number }) => void
+}) {
   const [input, setInput] = useState<string | null>(null)
   const change = (text: string) => {
     setInput(text)
@@ -94,7 +149,7 @@ function TimeOfDay({ hour, minute, onChange }: { hour: number; minute: number; o
   }
   return (
     <TextInput
-      aria-label="Time of day"
+      aria-label={t('cron.timeOfDay')}
       w={64}
       placeholder="09:00"
       value={input ?? `${twoDigits(hour)}:${twoDigits(minute)}`}

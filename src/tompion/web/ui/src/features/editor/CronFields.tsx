@@ -1,18 +1,27 @@
 import { TextInput } from '@mantine/core'
+import { t } from '../../messages'
 
 import { CronBuilder } from './CronBuilder'
 import type { FieldError } from './document'
 import classes from './Editor.module.css'
-import { RepeatedFields } from './RepeatedFields'
+import { numbered, RepeatedFields } from './RepeatedFields'
 
-/** Cron strings, each as text and, beside it, as something to click on. */
-export function CronFields({ texts, onChange, fieldError }: { texts: string[]; onChange: (texts: string[]) => void; fieldError: FieldError }) {
+/** Cron expressions, each as text with a builder beside it. */
+export function CronFields({
+  texts,
+  onChange,
+  fieldError,
+}: {
+  texts: string[]
+  onChange: (texts: string[]) => void
+  fieldError: FieldError
+}) {
   return (
-    <RepeatedFields name="cron string" items={texts} newItem="0 0 * * *" onChange={onChange}>
+    <RepeatedFields name={t('timing.itemCron')} items={texts} newItem="0 0 * * *" onChange={onChange}>
       {(text, at, change) => (
         <div className={classes.cron}>
           <TextInput
-            label={at === 0 ? 'Cron' : `Cron ${at + 1}`}
+            label={numbered(t('timing.cron'), at)}
             classNames={{ input: 'mono' }}
             placeholder="0 9 * * MON-FRI"
             value={text}
@@ -20,7 +29,7 @@ export function CronFields({ texts, onChange, fieldError }: { texts: string[]; o
             spellCheck={false}
             onChange={(event) => change(event.currentTarget.value)}
           />
-          <CronBuilder name={at === 0 ? 'Cron builder' : `Cron builder ${at + 1}`} text={text} onChange={change} />
+          <CronBuilder name={numbered(t('timing.cronBuilder'), at)} text={text} onChange={change} />
         </div>
       )}
     </RepeatedFields>

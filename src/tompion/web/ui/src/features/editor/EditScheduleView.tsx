@@ -2,36 +2,35 @@ import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-
-import { unwrap, api } from '../../api/client'
 import { ApiError } from '../../api/errors'
+import { useRefresh } from '../../api/mutations'
 import { scheduleQuery } from '../../api/queries'
-import type { Schedule } from '../../api/types'
+import { fetchSchedule, replaceSchedule } from '../../api/requests'
 import { useIsAllowed } from '../../api/session'
-import { useRefresh } from '../../api/refresh'
+import type { Schedule } from '../../api/types'
 import { diffDocuments } from '../../components/Diff'
-import { EmptyState, NoAccess, Loading, ErrorState } from '../../components/states'
 import { PageHeader } from '../../components/PageHeader'
+import { EmptyState, ErrorState, Loading, NoAccess } from '../../components/states'
 import { showError, showToast } from '../../components/toasts'
+import { t } from '../../messages'
 import { ConflictDialog } from './ConflictDialog'
-import { draftOf, mergeDrafts, type Draft } from './document'
+import { type Draft, draftOf, mergeDrafts } from './document'
 import { ScheduleEditor } from './ScheduleEditor'
 
 const route = getRouteApi('/schedules/$id/edit')
-const fetchSchedule = (id: string) => unwrap(api.GET('/api/v1/schedules/{schedule_id}', { params: { path: { schedule_id: id } } }))
 
-/** Changing a schedule: what it becomes is seen before it is saved, and nobody else's change is lost. */
+/** Edits a schedule. The effect is shown before saving, and a change by another user is never overwritten silently. */
 export function EditScheduleView() {
   const { id } = route.useParams()
   const mayEdit = useIsAllowed('editor')
   const query = useQuery({ ...scheduleQuery(id), enabled: mayEdit })
-  if (!mayEdit) return <NoAccess title={`You cannot change ${id}`} role="editor" />
-  if (query.isPending || query.isFetching && !query.isFetchedAfterMount) return <Loading lines={10} />
+  if (!mayEdit) return <NoAccess title={t('editor.noEditPermission', { id })} role="editor" />
+  if (query.isPending || (query.isFetching && !query.isFetchedAfterMount)) return <Loading lines={10} />
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return <OpenEditor key={id} initial={query.data} />
 }
 
-/** What was deleted cannot be changed; what is deleted while it is being changed is not taken from under one's hands. */
+/** The form for the schedule as it was opened. If it is deleted meanwhile, the draft stays on the screen. */
 function OpenEditor(props: { initial: Schedule }) {
   const [initial] = useState(props.initial)
   return initial.state === 'closed' ? <DeletedSchedule id={initial.schedule_id} /> : <EditForm initial={initial} />
@@ -39,9 +38,11 @@ function OpenEditor(props: { initial: Schedule }) {
 
 function DeletedSchedule({ id }: { id: string }) {
   return (
-    <EmptyState title={`${id} was deleted`}>
-      <p>It can be looked at until its retention ends, and not be changed any more.</p>
-      <Button renderRoot={(props) => <Link {...props} to="/new" search={{ from: id }} />}>Make another like it</Button>
+    <EmptyState title={t('editor.deletedTitle', { id })}>
+      <p>{t('editor.deletedHelp')}</p>
+      <Button renderRoot={(props) => <Link {...props} to="/new" search={{ from: id }} />}>
+        {t('schedule.duplicate')}
+      </Button>
     </EmptyState>
   )
 }
@@ -50,23 +51,20 @@ function EditForm({ initial }: { initial: Schedule }) {
   const id = initial.schedule_id
   const navigate = useNavigate()
   const refresh = useRefresh()
-  const [base, setBase] = useState<{ draft: Draft; token: number }>(() => ({ draft: draftOf(initial.definition), token: initial.token }))
+  const [base, setBase] = useState<{ draft: Draft; token: number }>(() => ({
+    draft: draftOf(initial.definition),
+    token: initial.token,
+  }))
   const [draft, setDraft] = useState<Draft>(base.draft)
   const [theirs, setTheirs] = useState<Schedule | null>(null)
   const [revision, setRevision] = useState(0)
   const leave = (ignoreBlocker = false) => void navigate({ to: '/schedules/$id', params: { id }, ignoreBlocker })
   const onConflict = (current: Schedule) =>
-    current.state === 'closed' ? showError(new Error(`${id} was deleted meanwhile: duplicate it to have it again`)) : setTheirs(current)
+    current.state === 'closed' ? showError(new Error(t('editor.deletedMeanwhile', { id }))) : setTheirs(current)
   const save = useMutation<Schedule, Error, { draft: Draft; token: number }>({
-    mutationFn: ({ draft: body, token }) =>
-      unwrap(
-        api.POST('/api/v1/schedules/{schedule_id}', {
-          params: { path: { schedule_id: id }, header: { 'If-Match': `"${token}"` } },
-          body: body as never,
-        }),
-      ),
+    mutationFn: ({ draft: body, token }) => replaceSchedule(id, body, token),
     onSuccess: (saved) => {
-      showToast(`${id} is saved, as version ${saved.version}`)
+      showToast(t('editor.saved', { id, version: saved.version }))
       void refresh(id)
       leave(true)
     },
@@ -84,7 +82,7 @@ function EditForm({ initial }: { initial: Schedule }) {
   }
   return (
     <>
-      <PageHeader title={`Edit ${id}`} />
+      <PageHeader title={t('editor.editTitle', { id })} />
       <ScheduleEditor
         key={revision}
         draft={draft}

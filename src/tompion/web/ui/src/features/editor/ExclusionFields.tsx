@@ -1,12 +1,12 @@
 import { MultiSelect, TextInput } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-
 import { calendarsQuery } from '../../api/queries'
+import { t } from '../../messages'
 import { CalendarFields, type CalendarSpec } from './CalendarFields'
-import { toList, splitCommas, withExclude, type Draft, type FieldError } from './document'
+import { type Draft, type FieldError, splitCommas, toList, withExclude } from './document'
 import classes from './Editor.module.css'
-import { AddButton, RepeatedFields } from './RepeatedFields'
 import { ParsedTextInput } from './ParsedTextInput'
+import { AddButton, RepeatedFields } from './RepeatedFields'
 
 interface ExcludedRange {
   from: string
@@ -19,10 +19,19 @@ interface Holidays {
   subdivision?: string | null
 }
 
-/** What is left out: days of calendars, public holidays, single days, stretches of time, times. */
-export function ExclusionFields({ draft, onChange, fieldError }: { draft: Draft; onChange: (draft: Draft) => void; fieldError: FieldError }) {
+/** The exclusions of a schedule: calendars, dates, public holidays, time ranges, days and hours. */
+export function ExclusionFields({
+  draft,
+  onChange,
+  fieldError,
+}: {
+  draft: Draft
+  onChange: (draft: Draft) => void
+  fieldError: FieldError
+}) {
   const exclude = (draft.spec.exclude ?? {}) as Record<string, unknown>
-  const calendarNames = useInfiniteQuery(calendarsQuery()).data?.pages.flatMap((page) => page.items.map((calendar) => calendar.name)) ?? []
+  const calendarNames =
+    useInfiniteQuery(calendarsQuery()).data?.pages.flatMap((page) => page.items.map((calendar) => calendar.name)) ?? []
   const selectedNames = toList(exclude.named) as string[]
   const [windows, calendars] = [toList(exclude.windows) as ExcludedRange[], toList(exclude.calendars) as CalendarSpec[]]
   const set = (name: string) => (value: unknown[]) => onChange(withExclude(draft, name, value))
@@ -30,42 +39,75 @@ export function ExclusionFields({ draft, onChange, fieldError }: { draft: Draft;
     <>
       <div className={classes.pair}>
         <MultiSelect
-          label="Not on days of"
+          label={t('exclude.calendars')}
           size="xs"
-          placeholder={calendarNames.length > 0 ? 'calendars' : 'there are no calendars yet'}
+          placeholder={t(calendarNames.length > 0 ? 'exclude.calendarsPlaceholder' : 'exclude.noCalendars')}
           data={[...new Set([...calendarNames, ...selectedNames])]}
           value={selectedNames}
           error={fieldError('exclude.named')}
           onChange={set('named')}
         />
         <ParsedTextInput
-          label="Not on"
+          label={t('exclude.dates')}
           placeholder="2026-12-25, 2026-12-26"
           initialText={toList(exclude.dates).join(', ')}
           error={fieldError('exclude.dates')}
           onText={(text) => set('dates')(splitCommas(text))}
         />
         <ParsedTextInput
-          label="Not on holidays of"
+          label={t('exclude.holidays')}
           placeholder="DE-BY, AT"
           initialText={toHolidays(exclude.holidays).map(holidayCode).join(', ')}
           error={fieldError('exclude.holidays')}
           onText={(text) => set('holidays')(parseHolidays(text, toHolidays(exclude.holidays)))}
         />
       </div>
-      <RepeatedFields name="stretch" items={windows} newItem={{ from: '', to: '' }} onChange={set('windows')}>
+      <RepeatedFields
+        name={t('timing.itemRange')}
+        items={windows}
+        newItem={{ from: '', to: '' }}
+        onChange={set('windows')}
+      >
         {(value, at, change) => (
           <div className={classes.pair}>
-            <TextInput label="Not from" placeholder="2026-12-20T18:00" error={fieldError('exclude.windows', at)} value={value.from} onChange={(event) => change({ ...value, from: event.currentTarget.value })} />
-            <TextInput label="Up to" placeholder="2027-01-04" value={value.to} onChange={(event) => change({ ...value, to: event.currentTarget.value })} />
-            <TextInput label="Because" value={value.note ?? ''} onChange={(event) => change({ ...value, note: event.currentTarget.value || undefined })} />
+            <TextInput
+              label={t('exclude.from')}
+              placeholder="2026-12-20T18:00"
+              error={fieldError('exclude.windows', at)}
+              value={value.from}
+              onChange={(event) => change({ ...value, from: event.currentTarget.value })}
+            />
+            <TextInput
+              label={t('exclude.to')}
+              placeholder="2027-01-04"
+              value={value.to}
+              onChange={(event) => change({ ...value, to: event.currentTarget.value })}
+            />
+            <TextInput
+              label={t('common.note')}
+              value={value.note ?? ''}
+              onChange={(event) => change({ ...value, note: event.currentTarget.value || undefined })}
+            />
           </div>
         )}
       </RepeatedFields>
-      <CalendarFields name="left-out calendar" field="exclude.calendars" timePlaceholder="*" values={calendars} onChange={set('calendars')} fieldError={fieldError} />
+      <CalendarFields
+        name={t('timing.itemExcludedCalendar')}
+        field="exclude.calendars"
+        timePlaceholder="*"
+        values={calendars}
+        onChange={set('calendars')}
+        fieldError={fieldError}
+      />
       <div className={classes.adds}>
-        {windows.length === 0 && <AddButton onClick={() => set('windows')([{ from: '', to: '' }])}>Leave a stretch of time out</AddButton>}
-        {calendars.length === 0 && <AddButton onClick={() => set('calendars')([{ day_of_week: 'SAT,SUN' }])}>Leave days or hours out</AddButton>}
+        {windows.length === 0 && (
+          <AddButton onClick={() => set('windows')([{ from: '', to: '' }])}>{t('exclude.addRange')}</AddButton>
+        )}
+        {calendars.length === 0 && (
+          <AddButton onClick={() => set('calendars')([{ day_of_week: 'SAT,SUN' }])}>
+            {t('exclude.addCalendar')}
+          </AddButton>
+        )}
       </div>
     </>
   )
@@ -81,7 +123,9 @@ function toHolidays(value: unknown): Holidays[] {
 
 const holidayCode = ({ country, subdivision }: Holidays) => (subdivision ? `${country}-${subdivision}` : country)
 
-/** The places that are named; one that was there before keeps its dates, as they were once looked up. */
+/** Parse the codes of countries. One that was there before keeps the dates that the server has resolved. */
 function parseHolidays(text: string, before: Holidays[]): unknown[] {
-  return splitCommas(text).map((item) => before.find((holiday) => holidayCode(holiday) === item && 'dates' in holiday) ?? item)
+  return splitCommas(text).map(
+    (item) => before.find((holiday) => holidayCode(holiday) === item && 'dates' in holiday) ?? item,
+  )
 }

@@ -6,14 +6,22 @@ interface Props {
   description?: string
   placeholder?: string
   error?: string
-  /** What stands there at first; from then on, what was typed does. */
+  /** The initial text. Later changes of it are ignored. */
   initialText: string
   onText: (text: string) => void
   multiline?: boolean
 }
 
-/** Text that means something else than itself: what was typed stays as it is, whatever is made of it. */
-export function ParsedTextInput({ label, description, placeholder, error, initialText, onText, multiline = false }: Props) {
+/** An input for text that is parsed. The text stays as it was typed. */
+export function ParsedTextInput({
+  label,
+  description,
+  placeholder,
+  error,
+  initialText,
+  onText,
+  multiline = false,
+}: Props) {
   const [input, setInput] = useState(initialText)
   const change = (text: string) => {
     setInput(text)
@@ -21,7 +29,15 @@ export function ParsedTextInput({ label, description, placeholder, error, initia
   }
   const props = { label, description, placeholder, error, value: input }
   return multiline ? (
-    <Textarea {...props} autosize minRows={2} maxRows={10} spellCheck={false} classNames={{ input: 'mono' }} onChange={(event) => change(event.currentTarget.value)} />
+    <Textarea
+      {...props}
+      autosize
+      minRows={2}
+      maxRows={10}
+      spellCheck={false}
+      classNames={{ input: 'mono' }}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
   ) : (
     <TextInput {...props} onChange={(event) => change(event.currentTarget.value)} />
   )

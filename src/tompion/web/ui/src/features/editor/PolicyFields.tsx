@@ -1,12 +1,13 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core'
+import { t } from '../../messages'
 
-import { SERVER_DEFAULT, withField, type Draft, type FieldError } from './document'
+import { type Draft, type FieldError, SERVER_DEFAULT, withField } from './document'
 import classes from './Editor.module.css'
 
 interface Choice {
   name: string
   label: string
-  /** What it is unless said otherwise; without it, the service decides. */
+  /** The default. Without one, the server decides. */
   defaultValue?: string
   options: [value: string, label: string][]
 }
@@ -14,70 +15,86 @@ interface Choice {
 const SELECTS: Choice[] = [
   {
     name: 'overlap_policy',
-    label: 'While the run before goes on',
+    label: t('policy.overlap'),
     options: [
-      ['skip', 'skip the tick'],
-      ['allow', 'start all the same'],
-      ['queue', 'let all of them wait'],
-      ['buffer_one', 'let one wait'],
-      ['cancel_other', 'ask the other to end, then start'],
-      ['terminate_other', 'end the other by force, then start'],
+      ['skip', t('overlap.skip')],
+      ['allow', t('overlap.allow')],
+      ['queue', t('overlap.queue')],
+      ['buffer_one', t('overlap.buffer_one')],
+      ['cancel_other', t('overlap.cancel_other')],
+      ['terminate_other', t('overlap.terminate_other')],
     ],
   },
   {
     name: 'catchup_policy',
-    label: 'Ticks that were missed',
+    label: t('policy.catchup'),
     options: [
-      ['none', 'are dropped'],
-      ['coalesce', 'run once for all'],
-      ['fire_immediately', 'run all, the oldest first'],
-      ['spread', 'run all, spread over time'],
+      ['none', t('catchup.none')],
+      ['coalesce', t('catchup.coalesce')],
+      ['fire_immediately', t('catchup.fire_immediately')],
+      ['spread', t('catchup.spread')],
     ],
   },
   {
     name: 'on_resume',
-    label: 'The ticks of a pause',
+    label: t('policy.onResume'),
     defaultValue: 'policy',
     options: [
-      ['policy', 'are as if they were missed'],
-      ['skip', 'are dropped'],
-      ['fire_once', 'run once for all'],
+      ['policy', t('policy.onResumePolicy')],
+      ['skip', t('policy.onResumeSkip')],
+      ['fire_once', t('policy.onResumeOnce')],
     ],
   },
   {
     name: 'buffer_keep',
-    label: 'If one may wait, keep',
+    label: t('policy.bufferKeep'),
     defaultValue: 'latest',
     options: [
-      ['latest', 'the latest'],
-      ['first', 'the first'],
+      ['latest', t('policy.bufferLatest')],
+      ['first', t('policy.bufferFirst')],
     ],
   },
   {
     name: 'on_worker_lost',
-    label: 'A run whose worker was lost',
+    label: t('policy.workerLost'),
     defaultValue: 'relaunch',
     options: [
-      ['relaunch', 'is started again'],
-      ['fail', 'has failed'],
+      ['relaunch', t('policy.workerLostRetry')],
+      ['fail', t('policy.workerLostFail')],
     ],
   },
 ]
 const NUMBERS: { name: string; label: string; defaultValue?: number; placeholder: string; scale?: number }[] = [
-  { name: 'max_concurrent', label: 'Runs at a time', defaultValue: 1, placeholder: '1' },
-  { name: 'max_attempts', label: 'Attempts of a run', defaultValue: 1, placeholder: '1' },
-  { name: 'retry_delay_ms', label: 'Before the second attempt, in seconds', defaultValue: 1_000, placeholder: '1', scale: 1_000 },
-  { name: 'max_execution_ms', label: 'A run may take, in seconds', placeholder: 'as long as it takes', scale: 1_000 },
-  { name: 'min_interval_ms', label: 'Least time between starts, in seconds', placeholder: SERVER_DEFAULT, scale: 1_000 },
-  { name: 'max_interval_ms', label: 'Most time between runs, if adaptive, in seconds', placeholder: 'no bound', scale: 1_000 },
-  { name: 'remaining_actions', label: 'Automatic starts that are left', placeholder: 'no bound' },
+  { name: 'max_concurrent', label: t('policy.maxConcurrent'), defaultValue: 1, placeholder: '1' },
+  { name: 'max_attempts', label: t('policy.maxAttempts'), defaultValue: 1, placeholder: '1' },
+  {
+    name: 'retry_delay_ms',
+    label: t('policy.retryDelay'),
+    defaultValue: 1_000,
+    placeholder: '1',
+    scale: 1_000,
+  },
+  { name: 'max_execution_ms', label: t('policy.timeout'), placeholder: t('policy.noTimeout'), scale: 1_000 },
+  {
+    name: 'min_interval_ms',
+    label: t('policy.minInterval'),
+    placeholder: SERVER_DEFAULT,
+    scale: 1_000,
+  },
+  {
+    name: 'max_interval_ms',
+    label: t('policy.maxInterval'),
+    placeholder: t('policy.noLimit'),
+    scale: 1_000,
+  },
+  { name: 'remaining_actions', label: t('policy.remaining'), placeholder: t('policy.unlimited') },
 ]
 const FLAGS: { name: string; label: string; defaultValue: boolean }[] = [
-  { name: 'pause_on_failure', label: 'Pause it after a run that failed for good', defaultValue: false },
-  { name: 'notify', label: 'Notify of what goes wrong', defaultValue: true },
-  { name: 'shadow', label: 'Shadow: record what it would start, and start nothing', defaultValue: false },
-  { name: 'adaptive', label: 'Adaptive: hints, failures and bounds move its runs', defaultValue: false },
-  { name: 'failure_backoff', label: 'Failures stretch an adaptive interval', defaultValue: true },
+  { name: 'pause_on_failure', label: t('policy.pauseOnFailure'), defaultValue: false },
+  { name: 'notify', label: t('policy.notify'), defaultValue: true },
+  { name: 'shadow', label: t('policy.shadow'), defaultValue: false },
+  { name: 'adaptive', label: t('policy.adaptive'), defaultValue: false },
+  { name: 'failure_backoff', label: t('policy.failureBackoff'), defaultValue: true },
 ]
 
 interface Props {
@@ -86,9 +103,10 @@ interface Props {
   fieldError: FieldError
 }
 
-/** How it behaves besides when it ticks; everything is as by default until it is touched. */
+/** The policies of a schedule. A field with its default value is not part of the draft. */
 export function PolicyFields({ draft, onChange, fieldError }: Props) {
-  const set = (name: string, value: unknown, defaultValue: unknown) => onChange(withField(draft, name, value === defaultValue ? undefined : value))
+  const set = (name: string, value: unknown, defaultValue: unknown) =>
+    onChange(withField(draft, name, value === defaultValue ? undefined : value))
   return (
     <>
       <div className={classes.pair}>
@@ -105,11 +123,13 @@ export function PolicyFields({ draft, onChange, fieldError }: Props) {
           />
         ))}
         <TextInput
-          label="Drop missed ticks older than"
-          placeholder="never"
-          description="A duration such as 2h"
+          label={t('policy.catchupWindow')}
+          placeholder={t('policy.noLimit')}
+          description={t('policy.catchupWindowHelp')}
           error={fieldError('catchup_window')}
-          value={draft.catchup_window === undefined || draft.catchup_window === null ? '' : String(draft.catchup_window)}
+          value={
+            draft.catchup_window === undefined || draft.catchup_window === null ? '' : String(draft.catchup_window)
+          }
           onChange={(event) => set('catchup_window', event.currentTarget.value, '')}
         />
         {NUMBERS.map(({ name, label, defaultValue, placeholder, scale = 1 }) => (
@@ -120,7 +140,9 @@ export function PolicyFields({ draft, onChange, fieldError }: Props) {
             min={0}
             error={fieldError(name)}
             value={typeof draft[name] === 'number' ? (draft[name] as number) / scale : ''}
-            onChange={(value) => set(name, typeof value === 'number' ? Math.round(value * scale) : undefined, defaultValue)}
+            onChange={(value) =>
+              set(name, typeof value === 'number' ? Math.round(value * scale) : undefined, defaultValue)
+            }
           />
         ))}
       </div>

@@ -1,26 +1,26 @@
 import { Accordion, Button, Textarea, TextInput } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-
 import { ApiError } from '../../api/errors'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
-import { ErrorState } from '../../components/states'
 import { SegmentedRadio } from '../../components/SegmentedRadio'
-import { toDraft, type Draft, type FieldError } from './document'
-import { PreviewPanel, useScheduleDiff, usePreview } from './PreviewPanel'
-import { PolicyFields } from './PolicyFields'
+import { ErrorState } from '../../components/states'
+import { t } from '../../messages'
 import { ActionFields } from './ActionFields'
-import { TimingFields } from './TimingFields'
+import { type Draft, type FieldError, toDraft } from './document'
 import classes from './Editor.module.css'
+import { PolicyFields } from './PolicyFields'
+import { PreviewPanel, usePreview, useScheduleDiff } from './PreviewPanel'
+import { TimingFields } from './TimingFields'
 
 interface Props {
   draft: Draft
   onChange: (draft: Draft) => void
-  /** The id of the schedule that is edited; a new one is still to be named. */
+  /** The id of the schedule. The id of a new schedule is an input. */
   id: string
   onRename?: (id: string) => void
   token?: number
-  /** Something would be lost by leaving. */
+  /** Whether there are unsaved changes. */
   isDirty: boolean
   error: unknown
   busy: boolean
@@ -28,8 +28,19 @@ interface Props {
   onCancel: () => void
 }
 
-/** A definition as a form and as JSON, with what it will do beside it. */
-export function ScheduleEditor({ draft, onChange, id, onRename, token, isDirty, error, busy, onSave, onCancel }: Props) {
+/** Edits a definition as a form or as JSON, with a preview beside it. */
+export function ScheduleEditor({
+  draft,
+  onChange,
+  id,
+  onRename,
+  token,
+  isDirty,
+  error,
+  busy,
+  onSave,
+  onCancel,
+}: Props) {
   const form = useRef<HTMLFormElement>(null)
   const [view, setView] = useState('form')
   const [invalid, setInvalid] = useState<string | undefined>()
@@ -55,46 +66,59 @@ export function ScheduleEditor({ draft, onChange, id, onRename, token, isDirty, 
       <div>
         <div className={classes.bar}>
           <SegmentedRadio
-            aria-label="Edit as"
+            aria-label={t('editor.view')}
             value={view}
             onChange={setView}
             disabled={invalid !== undefined}
             data={[
-              { value: 'form', label: 'Form' },
-              { value: 'json', label: 'JSON' },
+              { value: 'form', label: t('editor.form') },
+              { value: 'json', label: t('editor.json') },
             ]}
           />
-          <span className={classes.broken} role="status">
+          <span className={classes.invalid} role="status">
             {invalid}
           </span>
           <Button variant="default" onClick={onCancel}>
-            Cancel
+            {t('common.cancel')}
           </Button>
-          <Button type="submit" loading={busy} disabled={invalid !== undefined} title={invalid ?? 'Ctrl-Enter'}>
-            {onRename ? 'Create' : 'Save'}
+          <Button
+            type="submit"
+            loading={busy}
+            disabled={invalid !== undefined}
+            title={invalid ?? t('editor.saveShortcut')}
+          >
+            {t(onRename ? 'common.create' : 'common.save')}
           </Button>
         </div>
         {Boolean(error) && <ErrorState error={error} />}
         {onRename && (
           <section className={`panel ${classes.part}`}>
-            <TextInput label="Id" description="What it is called, for ever" placeholder="report" required value={id} error={fieldError('schedule_id')} onChange={(event) => onRename(event.currentTarget.value)} />
+            <TextInput
+              label={t('editor.id')}
+              description={t('editor.idHelp')}
+              placeholder="report"
+              required
+              value={id}
+              error={fieldError('schedule_id')}
+              onChange={(event) => onRename(event.currentTarget.value)}
+            />
           </section>
         )}
         {view === 'json' ? (
           <JsonInput draft={draft} onChange={onChange} invalid={invalid} onInvalid={setInvalid} />
         ) : (
           <>
-            <section className={`panel ${classes.part}`} aria-label="When">
-              <h2>When</h2>
+            <section className={`panel ${classes.part}`} aria-label={t('editor.timing')}>
+              <h2>{t('editor.timing')}</h2>
               <TimingFields draft={draft} onChange={onChange} fieldError={fieldError} />
             </section>
-            <section className={`panel ${classes.part}`} aria-label="What">
-              <h2>What</h2>
+            <section className={`panel ${classes.part}`} aria-label={t('editor.action')}>
+              <h2>{t('editor.action')}</h2>
               <ActionFields draft={draft} onChange={onChange} onInvalid={setInvalid} fieldError={fieldError} />
             </section>
             <Accordion variant="contained" classNames={{ item: classes.policies }}>
               <Accordion.Item value="policies">
-                <Accordion.Control>How: overlap, catch-up, retries, limits</Accordion.Control>
+                <Accordion.Control>{t('editor.policies')}</Accordion.Control>
                 <Accordion.Panel>
                   <div className={classes.inner}>
                     <PolicyFields draft={draft} onChange={onChange} fieldError={fieldError} />
@@ -110,17 +134,20 @@ export function ScheduleEditor({ draft, onChange, id, onRename, token, isDirty, 
   )
 }
 
-/** Say at each field what the service says of it: without its name, which stands there already. */
+/** Return the errors of the API by field, without the name of the field, which the label shows already. */
 function fieldErrors(errors: unknown[]): FieldError {
   const apiErrors = errors.filter((item): item is ApiError => item instanceof ApiError)
   return (field, at) => {
-    const prefixes = at === undefined ? [`${field}[`, `${field}.`] : [`${field}[${at}]`, ...(at === 0 ? [`${field}.`] : [])]
-    const error = apiErrors.find((error) => (error.field === field && !at) || prefixes.some((start) => error.field?.startsWith(start)))
+    const prefixes =
+      at === undefined ? [`${field}[`, `${field}.`] : [`${field}[${at}]`, ...(at === 0 ? [`${field}.`] : [])]
+    const error = apiErrors.find(
+      (error) => (error.field === field && !at) || prefixes.some((start) => error.field?.startsWith(start)),
+    )
     return error?.message.replace(`${error.field}: `, '')
   }
 }
 
-/** Whoever leaves what they have not saved is asked first. */
+/** Confirms a navigation that would discard unsaved changes. */
 function UnsavedChangesGuard({ isDirty }: { isDirty: boolean }) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,
@@ -129,8 +156,15 @@ function UnsavedChangesGuard({ isDirty }: { isDirty: boolean }) {
   })
   if (blocker.status !== 'blocked') return null
   return (
-    <ConfirmDialog title="Leave without saving?" confirmLabel="Leave" cancelLabel="Go on editing" isDangerous onConfirm={blocker.proceed} onClose={blocker.reset}>
-      What you have changed here is not saved.
+    <ConfirmDialog
+      title={t('editor.discardTitle')}
+      confirmLabel={t('editor.discard')}
+      cancelLabel={t('editor.keepEditing')}
+      isDangerous
+      onConfirm={blocker.proceed}
+      onClose={blocker.reset}
+    >
+      {t('editor.discardHelp')}
     </ConfirmDialog>
   )
 }
@@ -146,7 +180,7 @@ function JsonInput({ draft, onChange, invalid, onInvalid }: JsonInputProps) {
   const [input, setInput] = useState(() => JSON.stringify(draft, null, 2))
   return (
     <Textarea
-      aria-label="The definition as JSON"
+      aria-label={t('editor.jsonDefinition')}
       autosize
       minRows={18}
       classNames={{ input: 'mono' }}
@@ -161,7 +195,7 @@ function JsonInput({ draft, onChange, invalid, onInvalid }: JsonInputProps) {
           onChange(toDraft(document))
           onInvalid()
         } catch {
-          onInvalid('This is not a JSON object yet')
+          onInvalid(t('common.invalidJson'))
         }
       }}
     />

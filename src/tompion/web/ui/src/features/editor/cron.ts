@@ -1,4 +1,4 @@
-/** The shapes that the builder knows; anything else is written by hand. */
+/** The shapes that the builder supports. Any other expression is 'other'. */
 export type Shape = 'minutes' | 'hourly' | 'daily' | 'weekly' | 'monthly' | 'other'
 
 export interface CronParts {
@@ -14,9 +14,10 @@ export const DAYS = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
 const DAY_BY_NUMBER = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
 const DEFAULT_PARTS: CronParts = { shape: 'daily', every: 15, minute: 0, hour: 9, days: ['MON'], day: '1' }
 
-const parseNumber = (text: string | undefined, max: number) => (text !== undefined && /^\d{1,2}$/.test(text) && Number(text) <= max ? Number(text) : undefined)
+const parseNumber = (text: string | undefined, max: number) =>
+  text !== undefined && /^\d{1,2}$/.test(text) && Number(text) <= max ? Number(text) : undefined
 
-/** What the builder shows for a cron string; what was written as JSON may be anything. */
+/** Parse a cron expression for the builder. The value comes from JSON, so it can be of any type. */
 export function parseCron(text: unknown): CronParts {
   const fields = String(text).trim().split(/\s+/)
   const custom: CronParts = { ...DEFAULT_PARTS, shape: 'other' }
@@ -32,7 +33,8 @@ export function parseCron(text: unknown): CronParts {
   if (third === '*' && fifth === '*') return { ...DEFAULT_PARTS, shape: 'daily', minute, hour }
   const days = parseDays(fifth)
   if (third === '*' && days) return { ...DEFAULT_PARTS, shape: 'weekly', minute, hour, days }
-  if (fifth === '*' && third && /^(\d{1,2}|L|LW)$/.test(third)) return { ...DEFAULT_PARTS, shape: 'monthly', minute, hour, day: third }
+  if (fifth === '*' && third && /^(\d{1,2}|L|LW)$/.test(third))
+    return { ...DEFAULT_PARTS, shape: 'monthly', minute, hour, day: third }
   return custom
 }
 
@@ -50,10 +52,12 @@ function parseDays(text: string): string[] | undefined {
 function formatDays(days: string[]): string {
   const ordered = DAYS.filter((day) => days.includes(day))
   const [first, last] = [DAYS.indexOf(ordered[0] ?? ''), DAYS.indexOf(ordered.at(-1) ?? '')]
-  return ordered.length > 2 && last - first + 1 === ordered.length ? `${ordered[0]}-${ordered.at(-1)}` : ordered.join(',')
+  return ordered.length > 2 && last - first + 1 === ordered.length
+    ? `${ordered[0]}-${ordered.at(-1)}`
+    : ordered.join(',')
 }
 
-/** The cron string that the builder stands for. */
+/** Return the cron expression for the inputs of the builder. */
 export function formatCron(parts: CronParts): string {
   const { shape, every, minute, hour, days, day } = parts
   if (shape === 'minutes') return every <= 1 ? '* * * * *' : `*/${every} * * * *`

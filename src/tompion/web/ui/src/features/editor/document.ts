@@ -1,24 +1,25 @@
 import type { ScheduleDocument } from '../../api/types'
+import { t } from '../../messages'
 
-/** A definition as it is edited: what is as by default is left out. */
+/** A definition while it is edited, without default values. */
 export interface Draft {
   spec: Record<string, unknown>
   [name: string]: unknown
 }
 
-/** What the service says is wrong with a field, or with one of the things in it. */
+/** Return the error of a field, or of one of its items. */
 export type FieldError = (field: string, at?: number) => string | undefined
 
 export const NEW_DRAFT: Draft = { spec: { cron: ['0 9 * * MON-FRI'] } }
 
-/** What stands where nothing was said, and the service has a default of its own. */
-export const SERVER_DEFAULT = 'as the service is set'
+/** The placeholder of a field whose default depends on the server. */
+export const SERVER_DEFAULT = t('editor.serverDefault')
 
 export function draftOf(definition: ScheduleDocument): Draft {
   return structuredClone(definition) as unknown as Draft
 }
 
-/** A draft with one field set, or without it. */
+/** Return a draft with one field set, or removed if the value is empty. */
 export function withField(draft: Draft, name: string, value: unknown): Draft {
   const next = { ...draft }
   if (isEmpty(value)) delete next[name]
@@ -41,11 +42,25 @@ export function withExclude(draft: Draft, name: string, value: unknown[]): Draft
 }
 
 const SPEC_FIELDS = [
-  'cron', 'calendars', 'intervals', 'rrules', 'times', 'exclude', 'timezone', 'start_at', 'end_at', 'jitter_ms', 'jitter_mode',
-  'jitter_seed', 'dst_gap', 'dst_overlap', 'dst_profile', 'dialect',
+  'cron',
+  'calendars',
+  'intervals',
+  'rrules',
+  'times',
+  'exclude',
+  'timezone',
+  'start_at',
+  'end_at',
+  'jitter_ms',
+  'jitter_mode',
+  'jitter_seed',
+  'dst_gap',
+  'dst_overlap',
+  'dst_profile',
+  'dialect',
 ]
 
-/** A document as it may be sent, with its spec at the top or by itself, as a draft. */
+/** Convert a document to a draft. Its spec can be nested, or its fields can stand at the top level. */
 export function toDraft(document: Record<string, unknown>): Draft {
   const entries = Object.entries(document)
   if ('spec' in document) return { ...document, spec: (document.spec ?? {}) as Draft['spec'] }
@@ -61,7 +76,7 @@ export function toList(value: unknown): unknown[] {
   return value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
 }
 
-/** What is written with commas between. */
+/** Split text at commas. */
 export function splitCommas(text: string): string[] {
   return text
     .split(',')
@@ -69,7 +84,7 @@ export function splitCommas(text: string): string[] {
     .filter(Boolean)
 }
 
-/** Rules, one a line; a line with a DTSTART belongs to the rule below it. */
+/** Split text into recurrence rules, one per line. A DTSTART line belongs to the rule below it. */
 export function readRules(text: string): string[] {
   const lines = text
     .split('\n')
@@ -80,9 +95,13 @@ export function readRules(text: string): string[] {
 
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
-/** What I have changed since `base`, on top of what somebody else has made of it meanwhile. */
+/** Merge two edits of `base`. A field that both changed keeps the value of `mine`. */
 export function mergeDrafts(base: Draft, mine: Draft, theirs: Draft): Draft {
-  const mergeFields = (before: Record<string, unknown>, edited: Record<string, unknown>, theirs: Record<string, unknown>) => {
+  const mergeFields = (
+    before: Record<string, unknown>,
+    edited: Record<string, unknown>,
+    theirs: Record<string, unknown>,
+  ) => {
     const fields: Record<string, unknown> = { ...theirs }
     for (const name of new Set([...Object.keys(before), ...Object.keys(edited)])) {
       if (isSame(before[name], edited[name])) continue
@@ -91,7 +110,10 @@ export function mergeDrafts(base: Draft, mine: Draft, theirs: Draft): Draft {
     }
     return fields
   }
-  return { ...mergeFields({ ...base, spec: {} }, { ...mine, spec: {} }, theirs), spec: mergeFields(base.spec, mine.spec, theirs.spec) }
+  return {
+    ...mergeFields({ ...base, spec: {} }, { ...mine, spec: {} }, theirs),
+    spec: mergeFields(base.spec, mine.spec, theirs.spec),
+  }
 }
 
 export function labelsText(labels: unknown): string {

@@ -1,46 +1,50 @@
 import { Badge, Button, Code, CopyButton, Group, Select, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useRefresh } from '../../api/mutations'
 
-import { unwrap, api } from '../../api/client'
 import { keysQuery } from '../../api/queries'
-import type { ApiKey, NewKey } from '../../api/types'
+import { createKey, revokeKey } from '../../api/requests'
 import { useHasRole, useIsAllowed } from '../../api/session'
-import { useRefresh } from '../../api/refresh'
+import type { ApiKey, NewKey } from '../../api/types'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
-import { now } from '../../lib/clock'
+import { type Column, DataTable } from '../../components/DataTable'
 import { Dialog } from '../../components/Dialog'
-import { parseInstant } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { DataTable, type Column } from '../../components/DataTable'
-import { Timestamp } from '../../components/Timestamp'
 import { LoadMore } from '../../components/LoadMore'
-import { EmptyState, NoAccess } from '../../components/states'
 import { PageHeader } from '../../components/PageHeader'
+import { EmptyState, NoAccess } from '../../components/states'
+import { Timestamp } from '../../components/Timestamp'
 import { showError, showToast } from '../../components/toasts'
+import { now } from '../../lib/clock'
+import { parseInstant } from '../../lib/format'
 import { useDisplayZone, zoneLabel } from '../../lib/timezones'
+import { codeText, t } from '../../messages'
 
 const ROLES = [
-  { value: 'reader', label: 'Reader: looks at everything' },
-  { value: 'operator', label: 'Operator: pauses, triggers, skips, backfills' },
-  { value: 'editor', label: 'Editor: creates and changes schedules, too' },
-  { value: 'admin', label: 'Admin: makes and revokes keys, too' },
+  { value: 'reader', label: t('keys.roleReader') },
+  { value: 'operator', label: t('keys.roleOperator') },
+  { value: 'editor', label: t('keys.roleEditor') },
+  { value: 'admin', label: t('keys.roleAdmin') },
 ]
 
 const COLUMNS: Column<ApiKey>[] = [
-  { name: 'Name', cell: (apiKey) => apiKey.name },
-  { name: 'Role', cell: (apiKey) => apiKey.role },
-  { name: 'State', cell: (apiKey) => <KeyState apiKey={apiKey} /> },
-  { name: 'Key', cell: (apiKey) => apiKey.key_id, className: 'mono' },
-  { name: 'Made by', cell: (apiKey) => apiKey.created_by },
-  { name: 'Made', cell: (apiKey) => <Timestamp at={apiKey.created_at} precision="minute" /> },
-  { name: 'Expires', cell: (apiKey) => (apiKey.expires_at ? <Timestamp at={apiKey.expires_at} precision="minute" /> : 'never') },
+  { name: t('common.name'), cell: (apiKey) => apiKey.name },
+  { name: t('keys.role'), cell: (apiKey) => codeText('role', apiKey.role) },
+  { name: t('common.state'), cell: (apiKey) => <KeyState apiKey={apiKey} /> },
+  { name: t('keys.id'), cell: (apiKey) => apiKey.key_id, className: 'mono' },
+  { name: t('keys.createdBy'), cell: (apiKey) => apiKey.created_by },
+  { name: t('keys.created'), cell: (apiKey) => <Timestamp at={apiKey.created_at} precision="minute" /> },
+  {
+    name: t('keys.expires'),
+    cell: (apiKey) => (apiKey.expires_at ? <Timestamp at={apiKey.expires_at} precision="minute" /> : t('common.never')),
+  },
 ]
 
-/** Who may ask from outside: keys are made here, shown once, and revoked. */
+/** The API keys: create and revoke them. The secret of a new key is shown once. */
 export function KeysView() {
   const canView = useHasRole('admin')
-  return canView ? <KeyList /> : <NoAccess title="You cannot see the keys" role="admin" />
+  return canView ? <KeyList /> : <NoAccess title={t('keys.noPermission')} role="admin" />
 }
 
 function KeyList() {
@@ -51,10 +55,10 @@ function KeyList() {
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
-      <PageHeader title="Keys">
+      <PageHeader title={t('nav.keys')}>
         {canManage && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setIsCreating(true)}>
-            New key
+            {t('keys.new')}
           </Button>
         )}
       </PageHeader>
@@ -64,19 +68,21 @@ function KeyList() {
         keyOf={(apiKey) => apiKey.key_id}
         columns={COLUMNS}
         actions={(apiKey) =>
-          canManage && !apiKey.revoked_at && (
-            <Button size="compact-xs" variant="default" onClick={() => setRevoking(apiKey)} aria-label={`Revoke ${apiKey.name}`}>
-              Revoke
+          canManage &&
+          !apiKey.revoked_at && (
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => setRevoking(apiKey)}
+              aria-label={t('keys.revokeKey', { name: apiKey.name })}
+            >
+              {t('keys.revoke')}
             </Button>
           )
         }
-        empty={
-          <EmptyState title="There are no keys yet">
-            A key lets a program, or somebody with a browser, in: with a role, in this namespace, until it expires or is revoked.
-          </EmptyState>
-        }
+        empty={<EmptyState title={t('keys.none')}>{t('keys.noneHelp')}</EmptyState>}
       >
-        <LoadMore query={query}>More keys</LoadMore>
+        <LoadMore query={query} />
       </DataTable>
       {isCreating && <CreateKeyDialog onClose={() => setIsCreating(false)} />}
       {revoking && <RevokeKeyDialog apiKey={revoking} onClose={() => setRevoking(null)} />}
@@ -85,9 +91,10 @@ function KeyList() {
 }
 
 function KeyState({ apiKey }: { apiKey: ApiKey }) {
-  if (apiKey.revoked_at) return <Badge color="gray">revoked</Badge>
-  if (apiKey.expires_at && Date.parse(apiKey.expires_at) < now()) return <Badge color="gray">expired</Badge>
-  return <Badge color="verdigris">valid</Badge>
+  if (apiKey.revoked_at) return <Badge color="gray">{t('keys.stateRevoked')}</Badge>
+  if (apiKey.expires_at && Date.parse(apiKey.expires_at) < now())
+    return <Badge color="gray">{t('keys.stateExpired')}</Badge>
+  return <Badge color="verdigris">{t('keys.stateActive')}</Badge>
 }
 
 function CreateKeyDialog({ onClose }: { onClose: () => void }) {
@@ -97,39 +104,52 @@ function CreateKeyDialog({ onClose }: { onClose: () => void }) {
   const [expires, setExpires] = useState('')
   const displayedZone = useDisplayZone()
   const expiresAt = parseInstant(expires, displayedZone)
-  const error = expires && !expiresAt ? `There is no such time in ${displayedZone}` : undefined
+  const error = expires && !expiresAt ? t('time.invalidIn', { zone: displayedZone }) : undefined
   const create = useMutation<NewKey, Error>({
-    mutationFn: () =>
-      unwrap(api.POST('/api/v1/keys', { body: { name, role, ...(expiresAt ? { expires_at: expiresAt.toISOString() } : {}) } })),
+    mutationFn: () => createKey({ name, role, ...(expiresAt ? { expires_at: expiresAt.toISOString() } : {}) }),
     onError: showError,
     onSettled: () => refresh(),
   })
   if (create.data) return <NewKeyDialog newKey={create.data} onClose={onClose} />
   return (
-    <Dialog onClose={onClose} title="New key">
+    <Dialog onClose={onClose} title={t('keys.new')}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
           if (!error) create.mutate()
         }}
       >
-        <TextInput data-autofocus label="Name" description="What it is for: it stands in the audit" required value={name} onChange={(event) => setName(event.currentTarget.value)} />
-        <Select mt="sm" label="Role" data={ROLES} value={role} onChange={(value) => setRole(value ?? 'reader')} allowDeselect={false} />
+        <TextInput
+          data-autofocus
+          label={t('common.name')}
+          description={t('keys.nameHelp')}
+          required
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Select
+          mt="sm"
+          label={t('keys.role')}
+          data={ROLES}
+          value={role}
+          onChange={(value) => setRole(value ?? 'reader')}
+          allowDeselect={false}
+        />
         <TextInput
           mt="sm"
           type="datetime-local"
-          label="Expires"
-          description={`In ${zoneLabel(displayedZone)}; empty: never`}
+          label={t('keys.expires')}
+          description={t('keys.expiresHelp', { zone: zoneLabel(displayedZone) })}
           value={expires}
           error={error}
           onChange={(event) => setExpires(event.currentTarget.value)}
         />
         <Group justify="flex-end" mt="md">
           <Button variant="default" onClick={onClose}>
-            Make none
+            {t('common.cancel')}
           </Button>
           <Button type="submit" loading={create.isPending}>
-            Make it
+            {t('keys.create')}
           </Button>
         </Group>
       </form>
@@ -139,20 +159,20 @@ function CreateKeyDialog({ onClose }: { onClose: () => void }) {
 
 function NewKeyDialog({ newKey, onClose }: { newKey: NewKey; onClose: () => void }) {
   return (
-    <Dialog onClose={onClose} title={`The key ${newKey.key.name}`} closeOnClickOutside={false}>
-      <p>This is the only time that it is shown. Keep it where secrets are kept.</p>
-      <Code block aria-label="The key" data-secret>
+    <Dialog onClose={onClose} title={t('keys.createdTitle', { name: newKey.key.name })} closeOnClickOutside={false}>
+      <p>{t('keys.createdHelp')}</p>
+      <Code block aria-label={t('keys.secret')} data-secret>
         {newKey.secret}
       </Code>
       <Group justify="flex-end" mt="md">
         <CopyButton value={newKey.secret}>
           {({ copied, copy }) => (
             <Button variant="default" leftSection={<Icon name={copied ? 'check' : 'copy'} />} onClick={copy}>
-              {copied ? 'Copied' : 'Copy'}
+              {copied ? t('common.copied') : t('common.copy')}
             </Button>
           )}
         </CopyButton>
-        <Button onClick={onClose}>I have kept it</Button>
+        <Button onClick={onClose}>{t('common.done')}</Button>
       </Group>
     </Dialog>
   )
@@ -161,17 +181,24 @@ function NewKeyDialog({ newKey, onClose }: { newKey: NewKey; onClose: () => void
 function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const refresh = useRefresh()
   const revoke = useMutation({
-    mutationFn: () => unwrap(api.DELETE('/api/v1/keys/{key_id}', { params: { path: { key_id: apiKey.key_id } } })),
+    mutationFn: () => revokeKey(apiKey.key_id),
     onSuccess: () => {
-      showToast(`${apiKey.name} is worth nothing any more`)
+      showToast(t('keys.revoked', { name: apiKey.name }))
       onClose()
     },
     onError: showError,
     onSettled: () => refresh(),
   })
   return (
-    <ConfirmDialog title={`Revoke ${apiKey.name}?`} confirmLabel="Revoke it" isDangerous busy={revoke.isPending} onConfirm={() => revoke.mutate()} onClose={onClose}>
-      <p>Whoever uses it is refused within seconds. It cannot be taken back; a new key can be made.</p>
+    <ConfirmDialog
+      title={t('keys.revokeTitle', { name: apiKey.name })}
+      confirmLabel={t('keys.revoke')}
+      isDangerous
+      busy={revoke.isPending}
+      onConfirm={() => revoke.mutate()}
+      onClose={onClose}
+    >
+      <p>{t('keys.revokeHelp')}</p>
     </ConfirmDialog>
   )
 }

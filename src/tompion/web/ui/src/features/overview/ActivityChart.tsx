@@ -1,16 +1,16 @@
 import type { LoadBucket, Stats } from '../../api/types'
 import { useNow } from '../../lib/clock'
-import { countText } from '../../lib/format'
-import { TimeAxis } from './TimeAxis'
+import { numberText, t } from '../../messages'
 import classes from './Overview.module.css'
+import { TimeAxis } from './TimeAxis'
 
 const OUTCOMES = [
-  { name: 'Succeeded', field: 'succeeded', kind: 'success' },
-  { name: 'Failed', field: 'failed', kind: 'failed' },
-  { name: 'Open', field: 'open', kind: 'running' },
-  { name: 'Missed', field: 'missed', kind: 'missed' },
-  { name: 'Skipped', field: 'skipped', kind: 'skipped' },
-  { name: 'Ended', field: 'ended', kind: 'ended' },
+  { name: 'activity.succeeded', field: 'succeeded', kind: 'success' },
+  { name: 'activity.failed', field: 'failed', kind: 'failed' },
+  { name: 'activity.open', field: 'open', kind: 'running' },
+  { name: 'activity.missed', field: 'missed', kind: 'missed' },
+  { name: 'activity.skipped', field: 'skipped', kind: 'skipped' },
+  { name: 'activity.ended', field: 'ended', kind: 'ended' },
 ] as const
 
 interface Bar {
@@ -23,18 +23,28 @@ function toBars(stats: Stats, upcoming: LoadBucket[]): Bar[] {
   const past = stats.stretches.map((bucket) => ({
     at: Date.parse(bucket.start),
     parts: OUTCOMES.map(({ field, kind }) => ({ size: bucket[field], kind })).filter((part) => part.size > 0),
-    label: OUTCOMES.filter(({ field }) => bucket[field] > 0).map(({ field, name }) => `${bucket[field]} ${name.toLowerCase()}`).join(', '),
+    label: OUTCOMES.filter(({ field }) => bucket[field] > 0)
+      .map(({ field, name }) => t('activity.bar', { count: bucket[field], outcome: t(name).toLowerCase() }))
+      .join(', '),
   }))
   const upcomingBars = upcoming.map((bucket) => ({
     at: Date.parse(bucket.start),
-    parts: bucket.fires > 0 ? [{ size: bucket.fires, kind: 'coming' }] : [],
-    label: bucket.fires > 0 ? countText(bucket.fires, 'fire to come', 'fires to come') : '',
+    parts: bucket.fires > 0 ? [{ size: bucket.fires, kind: 'upcoming' }] : [],
+    label: bucket.fires > 0 ? t('activity.upcomingBar', { count: bucket.fires }) : '',
   }))
   return [...past, ...upcomingBars]
 }
 
-/** What became of ticks on the left of the line, what is to fire on its right as soon as it is known. */
-export function ActivityChart({ stats, upcoming, seconds }: { stats: Stats; upcoming: LoadBucket[] | undefined; seconds: number }) {
+/** A bar chart of past runs on the left of now and upcoming runs on its right. */
+export function ActivityChart({
+  stats,
+  upcoming,
+  seconds,
+}: {
+  stats: Stats
+  upcoming: LoadBucket[] | undefined
+  seconds: number
+}) {
   const now = useNow()
   const [from, until] = [now - seconds * 1_000, now + seconds * 1_000]
   const chartBars = toBars(stats, upcoming ?? [])
@@ -45,15 +55,17 @@ export function ActivityChart({ stats, upcoming, seconds }: { stats: Stats; upco
     <>
       <div className={classes.chart}>
         <svg
-          viewBox={`0 0 1000 100`}
+          viewBox="0 0 1000 100"
           preserveAspectRatio="none"
           role="img"
-          aria-label={total === undefined ? 'What is to come is being counted' : `${countText(total, 'fire')} to come; at most ${maxCount} in one stretch`}
+          aria-label={
+            total === undefined ? t('activity.loading') : t('activity.summary', { count: total, peak: maxCount })
+          }
         >
-          {chartBars.map((bar, number) => {
+          {chartBars.map((bar) => {
             let top = 100
             return (
-              <g key={number}>
+              <g key={bar.at}>
                 {bar.parts.map((part) => {
                   const height = (96 * part.size) / maxCount
                   top -= height
@@ -64,8 +76,8 @@ export function ActivityChart({ stats, upcoming, seconds }: { stats: Stats; upco
                       width={Math.max(1, (820 * width) / (until - from))}
                       y={top}
                       height={height}
-                      className={part.kind === 'coming' ? classes.coming : undefined}
-                      fill={part.kind === 'coming' ? undefined : `var(--o-${part.kind})`}
+                      className={part.kind === 'upcoming' ? classes.upcoming : undefined}
+                      fill={part.kind === 'upcoming' ? undefined : `var(--o-${part.kind})`}
                     >
                       <title>{bar.label}</title>
                     </rect>
@@ -76,24 +88,24 @@ export function ActivityChart({ stats, upcoming, seconds }: { stats: Stats; upco
           })}
         </svg>
         <span className={classes.now} style={{ left: '50%' }} />
-        <span className={classes.most}>{maxCount.toLocaleString('en-GB')}</span>
-        {!upcoming && <span className={classes.counting}>counting what is to come …</span>}
+        <span className={classes.max}>{numberText(maxCount)}</span>
+        {!upcoming && <span className={classes.counting}>{t('activity.loadingShort')}</span>}
       </div>
       <TimeAxis from={from} until={until} steps={8} />
       <ul className={classes.legend}>
         {OUTCOMES.filter(({ field }) => stats.stretches.some((bucket) => bucket[field] > 0)).map(({ name, kind }) => (
           <li key={kind}>
             <i style={{ background: `var(--o-${kind})` }} />
-            {name}
+            {t(name)}
           </li>
         ))}
         <li>
-          <i data-kind="coming" />
-          To come
+          <i data-kind="upcoming" />
+          {t('activity.upcoming')}
         </li>
         <li>
           <i style={{ background: 'var(--t-brass)' }} />
-          Now
+          {t('common.now')}
         </li>
       </ul>
     </>

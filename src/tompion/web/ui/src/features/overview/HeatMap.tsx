@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'react'
-
 import type { Forecast } from '../../api/types'
-import { countText, instantText, timeText } from '../../lib/format'
-import { useZoneChoice, displayZone } from '../../lib/timezones'
+import { instantText, timeText } from '../../lib/format'
+import { displayZone, useZoneChoice } from '../../lib/timezones'
+import { numberText, t } from '../../messages'
 import classes from './Overview.module.css'
 
 const MINUTE = 60_000
@@ -10,15 +10,22 @@ const HOUR = 60 * MINUTE
 const LABELLED_MINUTES = [0, 10, 20, 30, 40, 50]
 
 function cellColour(share: number): string {
-  if (share > 0.66) return `color-mix(in srgb, var(--t-brass) ${Math.round(100 * (share - 0.4) / 0.6)}%, var(--t-accent))`
+  if (share > 0.66)
+    return `color-mix(in srgb, var(--t-brass) ${Math.round((100 * (share - 0.4)) / 0.6)}%, var(--t-accent))`
   return `color-mix(in srgb, var(--t-accent) ${Math.round(18 + 110 * share)}%, var(--t-sunken))`
 }
 
-/** One row an hour, one cell a minute: where many fire at once. */
+/** The number of upcoming runs per minute: one row per hour, one cell per minute. */
 export function HeatMap({ forecast }: { forecast: Forecast }) {
   const zone = displayZone(useZoneChoice())
   const [hoveredAt, setHoveredAt] = useState<number | null>(null)
-  const cells = useMemo(() => forecast.stretches.filter((bucket) => bucket.fires > 0).map((bucket) => [Date.parse(bucket.start), bucket.fires] as const), [forecast])
+  const cells = useMemo(
+    () =>
+      forecast.stretches
+        .filter((bucket) => bucket.fires > 0)
+        .map((bucket) => [Date.parse(bucket.start), bucket.fires] as const),
+    [forecast],
+  )
   const first = Math.floor(Date.parse(forecast.stretches[0]?.start ?? '') / HOUR) * HOUR
   const rows = Math.ceil((Date.parse(forecast.stretches.at(-1)?.start ?? '') + 1 - first) / HOUR)
   const peak = Math.max(1, ...cells.map(([, fires]) => fires))
@@ -52,7 +59,11 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
           viewBox={`0 0 60 ${rows}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={peakCell ? `The busiest minute is ${instantText(peakCell[0], zone, 'minute')}, with ${countText(peak, 'fire')}` : 'Nothing fires'}
+          aria-label={
+            peakCell
+              ? t('heat.peak', { runs: t('heat.runs', { count: peak }), at: instantText(peakCell[0], zone, 'minute') })
+              : t('heat.none')
+          }
           onPointerMove={(event) => {
             const at = (event.target as SVGElement).getAttribute('data-at')
             setHoveredAt(at ? Number(at) : null)
@@ -70,15 +81,15 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
           ))}
         </div>
       </div>
-      <p className={classes.told}>
+      <p className={classes.note}>
         {hovered ? (
-          `${instantText(hovered[0], zone, 'minute')}: ${countText(hovered[1], 'fire')}`
+          t('heat.cell', { at: instantText(hovered[0], zone, 'minute'), runs: t('heat.runs', { count: hovered[1] }) })
         ) : (
           <>
-            1 <span className={classes.scale} aria-hidden="true" /> {peak.toLocaleString('en-GB')} a minute
-            {peakCell && ` · busiest at ${timeText(peakCell[0], zone, 'minute')}`}
-            {forecast.one_in > 1 && ` · estimated from one schedule in ${forecast.one_in}`}
-            {forecast.others > 0 && ` · of ${countText(forecast.others, 'schedule')} only the next fire is known`}
+            {numberText(1)} <span className={classes.scale} aria-hidden="true" /> {t('heat.scale', { count: peak })}
+            {peakCell && t('heat.peakAt', { at: timeText(peakCell[0], zone, 'minute') })}
+            {forecast.one_in > 1 && t('heat.sample', { percent: Number((100 / forecast.one_in).toPrecision(2)) })}
+            {forecast.others > 0 && t('heat.onlyNext', { count: forecast.others })}
           </>
         )}
       </p>

@@ -1,26 +1,20 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-
-import type { Forecast, LoadSpike } from '../../api/types'
 import { useIsAllowed } from '../../api/session'
-import { countText } from '../../lib/format'
+import type { Forecast, LoadSpike } from '../../api/types'
 import { Timestamp } from '../../components/Timestamp'
+import { rich, t } from '../../messages'
 import classes from './Overview.module.css'
 
 const SpreadDialog = lazy(() => import('./SpreadDialog').then(({ SpreadDialog: module }) => ({ default: module })))
 
-/** Minutes in which far more fires than in others, and what would spread it. */
+/** Minutes with far more runs than others, and an action that spreads them out. */
 export function LoadSpikes({ forecast }: { forecast: Forecast }) {
   const [selectedSpike, setSelectedSpike] = useState<LoadSpike | null>(null)
   return (
     <>
-      {forecast.herds.length === 0 && (
-        <p className={classes.calm}>
-          No minute of the next day is much busier than the others. If one were, it would stand here, with the schedules that
-          make it so and what would spread them.
-        </p>
-      )}
+      {forecast.herds.length === 0 && <p className={classes.empty}>{t('spikes.none')}</p>}
       {forecast.herds.map((spike) => (
         <Spike key={spike.start} spike={spike} onSpread={() => setSelectedSpike(spike)} />
       ))}
@@ -36,27 +30,35 @@ export function LoadSpikes({ forecast }: { forecast: Forecast }) {
 function Spike({ spike, onSpread }: { spike: LoadSpike; onSpread: () => void }) {
   const mayEdit = useIsAllowed('editor')
   const canSpread = spike.kin.some((group) => group.jitter_ms !== null || group.hashed)
-  const scheduleCount = spike.kin.reduce((sum, group) => sum + group.schedules, 0)
   return (
-    <div className={classes.herd}>
-      <strong>
-        <Timestamp at={spike.start} precision="minute" short />
-      </strong>{' '}
-      · {countText(spike.fires, 'fire')}
+    <div className={classes.spike}>
+      {rich('spikes.title', {
+        at: (
+          <strong>
+            <Timestamp at={spike.start} precision="minute" short />
+          </strong>
+        ),
+        runs: t('heat.runs', { count: spike.fires }),
+      })}
       <ul>
         {spike.kin.map((group) => (
           <li key={group.example}>
-            <Link to="/schedules/$id" params={{ id: group.example }} className="text-link">
-              {group.example}
-            </Link>
-            {group.schedules > 1 && ` and ${group.schedules - 1} like it`}: {group.explanation}
+            {rich('spikes.group', {
+              schedule: (
+                <Link to="/schedules/$id" params={{ id: group.example }} className="text-link">
+                  {group.example}
+                </Link>
+              ),
+              similar: group.schedules > 1 ? t('spikes.similar', { count: group.schedules - 1 }) : '',
+              explanation: group.explanation,
+            })}
           </li>
         ))}
       </ul>
       <p>{spike.advice}</p>
       {mayEdit && canSpread && (
         <Button mt={6} variant="default" size="compact-xs" onClick={onSpread}>
-          Spread {scheduleCount === 1 ? 'it' : 'them'}…
+          {t('spikes.spread')}
         </Button>
       )}
     </div>

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-
 import { problemsQuery } from '../../api/queries'
 import type { DetectedProblem } from '../../api/types'
 import { Icon, type IconName } from '../../components/Icon'
+import { ErrorState, Loading } from '../../components/states'
 import { RelativeTime } from '../../components/Timestamp'
-import { Loading, ErrorState } from '../../components/states'
+import { t } from '../../messages'
 import classes from './Overview.module.css'
 
 const ICONS: Record<string, IconName> = {
@@ -19,22 +19,17 @@ const ICONS: Record<string, IconName> = {
   unserved_queue: 'targets',
 }
 
-/** Concerns whose text says for how long. */
+/** Problems whose text contains their duration. */
 const KINDS_WITH_DURATION = new Set(['forgotten_pause'])
 
-/** What somebody should look at, and where to go for it. */
+/** The current problems, the most urgent first, with links. */
 export function Problems() {
   const query = useQuery(problemsQuery())
   if (query.isPending) return <Loading lines={4} />
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-  if (query.data.concerns.length === 0)
-    return (
-      <p className={classes.calm}>
-        Nothing. Schedules that fail, miss ticks, wait too long or were paused and forgotten would be listed here.
-      </p>
-    )
+  if (query.data.concerns.length === 0) return <p className={classes.empty}>{t('problems.none')}</p>
   return (
-    <ul className={classes.concerns}>
+    <ul className={classes.problems}>
       {query.data.concerns.map((item) => (
         <li key={`${item.kind} ${item.subject}`} data-urgency={item.urgency}>
           <Icon name={ICONS[item.kind] ?? 'warning'} />
@@ -49,7 +44,7 @@ export function Problems() {
           </div>
         </li>
       ))}
-      {query.data.more && <li className="dim">There is more than is shown.</li>}
+      {query.data.more && <li className="dim">{t('problems.more', { count: query.data.concerns.length })}</li>}
     </ul>
   )
 }
@@ -58,7 +53,12 @@ function ProblemLink({ problem }: { problem: DetectedProblem }) {
   const { schedule_id: id, kind, subject } = problem
   if (id && kind === 'failing')
     return (
-      <Link to="/schedules/$id/runs" params={{ id }} search={{ run_state: 'FAILED' }} className={`text-link ${classes.subject}`}>
+      <Link
+        to="/schedules/$id/runs"
+        params={{ id }}
+        search={{ run_state: 'FAILED' }}
+        className={`text-link ${classes.subject}`}
+      >
         {id}
       </Link>
     )

@@ -1,24 +1,25 @@
-import { Button, Group, Progress as Bar, SegmentedControl, Text } from '@mantine/core'
+import { Progress as Bar, Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { useMutation, useQueries, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-
-import { unwrap, api } from '../../api/client'
-import { queryKey, scheduleQuery } from '../../api/queries'
+import { useRefresh } from '../../api/mutations'
+import { changedSpecQuery, queryKey, scheduleQuery } from '../../api/queries'
+import { fetchSpecPeers } from '../../api/requests'
 import type { LoadSpike, SpecGroup, SpecPeer } from '../../api/types'
-import { useRefresh } from '../../api/refresh'
 import { Dialog } from '../../components/Dialog'
-import { countText, durationText, timeText } from '../../lib/format'
+import { ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
-import { Loading, ErrorState } from '../../components/states'
 import { showError } from '../../components/toasts'
-import { useZoneChoice, displayZone } from '../../lib/timezones'
-import { applyChanges, specChange, fetchSpecPeers, type Progress, type SpreadMethod } from './spread'
+import { durationText, timeText } from '../../lib/format'
+import { displayZone, useZoneChoice } from '../../lib/timezones'
+import { rich, t } from '../../messages'
 import classes from './SpreadDialog.module.css'
+import { applyChanges, type Progress, type SpreadMethod, specChange } from './spread'
 
+const PEERS_PER_PAGE = 1_000
 const MAX_SAMPLES = 4
 const MAX_FAILED_SHOWN = 50
 
-/** Part the schedules of a herd: what it touches and what becomes of it is seen first, and who refused afterwards. */
+/** Spreads the schedules of a load spike: shows the changes first, then the progress and the failures. */
 export function SpreadDialog({ spike, onClose }: { spike: LoadSpike; onClose: () => void }) {
   const groups = spike.kin.filter((group) => group.jitter_ms !== null || group.hashed)
   const [methods, setMethods] = useState<Record<string, SpreadMethod>>({})
@@ -26,12 +27,14 @@ export function SpreadDialog({ spike, onClose }: { spike: LoadSpike; onClose: ()
   const abort = useRef(new AbortController())
   const refresh = useRefresh()
   const hasSharedSpec = groups.some((group) => group.schedules > 1)
-  // What stands alone is none of the herd's making: it is left as it is unless somebody wants it otherwise.
-  const methodFor = (group: SpecGroup) => methods[group.example] ?? (hasSharedSpec && group.schedules === 1 ? 'leave' : group.jitter_ms === null ? 'hash' : 'jitter')
+  // A schedule with a spec of its own did not cause the spike, so its default is no change.
+  const methodFor = (group: SpecGroup) =>
+    methods[group.example] ??
+    (hasSharedSpec && group.schedules === 1 ? 'leave' : group.jitter_ms === null ? 'hash' : 'jitter')
   const peerQueries = useQueries({
     queries: groups.map((group) => ({
-      queryKey: queryKey('sharers', group.example),
-      queryFn: ({ signal }: { signal: AbortSignal }) => fetchSpecPeers(group.example, signal),
+      queryKey: queryKey('same-spec', group.example),
+      queryFn: ({ signal }: { signal: AbortSignal }) => fetchSpecPeers(group.example, PEERS_PER_PAGE, signal),
       staleTime: Infinity,
       gcTime: 0,
     })),
@@ -56,20 +59,16 @@ export function SpreadDialog({ spike, onClose }: { spike: LoadSpike; onClose: ()
       onClose={close}
       size="lg"
       closeOnClickOutside={!apply.isPending}
-      title={
-        <>
-          Spread the {countText(spike.fires, 'fire')} of <Timestamp at={spike.start} precision="minute" short />
-        </>
-      }
+      title={rich('spread.title', {
+        runs: t('heat.runs', { count: spike.fires }),
+        at: <Timestamp at={spike.start} precision="minute" short />,
+      })}
     >
       {progress ? (
         <SpreadProgress progress={progress} busy={apply.isPending} />
       ) : (
         <>
-          <Text size="sm">
-            Each schedule is changed by itself, as an edit of yours: it gets a new version, and can be restored. One that somebody
-            else changes in the meantime is left alone.
-          </Text>
+          <Text size="sm">{t('spread.help')}</Text>
           {groups.map((group, at) => (
             <GroupSection
               key={group.example}
@@ -85,16 +84,19 @@ export function SpreadDialog({ spike, onClose }: { spike: LoadSpike; onClose: ()
       <Group justify="flex-end" mt="md">
         {apply.isPending ? (
           <Button variant="default" onClick={() => abort.current.abort()}>
-            Stop here
+            {t('spread.stop')}
           </Button>
         ) : (
           <Button variant="default" onClick={close}>
-            {progress ? 'Done' : 'Do nothing'}
+            {progress ? t('common.close') : t('common.cancel')}
           </Button>
         )}
         {!progress && (
-          <Button disabled={changes.length === 0 || peerQueries.some((query) => query.isPending)} onClick={() => apply.mutate()}>
-            {changes.length === 0 ? 'Change them' : `Change ${countText(changes.length, 'schedule')}`}
+          <Button
+            disabled={changes.length === 0 || peerQueries.some((query) => query.isPending)}
+            onClick={() => apply.mutate()}
+          >
+            {changes.length === 0 ? t('spread.apply') : t('spread.update', { count: changes.length })}
           </Button>
         )}
       </Group>
@@ -109,37 +111,40 @@ interface GroupSectionProps {
   peers: SpecPeer[] | undefined
 }
 
-/** Schedules of one spec: how many, what would part them, and when some of them would fire then. */
+/** Schedules with the same spec: their number, the methods to spread them, and samples of the result. */
 function GroupSection({ group, method, onMethod, peers }: GroupSectionProps) {
   const options = [
-    ...(group.jitter_ms === null ? [] : [{ value: 'jitter', label: `Jitter of up to ${durationText(group.jitter_ms)}` }]),
-    ...(group.hashed ? [{ value: 'hash', label: `Own minute: ${group.hashed.join(', ')}` }] : []),
-    { value: 'leave', label: 'Leave them' },
+    ...(group.jitter_ms === null
+      ? []
+      : [{ value: 'jitter', label: t('spread.jitter', { duration: durationText(group.jitter_ms) }) }]),
+    ...(group.hashed ? [{ value: 'hash', label: t('spread.hash', { cron: group.hashed.join(', ') }) }] : []),
+    { value: 'leave', label: t('spread.leave') },
   ]
   return (
-    <section className={classes.kind} aria-label={group.example}>
-      <h3>
-        {peers ? countText(peers.length, 'schedule') : '…'} <span className="dim">like</span> {group.example}
-      </h3>
+    <section className={classes.group} aria-label={group.example}>
+      <h3>{t('spread.group', { count: peers?.length ?? group.schedules, example: group.example })}</h3>
       <p>{group.explanation}</p>
-      <SegmentedControl size="xs" className={classes.ways} aria-label={`What becomes of ${group.example}`} value={method} onChange={(value) => onMethod(value as SpreadMethod)} data={options} />
+      <SegmentedControl
+        size="xs"
+        className={classes.methods}
+        aria-label={t('spread.method', { example: group.example })}
+        value={method}
+        onChange={(value) => onMethod(value as SpreadMethod)}
+        data={options}
+      />
       {peers && method !== 'leave' && <Samples group={group} method={method} peers={peers} />}
     </section>
   )
 }
 
-/** When a few of them fire next, as it is and as it would be. */
+/** The next runs of a few schedules, before and after the change. */
 function Samples({ group, method, peers }: { group: SpecGroup; method: SpreadMethod; peers: SpecPeer[] }) {
   const spec = useQuery(scheduleQuery(group.example)).data?.definition.spec
   const samples = peers.slice(0, MAX_SAMPLES)
-  const previewQuery = (id: string, change: object) => ({
-    queryKey: queryKey('spread', group.example, id, change),
-    queryFn: () => unwrap(api.POST('/api/v1/preview', { body: { ...spec, ...change, schedule_id: id, count: 1 } as never })),
-    enabled: spec !== undefined,
-    gcTime: 0,
+  const before = useQuery(changedSpecQuery(group.example, spec, {})).data
+  const after = useQueries({
+    queries: samples.map(({ schedule_id: id }) => changedSpecQuery(id, spec, specChange(group, method) ?? {})),
   })
-  const before = useQuery(previewQuery(group.example, {})).data
-  const after = useQueries({ queries: samples.map(({ schedule_id: id }) => previewQuery(id, specChange(group, method) ?? {})) })
   const zone = displayZone(useZoneChoice(), before?.timezone)
   const nextRunText = (preview: typeof before) => (preview?.ticks[0] ? timeText(preview.ticks[0].fire_at, zone) : '…')
   const error = after.find((query) => query.error)?.error
@@ -149,9 +154,9 @@ function Samples({ group, method, peers }: { group: SpecGroup; method: SpreadMet
     <table className={classes.samples}>
       <thead>
         <tr>
-          <th>For example</th>
-          <th>Fires next at</th>
-          <th>It would at</th>
+          <th>{t('spread.example')}</th>
+          <th>{t('spread.before')}</th>
+          <th>{t('spread.after')}</th>
         </tr>
       </thead>
       <tbody>
@@ -167,26 +172,26 @@ function Samples({ group, method, peers }: { group: SpecGroup; method: SpreadMet
   )
 }
 
-/** How far it is, and who refused, and why. */
+/** The progress of the changes, and the failures with their reasons. */
 function SpreadProgress({ progress: { done, failed, total, stopped }, busy }: { progress: Progress; busy: boolean }) {
-  const changed = done - failed.length
   return (
     <>
-      <Bar value={(100 * done) / Math.max(1, total)} animated={busy} aria-label="How many are done" />
+      <Bar value={(100 * done) / Math.max(1, total)} animated={busy} aria-label={t('spread.progress')} />
       <Text mt="xs" size="sm" role="status">
-        {countText(changed, 'schedule')} of {total.toLocaleString('en-GB')} changed
-        {failed.length > 0 && `, ${failed.length.toLocaleString('en-GB')} refused`}
-        {stopped && !busy && `; stopped before the other ${(total - done).toLocaleString('en-GB')}`}
-        {busy ? ' …' : '.'}
+        {t('spread.updated', { done: done - failed.length, total })}
+        {failed.length > 0 && t('spread.failed', { count: failed.length })}
+        {stopped && !busy && t('spread.stopped', { count: total - done })}
       </Text>
       {failed.length > 0 && (
-        <ul className={classes.refused} aria-label="Refused">
+        <ul className={classes.failed} aria-label={t('spread.failedList')}>
           {failed.slice(0, MAX_FAILED_SHOWN).map(({ id, reason }) => (
             <li key={id}>
               <span className="mono">{id}</span>: {reason}
             </li>
           ))}
-          {failed.length > MAX_FAILED_SHOWN && <li className="dim">and {(failed.length - MAX_FAILED_SHOWN).toLocaleString('en-GB')} more</li>}
+          {failed.length > MAX_FAILED_SHOWN && (
+            <li className="dim">{t('common.andMore', { count: failed.length - MAX_FAILED_SHOWN })}</li>
+          )}
         </ul>
       )}
     </>

@@ -1,11 +1,11 @@
 import { timeText } from '../../lib/format'
-import { useZoneChoice, displayZone } from '../../lib/timezones'
+import { displayZone, useZoneChoice } from '../../lib/timezones'
 import classes from './Overview.module.css'
 
 const MINUTE = 60_000
 const STEPS = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720]
 
-/** Round times of day below a chart. */
+/** The time axis below a chart, with round times of day. */
 export function TimeAxis({ from, until, steps = 6 }: { from: number; until: number; steps?: number }) {
   const zone = displayZone(useZoneChoice())
   const step = STEPS.find((value) => (until - from) / (value * MINUTE) <= steps) ?? STEPS.at(-1)!

@@ -1,17 +1,24 @@
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
-
 import type { UpcomingRuns } from '../../api/types'
 import { useNow } from '../../lib/clock'
 import { timeText } from '../../lib/format'
-import { useZoneChoice, displayZone } from '../../lib/timezones'
-import { TimeAxis } from './TimeAxis'
+import { displayZone, useZoneChoice } from '../../lib/timezones'
+import { t } from '../../messages'
 import classes from './Overview.module.css'
+import { TIME_RANGES } from './ranges'
+import { TimeAxis } from './TimeAxis'
 
 const MAX_LANES = 10
 
-/** The schedules that fire next, each with its ticks on the way to the now-line, as far as all of them have been read. */
-export function UpcomingLanes({ upcoming: { ticks, complete_until: completeUntil }, seconds, name }: { upcoming: UpcomingRuns; seconds: number; name: string }) {
+/** The schedules that run next, each as a lane with its upcoming runs. The axis ends where the loaded runs end. */
+export function UpcomingLanes({
+  upcoming: { ticks, complete_until: completeUntil },
+  range,
+}: {
+  upcoming: UpcomingRuns
+  range: keyof typeof TIME_RANGES
+}) {
   const now = useNow()
   const zone = displayZone(useZoneChoice())
   const lanes = useMemo(() => {
@@ -24,11 +31,12 @@ export function UpcomingLanes({ upcoming: { ticks, complete_until: completeUntil
     }
     return [...bySchedule]
   }, [ticks])
-  if (lanes.length === 0) return <p className={classes.calm}>Nothing is to fire within the next {name}.</p>
-  const until = Math.max(now + 60_000, Math.min(now + seconds * 1_000, Date.parse(completeUntil)))
+  if (lanes.length === 0)
+    return <p className={classes.empty}>{t(range === 'day' ? 'lanes.noneDay' : 'lanes.noneHour')}</p>
+  const until = Math.max(now + 60_000, Math.min(now + TIME_RANGES[range].seconds * 1_000, Date.parse(completeUntil)))
   return (
     <div className={classes.lanes}>
-      <h2>Next to fire</h2>
+      <h2>{t('lanes.title')}</h2>
       {lanes.map(([id, fires]) => (
         <div key={id} className={classes.lane}>
           <Link to="/schedules/$id" params={{ id }} title={id}>

@@ -1,6 +1,6 @@
 import type { LoadBucket } from '../../api/types'
 
-/** Put minutes together into so many stretches of so many seconds, from now on. */
+/** Merge minutes into `bucketCount` buckets that cover the given seconds. */
 export function mergeBuckets(minutes: readonly LoadBucket[], seconds: number, bucketCount: number): LoadBucket[] {
   const bucketMs = (seconds * 1_000) / bucketCount
   const sums = new Map<number, number>()

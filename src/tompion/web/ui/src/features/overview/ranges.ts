@@ -1,8 +1,8 @@
-/** How far the overview looks back and ahead, and into how many stretches it cuts that. */
+/** The time ranges of the overview, and the number of buckets of its charts. */
 export const TIME_RANGES = {
-  hour: { seconds: 3_600, stretches: 60, name: 'hour' },
-  day: { seconds: 86_400, stretches: 96, name: 'day' },
+  hour: { seconds: 3_600, buckets: 60 },
+  day: { seconds: 86_400, buckets: 96 },
 } as const
 
-/** How many of the next ticks are asked for. */
+/** The number of upcoming runs to load. */
 export const MAX_UPCOMING = 400

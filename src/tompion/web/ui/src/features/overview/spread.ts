@@ -1,8 +1,8 @@
-import { unwrap, api } from '../../api/client'
-import { isRetryable, errorMessage } from '../../api/errors'
+import { errorMessage, isRetryable } from '../../api/errors'
+import { patchSchedule } from '../../api/requests'
 import type { SpecGroup, SpecPeer } from '../../api/types'
 
-/** What parts schedules of one spec: a jitter, or minutes that are hashes of their ids. */
+/** How to spread schedules with the same spec: by jitter, or by minutes that are hashes of their ids. */
 export type SpreadMethod = 'jitter' | 'hash' | 'leave'
 
 export type SpecChange = { jitter_ms: number } | { cron: string[] }
@@ -19,7 +19,6 @@ export interface Progress {
   stopped: boolean
 }
 
-const PEERS_PER_PAGE = 1_000
 const MAX_PARALLEL = 4
 const MAX_TRIES = 4
 const RETRY_DELAY_MS = 500
@@ -30,26 +29,11 @@ export function specChange(group: SpecGroup, method: SpreadMethod): SpecChange |
   return null
 }
 
-/** Everybody with the spec of one schedule, with the token of each: what is changed is what was seen. */
-export async function fetchSpecPeers(id: string, signal: AbortSignal): Promise<SpecPeer[]> {
-  const peers: SpecPeer[] = []
-  let after: string | undefined
-  do {
-    const page = await unwrap(
-      api.GET('/api/v1/schedules/{schedule_id}/sharers', { params: { path: { schedule_id: id }, query: { limit: PEERS_PER_PAGE, after } }, signal }),
-    )
-    peers.push(...page.items)
-    after = page.next_page ?? undefined
-  } while (after)
-  return peers
-}
-
-/** Change one schedule as long as it is what was seen; a service that is busy is asked again. */
+/** Change one schedule if it is unmodified, with retries while the server is busy. Return the error, if any. */
 async function applyChange({ schedule_id: id, token }: SpecPeer, change: SpecChange): Promise<string | null> {
-  const params = { path: { schedule_id: id }, header: { 'If-Match': `"${token}"` } }
   for (let attempt = 1; ; attempt += 1)
     try {
-      await unwrap(api.PATCH('/api/v1/schedules/{schedule_id}', { params, body: change as never }))
+      await patchSchedule(id, change, token)
       return null
     } catch (error) {
       if (attempt === MAX_TRIES || !isRetryable(error)) return errorMessage(error)
@@ -57,8 +41,12 @@ async function applyChange({ schedule_id: id, token }: SpecPeer, change: SpecCha
     }
 }
 
-/** Change many, a few at a time, and tell how far it is; it ends early when that is wanted. */
-export async function applyChanges(changes: { peer: SpecPeer; change: SpecChange }[], signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<Progress> {
+/** Apply many changes, a few at a time, and report the progress. The signal stops it early. */
+export async function applyChanges(
+  changes: { peer: SpecPeer; change: SpecChange }[],
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void,
+): Promise<Progress> {
   const progress: Progress = { done: 0, failed: [], total: changes.length, stopped: false }
   let next = 0
   const worker = async () => {

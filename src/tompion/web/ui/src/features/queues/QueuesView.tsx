@@ -1,35 +1,41 @@
 import { Badge, Button, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useRefresh } from '../../api/mutations'
 
-import { unwrap, api } from '../../api/client'
 import { queuesQuery } from '../../api/queries'
-import type { Queue } from '../../api/types'
+import { setTargetPaused } from '../../api/requests'
 import { useIsAllowed } from '../../api/session'
-import { useRefresh } from '../../api/refresh'
+import type { Queue } from '../../api/types'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
-import { DataTable, type Column } from '../../components/DataTable'
-import { RelativeTime } from '../../components/Timestamp'
-import { EmptyState } from '../../components/states'
+import { type Column, DataTable } from '../../components/DataTable'
 import { PageHeader } from '../../components/PageHeader'
+import { EmptyState } from '../../components/states'
 import { TargetPausedBadge } from '../../components/TargetPausedBadge'
+import { RelativeTime } from '../../components/Timestamp'
 import { showError, showToast } from '../../components/toasts'
+import { numberText, t } from '../../messages'
+
+const WORKER_COMMAND = 'tompion worker --queue reports'
 
 const COLUMNS: Column<Queue>[] = [
-  { name: 'Queue', cell: (queue) => queue.queue },
-  { name: 'State', cell: (queue) => <QueueState queue={queue} /> },
-  { name: 'Served by', cell: (queue) => queue.served_by },
-  { name: 'Waiting', cell: (queue) => queue.waiting.toLocaleString('en-GB') },
-  { name: 'The oldest since', cell: (queue) => (queue.waiting_since ? <RelativeTime at={queue.waiting_since} /> : '–') },
+  { name: t('common.queue'), cell: (queue) => queue.queue },
+  { name: t('common.state'), cell: (queue) => <QueueState queue={queue} /> },
+  { name: t('queues.workers'), cell: (queue) => queue.served_by },
+  { name: t('queues.waiting'), cell: (queue) => numberText(queue.waiting) },
+  {
+    name: t('queues.oldest'),
+    cell: (queue) => (queue.waiting_since ? <RelativeTime at={queue.waiting_since} /> : '–'),
+  },
 ]
 
-/** Who serves which queue, what waits there, and the switch that lets ticks wait. */
+/** The queues with their workers and waiting runs, and a button to pause each. */
 export function QueuesView() {
   const query = useQuery(queuesQuery())
   const mayOperate = useIsAllowed('operator')
   return (
     <>
-      <PageHeader title="Queues" />
+      <PageHeader title={t('nav.queues')} />
       <DataTable
         query={query}
         items={query.data ?? []}
@@ -37,9 +43,9 @@ export function QueuesView() {
         columns={COLUMNS}
         actions={mayOperate ? (queue) => <QueuePauseButton queue={queue} /> : undefined}
         empty={
-          <EmptyState title="No queue is served yet">
-            <p>A queue is where runs wait for somebody who executes them. A worker serves those that it names:</p>
-            <pre className="raw">tompion worker --queue reports</pre>
+          <EmptyState title={t('queues.none')}>
+            <p>{t('queues.noneHelp')}</p>
+            <pre className="raw">{WORKER_COMMAND}</pre>
           </EmptyState>
         }
       />
@@ -49,21 +55,21 @@ export function QueuesView() {
 
 function QueueState({ queue }: { queue: Queue }) {
   if (queue.paused) return <TargetPausedBadge target="queue" name={queue.queue} />
-  return queue.served_by === 0 ? <Badge color="red">nobody serves it</Badge> : <Badge color="verdigris">served</Badge>
+  return queue.served_by === 0 ? (
+    <Badge color="red">{t('queues.noWorkers')}</Badge>
+  ) : (
+    <Badge color="verdigris">{t('common.active')}</Badge>
+  )
 }
 
 function QueuePauseButton({ queue: { queue, paused } }: { queue: Queue }) {
   const refresh = useRefresh()
   const [isConfirming, setIsConfirming] = useState(false)
   const [note, setNote] = useState('')
-  const path = { queue }
   const toggle = useMutation<unknown, Error, boolean>({
-    mutationFn: (pause) =>
-      pause
-        ? unwrap(api.POST('/api/v1/queues/{queue}/pause', { params: { path }, body: note ? { note } : {} }))
-        : unwrap(api.POST('/api/v1/queues/{queue}/resume', { params: { path }, body: {} })),
+    mutationFn: (pause) => setTargetPaused('queue', queue, pause, note),
     onSuccess: (_, pause) => {
-      showToast(pause ? `Queue ${queue} is paused: its ticks wait` : `Queue ${queue} goes on`)
+      showToast(t(pause ? 'target.queuePaused' : 'target.queueResumed', { name: queue }))
       setIsConfirming(false)
     },
     onError: showError,
@@ -71,19 +77,36 @@ function QueuePauseButton({ queue: { queue, paused } }: { queue: Queue }) {
   })
   if (paused)
     return (
-      <Button size="compact-xs" variant="default" loading={toggle.isPending} onClick={() => toggle.mutate(false)} aria-label={`Resume queue ${queue}`}>
-        Resume
+      <Button
+        size="compact-xs"
+        variant="default"
+        loading={toggle.isPending}
+        onClick={() => toggle.mutate(false)}
+        aria-label={t('target.resumeQueue', { name: queue })}
+      >
+        {t('common.resume')}
       </Button>
     )
   return (
     <>
-      <Button size="compact-xs" variant="default" onClick={() => setIsConfirming(true)} aria-label={`Pause queue ${queue}`}>
-        Pause
+      <Button
+        size="compact-xs"
+        variant="default"
+        onClick={() => setIsConfirming(true)}
+        aria-label={t('target.pauseQueue', { name: queue })}
+      >
+        {t('common.pause')}
       </Button>
       {isConfirming && (
-        <ConfirmDialog title={`Pause queue ${queue}?`} confirmLabel="Pause" cancelLabel="Leave it running" busy={toggle.isPending} onConfirm={() => toggle.mutate(true)} onClose={() => setIsConfirming(false)}>
-          <p>Ticks of its schedules are still recorded, and wait until it goes on. What runs already is not touched.</p>
-          <TextInput label="Why" value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+        <ConfirmDialog
+          title={t('target.pauseTitle', { name: queue })}
+          confirmLabel={t('common.pause')}
+          busy={toggle.isPending}
+          onConfirm={() => toggle.mutate(true)}
+          onClose={() => setIsConfirming(false)}
+        >
+          <p>{t('target.pauseHelp')}</p>
+          <TextInput label={t('common.reason')} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
         </ConfirmDialog>
       )}
     </>

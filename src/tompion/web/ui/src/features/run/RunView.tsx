@@ -2,37 +2,37 @@ import { Button, Group, Text, Title } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-
-import { unwrap, api } from '../../api/client'
 import { ApiError } from '../../api/errors'
+import { useRefresh } from '../../api/mutations'
 import { runQuery } from '../../api/queries'
-import type { Run as RunType } from '../../api/types'
+import { changeRun, type RunAction } from '../../api/requests'
 import { useIsAllowed } from '../../api/session'
-import { useRefresh } from '../../api/refresh'
+import type { Run as RunType } from '../../api/types'
+import { CodeBlock, CopyIcon } from '../../components/CodeBlock'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
 import { DescriptionList } from '../../components/DescriptionList'
-import { durationText } from '../../lib/format'
-import { Timestamp } from '../../components/Timestamp'
-import { EmptyState, Loading, ErrorState } from '../../components/states'
-import { dstText, reasonText, RunStateLabel } from '../../components/outcomes'
+import { dstText, RunStateLabel, reasonText } from '../../components/outcomes'
 import { useTitle } from '../../components/PageHeader'
-import { CodeBlock, CopyIcon } from '../../components/CodeBlock'
+import { EmptyState, ErrorState, Loading } from '../../components/states'
+import { Timestamp } from '../../components/Timestamp'
 import { showError, showToast } from '../../components/toasts'
+import { durationText } from '../../lib/format'
+import { codeText, numberText, t } from '../../messages'
 import { useScheduleZone } from '../schedule/useScheduleZone'
 import classes from './RunView.module.css'
 
 const route = getRouteApi('/runs/$runId')
 const OPEN_STATES = ['PLANNED', 'BUFFERED', 'ENQUEUED', 'STARTED']
 
-/** One run: when it was to start and when it did, how it ended, and what it said. */
+/** One run: its state and timings, its error, output and input. */
 export function RunView() {
   const { runId } = route.useParams()
-  useTitle(`Run ${runId}`)
+  useTitle(t('run.title', { id: runId }))
   const query = useQuery(runQuery(runId))
   if (query.isPending) return <Loading />
   if (query.isError && !query.data) {
     if (query.error instanceof ApiError && query.error.status === 404)
-      return <EmptyState title={`There is no run ${runId}`}>Runs are kept for as long as the retention says, 30 days by default.</EmptyState>
+      return <EmptyState title={t('run.notFound')}>{t('run.notFoundHelp', { id: runId })}</EmptyState>
     return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   }
   return <RunDetails run={query.data} />
@@ -40,7 +40,9 @@ export function RunView() {
 
 function RunDetails({ run }: { run: RunType }) {
   const zone = useScheduleZone(run.schedule_id)
-  const isTextOutput = typeof run.result === 'string' // text is what it wrote, anything else what it returned
+  const localTime = run.local_time?.replace('T', ' ')
+  const isTextOutput = typeof run.result === 'string' // a command returns its output as text
+  const resultTitle = t(isTextOutput ? 'run.output' : 'run.result')
   return (
     <>
       <header className={`panel ${classes.head}`}>
@@ -50,15 +52,15 @@ function RunDetails({ run }: { run: RunType }) {
               <Link to="/schedules/$id" params={{ id: run.schedule_id }} className="text-link">
                 {run.schedule_id}
               </Link>
-              <span className="dim"> · {run.source === 'schedule' ? 'a tick of its own' : run.source}</span>
+              <span className="dim"> · {codeText('runSource', run.source)}</span>
             </Text>
             <Title order={1} className={classes.title}>
               <Timestamp at={run.scheduled_for} zone={zone} /> <RunStateLabel state={run.state} reason={run.reason} />
             </Title>
-            {run.reason && <Text className="dim">It is so because {reasonText(run.reason)}.</Text>}
+            {run.reason && <Text className="dim">{t('run.reason', { reason: reasonText(run.reason) })}</Text>}
             {run.moved && (
               <Text className="dim">
-                Local time in {zone} {run.local_time?.replace('T', ' ')}: {dstText(run.moved)}.
+                {t('run.localTimeNote', { zone, time: localTime ?? '', note: dstText(run.moved) })}
               </Text>
             )}
           </div>
@@ -67,47 +69,55 @@ function RunDetails({ run }: { run: RunType }) {
         <Timings run={run} zone={zone} />
         <DescriptionList
           items={[
-            ['Attempt', run.attempt > 1 ? `${run.attempt}; of those before it only the number is kept` : String(run.attempt)],
-            ['Version', String(run.version)],
-            [`Local time in ${zone}`, run.local_time?.replace('T', ' ')],
-            ['Execution', run.execution_id],
-            ['Run', <span className="mono">{run.run_id}</span>],
             [
-              'Idempotency key',
-              <span className={classes.key}>
+              t('run.attempt'),
+              run.attempt > 1 ? t('run.attemptOnlyLast', { attempt: run.attempt }) : numberText(run.attempt),
+            ],
+            [t('run.scheduleVersion'), String(run.version)],
+            [t('run.localTime', { zone }), localTime],
+            [t('run.executionId'), run.execution_id],
+            [
+              t('run.runId'),
+              <span key="id" className="mono">
+                {run.run_id}
+              </span>,
+            ],
+            [
+              t('run.idempotencyKey'),
+              <span key="key" className={classes.key}>
                 <span className="mono">{run.key}</span>
-                <CopyIcon text={run.key} name="Copy the key" />
+                <CopyIcon text={run.key} name={t('common.copyOf', { name: t('run.idempotencyKey') })} />
               </span>,
             ],
           ]}
         />
       </header>
       {run.error !== null && (
-        <Section title="Error">
-          <CodeBlock value={run.error} label="the error" />
+        <Section title={t('run.error')}>
+          <CodeBlock value={run.error} label={t('run.error')} />
         </Section>
       )}
       {run.progress !== null && run.progress !== undefined && (
-        <Section title="Progress">
-          <CodeBlock value={run.progress} label="the progress" />
+        <Section title={t('run.progress')}>
+          <CodeBlock value={run.progress} label={t('run.progress')} />
         </Section>
       )}
-      <Section title={isTextOutput ? 'Output' : 'Result'}>
+      <Section title={resultTitle}>
         {run.result === null || run.result === undefined ? (
           <Text className="dim" size="sm">
-            {OPEN_STATES.includes(run.state) ? 'It is not over yet.' : 'It has returned nothing.'}
+            {t(OPEN_STATES.includes(run.state) ? 'run.stillRunning' : 'run.noResult')}
           </Text>
         ) : (
-          <CodeBlock value={run.result} label={isTextOutput ? 'the output' : 'the result'} />
+          <CodeBlock value={run.result} label={resultTitle} />
         )}
       </Section>
-      <Section title="Payload">
+      <Section title={t('run.input')}>
         {run.payload === null || run.payload === undefined ? (
           <Text className="dim" size="sm">
-            It was given none.
+            {t('run.noInput')}
           </Text>
         ) : (
-          <CodeBlock value={run.payload} label="the payload" />
+          <CodeBlock value={run.payload} label={t('run.input')} />
         )}
       </Section>
     </>
@@ -125,17 +135,17 @@ function Section({ title, children }: { title: string; children: React.ReactNode
   )
 }
 
-/** From the tick to the end, and how long each step took. */
+/** The steps of a run from its scheduled time to its end, with the time between them. */
 function Timings({ run, zone }: { run: RunType; zone: string }) {
   const steps = [
-    { name: 'Tick', at: run.scheduled_for },
-    { name: 'To fire', at: run.fire_at },
-    { name: 'Decided', at: run.decided_at },
-    { name: 'Started', at: run.started_at },
-    { name: 'Over', at: run.finished_at },
+    { name: t('run.scheduled'), at: run.scheduled_for },
+    { name: t('run.due'), at: run.fire_at },
+    { name: t('run.queued'), at: run.decided_at },
+    { name: t('run.started'), at: run.started_at },
+    { name: t('run.finished'), at: run.finished_at },
   ].filter((step) => step.at)
   return (
-    <ol className={classes.steps} aria-label="Timings">
+    <ol className={classes.steps} aria-label={t('run.timings')}>
       {steps.map((step, index) => {
         const before = steps[index - 1]
         const elapsed = before ? Date.parse(step.at!) - Date.parse(before.at!) : null
@@ -151,22 +161,17 @@ function Timings({ run, zone }: { run: RunType; zone: string }) {
   )
 }
 
-type RunAction = 'cancel' | 'terminate' | 'retry'
+const DONE_MESSAGES = { cancel: 'run.cancelRequested', terminate: 'run.terminated', retry: 'run.retryStarted' } as const
 
 function RunActions({ run }: { run: RunType }) {
   const mayOperate = useIsAllowed('operator')
   const navigate = useNavigate()
   const refresh = useRefresh()
   const [openDialog, setOpenDialog] = useState<RunAction | null>(null)
-  const path = { run_id: run.run_id }
   const mutation = useMutation({
-    mutationFn: (action: RunAction) => {
-      if (action === 'cancel') return unwrap(api.POST('/api/v1/runs/{run_id}/cancel', { params: { path }, body: {} }))
-      if (action === 'terminate') return unwrap(api.POST('/api/v1/runs/{run_id}/terminate', { params: { path }, body: {} }))
-      return unwrap(api.POST('/api/v1/runs/{run_id}/retry', { params: { path }, body: {} }))
-    },
+    mutationFn: (action: RunAction) => changeRun(action, run.run_id),
     onSuccess: (result, action) => {
-      showToast(action === 'retry' ? 'Another run was made' : action === 'cancel' ? 'It was asked to end' : 'It counts as ended')
+      showToast(t(DONE_MESSAGES[action]))
       setOpenDialog(null)
       if (action === 'retry') void navigate({ to: '/runs/$runId', params: { runId: result.run_id } })
     },
@@ -180,20 +185,27 @@ function RunActions({ run }: { run: RunType }) {
       {isOpen ? (
         <>
           <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate('cancel')}>
-            Cancel
+            {t('run.cancel')}
           </Button>
           <Button variant="default" onClick={() => setOpenDialog('terminate')}>
-            Terminate…
+            {t('run.terminateMore')}
           </Button>
         </>
       ) : (
         <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate('retry')}>
-          Run it once more
+          {t('run.retry')}
         </Button>
       )}
       {openDialog === 'terminate' && (
-        <ConfirmDialog title="End this run by force?" confirmLabel="Terminate it" isDangerous busy={mutation.isPending} onConfirm={() => mutation.mutate('terminate')} onClose={() => setOpenDialog(null)}>
-          <Text size="sm">It counts as ended at once, whatever executes it does or says from then on.</Text>
+        <ConfirmDialog
+          title={t('run.terminateTitle')}
+          confirmLabel={t('run.terminate')}
+          isDangerous
+          busy={mutation.isPending}
+          onConfirm={() => mutation.mutate('terminate')}
+          onClose={() => setOpenDialog(null)}
+        >
+          <Text size="sm">{t('run.terminateHelp')}</Text>
         </ConfirmDialog>
       )}
     </Group>

@@ -1,16 +1,17 @@
 import { Button, Select } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-
 import { recentRunsQuery } from '../../api/queries'
-import { EmptyState, Loading, ErrorState } from '../../components/states'
-import { stateLabel, RUN_STATES } from '../../components/outcomes'
+import { LoadMore } from '../../components/LoadMore'
+import { RUN_STATES, stateLabel } from '../../components/outcomes'
 import { PageHeader } from '../../components/PageHeader'
 import { RunTable } from '../../components/RunTable'
+import { EmptyState, ErrorState, Loading } from '../../components/states'
+import { t } from '../../messages'
 
 const route = getRouteApi('/runs')
 
-/** The runs of all schedules, in the order in which they were decided. */
+/** The runs of all schedules, the newest first. */
 export function RunsView() {
   const { state } = route.useSearch()
   const navigate = route.useNavigate()
@@ -18,14 +19,16 @@ export function RunsView() {
   const runs = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
-      <PageHeader title="Runs">
+      <PageHeader title={t('nav.runs')}>
         <Select
-          aria-label="State"
-          placeholder="Any state"
+          aria-label={t('common.state')}
+          placeholder={t('common.anyState')}
           clearable
           data={RUN_STATES.map((value) => ({ value, label: stateLabel(value) }))}
           value={state ?? null}
-          onChange={(value) => void navigate({ search: (all) => ({ ...all, state: value ?? undefined }), replace: true })}
+          onChange={(value) =>
+            void navigate({ search: (all) => ({ ...all, state: value ?? undefined }), replace: true })
+          }
         />
       </PageHeader>
       {query.isPending ? (
@@ -33,15 +36,22 @@ export function RunsView() {
       ) : query.isError ? (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : runs.length === 0 && !query.hasNextPage ? (
-        <EmptyState title="No runs yet">A tick that is decided becomes a run: started, skipped, or waiting for another.</EmptyState>
+        <EmptyState title={t(state ? 'runs.noneMatching' : 'runs.noneYet')}>
+          {state ? (
+            <Button
+              variant="default"
+              onClick={() => void navigate({ search: (all) => ({ ...all, state: undefined }), replace: true })}
+            >
+              {t('common.clearFilters')}
+            </Button>
+          ) : (
+            t('runs.noneYetHelp')
+          )}
+        </EmptyState>
       ) : (
         <>
           <RunTable runs={runs} withSchedule />
-          {query.hasNextPage && (
-            <Button mt="sm" variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-              Older runs
-            </Button>
-          )}
+          <LoadMore query={query} />
         </>
       )}
     </>

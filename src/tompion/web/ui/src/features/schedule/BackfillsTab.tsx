@@ -2,27 +2,35 @@ import { Badge, Button, Progress, Select, Text, TextInput, VisuallyHidden } from
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-
-import { unwrap, api } from '../../api/client'
-import { backfillsQuery, descriptionQuery, queryKey } from '../../api/queries'
-import type { Backfill } from '../../api/types'
+import { useRefresh } from '../../api/mutations'
+import { backfillsQuery, descriptionQuery, ticksFromQuery } from '../../api/queries'
+import { cancelBackfill, createBackfill } from '../../api/requests'
 import { useIsAllowed } from '../../api/session'
-import { useRefresh } from '../../api/refresh'
-import { countText, parseInstant } from '../../lib/format'
+import type { Backfill } from '../../api/types'
+import { EmptyState, ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
-import { EmptyState, Loading, ErrorState } from '../../components/states'
 import { showError, showToast } from '../../components/toasts'
+import { parseInstant } from '../../lib/format'
 import { useDisplayZone, zoneLabel } from '../../lib/timezones'
+import { codeText, rich, t } from '../../messages'
 import classes from './Schedule.module.css'
 import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/backfills')
 const MAX_COUNTED = 1_000
-const SELECTION_LABELS: Record<string, string> = { all: 'All of them', missing: 'Those that never ran', failed: 'Those that failed' }
-const OVERLAP_LABELS: Record<string, string> = { queue: 'Wait in line', allow: 'Run side by side', skip: 'Skip' }
+const SELECTION_LABELS: Record<string, string> = {
+  all: t('backfill.all'),
+  missing: t('backfill.missing'),
+  failed: t('backfill.failed'),
+}
+const OVERLAP_LABELS: Record<string, string> = {
+  queue: t('backfill.queue'),
+  allow: t('backfill.allow'),
+  skip: t('backfill.skip'),
+}
 const selectData = (names: Record<string, string>) => Object.entries(names).map(([value, label]) => ({ value, label }))
 
-/** Ranges of the past that are run again: asked for, watched, and stopped. */
+/** Backfills of a schedule: a form to start one, and the progress of all. */
 export function BackfillsTab() {
   const { id } = route.useParams()
   const zone = useScheduleZone(id)
@@ -34,28 +42,31 @@ export function BackfillsTab() {
     <>
       {mayOperate && <BackfillForm id={id} zone={zone} />}
       {query.data.length === 0 ? (
-        <EmptyState title="Nothing was backfilled">
-          A backfill runs the ticks of a range of the past again, for instance those of an outage. It waits for the ticks of
-          today, shows how far it is, and can be stopped.
-        </EmptyState>
+        <EmptyState title={t('backfill.none')}>{t('backfill.noneHelp')}</EmptyState>
       ) : (
         <div className="panel scroll-x">
           <table className="plain-table">
             <thead>
               <tr>
-                <th>Range</th>
-                <th>Which</th>
-                <th>State</th>
-                <th style={{ minWidth: '12rem' }}>Progress</th>
-                <th>Asked for</th>
+                <th>{t('common.timeRange')}</th>
+                <th>{t('backfill.reprocess')}</th>
+                <th>{t('common.state')}</th>
+                <th style={{ minWidth: '12rem' }}>{t('backfill.progress')}</th>
+                <th>{t('backfill.requested')}</th>
                 <th>
-                <VisuallyHidden>Actions</VisuallyHidden>
-              </th>
+                  <VisuallyHidden>{t('common.actions')}</VisuallyHidden>
+                </th>
               </tr>
             </thead>
             <tbody>
               {query.data.map((backfill) => (
-                <BackfillRow key={backfill.backfill_id} id={id} backfill={backfill} zone={zone} mayOperate={mayOperate} />
+                <BackfillRow
+                  key={backfill.backfill_id}
+                  id={id}
+                  backfill={backfill}
+                  zone={zone}
+                  mayOperate={mayOperate}
+                />
               ))}
             </tbody>
           </table>
@@ -65,34 +76,49 @@ export function BackfillsTab() {
   )
 }
 
-function BackfillRow({ id, backfill, zone, mayOperate }: { id: string; backfill: Backfill; zone: string; mayOperate: boolean }) {
+function BackfillRow({
+  id,
+  backfill,
+  zone,
+  mayOperate,
+}: {
+  id: string
+  backfill: Backfill
+  zone: string
+  mayOperate: boolean
+}) {
   const refresh = useRefresh()
   const cancel = useMutation({
-    mutationFn: () =>
-      unwrap(api.POST('/api/v1/backfills/{backfill_id}/cancel', { params: { path: { backfill_id: backfill.backfill_id } }, body: {} })),
-    onSuccess: () => showToast('The backfill was stopped'),
+    mutationFn: () => cancelBackfill(backfill.backfill_id),
+    onSuccess: () => showToast(t('backfill.cancelled')),
     onError: showError,
     onSettled: () => refresh(id),
   })
   const percent = backfill.total === 0 ? 100 : (100 * backfill.done) / backfill.total
+  const doneText = t('backfill.done', { done: backfill.done, count: backfill.total })
   const isRunning = backfill.state === 'RUNNING'
   return (
     <tr>
       <td>
-        <Timestamp at={backfill.start} zone={zone} precision="minute" /> – <Timestamp at={backfill.end} zone={zone} precision="minute" />
+        {rich('backfill.range', {
+          start: <Timestamp at={backfill.start} zone={zone} precision="minute" />,
+          end: <Timestamp at={backfill.end} zone={zone} precision="minute" />,
+        })}
       </td>
       <td>
         {SELECTION_LABELS[backfill.only] ?? backfill.only}
         <div className="dim small">{OVERLAP_LABELS[backfill.overlap] ?? backfill.overlap}</div>
       </td>
       <td>
-        <Badge color={isRunning ? 'blue' : backfill.state === 'CANCELLED' ? 'gray' : 'verdigris'}>{backfill.state.toLowerCase()}</Badge>
+        <Badge color={isRunning ? 'blue' : backfill.state === 'CANCELLED' ? 'gray' : 'verdigris'}>
+          {codeText('backfillState', backfill.state)}
+        </Badge>
       </td>
       <td>
-        <Progress value={percent} aria-label={`${backfill.done} of ${backfill.total} ticks`} size="sm" mt={7} />
+        <Progress value={percent} aria-label={doneText} size="sm" mt={7} />
         <Text size="xs" className="dim">
-          {backfill.done} of {countText(backfill.total, 'tick')}
-          {backfill.undecided > 0 && `; ${backfill.undecided} left to the schedule itself`}
+          {doneText}
+          {backfill.undecided > 0 && t('backfill.undecided', { count: backfill.undecided })}
         </Text>
       </td>
       <td>
@@ -101,7 +127,7 @@ function BackfillRow({ id, backfill, zone, mayOperate }: { id: string; backfill:
       <td>
         {mayOperate && isRunning && (
           <Button size="compact-xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
-            Stop
+            {t('backfill.cancel')}
           </Button>
         )}
       </td>
@@ -117,17 +143,12 @@ function BackfillForm({ id, zone }: { id: string; zone: string }) {
   const [overlap, setOverlap] = useState('queue')
   const displayedZone = useDisplayZone(zone)
   const [start, end] = [parseInstant(from, displayedZone), parseInstant(to, displayedZone)]
-  const invalidTime = `No time in ${displayedZone}; such as 2026-01-31 09:00`
+  const invalidTime = t('backfill.invalidTime', { zone: displayedZone })
   const isReversed = start && end && start > end
   const startBackfill = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.POST('/api/v1/schedules/{schedule_id}/backfills', {
-          params: { path: { schedule_id: id } },
-          body: { start: start!.toISOString(), end: end!.toISOString(), only, overlap },
-        }),
-      ),
-    onSuccess: (backfills) => showToast(`${countText(backfills.reduce((sum, backfill) => sum + backfill.total, 0), 'tick')} will be run again`),
+    mutationFn: () => createBackfill(id, { start: start!.toISOString(), end: end!.toISOString(), only, overlap }),
+    onSuccess: (backfills) =>
+      showToast(t('backfill.started', { count: backfills.reduce((sum, backfill) => sum + backfill.total, 0) })),
     onError: showError,
     onSettled: () => refresh(id),
   })
@@ -140,7 +161,7 @@ function BackfillForm({ id, zone }: { id: string; zone: string }) {
       }}
     >
       <TextInput
-        label="From"
+        label={t('backfill.start')}
         placeholder="2026-01-31 09:00"
         required
         value={from}
@@ -148,49 +169,45 @@ function BackfillForm({ id, zone }: { id: string; zone: string }) {
         onChange={(event) => setFrom(event.currentTarget.value)}
       />
       <TextInput
-        label="To, included"
+        label={t('backfill.end')}
         placeholder="2026-01-31 18:00"
         required
         value={to}
-        error={to && !end ? invalidTime : isReversed ? 'Before its start' : undefined}
+        error={to && !end ? invalidTime : isReversed ? t('backfill.endBeforeStart') : undefined}
         onChange={(event) => setTo(event.currentTarget.value)}
       />
       <Select
-        label="Which ticks"
+        label={t('backfill.reprocess')}
         value={only}
         onChange={(value) => setOnly(value ?? 'all')}
         data={selectData(SELECTION_LABELS)}
       />
       <Select
-        label="While one is running"
+        label={t('backfill.overlap')}
         value={overlap}
         onChange={(value) => setOverlap(value ?? 'queue')}
         data={selectData(OVERLAP_LABELS)}
       />
       <Button type="submit" loading={startBackfill.isPending} disabled={!start || !end || isReversed}>
-        Run them again
+        {t('backfill.begin')}
       </Button>
       <Text size="xs" className="dim" w="100%">
-        Times are in {zoneLabel(displayedZone)}. {start && end && !isReversed && <RangeCount id={id} start={start} end={end} />}
+        {t('backfill.times', { zone: zoneLabel(displayedZone) })}{' '}
+        {start && end && !isReversed && <RangeCount id={id} start={start} end={end} />}
       </Text>
     </form>
   )
 }
 
-/** How many ticks a range has, before anything is run. */
+/** The number of runs that a backfill of a range would start. */
 function RangeCount({ id, start, end }: { id: string; start: Date; end: Date }) {
   const spec = useQuery(descriptionQuery(id)).data?.schedule.definition.spec
-  const { data } = useQuery({
-    queryKey: queryKey('schedule', id, 'count', start, end),
-    queryFn: () =>
-      unwrap(
-        api.POST('/api/v1/preview', {
-          body: { ...spec, schedule_id: id, after: new Date(start.getTime() - 1_000).toISOString(), count: MAX_COUNTED },
-        }),
-      ),
-    enabled: spec !== undefined,
-  })
+  const { data } = useQuery(ticksFromQuery(id, spec, start, MAX_COUNTED))
   if (!data) return null
   const count = data.ticks.filter((tick) => Date.parse(tick.at) <= end.getTime()).length
-  return <strong>The range has {count === MAX_COUNTED ? `${MAX_COUNTED} ticks or more` : countText(count, 'tick')}.</strong>
+  return (
+    <strong>
+      {count === MAX_COUNTED ? t('backfill.manyWillStart', { count }) : t('backfill.willStart', { count })}
+    </strong>
+  )
 }

@@ -2,27 +2,27 @@ import { ActionIcon, Button, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
-
+import { useScheduleMutations } from '../../api/mutations'
 import { descriptionQuery } from '../../api/queries'
 import { useIsAllowed } from '../../api/session'
-import { useScheduleMutation } from '../../api/mutations'
-import { useNow } from '../../lib/clock'
-import { countText, dateText, dayText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
+import { ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
-import { Loading, ErrorState } from '../../components/states'
-import { useZoneChoice, displayZone } from '../../lib/timezones'
+import { useNow } from '../../lib/clock'
+import { dateText, dayText } from '../../lib/format'
+import { displayZone, useZoneChoice } from '../../lib/timezones'
+import { t } from '../../messages'
+import { addMonths, calendarDays, dayBoundaries } from './calendarDays'
 import { DayAgenda } from './DayAgenda'
-import { calendarDays, dayBoundaries, addMonths } from './calendarDays'
-import { OutcomeLegend } from './OutcomeLegend'
 import { MonthGrid } from './MonthGrid'
-import { useTimelineMarks, type Day } from './timelineMarks'
+import { OutcomeLegend } from './OutcomeLegend'
 import classes from './Schedule.module.css'
+import { type Day, useTimelineMarks } from './timelineMarks'
 import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/')
 
-/** A calendar of what became of each tick, and of those to come. */
+/** A calendar of past and upcoming runs, with the agenda of one day. */
 export function CalendarTab() {
   const { id } = route.useParams()
   const zone = useScheduleZone(id)
@@ -42,31 +42,46 @@ export function CalendarTab() {
   if (error) return <ErrorState error={error} />
   return (
     <div className={classes.grid}>
-      <section aria-label="Calendar">
+      <section aria-label={t('calendar.label')}>
         <div className={classes.bar}>
-          <ActionIcon variant="default" aria-label="The month before" onClick={() => goTo({ month: addMonths(month, -1) })}>
+          <ActionIcon
+            variant="default"
+            aria-label={t('calendar.previousMonth')}
+            onClick={() => goTo({ month: addMonths(month, -1) })}
+          >
             <Icon name="left" />
           </ActionIcon>
           <Title order={2} w={150} ta="center">
             {monthName(month)}
           </Title>
-          <ActionIcon variant="default" aria-label="The month after" onClick={() => goTo({ month: addMonths(month, 1) })}>
+          <ActionIcon
+            variant="default"
+            aria-label={t('calendar.nextMonth')}
+            onClick={() => goTo({ month: addMonths(month, 1) })}
+          >
             <Icon name="right" />
           </ActionIcon>
           <Button variant="default" onClick={() => goTo({ month: undefined, day: undefined })}>
-            Today
+            {t('calendar.today')}
           </Button>
           <Text size="xs" className="dim">
-            Days of {displayedZone}
+            {t('calendar.zone', { zone: displayedZone })}
           </Text>
           <OutcomeLegend />
         </div>
-        <MonthGrid month={month} days={days} today={today} day={day} onDay={(day) => goTo({ day, month })} byDay={byDay} />
+        <MonthGrid
+          month={month}
+          days={days}
+          today={today}
+          day={day}
+          onDay={(day) => goTo({ day, month })}
+          byDay={byDay}
+        />
         {older && (
           <Text size="xs" className="dim" mt="xs">
-            Older runs have not been read.{' '}
+            {t('calendar.olderNotLoaded')}{' '}
             <Button variant="subtle" size="compact-xs" loading={loadingOlder} onClick={loadOlder}>
-              Show older ones
+              {t('common.loadMore')}
             </Button>
           </Text>
         )}
@@ -74,7 +89,14 @@ export function CalendarTab() {
       <div>
         <ResumePreview id={id} zone={zone} />
         <SkippedRuns id={id} zone={zone} />
-        <DayAgenda id={id} day={day} dayMarks={byDay.get(day) ?? NOT_LOADED} displayedZone={displayedZone} now={now} today={day === today} />
+        <DayAgenda
+          id={id}
+          day={day}
+          dayMarks={byDay.get(day) ?? NOT_LOADED}
+          displayedZone={displayedZone}
+          now={now}
+          today={day === today}
+        />
       </div>
     </div>
   )
@@ -86,20 +108,20 @@ function monthName(month: string): string {
   return dateText(`${month}-15`, { month: 'long', year: 'numeric' })
 }
 
-/** While it is paused: what a resume would start. */
+/** The runs that a resume would start, shown while the schedule is paused. */
 function ResumePreview({ id, zone }: { id: string; zone: string }) {
   const description = useQuery(descriptionQuery(id)).data
   if (description?.schedule.state !== 'paused') return null
   return (
-    <section className={`panel ${classes.side}`} style={{ marginBottom: '1rem' }} aria-label="On resume">
-      <Title order={2}>If it were resumed now</Title>
+    <section className={`panel ${classes.side}`} style={{ marginBottom: '1rem' }} aria-label={t('resume.preview')}>
+      <Title order={2}>{t('resume.ifNow')}</Title>
       {description.would_run_count === 0 ? (
         <Text size="sm" className="dim">
-          None of the ticks of the pause would run.
+          {t('resume.noneStart')}
         </Text>
       ) : (
         <>
-          <Text size="sm">{countText(description.would_run_count, 'tick')} of the pause would run:</Text>
+          <Text size="sm">{t('resume.missedStart', { count: description.would_run_count })}</Text>
           <ul>
             {description.would_run_on_resume.slice(0, 8).map((at) => (
               <li key={at}>
@@ -115,15 +137,19 @@ function ResumePreview({ id, zone }: { id: string; zone: string }) {
 
 const MAX_SKIPS_SHOWN = 8
 
-/** The ticks to come that somebody asked to skip, on whichever day: each can be taken back. */
+/** The upcoming runs that will be skipped, each with a button to undo that. */
 function SkippedRuns({ id, zone }: { id: string; zone: string }) {
   const skips = useQuery(descriptionQuery(id)).data?.skipped_ticks ?? []
   const mayOperate = useIsAllowed('operator')
-  const mutation = useScheduleMutation()
+  const mutation = useScheduleMutations()
   if (skips.length === 0) return null
   return (
-    <section className={`panel ${classes.side}`} style={{ marginBottom: '1rem' }} aria-label="To be skipped">
-      <Title order={2}>To be skipped</Title>
+    <section
+      className={`panel ${classes.side}`}
+      style={{ marginBottom: '1rem' }}
+      aria-label={t('calendar.skippedRuns')}
+    >
+      <Title order={2}>{t('calendar.skippedRuns')}</Title>
       <ul className={classes.skips}>
         {skips.slice(0, MAX_SKIPS_SHOWN).map((at) => (
           <li key={at}>
@@ -135,13 +161,17 @@ function SkippedRuns({ id, zone }: { id: string; zone: string }) {
                 loading={mutation.isPending && mutation.variables.at === at}
                 onClick={() => mutation.mutate({ action: 'unskip', id, at })}
               >
-                Take back
+                {t('calendar.undoSkip')}
               </Button>
             )}
           </li>
         ))}
       </ul>
-      {skips.length > MAX_SKIPS_SHOWN && <Text size="sm" className="dim">and {countText(skips.length - MAX_SKIPS_SHOWN, 'other')}: each is marked on its day.</Text>}
+      {skips.length > MAX_SKIPS_SHOWN && (
+        <Text size="sm" className="dim">
+          {t('calendar.moreSkips', { count: skips.length - MAX_SKIPS_SHOWN })}
+        </Text>
+      )}
     </section>
   )
 }

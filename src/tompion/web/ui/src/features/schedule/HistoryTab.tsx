@@ -1,16 +1,16 @@
-import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-
 import { historyQuery } from '../../api/queries'
 import { Diff } from '../../components/Diff'
+import { LoadMore } from '../../components/LoadMore'
+import { ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
-import { Loading, ErrorState } from '../../components/states'
+import { codeText, t } from '../../messages'
 import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/audit')
 
-/** Who changed it, when, and how it was before. */
+/** The audit log of one schedule: actor, time and changes. */
 export function HistoryTab() {
   const { id } = route.useParams()
   const zone = useScheduleZone(id)
@@ -23,11 +23,11 @@ export function HistoryTab() {
         <table className="plain-table">
           <thead>
             <tr>
-              <th>When</th>
-              <th>Who</th>
-              <th>What</th>
-              <th>Version</th>
-              <th>Change</th>
+              <th>{t('audit.time')}</th>
+              <th>{t('audit.actor')}</th>
+              <th>{t('audit.action')}</th>
+              <th>{t('common.version')}</th>
+              <th>{t('audit.changes')}</th>
             </tr>
           </thead>
           <tbody>
@@ -39,7 +39,7 @@ export function HistoryTab() {
                     <Timestamp at={entry.at} zone={zone} />
                   </td>
                   <td>{entry.actor}</td>
-                  <td className="nowrap">{entry.operation.replaceAll('_', ' ')}</td>
+                  <td className="nowrap">{codeText('operation', entry.operation)}</td>
                   <td>{entry.version}</td>
                   <td>
                     <Diff before={entry.before} after={entry.after} />
@@ -49,11 +49,7 @@ export function HistoryTab() {
           </tbody>
         </table>
       </div>
-      {query.hasNextPage && (
-        <Button mt="sm" variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-          Older changes
-        </Button>
-      )}
+      <LoadMore query={query} />
     </>
   )
 }

@@ -1,10 +1,12 @@
-import { dateText } from '../../lib/format'
 import type { OutcomeKind } from '../../components/outcomes'
-import { OUTCOME_ORDER, OUTCOME_LABELS } from './OutcomeLegend'
-import type { Day, Mark } from './timelineMarks'
+import { dateText } from '../../lib/format'
+import { numberText, t } from '../../messages'
 import classes from './MonthGrid.module.css'
+import { OUTCOME_ORDER, outcomeLabel } from './OutcomeLegend'
+import type { Day, Mark } from './timelineMarks'
 
-const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+/** A week that begins on a Monday, for the names of the days. */
+const WEEK = ['2026-11-16', '2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21', '2026-11-22']
 const MAX_DOTS = 36
 
 interface Props {
@@ -16,13 +18,13 @@ interface Props {
   byDay: Map<string, Day>
 }
 
-/** The weeks of a month; in each day its ticks: one by one while they are few, as shares when they are many. */
+/** The weeks of a month. A day shows its runs as dots, or as shares if there are many. */
 export function MonthGrid({ month, days, today, day, onDay, byDay }: Props) {
   return (
     <div className={`panel ${classes.month}`}>
-      {WEEKDAYS.map((name) => (
-        <div key={name} className={classes.weekday}>
-          {name}
+      {WEEK.map((date) => (
+        <div key={date} className={classes.weekday}>
+          {dateText(date, { weekday: 'short' })}
         </div>
       ))}
       {days.map((date) => (
@@ -32,16 +34,16 @@ export function MonthGrid({ month, days, today, day, onDay, byDay }: Props) {
           className={classes.day}
           data-outside={!date.startsWith(month)}
           data-today={date === today}
-          data-unread={byDay.get(date)?.missing}
+          data-missing={byDay.get(date)?.missing}
           aria-pressed={date === day}
-          aria-label={`${longDay(date)}: ${summary(byDay.get(date))}`}
+          aria-label={t('calendar.daySummary', { day: longDay(date), summary: summary(byDay.get(date)) })}
           onClick={() => onDay(date)}
         >
           <span className={classes.number}>{Number(date.slice(8))}</span>
           <DayContent marks={byDay.get(date)?.marks ?? []} />
           {byDay.get(date)?.missing !== 'no' && (
-            <span className={classes.unread} aria-hidden="true">
-              {byDay.get(date)?.missing === 'part' ? 'and more' : 'not read'}
+            <span className={classes.missing} aria-hidden="true">
+              {byDay.get(date)?.missing === 'part' ? t('calendar.more') : t('calendar.notLoaded')}
             </span>
           )}
         </button>
@@ -71,7 +73,9 @@ function DayContent({ marks }: { marks: Mark[] }) {
           <i key={kind} data-kind={kind} style={{ flexGrow: count, minWidth: 2 }} />
         ))}
       </span>
-      <span className={classes.total} aria-hidden="true">{total.toLocaleString('en-GB')}</span>
+      <span className={classes.total} aria-hidden="true">
+        {numberText(total)}
+      </span>
     </>
   )
 }
@@ -83,12 +87,14 @@ function countByKind(marks: Mark[]): [OutcomeKind, number][] {
 }
 
 function summary(day: Day | undefined): string {
-  const counts = countByKind(day?.marks ?? []).map(([kind, count]) => `${count} ${OUTCOME_LABELS[kind]}`)
-  if (day?.missing !== 'no') counts.push(counts.length > 0 ? 'and more that were not read' : 'not read')
-  return counts.join(', ') || 'no ticks'
+  const counts = countByKind(day?.marks ?? []).map(([kind, count]) =>
+    t('calendar.kindCount', { count, kind: outcomeLabel(kind) }),
+  )
+  if (day?.missing !== 'no') counts.push(counts.length > 0 ? t('calendar.moreNotLoaded') : t('calendar.notLoaded'))
+  return counts.join(', ') || t('calendar.noRuns')
 }
 
-/** "1 January 2027" */
+/** Format a day as "1 January 2027". */
 function longDay(day: string): string {
   return dateText(day, { day: 'numeric', month: 'long', year: 'numeric' })
 }

@@ -1,27 +1,28 @@
 import type { OutcomeKind } from '../../components/outcomes'
+import { t } from '../../messages'
 import classes from './OutcomeLegend.module.css'
 
-/** In this order outcomes are drawn. */
-export const OUTCOME_ORDER: OutcomeKind[] = ['failed', 'missed', 'success', 'running', 'waiting', 'ended', 'skipped', 'coming']
+/** The order in which outcomes are drawn. */
+export const OUTCOME_ORDER: OutcomeKind[] = [
+  'failed',
+  'missed',
+  'success',
+  'running',
+  'waiting',
+  'ended',
+  'skipped',
+  'upcoming',
+]
 
-export const OUTCOME_LABELS: Record<OutcomeKind, string> = {
-  success: 'succeeded',
-  failed: 'failed',
-  running: 'running',
-  waiting: 'waiting',
-  skipped: 'skipped',
-  missed: 'missed',
-  ended: 'ended',
-  coming: 'to come',
-}
+export const outcomeLabel = (kind: OutcomeKind): string => t(`outcome.${kind}`)
 
-/** Which colour means what. */
+/** The meaning of the colours. */
 export function OutcomeLegend({ kinds = OUTCOME_ORDER }: { kinds?: OutcomeKind[] }) {
   return (
-    <div className={classes.legend} role="group" aria-label="Colours">
+    <div className={classes.legend} role="group" aria-label={t('outcome.legend')}>
       {kinds.map((kind) => (
         <span key={kind}>
-          <i data-kind={kind} /> {OUTCOME_LABELS[kind]}
+          <i data-kind={kind} /> {outcomeLabel(kind)}
         </span>
       ))}
     </div>

@@ -1,18 +1,19 @@
 import { Button, Select } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-
 import { runsQuery } from '../../api/queries'
-import { EmptyState, Loading, ErrorState } from '../../components/states'
-import { stateLabel, RUN_STATES } from '../../components/outcomes'
+import { LoadMore } from '../../components/LoadMore'
+import { RUN_STATES, stateLabel } from '../../components/outcomes'
 import { RunTable } from '../../components/RunTable'
+import { EmptyState, ErrorState, Loading } from '../../components/states'
+import { codesOf, codeText, t } from '../../messages'
 import classes from './Schedule.module.css'
 import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/runs')
-const SOURCES = ['schedule', 'trigger', 'backfill', 'hint']
+const SOURCES = codesOf('runSource').map((value) => ({ value, label: codeText('runSource', value) }))
 
-/** What became of each tick, the newest first, as it happens. */
+/** The runs of a schedule, the newest first, with live updates. */
 export function RunsTab() {
   const { id } = route.useParams()
   const { run_state: state, source } = route.useSearch()
@@ -24,20 +25,24 @@ export function RunsTab() {
     <>
       <div className={classes.bar}>
         <Select
-          aria-label="State"
-          placeholder="Any state"
+          aria-label={t('common.state')}
+          placeholder={t('common.anyState')}
           clearable
           data={RUN_STATES.map((value) => ({ value, label: stateLabel(value) }))}
           value={state ?? null}
-          onChange={(value) => void navigate({ search: (all) => ({ ...all, run_state: value ?? undefined }), replace: true })}
+          onChange={(value) =>
+            void navigate({ search: (all) => ({ ...all, run_state: value ?? undefined }), replace: true })
+          }
         />
         <Select
-          aria-label="Source"
-          placeholder="Any source"
+          aria-label={t('runs.trigger')}
+          placeholder={t('runs.anyTrigger')}
           clearable
           data={SOURCES}
           value={source ?? null}
-          onChange={(value) => void navigate({ search: (all) => ({ ...all, source: value ?? undefined }), replace: true })}
+          onChange={(value) =>
+            void navigate({ search: (all) => ({ ...all, source: value ?? undefined }), replace: true })
+          }
         />
       </div>
       {query.isPending ? (
@@ -45,17 +50,27 @@ export function RunsTab() {
       ) : query.isError ? (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : runs.length === 0 ? (
-        <EmptyState title="No runs yet">
-          {state || source ? 'None is like that.' : 'The first tick makes the first run; to see one at once, trigger the schedule.'}
+        <EmptyState title={t(state || source ? 'runs.noneMatching' : 'runs.noneYet')}>
+          {state || source ? (
+            <Button
+              variant="default"
+              onClick={() =>
+                void navigate({
+                  search: (all) => ({ ...all, run_state: undefined, source: undefined }),
+                  replace: true,
+                })
+              }
+            >
+              {t('common.clearFilters')}
+            </Button>
+          ) : (
+            t('runsTab.help')
+          )}
         </EmptyState>
       ) : (
         <>
           <RunTable runs={runs} zone={zone} />
-          {query.hasNextPage && (
-            <Button mt="sm" variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-              Older runs
-            </Button>
-          )}
+          <LoadMore query={query} />
         </>
       )}
     </>

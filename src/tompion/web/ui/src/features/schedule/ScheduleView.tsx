@@ -1,41 +1,40 @@
-import { Badge, Button, Group, Menu, ActionIcon, Text, Title } from '@mantine/core'
+import { ActionIcon, Badge, Button, Group, Menu, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link, Outlet } from '@tanstack/react-router'
 import { useState } from 'react'
-
+import { useListedSchedule, useScheduleSummary } from '../../api/cache'
+import { ApiError } from '../../api/errors'
+import { useScheduleMutations } from '../../api/mutations'
 import { descriptionQuery } from '../../api/queries'
-import { useScheduleSummary, useListedSchedule } from '../../api/cache'
-import type { ScheduleDescription, ScheduleSummary, Schedule as ScheduleRecord } from '../../api/types'
 import { useIsAllowed } from '../../api/session'
-import { useScheduleActions } from '../../api/refresh'
+import type { ScheduleDescription, Schedule as ScheduleRecord, ScheduleSummary } from '../../api/types'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
-import { ScheduleBadges } from '../../components/ScheduleBadges'
-import { useScheduleMutation } from '../../api/mutations'
 import { DescriptionList } from '../../components/DescriptionList'
 import { Icon } from '../../components/Icon'
-import { Timestamp, RelativeTime } from '../../components/Timestamp'
-import { EmptyState, Loading, ErrorState } from '../../components/states'
 import { Sparkline } from '../../components/outcomes'
 import { useTitle } from '../../components/PageHeader'
 import { PauseDialog } from '../../components/PauseDialog'
 import { ResumeDialog } from '../../components/ResumeDialog'
-import { ApiError } from '../../api/errors'
+import { pausedText, ScheduleBadges } from '../../components/ScheduleBadges'
+import { EmptyState, ErrorState, Loading } from '../../components/states'
+import { RelativeTime, Timestamp } from '../../components/Timestamp'
+import { codeText, numberText, rich, t } from '../../messages'
 import classes from './Schedule.module.css'
 
 const route = getRouteApi('/schedules/$id')
 
 const TABS = [
-  { to: '/schedules/$id', name: 'Ticks' },
-  { to: '/schedules/$id/runs', name: 'Runs' },
-  { to: '/schedules/$id/timeline', name: 'Timeline' },
-  { to: '/schedules/$id/versions', name: 'Versions' },
-  { to: '/schedules/$id/backfills', name: 'Backfills' },
-  { to: '/schedules/$id/adaptive', name: 'Adaptive' },
-  { to: '/schedules/$id/audit', name: 'Audit' },
-  { to: '/schedules/$id/json', name: 'JSON' },
+  { to: '/schedules/$id', name: 'schedule.tabCalendar' },
+  { to: '/schedules/$id/runs', name: 'schedule.tabRuns' },
+  { to: '/schedules/$id/timeline', name: 'schedule.tabTimeline' },
+  { to: '/schedules/$id/versions', name: 'schedule.tabVersions' },
+  { to: '/schedules/$id/backfills', name: 'schedule.tabBackfills' },
+  { to: '/schedules/$id/adaptive', name: 'schedule.tabAdaptive' },
+  { to: '/schedules/$id/audit', name: 'schedule.tabHistory' },
+  { to: '/schedules/$id/json', name: 'schedule.tabJson' },
 ] as const
 
-/** One schedule: what it is, what it does, and everything about it under its tabs. */
+/** One schedule: its state and settings, its actions, and tabs for the details. */
 export function ScheduleView() {
   const { id } = route.useParams()
   useTitle(id)
@@ -45,10 +44,10 @@ export function ScheduleView() {
   if (description.isError && !description.data) {
     if (description.error instanceof ApiError && description.error.status === 404)
       return (
-        <EmptyState title={`There is no schedule ${id}`}>
-          It may have been purged, or it is in another namespace.{' '}
+        <EmptyState title={t('schedule.notFound', { id })}>
+          {t('schedule.notFoundHelp')}{' '}
           <Link to="/schedules" className="text-link">
-            All schedules
+            {t('common.seeSchedules')}
           </Link>
         </EmptyState>
       )
@@ -59,17 +58,17 @@ export function ScheduleView() {
   return (
     <>
       <ScheduleHeader schedule={schedule} description={description.data} summary={summary} />
-      <nav className={classes.tabs} aria-label="About this schedule">
-        {TABS.filter((tab) => tab.name !== 'Adaptive' || description.data?.outlook).map((tab) => (
+      <nav className={classes.tabs} aria-label={t('schedule.sections')}>
+        {TABS.filter((tab) => tab.name !== 'schedule.tabAdaptive' || description.data?.outlook).map((tab) => (
           <Link
             key={tab.to}
             to={tab.to}
             params={{ id }}
             className={classes.tab}
             activeOptions={{ exact: true, includeSearch: false }}
-            activeProps={{ className: classes.here, 'aria-current': 'page' }}
+            activeProps={{ className: classes.active, 'aria-current': 'page' }}
           >
-            {tab.name}
+            {t(tab.name)}
           </Link>
         ))}
       </nav>
@@ -80,7 +79,7 @@ export function ScheduleView() {
 
 interface HeaderProps {
   schedule: ScheduleRecord
-  /** What is known beyond what a list shows. */
+  /** The details that a list does not have. */
   description: ScheduleDescription | undefined
 }
 
@@ -95,14 +94,14 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
         <div className={classes.names}>
           <Group gap="xs">
             <Title order={1}>{schedule.schedule_id}</Title>
-            {schedule.state === 'active' && <Badge color="verdigris">active</Badge>}
+            {schedule.state === 'active' && <Badge color="verdigris">{t('scheduleState.active')}</Badge>}
             <ScheduleBadges schedule={schedule} zone={zone} isTargetPaused={summary?.target_paused} />
           </Group>
           <Text className={classes.explanation}>{summary?.explanation ?? '…'}</Text>
           {definition.description && <Text className="dim">{definition.description}</Text>}
           {schedule.state === 'paused' && <PauseDetails schedule={schedule} zone={zone} />}
           {labels.length > 0 && (
-            <Group gap={4} mt={6} role="group" aria-label="Labels">
+            <Group gap={4} mt={6} role="group" aria-label={t('schedule.labels')}>
               {labels.map(([name, value]) => (
                 <Link key={name} to="/schedules" search={{ label: `${name}=${value}` }} className={classes.label}>
                   {name}={value}
@@ -116,28 +115,37 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
       <DescriptionList
         items={[
           [
-            schedule.state === 'paused' ? 'Next, if resumed' : 'Next fire',
+            t(schedule.state === 'paused' ? 'schedule.nextRunPaused' : 'schedule.nextRun'),
             next ? (
               <>
-                <Timestamp at={next} zone={zone} short /> <span className="dim">{schedule.state !== 'paused' && <RelativeTime at={next} />}</span>
+                <Timestamp at={next} zone={zone} short />{' '}
+                <span className="dim">{schedule.state !== 'paused' && <RelativeTime at={next} />}</span>
               </>
             ) : (
-              'nothing to come'
+              t('schedules.noUpcoming')
             ),
           ],
-          ['Newest outcomes', <Sparkline summary={summary} zone={zone} />],
-          ['In flight', schedule.in_flight ? String(schedule.in_flight) : null],
-          ['Waiting', schedule.waiting ? String(schedule.waiting) : null],
-          ['Runs', definition.workflow_id ?? definition.function],
-          ['Queue', definition.queue === 'default' ? null : definition.queue],
-          ['Time zone', zone],
-          ['Overlap', definition.overlap_policy ?? 'skip'],
-          ['Catch-up', definition.catchup_policy ?? 'none'],
-          ['User', definition.user_id],
-          ['Remaining', schedule.remaining_actions === null ? null : String(schedule.remaining_actions)],
+          [t('schedule.recentRuns'), <Sparkline key="recent" summary={summary} zone={zone} />],
+          [t('schedule.running'), schedule.in_flight ? numberText(schedule.in_flight) : null],
+          [t('schedule.queued'), schedule.waiting ? numberText(schedule.waiting) : null],
+          [t('schedule.action'), definition.workflow_id ?? definition.function],
+          [t('common.queue'), definition.queue === 'default' ? null : definition.queue],
+          [t('common.timeZone'), zone],
+          [t('schedule.overlapPolicy'), codeText('overlap', definition.overlap_policy ?? 'skip')],
+          [t('schedule.catchupPolicy'), codeText('catchup', definition.catchup_policy ?? 'none')],
+          [t('schedule.owner'), definition.user_id],
           [
-            'So far',
-            `${counters.successes} succeeded · ${counters.failures} failed · ${counters.skipped} skipped · ${counters.missed} missed`,
+            t('schedule.remainingRuns'),
+            schedule.remaining_actions === null ? null : numberText(schedule.remaining_actions),
+          ],
+          [
+            t('schedule.total'),
+            t('schedule.totals', {
+              successes: counters.successes,
+              failures: counters.failures,
+              skipped: counters.skipped,
+              missed: counters.missed,
+            }),
           ],
         ]}
       />
@@ -145,64 +153,64 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
   )
 }
 
-/** By whom it was paused, since when, until when and why. */
+/** The actor, the time, the end and the reason of a pause. */
 function PauseDetails({ schedule, zone }: { schedule: ScheduleRecord; zone: string }) {
   return (
     <Text className="dim">
-      Paused by {schedule.paused_by ?? 'somebody'}
-      {schedule.paused_at && (
-        <>
-          {' since '}
-          <Timestamp at={schedule.paused_at} zone={zone} precision="minute" />
-        </>
-      )}
-      {schedule.paused_until ? (
-        <>
-          , until <Timestamp at={schedule.paused_until} zone={zone} precision="minute" />
-        </>
-      ) : (
-        ', until somebody resumes it'
-      )}
-      {schedule.pause_note && <>: “{schedule.pause_note}”</>}
+      {pausedText(schedule)}
+      {schedule.paused_at &&
+        rich('pauseDetails.on', { at: <Timestamp at={schedule.paused_at} zone={zone} precision="minute" /> })}
+      {schedule.paused_until
+        ? rich('pauseDetails.resumes', {
+            at: <Timestamp at={schedule.paused_until} zone={zone} precision="minute" />,
+          })
+        : t('pauseDetails.untilResumed')}
+      {schedule.pause_note && t('pauseDetails.note', { note: schedule.pause_note })}
     </Text>
   )
 }
 
 function ScheduleActions({ schedule, description, zone }: HeaderProps & { zone: string }) {
-  const { pause, resume, trigger, remove } = useScheduleActions(schedule.schedule_id)
-  const mutation = useScheduleMutation()
+  const id = schedule.schedule_id
+  const mutation = useScheduleMutations()
+  const pendingAction = mutation.isPending ? mutation.variables.action : undefined
   const [openDialog, setOpenDialog] = useState<'pause' | 'resume' | 'delete' | null>(null)
   const mayOperate = useIsAllowed('operator')
   const mayEdit = useIsAllowed('editor')
   const close = () => setOpenDialog(null)
   const isClosed = schedule.state === 'closed' || schedule.state === 'damaged'
-  if (!mayOperate || (isClosed && !openDialog)) return null  // what somebody is asked is not taken away unanswered
+  if (!mayOperate || (isClosed && !openDialog)) return null // an open dialog stays open when the schedule is closed
   return (
     <div className={classes.actions}>
       {schedule.state === 'paused' ? (
         <Button leftSection={<Icon name="resume" />} onClick={() => setOpenDialog('resume')}>
-          Resume
+          {t('common.resume')}
         </Button>
       ) : (
         <Button variant="default" leftSection={<Icon name="pause" />} onClick={() => setOpenDialog('pause')}>
-          Pause
+          {t('common.pause')}
         </Button>
       )}
-      <Button variant="default" leftSection={<Icon name="trigger" />} loading={trigger.isPending} onClick={() => trigger.mutate()}>
-        Trigger now
+      <Button
+        variant="default"
+        leftSection={<Icon name="trigger" />}
+        loading={pendingAction === 'trigger'}
+        onClick={() => mutation.mutate({ action: 'trigger', id })}
+      >
+        {t('common.runNow')}
       </Button>
       {mayEdit && (
         <Button
-          renderRoot={(props) => <Link {...props} to="/schedules/$id/edit" params={{ id: schedule.schedule_id }} />}
+          renderRoot={(props) => <Link {...props} to="/schedules/$id/edit" params={{ id }} />}
           variant="default"
           leftSection={<Icon name="edit" />}
         >
-          Edit
+          {t('common.edit')}
         </Button>
       )}
       <Menu position="bottom-end">
         <Menu.Target>
-          <ActionIcon variant="default" size={30} aria-label="More actions">
+          <ActionIcon variant="default" size={30} aria-label={t('schedule.moreActions')}>
             <Icon name="more" />
           </ActionIcon>
         </Menu.Target>
@@ -210,54 +218,54 @@ function ScheduleActions({ schedule, description, zone }: HeaderProps & { zone: 
           <Menu.Item
             leftSection={<Icon name="skip" />}
             disabled={!schedule.next_run_at}
-            onClick={() => mutation.mutate({ action: 'skip', id: schedule.schedule_id, at: schedule.next_run_at })}
+            onClick={() => mutation.mutate({ action: 'skip', id, at: schedule.next_run_at })}
           >
-            Skip the next tick
+            {t('schedule.skipNext')}
           </Menu.Item>
           {mayEdit && (
             <Menu.Item
-              renderRoot={(props) => <Link {...props} to="/new" search={{ from: schedule.schedule_id }} />}
+              renderRoot={(props) => <Link {...props} to="/new" search={{ from: id }} />}
               leftSection={<Icon name="copy" />}
             >
-              Duplicate
+              {t('schedule.duplicate')}
             </Menu.Item>
           )}
           {mayEdit && (
             <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => setOpenDialog('delete')}>
-              Delete…
+              {t('schedule.deleteMore')}
             </Menu.Item>
           )}
         </Menu.Dropdown>
       </Menu>
       {openDialog === 'pause' && (
         <PauseDialog
-          title={`Pause ${schedule.schedule_id}`}
+          title={t('pause.title', { id })}
           zone={zone}
           onClose={close}
-          busy={pause.isPending}
-          onPause={(request) => pause.mutate(request, { onSuccess: close })}
+          busy={pendingAction === 'pause'}
+          onPause={(pause) => mutation.mutate({ action: 'pause', id, pause }, { onSuccess: close })}
         />
       )}
       {openDialog === 'delete' && (
         <ConfirmDialog
-          title={`Delete ${schedule.schedule_id}?`}
-          confirmLabel="Delete it"
+          title={t('schedule.deleteTitle', { id })}
+          confirmLabel={t('common.delete')}
           isDangerous
-          busy={remove.isPending}
-          onConfirm={() => remove.mutate(undefined, { onSuccess: close })}
+          busy={pendingAction === 'delete'}
+          onConfirm={() => mutation.mutate({ action: 'delete', id }, { onSuccess: close })}
           onClose={close}
         >
-          <p>It has no more ticks, and what waits is not started any more. What is running now may end.</p>
-          <p>Its runs, versions and audit stay, and can be looked at, until their retention ends.</p>
+          <p>{t('schedule.deleteHelp')}</p>
+          <p>{t('schedule.deleteHistory')}</p>
         </ConfirmDialog>
       )}
       {openDialog === 'resume' && description && (
         <ResumeDialog
           description={description}
           zone={zone}
-          busy={resume.isPending}
+          busy={pendingAction === 'resume'}
           onClose={close}
-          onResume={(onResume) => resume.mutate(onResume, { onSuccess: close })}
+          onResume={(onResume) => mutation.mutate({ action: 'resume', id, onResume }, { onSuccess: close })}
         />
       )}
     </div>

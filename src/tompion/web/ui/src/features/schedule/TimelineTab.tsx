@@ -3,18 +3,18 @@ import { useElementSize } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useRef } from 'react'
-
 import { runsQuery } from '../../api/queries'
 import type { Run } from '../../api/types'
+import { outcomeKind, stateLabel } from '../../components/outcomes'
+import { SegmentedRadio } from '../../components/SegmentedRadio'
+import { EmptyState, Loading } from '../../components/states'
 import { useNow } from '../../lib/clock'
 import { durationText, instantText, timeText } from '../../lib/format'
-import { EmptyState, Loading } from '../../components/states'
-import { outcomeKind, stateLabel } from '../../components/outcomes'
-import { useZoneChoice, displayZone } from '../../lib/timezones'
-import { SegmentedRadio } from '../../components/SegmentedRadio'
-import classes from './TimelineTab.module.css'
-import { OutcomeLegend, OUTCOME_ORDER } from './OutcomeLegend'
+import { displayZone, useZoneChoice } from '../../lib/timezones'
+import { t } from '../../messages'
+import { OUTCOME_ORDER, OutcomeLegend } from './OutcomeLegend'
 import bar from './Schedule.module.css'
+import classes from './TimelineTab.module.css'
 import { WINDOWS, type Window } from './timelineWindows'
 import { useScheduleZone } from './useScheduleZone'
 
@@ -29,7 +29,7 @@ interface PlacedRun {
   lane: number
 }
 
-/** Runs as bars in time, those that overlap below each other. */
+/** Runs as bars on a time axis. Overlapping runs stand in separate lanes. */
 export function TimelineTab() {
   const { id } = route.useParams()
   const { window } = route.useSearch()
@@ -54,29 +54,56 @@ export function TimelineTab() {
   return (
     <>
       <div className={bar.bar}>
-        <SegmentedRadio value={size} onChange={(value) => void navigate({ search: (all) => ({ ...all, window: value as Window }), replace: true })} data={Object.keys(WINDOWS)} aria-label="How far back" />
+        <SegmentedRadio
+          value={size}
+          onChange={(value) => void navigate({ search: (all) => ({ ...all, window: value as Window }), replace: true })}
+          data={Object.keys(WINDOWS)}
+          aria-label={t('common.timeRange')}
+        />
         <Text size="xs" className="dim">
-          A bar is a run, from its start to its end; a thin line is a tick that started nothing.
+          {t('timeline.help')}
         </Text>
-        <OutcomeLegend kinds={OUTCOME_ORDER.filter((kind) => placed.some(({ run }) => outcomeKind(run.state) === kind))} />
+        <OutcomeLegend
+          kinds={OUTCOME_ORDER.filter((kind) => placed.some(({ run }) => outcomeKind(run.state) === kind))}
+        />
       </div>
       <div ref={ref} className={`panel ${classes.frame}`}>
-        {placed.length === 0 && <EmptyState title="Nothing in this time">Look further back, or trigger the schedule.</EmptyState>}
+        {placed.length === 0 && <EmptyState title={t('timeline.none')}>{t('timeline.noneHelp')}</EmptyState>}
         {placed.length > 0 && width > 0 && (
-          <svg width={width} height={height} role="group" aria-label={`${placed.length} runs, at most ${lanes} at a time`}>
+          <svg
+            width={width}
+            height={height}
+            role="group"
+            aria-label={t('timeline.summary', { count: placed.length, lanes })}
+          >
             {Array.from({ length: Math.ceil(length / step) + 1 }, (_, at) => Math.ceil(begin / step) * step + at * step)
               .filter((at) => at < end)
               .map((at) => (
                 <g key={at}>
                   <line x1={x(at)} x2={x(at)} y1={0} y2={height - 20} className={classes.grid} />
                   <text x={x(at) + 3} y={height - 6} className={classes.label}>
-                    {length > WINDOWS['24h'] ? instantText(at, displayedZone, 'minute').slice(0, 14) : timeText(at, displayedZone, step < 60_000 ? 'second' : 'minute')}
+                    {length > WINDOWS['24h']
+                      ? instantText(at, displayedZone, 'minute').slice(0, 14)
+                      : timeText(at, displayedZone, step < 60_000 ? 'second' : 'minute')}
                   </text>
                 </g>
               ))}
             {placed.map(({ run, from, to, lane }) => (
-              <Link key={run.run_id} to="/runs/$runId" params={{ runId: run.run_id }} aria-label={runLabel(run, to - from, displayedZone)} className={classes.run}>
-                <rect x={x(from)} y={lane * LANE_HEIGHT + 4} width={Math.max(run.started_at ? 3 : 1.5, x(to) - x(from))} height={LANE_HEIGHT - 6} rx={2} data-fill={outcomeKind(run.state)}>
+              <Link
+                key={run.run_id}
+                to="/runs/$runId"
+                params={{ runId: run.run_id }}
+                aria-label={runLabel(run, to - from, displayedZone)}
+                className={classes.run}
+              >
+                <rect
+                  x={x(from)}
+                  y={lane * LANE_HEIGHT + 4}
+                  width={Math.max(run.started_at ? 3 : 1.5, x(to) - x(from))}
+                  height={LANE_HEIGHT - 6}
+                  rx={2}
+                  data-fill={outcomeKind(run.state)}
+                >
                   <title>{runLabel(run, to - from, displayedZone)}</title>
                 </rect>
               </Link>
@@ -90,10 +117,13 @@ export function TimelineTab() {
 }
 
 function runLabel(run: Run, durationMs: number, displayedZone: string): string {
-  return `${stateLabel(run.state)} · ${instantText(run.scheduled_for, displayedZone)}${run.started_at ? ` · ${durationText(durationMs)}` : ''}`
+  const values = { state: stateLabel(run.state), at: instantText(run.scheduled_for, displayedZone) }
+  return run.started_at
+    ? t('timeline.runWithDuration', { ...values, duration: durationText(durationMs) })
+    : t('timeline.run', values)
 }
 
-/** The shortest time in which most of the newest runs fit: one that is just outside changes nothing. */
+/** Return the shortest range that contains most of the newest runs. */
 function bestWindow(runs: Run[], now: number): Window {
   const newest = runs.slice(0, 40)
   const oldest = newest[Math.ceil(newest.length * 0.75) - 1]
@@ -101,7 +131,7 @@ function bestWindow(runs: Run[], now: number): Window {
   return (Object.keys(WINDOWS) as Window[]).find((name) => WINDOWS[name] >= past) ?? '7d'
 }
 
-/** Give each run the first lane that is free when it starts. */
+/** Assign each run to the first lane that is free when it starts. */
 function placeRuns(runs: Run[], begin: number, now: number): PlacedRun[] {
   const free: number[] = []
   return runs

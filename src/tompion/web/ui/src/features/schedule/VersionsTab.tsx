@@ -2,22 +2,23 @@ import { Badge, Button, Group, VisuallyHidden } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useRefresh } from '../../api/mutations'
 
-import { unwrap, api } from '../../api/client'
 import { descriptionQuery, versionsQuery } from '../../api/queries'
-import type { Version } from '../../api/types'
+import { restoreVersion } from '../../api/requests'
 import { useIsAllowed } from '../../api/session'
-import { useRefresh } from '../../api/refresh'
+import type { Version } from '../../api/types'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
 import { Diff } from '../../components/Diff'
+import { ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
-import { Loading, ErrorState } from '../../components/states'
 import { showError, showToast } from '../../components/toasts'
+import { rich, t } from '../../messages'
 import { useScheduleZone } from './useScheduleZone'
 
 const route = getRouteApi('/schedules/$id/versions')
 
-/** Every definition that it has had, what each has changed, and the way back to it. */
+/** All versions of a schedule with their changes, and a button to restore one. */
 export function VersionsTab() {
   const { id } = route.useParams()
   const zone = useScheduleZone(id)
@@ -34,13 +35,13 @@ export function VersionsTab() {
         <table className="plain-table">
           <thead>
             <tr>
-              <th>Version</th>
-              <th>Made</th>
-              <th>By</th>
-              <th>For the ticks</th>
-              <th>What it changed</th>
+              <th>{t('common.version')}</th>
+              <th>{t('versions.created')}</th>
+              <th>{t('versions.author')}</th>
+              <th>{t('versions.effective')}</th>
+              <th>{t('versions.changes')}</th>
               <th>
-                <VisuallyHidden>Actions</VisuallyHidden>
+                <VisuallyHidden>{t('common.actions')}</VisuallyHidden>
               </th>
             </tr>
           </thead>
@@ -48,29 +49,43 @@ export function VersionsTab() {
             {query.data.map((version, at) => (
               <tr key={version.version}>
                 <td className="nowrap">
-                  {version.version} {version.version === current?.version && <Badge color="verdigris" miw="max-content">in force</Badge>}
+                  {version.version}{' '}
+                  {version.version === current?.version && (
+                    <Badge color="verdigris" miw="max-content">
+                      {t('versions.current')}
+                    </Badge>
+                  )}
                 </td>
                 <td>
                   <Timestamp at={version.created_at} zone={zone} />
                 </td>
                 <td>{version.author}</td>
                 <td className="nowrap">
-                  from <Timestamp at={version.decides_after} zone={zone} precision="minute" />
-                  {version.decides_until && (
-                    <>
-                      <br />
-                      to <Timestamp at={version.decides_until} zone={zone} precision="minute" />
-                    </>
-                  )}
-                  {!version.decides_until && ' on'}
+                  {version.decides_until
+                    ? rich('versions.fromTo', {
+                        from: <Timestamp at={version.decides_after} zone={zone} precision="minute" />,
+                        to: <Timestamp at={version.decides_until} zone={zone} precision="minute" />,
+                      })
+                    : rich('versions.since', {
+                        from: <Timestamp at={version.decides_after} zone={zone} precision="minute" />,
+                      })}
                 </td>
                 <td>
-                  {query.data[at + 1] ? <Diff before={query.data[at + 1]?.definition} after={version.definition} /> : <span className="dim">the first one</span>}
+                  {query.data[at + 1] ? (
+                    <Diff before={query.data[at + 1]?.definition} after={version.definition} />
+                  ) : (
+                    <span className="dim">{t('versions.initial')}</span>
+                  )}
                 </td>
                 <td>
                   {mayEdit && version.version !== current?.version && (
-                    <Button variant="default" size="compact-xs" onClick={() => setSelected(version)} aria-label={`Restore version ${version.version}`}>
-                      Restore
+                    <Button
+                      variant="default"
+                      size="compact-xs"
+                      onClick={() => setSelected(version)}
+                      aria-label={t('versions.restoreVersion', { version: version.version })}
+                    >
+                      {t('versions.restore')}
                     </Button>
                   )}
                 </td>
@@ -79,7 +94,15 @@ export function VersionsTab() {
           </tbody>
         </table>
       </div>
-      {selected && newest && <RestoreDialog id={id} selected={selected} newest={newest} token={current?.token} onClose={() => setSelected(null)} />}
+      {selected && newest && (
+        <RestoreDialog
+          id={id}
+          selected={selected}
+          newest={newest}
+          token={current?.token}
+          onClose={() => setSelected(null)}
+        />
+      )}
     </>
   )
 }
@@ -95,26 +118,23 @@ interface RestoreDialogProps {
 function RestoreDialog({ id, selected, newest, token, onClose }: RestoreDialogProps) {
   const refresh = useRefresh()
   const restore = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.POST('/api/v1/schedules/{schedule_id}/versions/{version}/restore', {
-          params: {
-            path: { schedule_id: id, version: selected.version },
-            header: token === undefined ? {} : { 'If-Match': `"${token}"` },
-          },
-          body: {},
-        }),
-      ),
+    mutationFn: () => restoreVersion(id, selected.version, token),
     onSuccess: () => {
-      showToast(`${id} is as in version ${selected.version} again`)
+      showToast(t('versions.restored', { version: selected.version }))
       onClose()
     },
     onError: showError,
     onSettled: () => refresh(id),
   })
   return (
-    <ConfirmDialog title={`Restore version ${selected.version} of ${id}?`} confirmLabel="Restore it" busy={restore.isPending} onConfirm={() => restore.mutate()} onClose={onClose}>
-      <p>It becomes the newest version again. Compared with what is in force now:</p>
+    <ConfirmDialog
+      title={t('versions.restoreTitle', { version: selected.version })}
+      confirmLabel={t('versions.restore')}
+      busy={restore.isPending}
+      onConfirm={() => restore.mutate()}
+      onClose={onClose}
+    >
+      <p>{t('versions.restoreHelp')}</p>
       <Group>
         <Diff before={newest.definition} after={selected.definition} />
       </Group>

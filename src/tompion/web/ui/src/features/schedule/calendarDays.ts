@@ -3,17 +3,19 @@ import { dayText } from '../../lib/format'
 const DAY = 86_400_000
 const MAX_OFFSET = 15 * 3_600_000
 
-/** Whole weeks, from the Monday on or before the first of a month to the Sunday on or after its last. */
+/** Return the days of whole weeks that cover a month, from a Monday to a Sunday. */
 export function calendarDays(month: string): string[] {
   const [year = 0, number = 1] = month.split('-').map(Number)
   const first = new Date(Date.UTC(year, number - 1, 1))
   const last = new Date(Date.UTC(year, number, 0))
   const begin = first.getTime() - ((first.getUTCDay() + 6) % 7) * DAY
   const end = last.getTime() + ((7 - last.getUTCDay()) % 7) * DAY
-  return Array.from({ length: (end - begin) / DAY + 1 }, (_, at) => new Date(begin + at * DAY).toISOString().slice(0, 10))
+  return Array.from({ length: (end - begin) / DAY + 1 }, (_, at) =>
+    new Date(begin + at * DAY).toISOString().slice(0, 10),
+  )
 }
 
-/** When each of some days begins in a zone, and when the last one ends, in milliseconds. */
+/** Return the start of each day in a zone and the end of the last one, in milliseconds. */
 export function dayBoundaries(days: string[], zone: string): number[] {
   const after = new Date(Date.parse(days.at(-1)!) + DAY).toISOString().slice(0, 10)
   const boundaries: number[] = []
@@ -24,12 +26,12 @@ export function dayBoundaries(days: string[], zone: string): number[] {
   return boundaries
 }
 
-/** Whether a day begins with an instant. */
+/** Return whether an instant is the first second of a day. */
 function isStartOfDay(instant: number, day: string, zone: string): boolean {
   return instant > 0 && dayText(instant, zone) >= day && dayText(instant - 1_000, zone) < day
 }
 
-/** The first second of a day: clocks may skip midnight, so it is searched for. */
+/** Return the first second of a day by binary search, because DST may skip midnight. */
 function startOfDay(day: string, zone: string): number {
   const midnight = Date.parse(day)
   let [lower, upper] = [(midnight - MAX_OFFSET) / 1_000, (midnight + MAX_OFFSET) / 1_000]
@@ -41,7 +43,7 @@ function startOfDay(day: string, zone: string): number {
   return upper * 1_000
 }
 
-/** "2026-11", so many months on. */
+/** Return the month that is `count` months after one such as "2026-11". */
 export function addMonths(month: string, count: number): string {
   const [year = 0, number = 1] = month.split('-').map(Number)
   return new Date(Date.UTC(year, number - 1 + count, 1)).toISOString().slice(0, 7)

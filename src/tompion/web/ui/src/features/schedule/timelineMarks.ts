@@ -1,26 +1,33 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
+import {
+  CALENDAR_RUNS_PER_PAGE,
+  descriptionQuery,
+  droppedRangesQuery,
+  MAX_DROPPED_RANGES,
+  runsQuery,
+  tickCountsQuery,
+} from '../../api/queries'
+import type { DroppedRange, Run } from '../../api/types'
+import { dstText, type OutcomeKind, outcomeKind, reasonText, stateLabel } from '../../components/outcomes'
+import { firstLine } from '../../lib/format'
+import { codeText, t } from '../../messages'
+import { countBetween, type TickCounts, useUpcomingMarks } from './upcomingMarks'
 
-import { descriptionQuery, MAX_DROPPED_RANGES, CALENDAR_RUNS_PER_PAGE, runsQuery, droppedRangesQuery } from '../../api/queries'
-import type { Run, DroppedRange } from '../../api/types'
-import { countText, firstLine } from '../../lib/format'
-import { outcomeKind, dstText, reasonText, stateLabel, type OutcomeKind } from '../../components/outcomes'
-import { countBetween, tickCountQuery, useUpcomingMarks, type TickCounts } from './upcomingMarks'
-
-/** One tick, or several of one day: what became of them, or what will. */
+/** One run, upcoming run or dropped range of one day. */
 export interface Mark {
   at: number
   kind: OutcomeKind
   name: string
   reason: string
-  /** How many ticks it stands for. */
+  /** The number of ticks that it stands for. */
   ticks: number
-  /** Where it stands for several: since when. */
+  /** The first instant, if it stands for several ticks. */
   from?: number
   runId?: string
 }
 
-/** What is known of a day, and whether that is all of it. */
+/** The loaded marks of a day, and whether some are missing. */
 export interface Day {
   marks: Mark[]
   missing: 'no' | 'part' | 'all'
@@ -29,14 +36,17 @@ export interface Day {
 const AUTO_LOAD_PAGES = 2
 const SECOND_MS = 1_000
 
-/** Everything that is known of the ticks of some days; edges are when each begins, and when the last one ends. */
+/** Return the marks of some days. `edges` are the start of each day and the end of the last one. */
 export function useTimelineMarks(id: string, days: string[], edges: number[], day: string, now: number) {
   const begin = edges[0]!
   const description = useQuery(descriptionQuery(id)).data
   const runs = useInfiniteQuery(runsQuery(id, {}, CALENDAR_RUNS_PER_PAGE))
   const droppedRanges = useQuery(droppedRangesQuery(id)).data
   const countBounds = useMemo(() => droppedBounds(droppedRanges ?? [], edges), [droppedRanges, edges])
-  const droppedCounts = useQuery({ ...tickCountQuery(id, description, countBounds[0] ?? 0, 1, countBounds), enabled: description !== undefined && countBounds.length > 1 }).data
+  const droppedCounts = useQuery({
+    ...tickCountsQuery(id, description, countBounds[0] ?? 0, 1, countBounds),
+    enabled: description !== undefined && countBounds.length > 1,
+  }).data
   const pastByDay = useMemo(() => {
     const all = (runs.data?.pages ?? []).flatMap((page) => page.items.map(runMark))
     for (const range of droppedRanges ?? []) all.push(...droppedMarks(range, edges, droppedCounts))
@@ -64,36 +74,48 @@ export function useTimelineMarks(id: string, days: string[], edges: number[], da
     const isWhollyMissing = upcomingDay.missing === 'all' || edges[at + 1]! <= loadedSince
     byDay.set(date, { marks, missing: !missing ? 'no' : isWhollyMissing && marks.length === 0 ? 'all' : 'part' })
   })
-  return { byDay, pending: runs.isPending, error: runs.error, older: hasOlder, loadOlder: () => void fetchNextPage(), loadingOlder: isFetchingNextPage }
+  return {
+    byDay,
+    pending: runs.isPending,
+    error: runs.error,
+    older: hasOlder,
+    loadOlder: () => void fetchNextPage(),
+    loadingOlder: isFetchingNextPage,
+  }
 }
 
 function runMark(run: Run): Mark {
   return {
     at: Date.parse(run.scheduled_for),
     kind: outcomeKind(run.state),
-    name: run.source === 'schedule' ? stateLabel(run.state) : `${stateLabel(run.state)} (${run.source})`,
+    name:
+      run.source === 'schedule'
+        ? stateLabel(run.state)
+        : t('mark.fromSource', { state: stateLabel(run.state), source: codeText('runSource', run.source) }),
     reason: [firstLine(run.error), reasonText(run.reason), dstText(run.moved)].filter(Boolean).join(' · '),
     ticks: 1,
     runId: run.run_id,
   }
 }
 
-/** The first second of a span, and that after its last. */
-const rangeEdges = (range: DroppedRange) => [Date.parse(range.after) + SECOND_MS, Date.parse(range.until) + SECOND_MS] as const
+/** Return the first second of a dropped range, and the second after its last. */
+const rangeEdges = (range: DroppedRange) =>
+  [Date.parse(range.after) + SECOND_MS, Date.parse(range.until) + SECOND_MS] as const
 
-/** Between which instants ticks have to be counted to know how many of each span fall on each day. */
+/** Return the bounds between which ticks are counted to split the dropped ranges by day. */
 function droppedBounds(droppedRanges: DroppedRange[], edges: number[]): number[] {
   const [begin, end] = [edges[0]!, edges.at(-1)!]
   const bounds = new Set<number>()
   for (const range of droppedRanges) {
     const [from, to] = rangeEdges(range)
     if (range.ticks === 1 || to <= begin || from >= end) continue
-    for (const edge of [from, ...edges, to]) if (edge >= Math.max(from, begin) && edge <= Math.min(to, end)) bounds.add(edge)
+    for (const edge of [from, ...edges, to])
+      if (edge >= Math.max(from, begin) && edge <= Math.min(to, end)) bounds.add(edge)
   }
   return [...bounds].sort((a, b) => a - b).slice(0, 500)
 }
 
-/** What was dropped together, on each of its days: as the spec has it, or in equal shares if that is no longer so. */
+/** Return the marks of a dropped range, one per day. Without counts that match, the ticks are split evenly. */
 function droppedMarks(range: DroppedRange, edges: number[], counts: TickCounts | undefined): Mark[] {
   const [from, to] = rangeEdges(range)
   const pieces = edges.slice(0, -1).flatMap((edge, at) => {
@@ -107,9 +129,18 @@ function droppedMarks(range: DroppedRange, edges: number[], counts: TickCounts |
   return pieces.flatMap(({ first, last, ticks }) => {
     const count = range.ticks === 1 ? Number(last === to) : isExact ? ticks! : estimate(last) - estimate(first)
     if (count === 0) return []
-    const name = range.ticks === 1 ? 'Dropped' : `${count.toLocaleString('en-GB')} dropped`
-    const all = count < range.ticks ? `of ${countText(range.ticks, 'tick')} in all` : ''
+    const name = range.ticks === 1 ? t('mark.missed') : t('mark.missedCount', { count })
+    const all = count < range.ticks ? t('mark.ofTotal', { count: range.ticks }) : ''
     const reason = [reasonText(range.reason), all].filter(Boolean).join(' · ')
-    return [{ at: last - SECOND_MS, from: count > 1 ? first : undefined, kind: 'missed' as const, name, reason, ticks: count }]
+    return [
+      {
+        at: last - SECOND_MS,
+        from: count > 1 ? first : undefined,
+        kind: 'missed' as const,
+        name,
+        reason,
+        ticks: count,
+      },
+    ]
   })
 }

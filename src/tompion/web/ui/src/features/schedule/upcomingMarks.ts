@@ -1,18 +1,17 @@
-import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-
-import { unwrap, api } from '../../api/client'
-import { queryKey } from '../../api/queries'
-import type { ScheduleDescription, Preview } from '../../api/types'
+import { tickCountsQuery } from '../../api/queries'
+import type { Preview, ScheduleDescription } from '../../api/types'
 import { dstText, reasonText } from '../../components/outcomes'
+import { t } from '../../messages'
 import type { Day, Mark } from './timelineMarks'
 
-/** What a spec does after an instant, and how many ticks it has between some. */
+/** The ticks of a spec after an instant, and their number between the bounds. */
 export interface TickCounts {
   after: number
   bounds: number[]
   preview: Preview
-  /** When each of its ticks is, in milliseconds. */
+  /** The time of each tick, in milliseconds. */
   times: number[]
 }
 
@@ -23,24 +22,7 @@ const REFRESH_MS = 300 * SECOND_MS
 const EMPTY_DAY: Day = { marks: [], missing: 'no' }
 const NOT_LOADED_DAY: Day = { marks: [], missing: 'all' }
 
-/** Ask what the spec of a schedule does: some ticks one by one, and how many there are between instants. */
-export function tickCountQuery(id: string, description: ScheduleDescription | undefined, after: number, count: number, bounds: number[]) {
-  const { version, definition, degraded } = description?.schedule ?? {}
-  const zone = degraded ? { timezone: null } : {}  // it fires in UTC, because its own zone is not known any more
-  return queryOptions({
-    queryKey: queryKey('ahead', id, version, after, count, bounds),
-    queryFn: async (): Promise<TickCounts> => {
-      const request = { schedule_id: id, after: after / SECOND_MS, count, bounds: bounds.map((value) => value / SECOND_MS) }
-      const body = { ...definition?.spec, ...zone, ...request }
-      const preview = await unwrap(api.POST('/api/v1/preview', { body }))
-      return { after, bounds, preview, times: preview.ticks.map((tick) => Date.parse(tick.at)) }
-    },
-    staleTime: REFRESH_MS,
-    placeholderData: keepPreviousData,
-  })
-}
-
-/** How many ticks lie from one bound up to another; nothing if that was not counted. */
+/** Return the number of ticks between two bounds, or undefined if it was not counted. */
 export function countBetween(counts: TickCounts | undefined, from: number, to: number): number | undefined {
   if (!counts) return undefined
   const [first, last] = [counts.bounds.indexOf(from), counts.bounds.indexOf(to)]
@@ -53,30 +35,49 @@ export function countBetween(counts: TickCounts | undefined, from: number, to: n
   return sum
 }
 
-/** What is to come on each of some days, those of one of them one by one. */
-export function useUpcomingMarks(id: string, description: ScheduleDescription | undefined, edges: number[], chosen: number, now: number): Day[] {
+/** Return the upcoming marks of some days. The chosen day has one mark per tick. */
+export function useUpcomingMarks(
+  id: string,
+  description: ScheduleDescription | undefined,
+  edges: number[],
+  chosen: number,
+  now: number,
+): Day[] {
   const step = Math.floor(Math.max(now, Date.parse(description?.schedule.cursor ?? '') || 0) / REFRESH_MS) * REFRESH_MS
   const after = Math.max(step, edges[0]! - SECOND_MS)
   const bounds = useMemo(() => [after + SECOND_MS, ...edges.filter((edge) => edge > after + SECOND_MS)], [after, edges])
-  const isSpecDriven = Boolean(description && !description.outlook && ['active', 'paused'].includes(description.schedule.state))
-  const monthCounts = useQuery({ ...tickCountQuery(id, description, after, MAX_MONTH_TICKS, bounds), enabled: isSpecDriven && bounds.length > 1 }).data
+  const isSpecDriven = Boolean(
+    description && !description.outlook && ['active', 'paused'].includes(description.schedule.state),
+  )
+  const monthCounts = useQuery({
+    ...tickCountsQuery(id, description, after, MAX_MONTH_TICKS, bounds),
+    enabled: isSpecDriven && bounds.length > 1,
+  }).data
   const days = edges.slice(0, -1).map((edge, at) => {
     if (!description) return NOT_LOADED_DAY
     if (edges[at + 1]! <= now) return EMPTY_DAY
-    return isSpecDriven ? specDay(description, monthCounts, edge, edges[at + 1]!, now) : adaptiveDay(description, edge, edges[at + 1]!)
+    return isSpecDriven
+      ? specDay(description, monthCounts, edge, edges[at + 1]!, now)
+      : adaptiveDay(description, edge, edges[at + 1]!)
   })
   const aggregate = days[chosen]?.marks.find((mark) => mark.from !== undefined)
   const from = Math.max(after, (edges[chosen] ?? 0) - SECOND_MS)
-  const dayCounts = useQuery({ ...tickCountQuery(id, description, from, MAX_DAY_TICKS, []), enabled: aggregate !== undefined }).data
+  const dayCounts = useQuery({
+    ...tickCountsQuery(id, description, from, MAX_DAY_TICKS, []),
+    enabled: aggregate !== undefined,
+  }).data
   if (!description || !aggregate || dayCounts?.after !== from) return days
   const dayMarks = singleMarks(description, dayCounts, edges[chosen]!, edges[chosen + 1]!, now)
-  const remaining = aggregate.ticks - dayMarks.filter((mark) => mark.kind === 'coming').length
+  const remaining = aggregate.ticks - dayMarks.filter((mark) => mark.kind === 'upcoming').length
   const last = dayMarks.at(-1)
-  const marks = remaining > 0 && last ? [...dayMarks, aggregateMark(last.at + SECOND_MS, edges[chosen + 1]! - SECOND_MS, remaining, description)] : dayMarks
+  const marks =
+    remaining > 0 && last
+      ? [...dayMarks, aggregateMark(last.at + SECOND_MS, edges[chosen + 1]! - SECOND_MS, remaining, description)]
+      : dayMarks
   return days.with(chosen, { marks, missing: 'no' })
 }
 
-/** What an adaptive schedule knows already; one that has ended has nothing to come. */
+/** Return the known ticks of an adaptive schedule on a day. A closed schedule has none. */
 function adaptiveDay(description: ScheduleDescription, begin: number, end: number): Day {
   if (!description.outlook || !['active', 'paused'].includes(description.schedule.state)) return EMPTY_DAY
   const ticks = description.next_ticks.map((at) => Date.parse(at))
@@ -84,8 +85,14 @@ function adaptiveDay(description: ScheduleDescription, begin: number, end: numbe
   return { marks, missing: (ticks.at(-1) ?? 0) >= end ? 'no' : marks.length > 0 ? 'part' : 'all' }
 }
 
-/** What the spec has on a day: one by one if that was read, in one sum if it was only counted. */
-function specDay(description: ScheduleDescription, monthCounts: TickCounts | undefined, begin: number, end: number, now: number): Day {
+/** Return the ticks of a spec on a day: one by one if they are loaded, as one mark if they are only counted. */
+function specDay(
+  description: ScheduleDescription,
+  monthCounts: TickCounts | undefined,
+  begin: number,
+  end: number,
+  now: number,
+): Day {
   if (!monthCounts) return NOT_LOADED_DAY
   const from = Math.max(begin, monthCounts.after + SECOND_MS)
   const count = countBetween(monthCounts, from, end)
@@ -99,7 +106,13 @@ function specDay(description: ScheduleDescription, monthCounts: TickCounts | und
   return { marks: [...skipped.map((at) => singleMark(description, at, '', true)), sum], missing: 'no' }
 }
 
-function singleMarks(description: ScheduleDescription, { preview, times }: TickCounts, begin: number, end: number, now: number): Mark[] {
+function singleMarks(
+  description: ScheduleDescription,
+  { preview, times }: TickCounts,
+  begin: number,
+  end: number,
+  now: number,
+): Mark[] {
   const decided = description.schedule.state === 'paused' ? now : Date.parse(description.schedule.cursor)
   const skipped = new Set(description.skipped_ticks.map((at) => Date.parse(at)))
   return preview.ticks.flatMap((tick, number) => {
@@ -111,14 +124,18 @@ function singleMarks(description: ScheduleDescription, { preview, times }: TickC
 
 function singleMark(description: ScheduleDescription, at: number, reason: string, isSkipped = false): Mark {
   const reasons = [isSkipped ? reasonText('skip_requested') : '', reason]
-  return { at, kind: isSkipped ? 'skipped' : 'coming', name: isSkipped ? 'To be skipped' : upcomingLabel(description), reason: reasons.filter(Boolean).join(' · '), ticks: 1 }
+  return {
+    at,
+    kind: isSkipped ? 'skipped' : 'upcoming',
+    name: isSkipped ? t('mark.willBeSkipped') : t(isPaused(description) ? 'mark.upcomingPaused' : 'mark.upcoming'),
+    reason: reasons.filter(Boolean).join(' · '),
+    ticks: 1,
+  }
 }
 
 function aggregateMark(from: number, until: number, ticks: number, description: ScheduleDescription): Mark {
-  const name = upcomingLabel(description).toLowerCase()
-  return { from, at: until, kind: 'coming', name: `${ticks.toLocaleString('en-GB')} ${name}`, reason: '', ticks }
+  const name = t(isPaused(description) ? 'mark.upcomingPausedCount' : 'mark.upcomingCount', { count: ticks })
+  return { from, at: until, kind: 'upcoming', name, reason: '', ticks }
 }
 
-function upcomingLabel(description: ScheduleDescription): string {
-  return description.schedule.state === 'paused' ? 'To come, if resumed' : 'To come'
-}
+const isPaused = (description: ScheduleDescription): boolean => description.schedule.state === 'paused'

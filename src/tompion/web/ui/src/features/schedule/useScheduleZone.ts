@@ -1,6 +1,6 @@
 import { useScheduleSummary } from '../../api/cache'
 
-/** The time zone of a schedule, which its cron strings may name as well. */
+/** Return the time zone of a schedule. A cron expression can name it as well. */
 export function useScheduleZone(id: string): string {
   return useScheduleSummary(id)?.timezone ?? 'UTC'
 }

@@ -1,19 +1,18 @@
 import { Button, Group, List, Loader, Menu, Select, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { memo, useState } from 'react'
+import { useRefresh } from '../../api/mutations'
 
-import { unwrap, api } from '../../api/client'
 import { queryKey } from '../../api/queries'
-import type { ScheduleFilter, BulkResult } from '../../api/types'
-import { useRefresh } from '../../api/refresh'
+import { type BulkAction, runBulk } from '../../api/requests'
+import type { BulkResult, ScheduleFilter } from '../../api/types'
 import { Dialog } from '../../components/Dialog'
-import { countText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { ErrorState } from '../../components/states'
 import { PauseDialog } from '../../components/PauseDialog'
+import { ErrorState } from '../../components/states'
 import { showError, showToast } from '../../components/toasts'
+import { t } from '../../messages'
 
-type BulkAction = 'pause' | 'resume' | 'trigger'
 const BULK_PAGE_SIZE = 100
 
 interface Props {
@@ -33,48 +32,95 @@ interface Selection {
   text?: string
 }
 
-const ACTION_LABELS: Record<BulkAction, string> = { pause: 'Pause', resume: 'Resume', trigger: 'Trigger' }
-const ACTION_RESULTS: Record<BulkAction, string> = { pause: 'paused', resume: 'resumed', trigger: 'triggered' }
+const MAX_SHOWN = 8
+const MAX_REFUSED_SHOWN = 5
+const MESSAGES = {
+  pause: {
+    label: 'bulk.pause',
+    title: 'bulk.pauseTitle',
+    preview: 'bulk.willBePaused',
+    previewMany: 'bulk.manyWillBePaused',
+    unchanged: 'bulk.alreadyPaused',
+    refused: 'bulk.cannotBePaused',
+    done: 'bulk.paused',
+    confirm: 'bulk.continue',
+  },
+  resume: {
+    label: 'bulk.resume',
+    title: 'bulk.resumeTitle',
+    preview: 'bulk.willBeResumed',
+    previewMany: 'bulk.manyWillBeResumed',
+    unchanged: 'bulk.alreadyResumed',
+    refused: 'bulk.cannotBeResumed',
+    done: 'bulk.resumed',
+    confirm: 'common.resume',
+  },
+  trigger: {
+    label: 'bulk.trigger',
+    title: 'bulk.triggerTitle',
+    preview: 'bulk.willBeTriggered',
+    previewMany: 'bulk.manyWillBeTriggered',
+    unchanged: 'bulk.alreadyTriggered',
+    refused: 'bulk.cannotBeTriggered',
+    done: 'bulk.triggered',
+    confirm: 'common.runNow',
+  },
+} as const
+const BULK_ACTIONS = Object.keys(MESSAGES) as BulkAction[]
 
-/** Do something to many schedules: to those that are chosen, or to all that match; looked at first. */
+/** Actions on many schedules: the selected ones, or all that match the filters. A dry run comes first. */
 export const BulkActions = memo(function BulkActions({ filter, filtered, selected, onDone }: Props) {
   const [action, setAction] = useState<BulkAction | null>(null)
-  const selection: Selection = selected.size > 0 ? { schedule_ids: [...selected] } : filtered ? filter : { everything: true }
-  const selectionText = selected.size > 0 ? `${countText(selected.size, 'chosen schedule')}` : filtered ? 'all that match' : 'all schedules'
+  const selection: Selection =
+    selected.size > 0 ? { schedule_ids: [...selected] } : filtered ? filter : { everything: true }
+  const selectionText =
+    selected.size > 0
+      ? t('schedules.selectedSchedules', { count: selected.size })
+      : t(filtered ? 'schedules.allMatching' : 'schedules.all')
   return (
     <>
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" rightSection={<Icon name="down" size={12} />}>
-            {selected.size > 0 ? `${selected.size} chosen` : 'Many at once'}
+            {selected.size > 0 ? t('schedules.selected', { count: selected.size }) : t('schedules.bulk')}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>{selectionText}</Menu.Label>
-          {(Object.keys(ACTION_LABELS) as BulkAction[]).map((option) => (
+          {BULK_ACTIONS.map((option) => (
             <Menu.Item key={option} leftSection={<Icon name={option} />} onClick={() => setAction(option)}>
-              {ACTION_LABELS[option]} {selectionText}
+              {t(MESSAGES[option].label, { selection: selectionText })}
             </Menu.Item>
           ))}
         </Menu.Dropdown>
       </Menu>
-      {action && <BulkDialog action={action} selection={selection} selectionText={selectionText} onClose={() => setAction(null)} onDone={onDone} />}
+      {action && (
+        <BulkDialog
+          action={action}
+          selection={selection}
+          selectionText={selectionText}
+          onClose={() => setAction(null)}
+          onDone={onDone}
+        />
+      )}
     </>
   )
 })
 
-function runBulk(action: BulkAction, body: Selection & Record<string, unknown>): Promise<BulkResult> {
-  if (action === 'pause') return unwrap(api.POST('/api/v1/bulk/pause', { body }))
-  if (action === 'resume') return unwrap(api.POST('/api/v1/bulk/resume', { body }))
-  return unwrap(api.POST('/api/v1/bulk/trigger', { body }))
-}
-
-/** Ask again and again until every page was touched; what could not be is gathered. */
-async function runBulkPages(action: BulkAction, selection: Selection, options: Record<string, unknown>): Promise<{ affected: number; failed: number }> {
+/** Apply an action page by page, and return the numbers of affected and refused schedules. */
+async function runBulkPages(
+  action: BulkAction,
+  selection: Selection,
+  options: Record<string, unknown>,
+): Promise<{ affected: number; failed: number }> {
   let [affected, failed] = [0, 0]
   let after: string | null = null
   do {
-    const page: BulkResult = await runBulk(action, { ...selection, ...options, ...(selection.schedule_ids ? {} : { limit: BULK_PAGE_SIZE, ...(after ? { after } : {}) }) })
+    const page: BulkResult = await runBulk(action, {
+      ...selection,
+      ...options,
+      ...(selection.schedule_ids ? {} : { limit: BULK_PAGE_SIZE, ...(after ? { after } : {}) }),
+    })
     affected += page.schedule_ids.length
     failed += page.refused.length
     after = page.next_page
@@ -96,14 +142,16 @@ function BulkDialog({ action, selection, selectionText, onClose, onDone }: BulkD
   const [isPausing, setIsPausing] = useState(false)
   const preview = useQuery({
     queryKey: queryKey('bulk', action, selection),
-    queryFn: () => runBulk(action, { ...selection, dry_run: true, ...(selection.schedule_ids ? {} : { limit: BULK_PAGE_SIZE }) }),
+    queryFn: () =>
+      runBulk(action, { ...selection, dry_run: true, ...(selection.schedule_ids ? {} : { limit: BULK_PAGE_SIZE }) }),
     gcTime: 0,
     staleTime: 0,
   })
   const apply = useMutation({
     mutationFn: (options: Record<string, unknown>) => runBulkPages(action, selection, options),
     onSuccess: ({ affected, failed }) => {
-      showToast(`${countText(affected, 'schedule')} ${ACTION_RESULTS[action]}${failed ? `, ${failed} refused` : ''}`)
+      const done = t(MESSAGES[action].done, { count: affected })
+      showToast(failed ? t('bulk.failed', { done, count: failed }) : done)
       onDone()
       onClose()
     },
@@ -111,41 +159,49 @@ function BulkDialog({ action, selection, selectionText, onClose, onDone }: BulkD
     onSettled: () => refresh(),
   })
   if (isPausing)
-    return <PauseDialog title={`Pause ${selectionText}`} onClose={onClose} busy={apply.isPending} onPause={(request) => apply.mutate({ ...request })} />
+    return (
+      <PauseDialog
+        title={t('bulk.pause', { selection: selectionText })}
+        onClose={onClose}
+        busy={apply.isPending}
+        onPause={(request) => apply.mutate({ ...request })}
+      />
+    )
   const result = preview.data
-  const countLabel = result && `${result.schedule_ids.length}${result.next_page ? ' and more' : ''}`
   return (
-    <Dialog onClose={onClose} title={`${ACTION_LABELS[action]} ${selectionText}?`}>
-      {preview.isPending && <Loader size="sm" aria-label="Loading" />}
+    <Dialog onClose={onClose} title={t(MESSAGES[action].title, { selection: selectionText })}>
+      {preview.isPending && <Loader size="sm" aria-label={t('common.loading')} />}
       {preview.isError && <ErrorState error={preview.error} />}
       {result && (
         <>
           <Text>
-            {countLabel} {result.schedule_ids.length === 1 && !result.next_page ? 'schedule' : 'schedules'} would be {ACTION_RESULTS[action]}
-            {result.unchanged > 0 && `; ${result.unchanged} ${result.unchanged === 1 ? 'is' : 'are'} so already`}
-            {result.refused.length > 0 && `; ${result.refused.length} cannot be`}.
+            {t(result.next_page ? MESSAGES[action].previewMany : MESSAGES[action].preview, {
+              count: result.schedule_ids.length,
+            })}
+            {result.unchanged > 0 && t(MESSAGES[action].unchanged, { count: result.unchanged })}
+            {result.refused.length > 0 && t(MESSAGES[action].refused, { count: result.refused.length })}
           </Text>
-          <List size="sm" mt="xs" className="mono" aria-label="Schedules that it touches">
-            {result.schedule_ids.slice(0, 8).map((id) => (
+          <List size="sm" mt="xs" className="mono" aria-label={t('bulk.affected')}>
+            {result.schedule_ids.slice(0, MAX_SHOWN).map((id) => (
               <List.Item key={id}>{id}</List.Item>
             ))}
           </List>
-          {(result.schedule_ids.length > 8 || result.next_page) && <Text className="dim">…</Text>}
-          {result.refused.slice(0, 5).map((failure) => (
+          {(result.schedule_ids.length > MAX_SHOWN || result.next_page) && <Text className="dim">…</Text>}
+          {result.refused.slice(0, MAX_REFUSED_SHOWN).map((failure) => (
             <Text key={failure.schedule_id} size="sm" c="red">
-              {failure.schedule_id}: {failure.problem}
+              {t('bulk.failure', { id: failure.schedule_id, reason: failure.problem })}
             </Text>
           ))}
           {action === 'resume' && (
             <Select
               mt="md"
-              label="What becomes of the ticks of the pause"
+              label={t('bulk.missedRuns')}
               value={onResume}
               onChange={(value) => setOnResume(value ?? 'policy')}
               data={[
-                { value: 'policy', label: "By each schedule's own policy" },
-                { value: 'skip', label: 'Drop them' },
-                { value: 'fire_once', label: 'Run once for all of them' },
+                { value: 'policy', label: t('bulk.byPolicy') },
+                { value: 'skip', label: t('resume.skipAll') },
+                { value: 'fire_once', label: t('resume.runOnce') },
               ]}
             />
           )}
@@ -153,7 +209,7 @@ function BulkDialog({ action, selection, selectionText, onClose, onDone }: BulkD
       )}
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={onClose}>
-          Do nothing
+          {t('common.cancel')}
         </Button>
         <Button
           loading={apply.isPending}
@@ -163,7 +219,7 @@ function BulkDialog({ action, selection, selectionText, onClose, onDone }: BulkD
             else apply.mutate(action === 'resume' && onResume !== 'policy' ? { on_resume: onResume } : {})
           }}
         >
-          {action === 'pause' ? 'Go on…' : `${ACTION_LABELS[action]} them`}
+          {t(MESSAGES[action].confirm)}
         </Button>
       </Group>
     </Dialog>

@@ -2,26 +2,24 @@ import { Autocomplete, Button, Select, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { memo, useState } from 'react'
-
 import { schedulesQuery, workflowsQuery } from '../../api/queries'
 import type { ScheduleFilter } from '../../api/types'
 import { Icon } from '../../components/Icon'
+import { codeText, t } from '../../messages'
 import classes from './Filters.module.css'
 import { useFilterInput } from './useFilterInput'
 
 const route = getRouteApi('/schedules')
-const STATES = [
-  { value: 'active', label: 'Active' },
-  { value: 'paused', label: 'Paused' },
-  { value: 'exhausted', label: 'Exhausted' },
-  { value: 'closed', label: 'Deleted' },
-]
+const STATES = ['active', 'paused', 'exhausted', 'closed'].map((value) => ({
+  value,
+  label: codeText('scheduleState', value),
+}))
 
-/** What narrows the list down; it stands in the address, so that it can be sent to somebody. */
+/** The filters of the list. They are part of the URL, so that a filtered list can be shared. */
 export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilter }) {
   const navigate = route.useNavigate()
   const queries = useQueryClient()
-  /** Ask first, so that the answer is under way while the address changes. */
+  /** Send the request before the navigation, so that both run at the same time. */
   const applyFilter = (changes: ScheduleFilter): Promise<void> => {
     const loaded = queries.prefetchInfiniteQuery(schedulesQuery({ ...filter, ...changes }))
     void navigate({ search: (all) => ({ ...all, ...changes }), replace: true })
@@ -30,10 +28,17 @@ export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilte
   const isFiltered = Object.values(filter).some(Boolean)
   return (
     <div className={classes.filters} role="search">
-      <TextFilter name="text" label="Search" placeholder="Search ids and descriptions" value={filter.text} onChange={(text) => applyFilter({ text })} search />
+      <TextFilter
+        name="text"
+        label={t('common.search')}
+        placeholder={t('schedules.search')}
+        value={filter.text}
+        onChange={(text) => applyFilter({ text })}
+        search
+      />
       <Select
-        aria-label="State"
-        placeholder="Any state"
+        aria-label={t('common.state')}
+        placeholder={t('common.anyState')}
         data={STATES}
         value={filter.state ?? null}
         onChange={(state) => void applyFilter({ state: state ?? undefined })}
@@ -43,19 +48,42 @@ export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilte
         comboboxProps={{ transitionProps: { duration: 0 } }}
       />
       <WorkflowFilter value={filter.workflow_id} onChange={(workflow_id) => applyFilter({ workflow_id })} />
-      <TextFilter name="label" label="Label" placeholder="Label, team=billing" value={filter.label} onChange={(label) => applyFilter({ label })} format={{ pattern: /^[^=]+=./, error: 'As name=value' }} />
-      <TextFilter name="user_id" label="User" placeholder="User" value={filter.user_id} onChange={(user_id) => applyFilter({ user_id })} />
+      <TextFilter
+        name="label"
+        label={t('schedules.label')}
+        placeholder={t('schedules.labelPlaceholder')}
+        value={filter.label}
+        onChange={(label) => applyFilter({ label })}
+        format={{ pattern: /^[^=]+=./, error: t('schedules.labelFormat') }}
+      />
+      <TextFilter
+        name="user_id"
+        label={t('schedules.owner')}
+        placeholder={t('schedules.ownerPlaceholder')}
+        value={filter.user_id}
+        onChange={(user_id) => applyFilter({ user_id })}
+      />
       {isFiltered && (
-        <Button variant="subtle" color="gray" onClick={() => void navigate({ search: (all) => ({ namespace: all.namespace }), replace: true })}>
-          Clear
+        <Button
+          variant="subtle"
+          color="gray"
+          onClick={() => void navigate({ search: (all) => ({ namespace: all.namespace }), replace: true })}
+        >
+          {t('common.clearFilters')}
         </Button>
       )}
     </div>
   )
 })
 
-/** A workflow by its whole name, which is suggested. */
-function WorkflowFilter({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => Promise<void> }) {
+/** A filter for one workflow, with suggestions. */
+function WorkflowFilter({
+  value,
+  onChange,
+}: {
+  value: string | undefined
+  onChange: (value: string | undefined) => Promise<void>
+}) {
   const { input, setInput, send, cancelPending } = useFilterInput(value, onChange)
   const [isOpen, setIsOpen] = useState(false)
   const query = useInfiniteQuery({ ...workflowsQuery(), enabled: isOpen })
@@ -64,8 +92,8 @@ function WorkflowFilter({ value, onChange }: { value: string | undefined; onChan
   return (
     <Autocomplete
       name="workflow_id"
-      aria-label="Workflow"
-      placeholder="Workflow"
+      aria-label={t('common.workflow')}
+      placeholder={t('common.workflow')}
       size="xs"
       className={classes.field}
       data={matching(input)}
@@ -90,11 +118,11 @@ interface TextFilterProps {
   value: string | undefined
   onChange: (value: string | undefined) => Promise<void>
   search?: boolean
-  /** What it has to be like before it is asked for, and how to say so. */
+  /** The pattern that the text must match before it is sent, and the error otherwise. */
   format?: { pattern: RegExp; error: string }
 }
 
-/** A filter that is typed: the list follows. */
+/** A text filter. The list follows while the user types. */
 function TextFilter({ name, label, placeholder, value, onChange, search, format }: TextFilterProps) {
   const { input, setInput, send, cancelPending } = useFilterInput(value, onChange)
   const isInvalid = format && input.trim() !== '' && !format.pattern.test(input.trim())

@@ -1,13 +1,13 @@
 import { VisuallyHidden } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react'
-
-import { summariesQuery } from '../../api/queries'
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { SUMMARIES_PER_REQUEST } from '../../api/limits'
-import type { ScheduleSummary, Schedule } from '../../api/types'
-import { useScheduleMutation, type ScheduleAction } from '../../api/mutations'
+import { type ScheduleAction, useScheduleMutations } from '../../api/mutations'
+import { summariesQuery } from '../../api/queries'
+import type { Schedule, ScheduleSummary } from '../../api/types'
 import { PauseDialog } from '../../components/PauseDialog'
+import { t } from '../../messages'
 import { ScheduleRow } from './ScheduleRow'
 import classes from './ScheduleTable.module.css'
 
@@ -22,7 +22,7 @@ interface Props {
   mayOperate: boolean
 }
 
-/** The list itself: only the rows that can be seen are there, and only these are looked at more closely. */
+/** The table of schedules. It renders the visible rows and loads summaries only for these. */
 export function ScheduleTable({ items, hasMore, onLoadMore, selected, onSelect, mayOperate }: Props) {
   const body = useRef<HTMLDivElement>(null)
   const top = useOffsetTop(body)
@@ -50,24 +50,30 @@ export function ScheduleTable({ items, hasMore, onLoadMore, selected, onSelect, 
     },
     [onSelect],
   )
-  const mutation = useScheduleMutation()
+  const mutation = useScheduleMutations()
   const [pausingId, setPausingId] = useState<string | null>(null)
   const { mutate } = mutation
   const onAction = useCallback(
-    (action: ScheduleAction, { schedule_id: id, next_run_at: at }: Schedule) => (action === 'pause' ? setPausingId(id) : mutate({ action, id, at })),
+    (action: ScheduleAction, { schedule_id: id, next_run_at: at }: Schedule) =>
+      action === 'pause' ? setPausingId(id) : mutate({ action, id, at }),
     [mutate],
   )
   const pendingRequest = mutation.isPending ? mutation.variables : undefined
   const areAllSelected = items.length > 0 && items.every((schedule) => selected.has(schedule.schedule_id))
   return (
-    <div role="table" aria-label="Schedules" aria-rowcount={hasMore ? -1 : items.length} className={classes.table}>
+    <div
+      role="table"
+      aria-label={t('nav.schedules')}
+      aria-rowcount={hasMore ? -1 : items.length}
+      className={classes.table}
+    >
       <div role="row" className={`${classes.row} ${classes.head}`} data-operate={mayOperate}>
         {mayOperate && (
           <div role="columnheader">
             <input
               type="checkbox"
               className={classes.check}
-              aria-label="Choose all that are shown"
+              aria-label={t('schedules.selectAll')}
               checked={areAllSelected}
               ref={(box) => {
                 if (box) box.indeterminate = !areAllSelected && selected.size > 0
@@ -76,13 +82,13 @@ export function ScheduleTable({ items, hasMore, onLoadMore, selected, onSelect, 
             />
           </div>
         )}
-        <div role="columnheader">Schedule</div>
-        <div role="columnheader">When</div>
-        <div role="columnheader">Next</div>
-        <div role="columnheader">Outcomes</div>
+        <div role="columnheader">{t('schedules.columnSchedule')}</div>
+        <div role="columnheader">{t('schedules.columnTiming')}</div>
+        <div role="columnheader">{t('schedules.columnNext')}</div>
+        <div role="columnheader">{t('schedules.columnRecent')}</div>
         {mayOperate && (
           <div role="columnheader">
-            <VisuallyHidden>Actions</VisuallyHidden>
+            <VisuallyHidden>{t('common.actions')}</VisuallyHidden>
           </div>
         )}
       </div>
@@ -113,18 +119,20 @@ export function ScheduleTable({ items, hasMore, onLoadMore, selected, onSelect, 
       </div>
       {pausingId && (
         <PauseDialog
-          title={`Pause ${pausingId}`}
+          title={t('pause.title', { id: pausingId })}
           zone={summaries.get(pausingId)?.timezone}
           onClose={() => setPausingId(null)}
           busy={mutation.isPending}
-          onPause={(pause) => mutate({ action: 'pause', id: pausingId, pause }, { onSuccess: () => setPausingId(null) })}
+          onPause={(pause) =>
+            mutate({ action: 'pause', id: pausingId, pause }, { onSuccess: () => setPausingId(null) })
+          }
         />
       )}
     </div>
   )
 }
 
-/** How far down the page the list begins: asked for when that may have changed, because the answer costs a layout. */
+/** Return the offset of the list from the top of the document. It is measured only on resize, because that needs a layout. */
 function useOffsetTop(body: RefObject<HTMLDivElement | null>): number {
   const [top, setTop] = useState(0)
   useLayoutEffect(() => {
@@ -136,15 +144,22 @@ function useOffsetTop(body: RefObject<HTMLDivElement | null>): number {
   return top
 }
 
-/** Look at the schedules that can be seen, a chunk at a time: a chunk that was looked at is kept. */
+/** Return the summaries of the visible schedules. They are loaded and cached in chunks. */
 function useVisibleSummaries(items: Schedule[], first: number, last: number): Map<string, ScheduleSummary> {
   const chunks = useMemo(() => {
     const chunks: string[][] = []
-    for (let at = Math.floor(first / SUMMARIES_PER_REQUEST) * SUMMARIES_PER_REQUEST; at <= last && at < items.length; at += SUMMARIES_PER_REQUEST)
+    for (
+      let at = Math.floor(first / SUMMARIES_PER_REQUEST) * SUMMARIES_PER_REQUEST;
+      at <= last && at < items.length;
+      at += SUMMARIES_PER_REQUEST
+    )
       chunks.push(items.slice(at, at + SUMMARIES_PER_REQUEST).map((schedule) => schedule.schedule_id))
     return chunks
   }, [items, first, last])
   const queries = useQueries({ queries: chunks.map(summariesQuery) })
   const data = queries.map((item) => item.data)
-  return useMemo(() => new Map(data.flatMap((summary) => summary ?? []).map((summary) => [summary.schedule_id, summary])), [...data, data.length])
+  return useMemo(
+    () => new Map(data.flatMap((summary) => summary ?? []).map((summary) => [summary.schedule_id, summary])),
+    [...data, data.length],
+  )
 }

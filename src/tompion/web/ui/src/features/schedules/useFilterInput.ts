@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 
-/** What was told and has not come back as the value yet, what is to be told next, and whether an answer is under way. */
+/** Values that were sent and are not the current value yet, the next value to send, and whether a request is pending. */
 interface InputState {
   sent: (string | undefined)[]
   next: { text: string } | null
@@ -8,9 +8,9 @@ interface InputState {
 }
 
 /**
- * What somebody types, and the value that follows it: told at once, and while an answer is under way as soon as it is
- * there, so that there is never more than one question on its way, and the last one is always asked. A value that
- * changes otherwise (by a button, or by going back) is taken over.
+ * An input whose text becomes the value of a filter. Only one request is pending at a time. Text that is typed meanwhile
+ * is sent after it, and the last text is always sent. A value that changes otherwise (by a button, or by going back)
+ * replaces the text.
  */
 export function useFilterInput(value: string | undefined, onChange: (value: string | undefined) => Promise<void>) {
   const [input, setInput] = useState(value ?? '')

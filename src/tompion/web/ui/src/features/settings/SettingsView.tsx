@@ -1,14 +1,17 @@
 import { Button, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState, type ReactNode } from 'react'
-
+import { type ReactNode, useState } from 'react'
 import { configQuery } from '../../api/queries'
 import { DescriptionList } from '../../components/DescriptionList'
-import { durationText } from '../../lib/format'
 import { Icon } from '../../components/Icon'
-import { EmptyState, Loading, ErrorState } from '../../components/states'
 import { PageHeader } from '../../components/PageHeader'
+import { EmptyState, ErrorState, Loading } from '../../components/states'
+import { durationText } from '../../lib/format'
+import { rich, t } from '../../messages'
 import classes from './SettingsView.module.css'
+
+const CONFIG_COMMAND = 'tompion config'
+const KIB = 1_024
 
 interface ServiceConfig {
   file: string | null
@@ -20,18 +23,22 @@ interface ServiceConfig {
   certificates: string[]
 }
 
-/** Every setting of this service, and where its value came from. */
+/** All settings of the server, each with the source of its value. */
 export function SettingsView() {
   const query = useQuery(configQuery())
   const [search, setSearch] = useState('')
   const config = query.data as ServiceConfig | undefined
-  const settings = (config?.values ?? []).filter((setting) => `${setting.name} ${setting.value} ${setting.origin} ${setting.meaning}`.toLowerCase().includes(search.toLowerCase()))
+  const settings = (config?.values ?? []).filter((setting) =>
+    `${setting.name} ${setting.value} ${setting.origin} ${setting.meaning}`
+      .toLowerCase()
+      .includes(search.toLowerCase()),
+  )
   return (
     <>
-      <PageHeader title="Settings">
+      <PageHeader title={t('nav.settings')}>
         <TextInput
-          aria-label="Find a setting"
-          placeholder="Find a setting"
+          aria-label={t('settings.search')}
+          placeholder={t('settings.search')}
           data-search
           leftSection={<Icon name="search" size={14} />}
           value={search}
@@ -44,28 +51,25 @@ export function SettingsView() {
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : (
         <>
-          <p className="dim">
-            They are read when the service starts, from a file, the environment and flags; <code>tompion config</code> shows
-            the same.
-          </p>
+          <p className="dim">{rich('settings.help', { command: <code>{CONFIG_COMMAND}</code> })}</p>
           {config?.file && (
-            <div className={`panel ${classes.told}`}>
+            <div className={`panel ${classes.sources}`}>
               <DescriptionList
                 items={[
-                  ['File', config.file],
-                  ['Executors', config?.executors.join(', ')],
-                  ['Schedules of the file', config?.schedules.join(', ')],
-                  ['Notifications', config?.notifications.join(', ')],
-                  ['Issuers of tokens', config?.issuers.join(', ')],
-                  ['Certificates', config?.certificates.join(', ')],
+                  [t('settings.file'), config.file],
+                  [t('settings.executors'), config?.executors.join(', ')],
+                  [t('settings.schedules'), config?.schedules.join(', ')],
+                  [t('settings.notifications'), config?.notifications.join(', ')],
+                  [t('settings.issuers'), config?.issuers.join(', ')],
+                  [t('settings.certificates'), config?.certificates.join(', ')],
                 ]}
               />
             </div>
           )}
           {settings.length === 0 ? (
-            <EmptyState title="No setting matches">
+            <EmptyState title={t('settings.noMatch')}>
               <Button variant="default" onClick={() => setSearch('')}>
-                Show all settings
+                {t('common.clear')}
               </Button>
             </EmptyState>
           ) : (
@@ -73,9 +77,9 @@ export function SettingsView() {
               <table className={`plain-table stacked ${classes.table}`}>
                 <thead>
                   <tr>
-                    <th>Setting</th>
-                    <th>Value</th>
-                    <th>From</th>
+                    <th>{t('settings.setting')}</th>
+                    <th>{t('settings.value')}</th>
+                    <th>{t('settings.source')}</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -87,16 +91,22 @@ export function SettingsView() {
                           <p className={classes.meaning}>{formatMeaning(setting.meaning)}</p>
                         </div>
                       </td>
-                      <td data-name="Value">
+                      <td data-name={t('settings.value')}>
                         <div>
                           <span className="mono">{formatValue(setting.value)}</span>
-                          {unitText(setting.value, setting.unit) && <span className={classes.unit}>{unitText(setting.value, setting.unit)}</span>}
+                          {unitText(setting.value, setting.unit) && (
+                            <span className={classes.unit}>{unitText(setting.value, setting.unit)}</span>
+                          )}
                         </div>
                       </td>
-                      <td data-name="From">
+                      <td data-name={t('settings.source')}>
                         <div>
                           <span className={setting.origin === 'default' ? 'dim' : undefined}>{setting.origin}</span>
-                          {setting.origin !== 'default' && <span className={classes.unit}>default: {formatValue(setting.default)}</span>}
+                          {setting.origin !== 'default' && (
+                            <span className={classes.unit}>
+                              {t('settings.default', { value: formatValue(setting.default) })}
+                            </span>
+                          )}
                         </div>
                       </td>
                     </tr>
@@ -117,18 +127,20 @@ function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** What a value comes to: "120000" is "milliseconds: 2m". */
+/** Return a value with its unit for people: "2m" for 120000 milliseconds, "1 MiB" for 1048576 bytes. */
 function unitText(value: unknown, unit: string | null): string {
   if (!unit) return ''
   const ms = typeof value !== 'number' ? 0 : unit === 'milliseconds' ? value : unit === 'seconds' ? value * 1_000 : 0
-  const bytes = unit === 'bytes' && typeof value === 'number' && value >= 1_024
-  if (bytes) return `bytes: ${(value / 1_024).toLocaleString('en-GB')} KiB`
-  return ms >= 1_000 ? `${unit}: ${durationText(ms).replace(/\.0 s$/, ' s')}` : unit
+  if (unit === 'bytes' && typeof value === 'number' && value >= KIB)
+    return value >= KIB * KIB
+      ? t('settings.mebibytes', { size: value / KIB / KIB })
+      : t('settings.kibibytes', { size: value / KIB })
+  return ms >= 1_000 ? durationText(ms).replace(/\.0 s$/, ' s') : unit
 }
 
-/** A meaning as a sentence, with what it names in the letters of names. */
+/** Format the description of a setting as a sentence, with code in monospace. */
 function formatMeaning(meaning: string): ReactNode {
-  const first = /^\w+[:,]/.test(meaning) ? meaning.charAt(0) : meaning.charAt(0).toUpperCase() // a value stays as it is
+  const first = /^\w+[:,]/.test(meaning) ? meaning.charAt(0) : meaning.charAt(0).toUpperCase() // a description can begin with a value
   const parts = `${first}${meaning.slice(1)}.`.split('`')
-  return parts.map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
+  return parts.map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part))
 }

@@ -2,44 +2,52 @@ import { Badge, Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-
 import { workflowsQuery } from '../../api/queries'
-import type { Workflow } from '../../api/types'
 import { useIsAllowed } from '../../api/session'
+import type { Workflow } from '../../api/types'
+import { type Column, DataTable } from '../../components/DataTable'
 import { Icon } from '../../components/Icon'
-import { DataTable, type Column } from '../../components/DataTable'
-import { Timestamp } from '../../components/Timestamp'
 import { LoadMore } from '../../components/LoadMore'
-import { EmptyState } from '../../components/states'
 import { PageHeader } from '../../components/PageHeader'
+import { EmptyState } from '../../components/states'
 import { TargetPausedBadge } from '../../components/TargetPausedBadge'
+import { Timestamp } from '../../components/Timestamp'
+import { t } from '../../messages'
 import { WorkflowForm } from './WorkflowForm'
 import { WorkflowPauseButton } from './WorkflowPauseButton'
 
 const COLUMNS: Column<Workflow>[] = [
   {
-    name: 'Workflow',
+    name: t('common.workflow'),
     cell: ({ workflow_id: workflowId }) => (
       <Link to="/workflows/$workflowId" params={{ workflowId }} className="text-link">
         {workflowId}
       </Link>
     ),
   },
-  { name: 'Executor', cell: (workflow) => executorOf(workflow.document) },
-  { name: 'Version', cell: (workflow) => workflow.version },
-  { name: 'Stored', cell: (workflow) => <Timestamp at={workflow.created_at} precision="minute" /> },
-  { name: 'State', cell: (workflow) => (workflow.paused ? <TargetPausedBadge target="workflow" name={workflow.workflow_id} /> : <Badge color="verdigris">active</Badge>) },
+  { name: t('workflows.executor'), cell: (workflow) => executorOf(workflow.document) },
+  { name: t('common.version'), cell: (workflow) => workflow.version },
+  { name: t('workflows.updated'), cell: (workflow) => <Timestamp at={workflow.created_at} precision="minute" /> },
   {
-    name: 'Schedules',
+    name: t('common.state'),
+    cell: (workflow) =>
+      workflow.paused ? (
+        <TargetPausedBadge target="workflow" name={workflow.workflow_id} />
+      ) : (
+        <Badge color="verdigris">{t('common.active')}</Badge>
+      ),
+  },
+  {
+    name: t('workflows.schedules'),
     cell: ({ workflow_id }) => (
       <Link to="/schedules" search={{ workflow_id }} className="text-link">
-        Show them
+        {t('common.view')}
       </Link>
     ),
   },
 ]
 
-/** The stored documents that schedules can start. */
+/** The workflows: reusable actions that schedules can run. */
 export function WorkflowsView() {
   const query = useInfiniteQuery(workflowsQuery())
   const mayEdit = useIsAllowed('editor')
@@ -48,10 +56,10 @@ export function WorkflowsView() {
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
-      <PageHeader title="Workflows">
+      <PageHeader title={t('nav.workflows')}>
         {mayEdit && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setIsCreating(true)}>
-            New workflow
+            {t('workflows.new')}
           </Button>
         )}
       </PageHeader>
@@ -61,14 +69,9 @@ export function WorkflowsView() {
         keyOf={(workflow) => workflow.workflow_id}
         columns={COLUMNS}
         actions={mayOperate ? (workflow) => <WorkflowPauseButton workflow={workflow} /> : undefined}
-        empty={
-          <EmptyState title="There are no workflows yet">
-            <p>A workflow is a stored document that an executor is given: an HTTP request, a command, a task of Celery. Schedules name it, and it can be changed without touching them.</p>
-            <pre className="raw">{`tompion workflows put ping --document \\\n    '{"executor": "http", "options": {"url": "https://example.org/ping"}}'`}</pre>
-          </EmptyState>
-        }
+        empty={<EmptyState title={t('workflows.none')}>{t('workflows.noneHelp')}</EmptyState>}
       >
-        <LoadMore query={query}>More workflows</LoadMore>
+        <LoadMore query={query} />
       </DataTable>
       {isCreating && <WorkflowForm onClose={() => setIsCreating(false)} />}
     </>
