@@ -40,11 +40,16 @@ class PageHook(BuildHookInterface[Any]):
         build_page()
 
 
+def is_built() -> bool:
+    """Return whether there is nothing to build."""
+    return bool(os.environ.get(SKIP)) or is_stamped(BUILT, digest(sources()))
+
+
 def build_page() -> None:
     """Build the page, unless it is as its sources are, or nobody wants it."""
-    wanted = digest(sources())
-    if os.environ.get(SKIP) or is_stamped(BUILT, wanted):
+    if is_built():
         return
+    wanted = digest(sources())
     print("building the page …", flush=True)
     locked = digest([UI / "package.json", UI / "package-lock.json", UI / ".npmrc"])
     if not is_stamped(UI / "node_modules", locked):
@@ -97,4 +102,6 @@ def npm(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
+    if "--is-built" in sys.argv[1:]:
+        sys.exit(not is_built())
     build_page()

@@ -30,11 +30,11 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 SENDS = {"execute", "executemany", "executescript"}
 OUR_OWN = {
     # statements of .sql files, and what is cut from them or put together of them
-    "self._queries[name]", "statement", "statement.text", "wide", "in_flight_now()",
+    "self._queries[name]", "statement", "statement.text", "wide", "all_in_flight_query()",
     # how a transaction begins, as one of the driver's constants
     "begin",
     # migrations, which are files of ours too
-    "PATIENCE.encode()", "script.encode()", "self.stamp(number).encode()",
+    "LOCK_TIMEOUT.encode()", "script.encode()", "self.stamp(number).encode()",
     # calls of what an operator has named: names are quoted, and tests/conformance/store/test_calls.py sees to that
     "text",
 }  # fmt: skip
@@ -188,4 +188,4 @@ def test_the_list_of_packages_is_whole_and_always_the_same(tmp_path: Path) -> No
 
 
 def test_there_is_a_lock_for_what_is_run() -> None:
-    assert {lock.name for lock in LOCKS} == {"bootstrap.lock", "dev.lock", "scan.lock"}
+    assert {lock.name for lock in LOCKS} == {"bootstrap.lock", "dev.lock", "node.lock", "runtime.lock", "scan.lock"}

@@ -10,22 +10,22 @@ from collections.abc import Sequence
 
 import psycopg
 
+from bench.engine.idle_figures import rest_sections
 from bench.engine.measures import (
     Bench,
     Bursts,
     Scale,
+    baseline_section,
     burst_sections,
-    floor_section,
     steady_sections,
 )
-from bench.engine.neighbours import neighbour_sections
-from bench.engine.peers.contest import PEERS
+from bench.engine.noisy_tenant import neighbour_sections
 from bench.engine.peers.progress import Progress, to_stderr
+from bench.engine.peers.runner import PEERS
 from bench.engine.report import Report, Section, as_json, as_text, environment
-from bench.engine.resting import rest_sections
 from bench.engine.stores import Stores
 
-PARTS = ("burst", "floor", "steady", "neighbours", "idle", "memory")
+PARTS = ("burst", "baseline", "steady", "noisy-tenant", "idle", "memory")
 ALL_PEERS = tuple(peer.name for peer in PEERS)
 
 FULL = Scale(10_000, 3, 120, 1_000, 20, 500, 1_000_000, 1_000, 300, 20, 100_000, ALL_PEERS, (10, 100), 10)
@@ -60,13 +60,13 @@ def measure(scale: Scale, parts: frozenset[str], progress: Progress) -> Report:
         bench = Bench(stores, scale, progress)
         with psycopg.connect(stores.server.url) as connection:
             facts["postgres"] = connection.info.server_version // 10_000
-        if parts & {"burst", "floor"}:
-            bursts = Bursts(bench, with_floor="floor" in parts)
+        if parts & {"burst", "baseline"}:
+            bursts = Bursts(bench, with_baseline="baseline" in parts)
             sections += burst_sections(bench, bursts) if "burst" in parts else []
-            sections += [floor_section(bench, bursts)] if "floor" in parts else []
+            sections += [baseline_section(bench, bursts)] if "baseline" in parts else []
         if "steady" in parts:
             sections += steady_sections(bench)
-        if "neighbours" in parts:
+        if "noisy-tenant" in parts:
             sections += neighbour_sections(bench)
         if parts & {"idle", "memory"}:
             sections += rest_sections(bench, idle="idle" in parts, memory="memory" in parts)

@@ -1,4 +1,4 @@
-"""Runs one turn in a process of its own: ``python -m bench.engine.child '{"call": "race", "with": {…}}'``.
+"""Runs one turn in a process of its own: ``python -m bench.engine.child '{"call": "run_load", "with": {…}}'``.
 
 A fresh process for each turn is what every peer gets, too: no caches, no garbage and no memory of an earlier turn.
 """
@@ -42,13 +42,13 @@ def in_child(call: str, **given: Any) -> Any:
 
 def main(text: str) -> None:
     """Do what the assignment says and print the outcome."""
-    from bench.engine import floor, idle, neighbours, race
+    from bench.engine import baseline, burst, idle, noisy_tenant
 
     calls: dict[str, Callable[..., Any]] = {
-        "race": lambda **given: race.race(**given)._asdict(),
-        "create_singly": race.create_singly,
-        "floor": floor.run,
-        "share": lambda **given: neighbours.share(**given)._asdict(),
+        "run_load": lambda **given: burst.run_load(**given)._asdict(),
+        "create_singly": burst.create_singly,
+        "baseline": baseline.run,
+        "share": lambda **given: noisy_tenant.share(**given)._asdict(),
         "rest": lambda **given: idle.rest(**given)._asdict(),
     }
     assignment = json.loads(text)

@@ -152,5 +152,5 @@ def tidy(url: str) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     else:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("VACUUM (ANALYZE) schedules, schedule_versions, dials, schedule_runs")
+            connection.execute("VACUUM (ANALYZE) schedules, schedule_versions, schedule_state, schedule_runs")
             connection.execute("CHECKPOINT")

@@ -22,9 +22,9 @@ from time import perf_counter, thread_time
 from typing import Any
 from unittest.mock import patch
 
+from bench.engine.burst import BURST, run_load
 from bench.engine.measures import percentile
 from bench.engine.peers.progress import to_stderr
-from bench.engine.race import BURST, race
 from bench.engine.stores import KINDS, NAMES, Stores
 from tompion.engine import schedule_cache
 from tompion.engine.execution import launcher
@@ -150,7 +150,7 @@ def profile(stores: Stores, kind: str, schedules: int, *, functions: bool) -> li
             lines.append(f"  {'the process':<34}{'':>8}{'':>9}{(_cpu_s() - used) * 1000:>9,.0f}")
         lines[:0] = watch.lines()
 
-    seen = race(url, BURST, schedules, 120, around)
+    seen = run_load(url, BURST, schedules, 120, around)
     stores.drop(url)
     late = sorted(ran - due for due, ran in seen.ticks)
     title = f"{NAMES[kind]}, two bursts of {schedules:,}: p50 {percentile(late, 50):.2f} s, last {late[-1]:.2f} s late"

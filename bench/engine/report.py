@@ -15,7 +15,7 @@ WIDTH = 80
 LABEL = 35
 CELL = 9
 
-RATE, P50, P99, RATIO, SHARE = "per second", "p50 late", "p99 late", "Tompion is", "of floor"
+RATE, P50, P99, RATIO, SHARE = "per second", "p50 late", "p99 late", "Tompion is", "of baseline"
 PERCENT = (SHARE, "of a core", "of bare")
 
 

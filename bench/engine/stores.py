@@ -9,10 +9,10 @@ from typing import Self
 
 import psycopg
 
-from bench.engine.peers.contest import POSTGRES, SQLITE, VALKEY
 from bench.engine.peers.progress import Progress, silent
+from bench.engine.peers.runner import POSTGRES, SQLITE, VALKEY
 from bench.engine.peers.valkey import ValkeyServer
-from tests.servers.postgres import DURABLE, PostgresServer
+from tests.support.servers.postgres import DURABLE, PostgresServer
 from tompion.bootstrap.store import open_migrator
 
 KINDS = (SQLITE, POSTGRES)

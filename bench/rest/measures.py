@@ -54,7 +54,7 @@ def sections(scale: Scale, progress: Progress) -> list[Section]:
 def _requests(url: str, name: str, scale: Scale) -> list[Row]:
     with (
         running("tompion", "serve", "--no-engine", "--port", "0", "--store", url) as ours,
-        running("bench.rest.bare") as bare,
+        running("bench.rest.bare_app") as bare,
     ):
         found: dict[str, list[tuple[float, float]]] = {"put": [], "get": []}
         for kind in found:  # the first round connects, imports, and puts there what is read

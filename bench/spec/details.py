@@ -7,8 +7,8 @@ from random import Random
 from statistics import median
 
 import tompion
-from bench.spec.contest import cpu_ns, no_garbage_collection
 from bench.spec.report import Row, Section
+from bench.spec.timing import cpu_ns, no_garbage_collection
 from bench.spec.workload import FIRST_INSTANT, LAST_INSTANT, draw_instant
 from tompion.spec.zone.tables import load_zone
 

@@ -12,9 +12,9 @@ from cronsim import CronSim
 
 import tompion
 from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions
-from bench.spec.contest import Rounds, Spread, Turn, contest, cpu_ns, no_garbage_collection, spread
+from bench.spec.libraries import reusable
 from bench.spec.report import Row, Section, Target
-from bench.spec.rivals import reusable
+from bench.spec.timing import Rounds, Spread, Turn, contest, cpu_ns, no_garbage_collection, spread
 from bench.spec.workload import ZONES, Case, Workload, draw_instant
 
 TOMPION, CRONSIM, CRONITER = "Tompion", "cronsim", "croniter"

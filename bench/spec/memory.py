@@ -12,8 +12,8 @@ from cronsim import CronSim
 import tompion
 from bench.spec.caches import clear_all
 from bench.spec.expressions import draw_expression
+from bench.spec.libraries import moment_of, new_croniter
 from bench.spec.report import Row, Section, Target
-from bench.spec.rivals import moment_of, new_croniter
 from bench.spec.workload import FIRST_INSTANT, ZONES, Workload, draw_zone
 from tompion.spec.calendar.cron import CronRule, parse_cron
 from tompion.spec.compiler import compile_cron_rule

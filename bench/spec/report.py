@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from bench.spec.contest import Spread
+from bench.spec.timing import Spread
 from bench.spec.workload import ZONES, Workload
 from tompion.spec.zone.tables import TZDATA_VERSION
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import tompion
 from bench.spec.expressions import distinct_expressions
-from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
+from bench.spec.libraries import croniter_next, cronsim_next, moment_of, reusable
 
 ZONES = (
     "UTC",

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec, ScheduleState
 
-from tests.servers import LOOPBACK, free_port
-from tests.servers.temporal import find_binary
+from tests.support.servers import LOOPBACK, free_port
+from tests.support.servers.temporal import find_binary
 
 AT_ONCE = 16
 SCHEDULE = Schedule(

@@ -3,7 +3,7 @@
 * :mod:`~tests.chaos.worker`: one worker process, and :mod:`~tests.chaos.recorder`: the log of launches it leaves.
 * :mod:`~tests.chaos.workload`: which schedules there are, and which ticks each of them must have had.
 * :mod:`~tests.chaos.traffic`: somebody who triggers, pauses and edits, and tries again when that fails.
-* :mod:`~tests.chaos.nemesis`: the faults.
+* :mod:`~tests.chaos.faults`: the faults.
 * :mod:`~tests.chaos.history`: every change of the ledger, written down by the database itself.
 * :mod:`~tests.chaos.reconcile`: compares plan, ledger, history and logs; any difference is a violation.
 * :mod:`~tests.chaos.trial`: one trial from beginning to end.

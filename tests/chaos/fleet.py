@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Self
 
 from tests.chaos.recorder import LOG_VARIABLE, Line, read_lines
-from tests.servers import LOOPBACK
-from tests.servers.proxy import TcpProxy
+from tests.support.servers import LOOPBACK
+from tests.support.servers.proxy import TcpProxy
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_TO_STOP = 30
+SECONDS_TO_STOP = 120
 
 
 class Worker:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.nemesis import WEIGHTS
+from tests.chaos.faults import WEIGHTS
 from tests.chaos.trial import Options, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]

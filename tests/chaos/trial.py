@@ -14,15 +14,15 @@ from typing import NamedTuple
 import psycopg
 
 from tests.chaos import history
+from tests.chaos.faults import Nemesis
 from tests.chaos.fleet import Fleet
-from tests.chaos.nemesis import Nemesis
 from tests.chaos.reconcile import Evidence, check, expected
 from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
-from tests.servers import LOOPBACK
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
-from tests.servers.proxy import TcpProxy
+from tests.support.servers import LOOPBACK
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.proxy import TcpProxy
 from tompion.bootstrap.store import open_migrator
 from tompion.model.run import RunState
 from tompion.sdk.app import SyncTompion

@@ -20,7 +20,7 @@ from random import SystemRandom
 from tests.differential.comparing import Judge, alike, by_heart, shortened
 from tests.differential.drawing import draw
 from tests.differential.sides import PLAIN_SETTINGS, OnPostgres, on_sqlite, over_rest
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 from tompion.store.postgres.driver import PostgresMigrator
 
 KINDS = ("stores", "doors", "reference")

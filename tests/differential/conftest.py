@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 from tompion.store.postgres.driver import PostgresMigrator
 
 

@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tests.conformance.api.kit import Direct, desk_of, serving
-from tests.conformance.operations.kit import BEGIN, Bench, held_of
 from tests.differential.drawing import Step
+from tests.support.operations import BEGIN, Bench, held_of
+from tests.support.service import Direct, runner_of, serving
 from tompion.client import Client
 from tompion.config.settings import Settings
 from tompion.contract.methods import SyncMethods
@@ -185,7 +185,7 @@ def on_sqlite(settings: Settings = SETTINGS) -> Iterator[Teller]:
     clock = ManualClock(BEGIN)
     store = SqliteStore(clock=clock, inline=True)
     try:
-        yield Teller(store, clock, Direct(desk_of(store, settings)), settings)
+        yield Teller(store, clock, Direct(runner_of(store, settings)), settings)
     finally:
         store.close()
 
@@ -197,7 +197,7 @@ def over_rest() -> Iterator[Teller]:
     with ExitStack() as stack:
         store = SqliteStore(clock=clock)
         stack.callback(store.close)
-        client = Client(stack.enter_context(serving(desk_of(store, SETTINGS))))
+        client = Client(stack.enter_context(serving(runner_of(store, SETTINGS))))
         stack.callback(client.close)
         yield Teller(store, clock, client)
 
@@ -217,7 +217,7 @@ class OnPostgres:
     def __call__(self) -> Iterator[Teller]:
         self._clock.set(BEGIN)
         self._store.write(self._empty).result()
-        yield Teller(self._store, self._clock, Direct(desk_of(self._store, SETTINGS)))
+        yield Teller(self._store, self._clock, Direct(runner_of(self._store, SETTINGS)))
 
     def _empty(self, transaction: Any) -> None:
         cursor = transaction._cursor

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.api.stories import STORIES
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import Direct, runner_of
 from tompion.contract.json import encode
 from tompion.errors import TompionError
 from tompion.store.sqlite.driver import SqliteStore
@@ -22,7 +22,7 @@ def answers() -> str:
     found: dict[str, Any] = {}
     for story in STORIES.values():
         store = SqliteStore(clock=ManualClock(BEGIN))
-        direct = Direct(desk_of(store))
+        direct = Direct(runner_of(store))
         for name, args, given in story:
             try:
                 answer = shortened(encode(getattr(direct, name)(*args, **given)))

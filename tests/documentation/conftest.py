@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.small import valkey_server
-from tests.servers.temporal import temporal_server
+from tests.support.servers.message_brokers import valkey_server
+from tests.support.servers.temporal import temporal_server
 
 
 @pytest.fixture

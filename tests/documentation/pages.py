@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 ROOT = Path(__file__).parents[2]
 SHOWN_ADDRESS = "http://127.0.0.1:8640"
 ANYTHING = "…"
-SECONDS = 60
+SECONDS = 120
 _BLOCK = re.compile(r"(?:`([\w./-]+\.\w+)`:\n\n)?```(\w+)\n(.*?)```", re.DOTALL)
 
 

@@ -11,14 +11,14 @@ from urllib.request import urlopen
 import pytest
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
 
-from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.documentation.pages import blocks, commands, python_of, run, serving, write_files
-from tests.servers import LOOPBACK, free_port
-from tests.servers.temporal import find_binary
+from tests.support.servers import LOOPBACK, free_port
+from tests.support.servers.temporal import find_binary
+from tests.support.temporal_workflows import QUEUE, working
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.xdist_group("temporal")]
 PAGE = "how-to/move-from-temporal.md"
-SECONDS = 60
+SECONDS = 120
 
 
 async def planned(cluster: str) -> None:

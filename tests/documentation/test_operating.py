@@ -16,12 +16,12 @@ import psycopg
 import pytest
 
 from tests.documentation.pages import blocks, commands, run, soon, surroundings, write_files
-from tests.servers.postgres import PostgresServer, find_binaries
+from tests.support.servers.postgres import PostgresServer, find_binaries
 from tompion import SyncTompion
 
 TASKS = "def note():\n    return 1\n"
 SHOWN_HOST = "db.example.org"
-SECONDS = 60
+SECONDS = 120
 
 
 def shell(page: str, block: int = 0) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.documentation.pages import ROOT, blocks, commands, curl, serving, shows, soon, surroundings, write_files
-from tests.servers.small import dying_with_us
+from tests.support.servers.message_brokers import dying_with_us
 from tompion import Spec, SyncTompion
 from tompion.testing import Rehearsal
 

@@ -21,17 +21,17 @@ from typing import NamedTuple
 import psycopg
 
 from tests.chaos import history
+from tests.chaos.faults import WHILE_FIRING_S
 from tests.chaos.fleet import Fleet
-from tests.chaos.nemesis import WHILE_FIRING_S
 from tests.chaos.reconcile import Evidence, check, expected
 from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
-from tests.servers.replica import Pair
+from tests.support.servers.replica import Pair
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 
-SECONDS = 60
+SECONDS = 120
 """After which waiting is given up."""
 PEACE_S = 8
 POLL_S = 0.02

@@ -19,7 +19,7 @@ from tompion.model.run import FINAL
 from tompion.model.schedule import Run
 from tompion.sdk.app import SyncTompion
 
-SECONDS = 60
+SECONDS = 120
 """After which waiting is given up."""
 POLL_S = 0.01
 PAGE = 1_000

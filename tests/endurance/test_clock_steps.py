@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, until, worker
-from tests.servers.faketime import SteppedClock
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.faketime import SteppedClock
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from tests.endurance.process import Worker, create, gaps, problems, until, worker
-from tests.servers.postgres import PostgresServer
-from tests.servers.small_disk import SmallDisk, can_mount
+from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.small_disk import SmallDisk, can_mount
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conformance.waiting import wait_until
 from tests.endurance.failover import Options, run
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.waiting import wait_until
 from tompion.errors import StoreUnavailable
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
-SECONDS = 30
+SECONDS = 120
 CANCEL = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conformance.waiting import wait_until
 from tests.endurance.tenants import multiply, put_off
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import wait_until
 from tompion import SyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
 from tompion.config.settings import Settings
@@ -29,7 +29,7 @@ FEWER = 20_000
 """On PostgreSQL: enough for a plan that reads everything to be seen."""
 DUE = 2_000
 WORK = "tests.endurance.test_namespaces:work"
-SECONDS = 30
+SECONDS = 120
 READ = "SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables"
 OTHERS = """
 SELECT pid FROM pg_stat_activity
@@ -45,10 +45,10 @@ QUESTIONS: dict[str, Callable[[SyncTompion], Any]] = {
     "runs": lambda tompion: tompion.recent_runs(),
     "coming": lambda tompion: tompion.upcoming(seconds=86_400),
     "forecast": lambda tompion: tompion.forecast(),
-    "attention": lambda tompion: tompion.problems(),
+    "problems": lambda tompion: tompion.problems(),
     "queues": lambda tompion: tompion.list_queues(),
     "history": lambda tompion: tompion.history(everything=True),
-    "notices": lambda tompion: tompion.list_notifications(),
+    "notifications": lambda tompion: tompion.list_notifications(),
     "workflows": lambda tompion: tompion.list_workflows(),
     "calendars": lambda tompion: tompion.list_calendars(),
     "keys": lambda tompion: tompion.list_keys(),
@@ -99,11 +99,11 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 async def fire(url: str) -> dict[str, set[str]]:
     """Let an engine fire what is due of many tenants; return which namespaces its numbers name, by metric."""
     async with Tompion(url, namespace="tenant-1") as tompion:
-        tally = tompion.desk.tally
+        tally = tompion.runner.tally
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)
-        store = await asyncio.wrap_future(tompion.desk.send(store_backlog, namespace="", actor="", writes=False))
+        store = await asyncio.wrap_future(tompion.runner.send(store_backlog, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}

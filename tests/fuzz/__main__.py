@@ -13,8 +13,9 @@ import argparse
 import sys
 import time
 
-from tests.fuzz.doors import DOORS
-from tests.fuzz.hunt import Misbehaved, Tally, best_time, hunt, new_seed
+from tests.fuzz.parsers import DOORS
+from tests.fuzz.search import Misbehaved, Tally, best_time, hunt
+from tests.support.seeds import new_seed
 
 REST = "rest"
 """No door, but conversations with a whole service."""
@@ -45,7 +46,7 @@ def main() -> int:
 
 def converse_and_say(seed: int, seconds: float) -> int:
     """Hold conversations with a service; a check that fails ends with the requests that led there."""
-    from tests.fuzz.conversing import converse  # here, because it takes seconds to read the description of the API
+    from tests.fuzz.rest_sequences import converse  # here, because it takes seconds to read the description of the API
 
     said = converse(seed, seconds)
     answers = ", ".join(f"{name} {count}" for name, count in sorted(said.items()) if name.startswith("status"))

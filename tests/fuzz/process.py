@@ -10,9 +10,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.api.issuing import HMAC, NOW, SECRET, VARIABLE, put_together
-from tests.conformance.api.kit import desk_of
 from tests.fuzz import texts
+from tests.support.service import runner_of
+from tests.support.token_issuers import HMAC, NOW, SECRET, VARIABLE, put_together
 from tompion.api.auth.api_key_cache import ApiKeyCache
 from tompion.api.auth.issuers import read_issuers
 from tompion.api.auth.jwt import JwtVerifier
@@ -170,7 +170,7 @@ def key_seeds() -> tuple[str, ...]:
     given = [KeyParts("0123456789ab", "c0ffee" * 8), KeyParts("ba9876543210", "5ec2e7" * 8)]
     for each in given:
         row = KeyRow(each.key_id, "default", "reader", "ann", key_hash(each.secret), "", NOW, None, None)
-        _desk().store.write(partial(_insert, row)).result()
+        _runner().store.write(partial(_insert, row)).result()
     return tuple(map(key_written, given))
 
 
@@ -208,13 +208,13 @@ _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
 @cache
-def _desk() -> OperationRunner:
-    return desk_of(SqliteStore(clock=ManualClock(NOW), inline=True))
+def _runner() -> OperationRunner:
+    return runner_of(SqliteStore(clock=ManualClock(NOW), inline=True))
 
 
 @cache
 def _keys() -> ApiKeyCache:
-    return ApiKeyCache(_desk())
+    return ApiKeyCache(_runner())
 
 
 @cache
@@ -223,9 +223,9 @@ def _tokens() -> JwtVerifier:
 
 
 @cache
-def _runner() -> asyncio.Runner:
+def _event_loop() -> asyncio.Runner:
     return asyncio.Runner()
 
 
 def _awaited(asked: Coroutine[Any, Any, object]) -> object:
-    return _runner().run(asked)
+    return _event_loop().run(asked)

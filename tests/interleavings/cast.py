@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-from tests.conformance.operations.kit import SECONDS, when
 from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
+from tests.support.operations import SECONDS, when
 from tompion.engine.context import EngineContext
 from tompion.engine.lease import Lease
 from tompion.engine.steps.backfill import BackfillStep
@@ -30,7 +30,7 @@ LIMIT = 100
 SCRIPT = """
 ALTER TABLE schedule_runs ADD CONSTRAINT added CHECK (attempt >= 0);
 ALTER TABLE schedule_state ADD CONSTRAINT added CHECK (in_flight >= 0);
-CREATE INDEX dials_added ON schedule_state (version) WHERE in_flight > 0;
+CREATE INDEX state_added ON schedule_state (version) WHERE in_flight > 0;
 """
 """As a later release may: it locks both of the tables that every fire writes as a new column would, which would leave a
 trace each time it is taken back."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.interleavings.search import Report, Worlds, explore
-from tests.simulation.planting import Defect, Patches, planted
+from tests.support.planting import Defect, Patches, planted
 from tompion.model.backfill import BackfillRow
 from tompion.model.rows import ScheduleRow
 from tompion.operations.context import OperationContext

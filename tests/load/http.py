@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.load.many import load
+from tests.load.slow_runs import load
 
 
 def main() -> int:

@@ -11,8 +11,8 @@ import sys
 
 from aiohttp import web
 
-from tests.servers import LOOPBACK
-from tests.servers.small import dying_with_us
+from tests.support.servers import LOOPBACK
+from tests.support.servers.message_brokers import dying_with_us
 
 BACKLOG = 8_192
 

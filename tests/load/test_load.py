@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.conformance.executor.home import Home
-from tests.load.many import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
-from tests.servers import LOOPBACK
+from tests.load.slow_runs import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
+from tests.support.app import Home
+from tests.support.servers import LOOPBACK
 from tompion.executors.http import HttpExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.runtime.clock import pause
@@ -25,7 +25,7 @@ MOST_BYTES = 64 * 1024
 """For each run that waits for its answer: its task, its connection and what is known about it."""
 HANGING, AT_EACH, WANTED = 8, 2, 10
 """Targets that do not answer, how many runs each may have at a time, and how many it is to have."""
-SECONDS = 60
+SECONDS = 120
 pytestmark = pytest.mark.server
 
 

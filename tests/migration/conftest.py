@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.migration.mixed_releases import filled
 from tests.migration.releases import HERE, Release, next_release, pins, unpacked
 from tests.migration.stores import Place, PostgresPlace, SqlitePlace
-from tests.migration.upgrading import filled
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 DIALECTS = ["sqlite", pytest.param("postgres", marks=pytest.mark.server)]
 
@@ -47,7 +47,7 @@ def coming(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 def _home(tmp_path: Path) -> Path:
-    shutil.copy(HERE / "beside" / "tasks.py", tmp_path)
+    shutil.copy(HERE / "worker_tasks" / "tasks.py", tmp_path)
     return tmp_path
 
 
@@ -125,4 +125,4 @@ def full(request: pytest.FixtureRequest) -> Place:
 def newer(request: pytest.FixtureRequest, coming: Release) -> Place:
     """A store that the next release has made."""
     copy: Copy = request.getfixturevalue("database_copy" if request.param == "postgres" else "file_copy")
-    return copy("newer", lambda place: coming.program("steady.py", place.url, cwd=place.home))
+    return copy("newer", lambda place: coming.program("create_schedules.py", place.url, cwd=place.home))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.migration.mixed_releases import Fleet, assert_whole, left, lines_of, migrated, wait_for
 from tests.migration.releases import Release
 from tests.migration.stores import Place, as_before, stored
-from tests.migration.upgrading import Fleet, assert_whole, left, lines_of, migrated, wait_for
 
 pytestmark = pytest.mark.slow
 

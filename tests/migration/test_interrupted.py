@@ -10,14 +10,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conformance.waiting import wait_for_waiting
+from tests.migration.mixed_releases import migrated, wait_for
 from tests.migration.releases import HERE, SAID, SECONDS, Release
 from tests.migration.stores import Place, PostgresPlace, Snapshot, as_before, stored
-from tests.migration.upgrading import migrated, wait_for
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.waiting import wait_for_waiting
 from tompion.bootstrap.store import open_migrator
 
-INTERRUPTING = (str(HERE / "interrupting.py"),)
+INTERRUPTING = (str(HERE / "halted_migration.py"),)
 LOCK = 20_261_116
 """What that program asks for in the middle of its script."""
 _MIGRATORS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tompion'"
@@ -72,10 +72,10 @@ def test_a_migrator_of_a_database_is_killed(coming: Release, full_database: Plac
 @pytest.mark.slow
 @pytest.mark.server
 def test_the_server_ends_in_the_middle_of_a_migration(old: Release, coming: Release, tmp_path: Path) -> None:
-    shutil.copy(HERE / "beside" / "tasks.py", tmp_path)
+    shutil.copy(HERE / "worker_tasks" / "tasks.py", tmp_path)
     with PostgresServer(CRASH_SAFE) as server:
         place = PostgresPlace(server.create_database("interrupted"), tmp_path)
-        old.program("steady.py", place.url, cwd=tmp_path)
+        old.program("create_schedules.py", place.url, cwd=tmp_path)
         before, was = last_but_one(place)
         with (
             psycopg.connect(place.url, autocommit=True) as holder,

@@ -9,11 +9,11 @@ from contextlib import ExitStack, closing, contextmanager
 import psycopg
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, Bench
-from tests.conformance.waiting import wait_for_waiting
+from tests.migration.mixed_releases import Fleet, assert_whole, left, lines_of, wait_for
 from tests.migration.releases import SECONDS, Release
 from tests.migration.stores import Place
-from tests.migration.upgrading import Fleet, assert_whole, left, lines_of, wait_for
+from tests.support.operations import BEGIN, Bench
+from tests.support.waiting import wait_for_waiting
 from tompion.errors import StoreUnavailable
 from tompion.store.postgres import driver
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
@@ -36,7 +36,7 @@ def reading(url: str) -> Iterator[None]:
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
 def test_ticks_go_on_while_a_migration_waits_for_a_backup(old: Release, coming: Release, place: Place) -> None:
     """It waited without bound, and whoever wanted the table later waited behind it: no tick until the backup's end."""
-    old.program("steady.py", place.url, cwd=place.home)
+    old.program("create_schedules.py", place.url, cwd=place.home)
     was = place.version()
     with Fleet(place) as fleet, ExitStack() as backup:
         fleet.open("behind")
@@ -92,7 +92,7 @@ def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monk
 def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "MIGRATION_TRIES", 3)
     monkeypatch.setattr(driver, "MIGRATION_PAUSE_S", 0)
-    monkeypatch.setattr(driver, "PATIENCE", "SET LOCAL lock_timeout = '10ms';")
+    monkeypatch.setattr(driver, "LOCK_TIMEOUT", "SET LOCAL lock_timeout = '10ms';")
     migrator = PostgresMigrator(postgres_url)
     migrator.up()
     was = migrator.version()

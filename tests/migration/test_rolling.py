@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.migration.releases import SAID, Release
-from tests.migration.stores import Place
-from tests.migration.upgrading import (
+from tests.migration.mixed_releases import (
     Fleet,
     assert_whole,
     left,
@@ -17,13 +15,15 @@ from tests.migration.upgrading import (
     wait_for,
     walled,
 )
+from tests.migration.releases import SAID, Release
+from tests.migration.stores import Place
 
 pytestmark = pytest.mark.slow
 
 
 def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, coming: Release, place: Place) -> None:
     """A run in flight and a backlog go through the migration, one old worker is killed, two are stopped."""
-    old.program("steady.py", place.url, cwd=place.home)
+    old.program("create_schedules.py", place.url, cwd=place.home)
     if place.dialect == "postgres":
         walled(old, place)
     with Fleet(place) as fleet:
@@ -51,7 +51,7 @@ def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, coming: 
         assert left(third) == 0
         fleet.wait_for_ticks(recruits, now_s())
 
-        coming.program("calming.py", place.url, cwd=place.home)
+        coming.program("pause_all.py", place.url, cwd=place.home)
         wait_for(fleet.is_at_rest, "every run ends")
         assert [left(worker) for worker in recruits] == [0, 0]
     assert list(reckoning(place, {victim.pid})) == []

@@ -13,7 +13,7 @@ from tests.models.mistakes import MISTAKES
 from tests.models.recording import Recording, record
 from tests.models.replaying import REPLAYS
 from tests.simulation.defects import DEFECTS
-from tests.simulation.planting import planted
+from tests.support.planting import planted
 from tompion.model.backfill import CANCELLED, DONE, RUNNING
 from tompion.plan.backfill import ONLY
 

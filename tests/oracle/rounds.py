@@ -4,7 +4,6 @@ Rounds come in blocks of six: four go through the required zones one after the o
 one goes to a late year, anywhere, or to a remarkable day.
 """
 
-import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,15 +19,6 @@ ROUNDS_PER_BLOCK = 6
 SPECS_PER_ROUND = 60
 SPECS_PER_LONG_ROUND = 6
 """For walks of very many days, where each spec takes long."""
-
-
-def seed_from_environment() -> int:
-    """`TOMPION_ORACLE_SEED` if it is set, otherwise a new seed at each run; the same in all processes of a run."""
-    fixed = os.environ.get("TOMPION_ORACLE_SEED")
-    if fixed:
-        return int(fixed)
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    return random.Random(run).randrange(10**9) if run else random.SystemRandom().randrange(10**9)
 
 
 def build_engine(spec: Spec) -> Engine:

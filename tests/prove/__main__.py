@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.prove import record
-from tests.prove.ring import RING, Found, Search, read, table
+from tests.prove.searches import RING, Found, Search, read, table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

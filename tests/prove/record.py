@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.prove.ring import RING, Found, Search, bound
+from tests.prove.searches import RING, Found, Search, bound
 
 RECORD = Path(__file__).with_name("record.json")
 PAGE = Path(__file__).parents[2] / "docs" / "guarantees.md"

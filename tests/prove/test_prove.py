@@ -13,7 +13,7 @@ from models.checking import Answer
 from models.table import HOLDS, SMALL, TWINS
 from tests.interleavings.defects import MISTAKES
 from tests.prove import record
-from tests.prove.ring import RING, Found, Search, read, table
+from tests.prove.searches import RING, Found, Search, read, table
 from tests.simulation.defects import DEFECTS, Defect
 from tests.simulation.telling import TELLING
 
@@ -118,7 +118,7 @@ def test_what_a_search_has_said_is_put_on_record(
 
 
 def test_every_planted_mistake_is_on_its_page_with_what_catches_it() -> None:
-    page = (DOCS / "explanation" / "planted-mistakes.md").read_text()
+    page = (DOCS / "explanation" / "planted-defects.md").read_text()
     planted = [*(line_of(each) for each in DEFECTS), *(f"| `{each.name}` |" for each in MISTAKES)]
     lines = re.findall(r"^\| `.*$", page, re.MULTILINE)
     assert [line[: len(wanted)] for line, wanted in zip(lines, planted, strict=True)] == planted

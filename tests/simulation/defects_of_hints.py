@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.engine.steps import settle
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan import adaptive, decide, outcome
@@ -22,7 +22,7 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
         before, known[state.schedule_key] = known.get(state.schedule_key), state.hints
         return freed(state, *rest)._replace(hints=before)
 
-    patches.set(settle, "freed", stale)
+    patches.set(settle, "free_slot", stale)
 
 
 @defect

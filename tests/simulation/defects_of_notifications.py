@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.engine.engine import Engine
 from tompion.engine.notifications import outbox
 from tompion.engine.notifications.dispatcher import NotificationDispatcher

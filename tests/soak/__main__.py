@@ -8,8 +8,8 @@ import sys
 import tempfile
 from contextlib import ExitStack
 
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
 from tests.soak.load import Options, soak
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tompion.bootstrap.store import open_migrator
 
 

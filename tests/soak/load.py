@@ -16,7 +16,7 @@ from tompion.runtime.clock import pause
 SAMPLES = 40
 CALLS_PER_S = 20
 WORK = "tests.soak.load:work"
-SECONDS = 60
+SECONDS = 120
 """After which waiting for the end of what was begun is given up."""
 
 
@@ -84,7 +84,7 @@ async def soak(options: Options, tell: Callable[[str], None] = lambda _: None) -
                 tell(f"{number * 100 // SAMPLES} %: {samples[-1]}")
         calling.cancel()
         calls = (await asyncio.gather(calling, return_exceptions=True))[0]
-        counts = tompion.desk.tally.counts
+        counts = tompion.runner.tally.counts
         violations = growing(samples) + [f"{counts[name]} {name}" for name in BAD if counts[name]]
         if isinstance(calls, BaseException):
             violations.append(f"whoever calls was stopped: {calls!r}")

@@ -15,7 +15,7 @@ import pytest
 from tompion import InvalidField, RunContext, SyncTompion, Tompion
 from tompion.engine.telemetry.events import Event
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 YEARLY = "0 0 1 1 *"
 

@@ -14,7 +14,7 @@ from tompion import Settings, SyncTompion, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.errors import TompionError
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 QUICK = Settings(tick_ms=20, launch_retry_ms=1, settle_gather_ms=1)
 YEARLY = "0 0 1 1 *"
@@ -51,7 +51,7 @@ import tasks
 tompion.create("job", cron="0 0 1 1 *", function="tasks:holding")
 tompion.create("other", cron="* * * * * *", function="tasks:nothing")
 tompion.trigger("job")
-assert tasks.held.wait(60)
+assert tasks.held.wait(120)
 """
 
 THREAD = """
@@ -71,9 +71,9 @@ print(tompion.create("parent", cron="0 0 1 1 *", function="tasks:nothing").sched
 """
 
 BLOCKED = """
-from tompion import embedded
+from tompion.sdk import app
 
-embedded.LEAVE_S = 0.1
+app.LEAVE_S = 0.1
 tompion._thread._loop.call_soon_threadsafe(threading.Event().wait)
 """
 

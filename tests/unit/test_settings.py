@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tompion.config.settings import _MAY_BE_ZERO, CHOICES, MOST, Settings
+from tompion.config.settings import _MAY_BE_ZERO, CHOICES, MAX_VALUES, Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
 from tompion.operations.schedules.definition import NUMBERS
@@ -64,8 +64,8 @@ def test_a_policy_is_a_word_that_a_schedule_knows_or_another_name_for_it() -> No
 
 
 def test_a_default_is_one_that_a_schedule_may_have() -> None:
-    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": NUMBERS["min_interval_ms"][1]} == MOST
-    for name, most in MOST.items():
+    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": NUMBERS["min_interval_ms"][1]} == MAX_VALUES
+    for name, most in MAX_VALUES.items():
         beyond: dict[str, Any] = {name: most + 1}
         with pytest.raises(InvalidInput, match=f"{name} is .* at most {most}"):
             Settings(**beyond)

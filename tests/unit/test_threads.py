@@ -11,7 +11,7 @@ import pytest
 
 from tompion.runtime.thread_pool import ThreadPool
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 
@@ -100,10 +100,10 @@ def test_finishing_does_what_was_asked_for_and_ends_every_thread() -> None:
 
 LEAVING = """
 import threading
-from tompion.threads import Threads
+from tompion.runtime.thread_pool import ThreadPool
 
 held = threading.Event()
-Threads(1, "test").submit(lambda: (held.set(), threading.Event().wait()))
+ThreadPool(1, "test").submit(lambda: (held.set(), threading.Event().wait()))
 held.wait()
 """
 

@@ -15,7 +15,7 @@ from tompion.client import Client
 
 UI = Path(__file__).parents[2] / "src" / "tompion" / "web" / "ui"
 INSTALLING = runpy.run_path(str(Path(__file__).parents[2] / "requirements" / "browser.py"), run_name="browser")
-NO_BROWSER: str = INSTALLING["WANTED"]
+NO_BROWSER: str = INSTALLING["NO_BROWSER"]
 TASKS = '''
 """What the schedules of these tests run."""
 
@@ -37,8 +37,8 @@ def fails(**given):
 
 def browser_path() -> str | None:
     """The browser of this machine; ``TOMPION_BROWSER`` names another."""
-    found: str | None = INSTALLING["found"]()
-    return found
+    path: str | None = INSTALLING["browser_path"]()
+    return path
 
 
 class Service:
@@ -69,7 +69,7 @@ def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Ser
                 service.other.close()
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(120)
 
 
 def make_key(home: Path, role: str) -> str:

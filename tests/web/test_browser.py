@@ -17,7 +17,8 @@ Command = tuple[str, ...]
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine on which nothing is installed but apt-get."""
-    monkeypatch.delenv("TOMPION_BROWSER", raising=False)
+    for name in ("TOMPION_BROWSER", "TOMPION_REQUIRE_BROWSER"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     executable(tmp_path / "apt-get")
     return tmp_path
@@ -65,13 +66,40 @@ def test_root_has_it_installed(bare: Path, capsys: pytest.CaptureFixture[str]) -
 def test_whoever_cannot_is_told_what_to_install(
     bare: Path, given: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(given["run"], is_root=given["is_root"]) == 0, "the other tests can go on"
+    assert main(given["run"], is_root=given["is_root"]) == 1
     assert capsys.readouterr().err.strip() == NO_BROWSER
-    for hint in ("apt-get install chromium", "root", "TOMPION_BROWSER", "skipped"):
+    for hint in ("make browser", "root", "TOMPION_BROWSER"):
         assert hint in NO_BROWSER
 
 
 def test_without_apt_nothing_is_tried(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (bare / "apt-get").unlink()
-    assert main(refuse, is_root=True) == 0
+    assert main(refuse, is_root=True) == 1
     assert NO_BROWSER in capsys.readouterr().err
+
+
+PLUGINS = ("-p", "no:xdist", "-p", "tests.support.browsers")
+UI_TEST = """
+def test_it(browser):
+    pass
+"""
+
+
+@pytest.fixture
+def without_browser(pytester: pytest.Pytester, bare: Path) -> pytest.Pytester:
+    """A suite with two files of tests that need a browser, on a machine that has none."""
+    pytester.makepyfile(test_one=UI_TEST, test_two=UI_TEST)
+    return pytester
+
+
+def test_skipped_tests_say_once_how_to_install_one(without_browser: pytest.Pytester) -> None:
+    result = without_browser.runpytest("-ra", *PLUGINS)
+    result.assert_outcomes(skipped=2)
+    assert result.stdout.str().count("make browser") == 1
+
+
+def test_required_browser_fails_the_run(without_browser: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOMPION_REQUIRE_BROWSER", "1")
+    result = without_browser.runpytest(*PLUGINS)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*make browser*"])

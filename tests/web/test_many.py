@@ -1,6 +1,6 @@
 """Very many schedules cost the page no more than few, and live updates do not make it grow.
 
-How long anything takes is measured by ``python -m bench.page``, with 100,000 schedules; here is what it rests on.
+How long anything takes is measured by ``python -m bench.web``, with 100,000 schedules; here is what it rests on.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Request, expect
 
-from tests.conformance.api.kit import Http
+from tests.support.service import Http
 from tests.web.conftest import MS
 from tests.web.kit import Service
 from tests.web.payloads import ALL, MARK, NOWHERE

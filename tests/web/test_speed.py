@@ -1,7 +1,7 @@
 """With 100,000 schedules stored the page works no harder than with 1,000, as the traces of the browser tell.
 
 What a trace says of the time is printed; what is asserted does not depend on who else uses the machine: the time that
-the page's own thread was given, requests, bytes and rows.  ``python -m bench.page`` holds the times against the goals.
+the page's own thread was given, requests, bytes and rows.  ``python -m bench.web`` holds the times against the goals.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Response
 
 from bench.engine.fill import Due, fill
-from bench.page.measures import ACTS, LIST_SHOWN, OVERVIEW_SHOWN
-from bench.page.stock import pause_some
-from bench.page.stopwatch import first_paint, viewed, watch
+from bench.web.browser_timing import first_paint, viewed, watch
+from bench.web.fill import pause_some
+from bench.web.measures import ACTS, LIST_SHOWN, OVERVIEW_SHOWN
 from tests.web.kit import Service, serving
 
 pytestmark = pytest.mark.slow

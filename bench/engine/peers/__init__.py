@@ -1,8 +1,8 @@
 """The peers of Tompion: what other durable schedulers in Python do with the same work, on the same machine.
 
-``contest`` is what a benchmark calls::
+``runner`` is what a benchmark calls::
 
-    from bench.engine.peers.contest import PEERS, burst, steady
+    from bench.engine.peers.runner import PEERS, burst, steady
 
     for peer in PEERS:
         print(burst(peer, "sqlite:////path/to/file.db", schedules=10_000, timeout_s=120))

@@ -11,7 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.engine.peers.contest import (
+from bench.engine.peers.progress import to_stderr
+from bench.engine.peers.runner import (
     BURST,
     PEERS,
     POSTGRES,
@@ -24,9 +25,8 @@ from bench.engine.peers.contest import (
     failed,
     steady,
 )
-from bench.engine.peers.progress import to_stderr
 from bench.engine.peers.valkey import ValkeyServer
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 """PostgreSQL as it is run where data matter; the tests run it faster."""

@@ -173,9 +173,9 @@ async def healthcheck_pings(
     if pinger is None:
         yield
         return
-    stopping, probe = asyncio.Event(), EngineEvents(listener, tompion.desk.tally)
+    stopping, probe = asyncio.Event(), EngineEvents(listener, tompion.runner.tally)
     task = asyncio.create_task(
-        HealthcheckPing(tompion.desk.store, tuple, pinger, probe, stopping).ping(), name="tompion-ping"
+        HealthcheckPing(tompion.runner.store, tuple, pinger, probe, stopping).ping(), name="tompion-ping"
     )
     try:
         yield

@@ -28,27 +28,27 @@ GRACE_S = 5
 
 
 def gate_of(
-    desk: OperationRunner, told: Config, clock: Clock | None = None, cookies: SessionCookies | None = None
+    runner: OperationRunner, told: Config, clock: Clock | None = None, cookies: SessionCookies | None = None
 ) -> Authenticator:
     """Return what finds out who asks; a clock that is given also says how old fetched keys are."""
     from tompion.api.auth.api_key_cache import ApiKeyCache
     from tompion.api.auth.authenticator import CredentialAuthenticator, OpenAuthenticator
 
     return (
-        CredentialAuthenticator(ApiKeyCache(desk), *_believed(told, clock), cookies)
+        CredentialAuthenticator(ApiKeyCache(runner), *_believed(told, clock), cookies)
         if _asks(told)
         else OpenAuthenticator()
     )
 
 
-def cookies_of(desk: OperationRunner, told: Config, clock: Clock | None = None) -> SessionCookies | None:
+def cookies_of(runner: OperationRunner, told: Config, clock: Clock | None = None) -> SessionCookies | None:
     """Return what keeps those who sign in to the page; where nobody is asked who they are, nothing."""
     if not _asks(told):
         return None
     from tompion.api.auth.session_cookie import SessionCookies
 
     over_tls = str(told.get("public_url")).startswith("https://")
-    return SessionCookies(desk, (clock or SystemClock()).now, over_tls=over_tls)
+    return SessionCookies(runner, (clock or SystemClock()).now, over_tls=over_tls)
 
 
 def hosts_of(told: Config) -> tuple[str, ...]:

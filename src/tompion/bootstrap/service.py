@@ -23,7 +23,7 @@ masked = url_masking.mask_password
 
 
 def build_service(  # noqa: PLR0913 - every part has a default
-    desk: OperationRunner,
+    runner: OperationRunner,
     configuration: Config | None = None,
     *,
     clock: Clock | None = None,
@@ -41,12 +41,12 @@ def build_service(  # noqa: PLR0913 - every part has a default
     from tompion.web.app import mount_ui
 
     told = configuration or load({})
-    cookies = cookies_of(desk, told, clock)
+    cookies = cookies_of(runner, told, clock)
     service = Service(
-        desk,
+        runner,
         version("tompion"),
         hosts_of(told),
-        gate=gate_of(desk, told, clock, cookies),
+        gate=gate_of(runner, told, clock, cookies),
         cookies=cookies,
         public_url=told.get("public_url"),
         read_only=told.get("read_only"),
@@ -54,7 +54,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
         requests_per_s=told.get("requests_per_s"),
         neighbours=NamespaceRateLimiter(told.get("namespace_requests_per_s")),
         configuration=redacted_config(told),
-        metrics=build_metrics(desk),
+        metrics=build_metrics(runner),
         listener=_access_log(requests) if requests is not None and told.get("access_log") else None,
         triggered=None if tracing is None else tracing.triggered,
         problems=problems,

@@ -50,18 +50,18 @@ def build_tracing(wanted: str | SpanProcessor) -> Tracing | None:
     return Tracing(wanted, told.sampler, resource, SystemClock())
 
 
-def build_metrics(desk: OperationRunner) -> MetricsExporter:
+def build_metrics(runner: OperationRunner) -> MetricsExporter:
     """Return the numbers of this process."""
     from tompion.api.metrics import MetricsExporter
     from tompion.sdk.spec import TZDATA_VERSION
 
     return MetricsExporter(
-        desk, {"version": version("tompion"), "tzdata": TZDATA_VERSION, "python": platform.python_version()}
+        runner, {"version": version("tompion"), "tzdata": TZDATA_VERSION, "python": platform.python_version()}
     )
 
 
 @contextmanager
-def serve_metrics(desk: OperationRunner, configuration: Config) -> Iterator[str | None]:
+def serve_metrics(runner: OperationRunner, configuration: Config) -> Iterator[str | None]:
     """Show the metrics of a process at a port of their own, if it is told one; give the address."""
     host, port = configuration.get("metrics_host"), configuration.get("metrics_port")
     if not port:
@@ -70,7 +70,7 @@ def serve_metrics(desk: OperationRunner, configuration: Config) -> Iterator[str 
     from prometheus_client import start_http_server
 
     try:
-        server, thread = start_http_server(port, host, build_metrics(desk).registry)
+        server, thread = start_http_server(port, host, build_metrics(runner).registry)
     except OSError as error:
         raise InvalidField("metrics_port", f"cannot listen on {host}:{port}: {error.strerror}") from None
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def serve_temporal(
-    find_desk: Callable[[], OperationRunner],
+    find_runner: Callable[[], OperationRunner],
     told: Config,
     *,
     clock: Clock | None = None,
@@ -39,12 +39,12 @@ async def serve_temporal(
     from tompion.api.rate_limit import NamespaceRateLimiter
     from tompion.bootstrap.security import gate_of
 
-    desk, namespaces = find_desk(), read_namespaces(told.get("temporal_namespaces"))
+    runner, namespaces = find_runner(), read_namespaces(told.get("temporal_namespaces"))
     house = ServiceDeps(
-        desk,
+        runner,
         version("tompion"),
         namespaces,
-        gate_of(desk, told, clock),
+        gate_of(runner, told, clock),
         told.get("read_only"),
         mistakes,
         NamespaceRateLimiter(told.get("namespace_requests_per_s")),

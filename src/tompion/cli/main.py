@@ -30,7 +30,7 @@ from tompion.cli.commands.schedule_control import operating_app
 from tompion.cli.commands.schedules import schedules_app
 from tompion.cli.commands.serve import serve_command
 from tompion.cli.commands.spec import explain_command, lint_command, next_command
-from tompion.cli.commands.stats import attention_command, coming_command, forecast_command, stats_command
+from tompion.cli.commands.stats import forecast_command, problems_command, stats_command, upcoming_command
 from tompion.cli.commands.top import top_command
 from tompion.cli.commands.verify import verify_command
 from tompion.cli.commands.worker import worker_command
@@ -86,9 +86,9 @@ app.add_typer(workflows_app, name="workflows", rich_help_panel=MANAGING)
 app.add_typer(calendars_app, name="calendars", rich_help_panel=MANAGING)
 app.add_typer(queues_app, name="queues", rich_help_panel=MANAGING)
 app.add_typer(instances_app, name="instances", rich_help_panel=MANAGING)
-app.command("coming", rich_help_panel=MANAGING)(coming_command)
+app.command("upcoming", rich_help_panel=MANAGING)(upcoming_command)
 app.command("stats", rich_help_panel=MANAGING)(stats_command)
-app.command("attention", rich_help_panel=MANAGING)(attention_command)
+app.command("problems", rich_help_panel=MANAGING)(problems_command)
 app.command("forecast", rich_help_panel=MANAGING)(forecast_command)
 app.command("audit", rich_help_panel=MANAGING)(audit_command)
 app.command("doctor", rich_help_panel=KEEPING)(doctor_command)

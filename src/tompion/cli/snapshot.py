@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tompion.cli.connection import Home
 
 PAGE = 1_000
-MOST_SCHEDULES = 10_000
+MAX_SCHEDULES = 10_000
 """How many schedules are looked at; a survey says when there are more."""
 SHOWN = 20
 """How many ticks and running runs there is room for."""
-LATEST = 200
+MAX_RECENT_RUNS = 200
 """Among how many runs the latest outcomes are looked for."""
 AHEAD_S = 366 * 86_400
-MOST_PAGES = 20
+MAX_PAGES = 20
 """How many pages without enough runs are looked at before somebody is told where to go on."""
 
 
@@ -54,8 +54,8 @@ class Snapshot:
 
 def glance(home: Home) -> SnapshotRow:
     """Look at what comes next, what runs and the latest outcomes, however many schedules there are."""
-    tally = home.stats(seconds=1, stretches=1).schedules
-    ended = [run for run in home.recent_runs(limit=LATEST).items if run.state in FINAL]
+    tally = home.stats(seconds=1, buckets=1).schedules
+    ended = [run for run in home.recent_runs(limit=MAX_RECENT_RUNS).items if run.state in FINAL]
     return SnapshotRow(
         schedules=tally,
         coming=home.upcoming(seconds=AHEAD_S, limit=SHOWN).ticks,
@@ -68,13 +68,13 @@ def glance(home: Home) -> SnapshotRow:
 
 def survey(home: Home) -> Snapshot:
     """Look at every schedule and every run in flight, but at so many only."""
-    tally = home.stats(seconds=1, stretches=1).schedules
-    found = tuple(islice(every_schedule(home), MOST_SCHEDULES + 1))
+    tally = home.stats(seconds=1, buckets=1).schedules
+    found = tuple(islice(every_schedule(home), MAX_SCHEDULES + 1))
     return Snapshot(
         tally=tally,
-        schedules=found[:MOST_SCHEDULES],
-        is_whole=len(found) <= MOST_SCHEDULES,
-        running=_in_flight(home, min(tally.in_flight, PAGE), pages=MOST_PAGES),
+        schedules=found[:MAX_SCHEDULES],
+        is_whole=len(found) <= MAX_SCHEDULES,
+        running=_in_flight(home, min(tally.in_flight, PAGE), pages=MAX_PAGES),
         instances=home.list_instances(),
         queues=home.list_queues(),
     )
@@ -92,7 +92,7 @@ def every_schedule(home: Home) -> Iterator[Schedule]:
 
 
 def latest_runs(
-    home: Home, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MOST_PAGES
+    home: Home, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MAX_PAGES
 ) -> Page[Run]:
     """Return the latest runs of all schedules; what a short page leaves room for comes from those after it."""
     page = home.recent_runs(state=state, limit=limit, before=before)

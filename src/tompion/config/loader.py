@@ -105,8 +105,8 @@ CHOICES = {
     "tracing": ("off", "otlp"),
     "ping_method": ("GET", "POST"),
 }
-MOST = {"port": 65_535, "metrics_port": 65_535}
-MOST_WHOLE = 1 << 40
+MAX_BY_OPTION = {"port": 65_535, "metrics_port": 65_535}
+MAX_INTEGER = 1 << 40
 """What a whole number is at most; none is negative."""
 CONFIDENTIAL = frozenset({"ping_url", "ping_fail_url"})
 """Options that whoever knows them can misuse: only their beginning is shown."""
@@ -234,7 +234,7 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if not right or (name in CHOICES and value not in CHOICES[name]):
         expected = " or ".join(CHOICES[name]) if name in CHOICES else _KINDS[option.kind]
         raise InvalidField(where, f"{display(value)}; expected {expected}")
-    most = MOST.get(name, MOST_WHOLE)
+    most = MAX_BY_OPTION.get(name, MAX_INTEGER)
     if option.kind is int and not 0 <= value <= most:
         raise InvalidField(where, f"{value}; expected a whole number from 0 to {most}")
     return value

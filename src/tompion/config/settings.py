@@ -21,7 +21,7 @@ CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "default_catchup_policy": (CatchUp, CATCHUP_ALIASES),
 }
 """Settings that are no numbers: what they may be, and other names for it."""
-MOST = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
+MAX_VALUES = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
 """What some are at most, because a schedule's own field is."""
 T = TypeVar("T")
 
@@ -128,8 +128,8 @@ class Settings:
                 object.__setattr__(self, name, _chosen(name, value))
             elif type(value) is not int or value < _least(name):
                 raise InvalidInput(f"{name} is {value!r}: it must be a whole number of at least {_least(name)}")
-            elif value > MOST.get(name, value):
-                raise InvalidInput(f"{name} is {value}: it must be at most {MOST[name]}")
+            elif value > MAX_VALUES.get(name, value):
+                raise InvalidInput(f"{name} is {value}: it must be at most {MAX_VALUES[name]}")
         if self.heartbeat_ms * 2 > self.lock_ttl_ms:
             raise InvalidInput(
                 f"heartbeat_ms is {self.heartbeat_ms}: at most half of lock_ttl_ms ({self.lock_ttl_ms}), "

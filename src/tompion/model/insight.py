@@ -12,7 +12,7 @@ from tompion.model.schedule import Run
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many fires fall into a stretch of time."""
+    """How many fires fall into a bucket of time."""
 
     start: datetime
     fires: int
@@ -44,32 +44,32 @@ class SpecGroup:
 
 @dataclass(frozen=True, slots=True)
 class LoadSpike:
-    """A stretch in which far more fires than in the others, the schedules that make it so, and what to do about it."""
+    """A bucket in which far more fires than in the others, the schedules that make it so, and what to do about it."""
 
     start: datetime
     fires: int
-    kin: tuple[SpecGroup, ...]
+    groups: tuple[SpecGroup, ...]
     advice: str
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How many fires are to come in equal stretches of time.
+    """How many fires are to come in equal buckets of time.
 
-    Of so many schedules as were ``looked_at`` every fire is counted, of the ``others`` only the next one.  Those that
+    Of so many schedules as were ``fully_counted`` every fire is counted, of the ``next_fire_only`` only the next one.  Those that
     were looked at stand for others if ``one_in`` is more than one: of so many schedules the spec of one was read.
     ``capped`` says that there are more than were counted at all.
     """
 
-    stretches: tuple[Load, ...]
-    herds: tuple[LoadSpike, ...]
-    looked_at: int
-    others: int
+    buckets: tuple[Load, ...]
+    spikes: tuple[LoadSpike, ...]
+    fully_counted: int
+    next_fire_only: int
     one_in: int
     capped: bool
 
 
-ConcernKind = Literal[
+ProblemKind = Literal[
     "no_engine",
     "skewed_clock",
     "clock_set_back",
@@ -93,7 +93,7 @@ class Problem:
     ``schedule_id`` is there if it is about a schedule; ``subject`` is what it is about in any case.
     """
 
-    kind: ConcernKind
+    kind: ProblemKind
     urgency: Urgency
     subject: str
     schedule_id: str | None
@@ -106,7 +106,7 @@ class Problem:
 class Problems:
     """What somebody should look at, the most urgent first; ``more`` says that there is more of it than is listed."""
 
-    concerns: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
     more: bool
 
 
@@ -145,11 +145,11 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True)
 class TickChange:
-    """A tick to come: one that ``stays``, one that ``goes`` away with the edit, or one that ``comes`` with it."""
+    """A tick to come: ``unchanged`` by the edit, ``removed`` or ``added`` by it."""
 
     at: datetime
     local: datetime
-    change: Literal["stays", "goes", "comes"]
+    change: Literal["unchanged", "removed", "added"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,9 @@ class EditDiff:
     """
 
     ticks: tuple[TickChange, ...]
-    staying: int
-    going: int
-    coming: int
+    unchanged: int
+    removed: int
+    added: int
     complete_until: datetime | None
 
 
@@ -248,7 +248,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class StatsBucket:
-    """What was decided in a stretch of time, and how late runs started, in milliseconds.
+    """What was decided in a bucket of time, and how late runs started, in milliseconds.
 
     ``missed`` are ticks that nobody was there for; ``skipped`` are runs, and ticks that others were in the way of;
     ``open`` runs are not over yet.
@@ -263,7 +263,7 @@ class StatsBucket:
     missed: int
     late_p50_ms: int | None
     late_p99_ms: int | None
-    late_most_ms: int | None
+    late_max_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,5 +271,5 @@ class Stats:
     """Figures about a namespace; before ``complete_since`` more has happened than was looked at."""
 
     schedules: RunCounts
-    stretches: tuple[StatsBucket, ...]
+    buckets: tuple[StatsBucket, ...]
     complete_since: datetime

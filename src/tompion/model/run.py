@@ -141,7 +141,7 @@ class RunRow(NamedTuple):
     owner: int | None
     decided_ms: int
     local_s: int | None
-    moved: str | None
+    dst_adjustment: str | None
     overlap: str | None
     payload: str | None
     request_id: str | None

@@ -99,7 +99,7 @@ class Run:
     reason: str | None
     scheduled_for: datetime
     local_time: datetime | None
-    moved: str | None
+    dst_adjustment: str | None
     fire_at: datetime
     decided_at: datetime
     started_at: datetime | None

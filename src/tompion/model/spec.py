@@ -177,14 +177,14 @@ class Tick:
     """A nominal time and where it comes from.
 
     ``at`` is the instant (UTC); ``local`` the same instant on the schedule's clock; ``wall`` the wall time that the
-    rule names, which differs from ``local`` only where DST moved the tick; ``moved`` is ``""``, ``gap``,
+    rule names, which differs from ``local`` only where DST moved the tick; ``dst_adjustment`` is ``""``, ``gap``,
     ``first_pass`` or ``second_pass``, ``reason`` the same in words; ``fire_at`` the instant after jitter.
     """
 
     at: datetime
     local: datetime
     wall: datetime
-    moved: str
+    dst_adjustment: str
     reason: str
     fire_at: datetime
 

@@ -11,7 +11,7 @@ class Violation:
     """Something that does not add up.
 
     About ticks: ``missing``, ``twice``, ``invented``, ``early``, ``beyond`` (the cursor), ``miscounted``.  About what
-    they are judged by: ``version`` (gone, or unreadable), ``gap`` and ``overlap`` (between versions), ``dial``,
+    they are judged by: ``version`` (gone, or unreadable), ``gap`` and ``overlap`` (between versions), ``state``,
     ``counter``, ``unreadable``.
     """
 

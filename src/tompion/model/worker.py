@@ -60,7 +60,7 @@ class InstanceInfo:
     queues: tuple[str, ...]
     alive: bool
     started_at: datetime
-    heard_of_at: datetime
+    last_heartbeat_at: datetime
     stopped_at: datetime | None
     skew_ms: int
 

@@ -244,11 +244,11 @@ class Decision:
 
     def _row(self, due: Due, state: RunState, reason: Reason | None, attempt: int, due_ms: int | None) -> RunRow:
         compiled, now_ms = self.compiled, self.context.now_ms
-        local_s, moved = compiled.wall_time(due.nominal_s)
+        local_s, dst_adjustment = compiled.wall_time(due.nominal_s)
         queued_ms = now_ms if state in WAITING else None
         return RunRow(
             compiled.schedule_key, due.nominal_s, 0, due.source, state, reason, compiled.version, attempt, 0, due.fire_ms,
-            due_ms, self.context.owner if attempt else None, now_ms, local_s, moved, None, None, None, None,
+            due_ms, self.context.owner if attempt else None, now_ms, local_s, dst_adjustment, None, None, None, None,
             now_ms if state is RunState.SKIPPED else None, False, None, None, None, queued_ms,
         )  # fmt: skip
 

@@ -138,7 +138,7 @@ class _BaseApp:
         return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
 
     @property
-    def desk(self) -> OperationRunner:
+    def runner(self) -> OperationRunner:
         """Return where other doors to the same store hand in what they are asked."""
         if self._is_remote:
             raise TompionError("there is no store here: this is connected to a service")
@@ -222,13 +222,13 @@ class _BaseApp:
     def _tell(self, found: declare.DeclareResult) -> None:
         """Say what the declaration of a schedule did, and where operators have decided otherwise."""
         name = found.schedule.schedule_id
-        if found.did != "unchanged":
-            self._probe.tell(found.did, name, "as the code declares it")
+        if found.outcome != "unchanged":
+            self._probe.tell(found.outcome, name, "as the code declares it")
         elif found.drift:
             self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
 
     def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
-        return self.desk.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
+        return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
 def _declared(each: Declaration, session: OperationContext) -> declare.DeclareResult:

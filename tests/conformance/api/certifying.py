@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tests.conformance.api.kit import Http, Served, desk_of
+from tests.support.service import Http, Served, runner_of
 from tompion.config.loader import load
 from tompion.runtime.clock import SystemClock
 from tompion.store.sqlite.driver import SqliteStore
@@ -99,8 +99,8 @@ class World:
         self.told = load({}, given, str(directory / "tompion.toml"))
         self.clock = ManualClock(SystemClock().now())
         self.store = SqliteStore(clock=self.clock)
-        self.desk = desk_of(self.store)
-        self.served = Served(self.desk, self.told, self.clock)
+        self.runner = runner_of(self.store)
+        self.served = Served(self.runner, self.told, self.clock)
         self.url = self.served.url
 
     def context(self, shown: Path | None = None) -> ssl.SSLContext:

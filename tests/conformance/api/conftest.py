@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import CommandLine
-from tests.conformance.api.kit import Blocking, BlockingTompion, Direct, Http, desk_of, serving
 from tests.conformance.api.plain import PlainRequests
-from tests.conformance.operations.kit import BEGIN
+from tests.support.command_line import CommandLine
+from tests.support.operations import BEGIN
+from tests.support.service import Blocking, BlockingTompion, Direct, Http, runner_of, serving
 from tompion import SyncTompion
 from tompion.bootstrap.store import open_store
 from tompion.client import Client
@@ -40,7 +40,7 @@ def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]
 
 @pytest.fixture
 def url(store: Store) -> Iterator[str]:
-    with serving(desk_of(store)) as address:
+    with serving(runner_of(store)) as address:
         yield address
 
 
@@ -86,7 +86,7 @@ def store_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
     """Where a store is that every command opens anew; its time stands still."""
-    monkeypatch.setattr("tompion.bootstrap.store.open_store", partial(open_store, clock=clock))
+    monkeypatch.setattr("tompion.sdk.app.open_store", partial(open_store, clock=clock))
     if isinstance(store, PostgresStore):
         found: str = request.getfixturevalue("migrated_url")
         return found
@@ -97,5 +97,5 @@ def store_url(
 def direct(clock: ManualClock) -> Iterator[Direct]:
     """The same operations, without a door, on a store of their own."""
     made = SqliteStore(clock=clock)
-    yield Direct(desk_of(made))
+    yield Direct(runner_of(made))
     made.close()

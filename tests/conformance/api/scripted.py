@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-SECONDS = 30
+SECONDS = 120
 Step = Callable[[], bytes | None]
 
 

@@ -12,7 +12,7 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tests.conformance.api.certifying import World, world_of
-from tests.conformance.api.kit import Blocking
+from tests.support.service import Blocking
 from tompion.api.auth.mtls import identities
 from tompion.client import Client, protocol
 from tompion.contract.methods import SyncMethods
@@ -20,7 +20,7 @@ from tompion.errors import Forbidden, StoreUnavailable, Unauthenticated
 from tompion.operations.resources import api_keys
 from tompion.sdk.app import SyncTompion
 
-SECONDS = 30
+SECONDS = 120
 LIST = "/api/v1/schedules"
 ROBOT: dict[str, Any] = {"uris": ("spiffe://example.org/robot",)}
 READER = {"names": ("reader.example.org",)}
@@ -40,7 +40,7 @@ def lenient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def key_of(world: World, role: str) -> str:
-    sent = world.desk.send(
+    sent = world.runner.send(
         lambda session: api_keys.create_key(session, "test", role=role), namespace="default", actor="ann", writes=True
     )
     return sent.result(SECONDS).secret

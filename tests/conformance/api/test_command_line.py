@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.api.commandline import CommandLine, run
-from tests.conformance.api.kit import Direct, Served, desk_of
+from tests.support.command_line import CommandLine, run
+from tests.support.service import Direct, Served, runner_of
 from tompion.cli.connection import KEY, STORE, URL
 from tompion.config.loader import load
 from tompion.store.base import Store
@@ -19,13 +19,13 @@ DAILY = ("--cron", "@daily", "--function", "tasks:report")
 
 @pytest.fixture
 def guarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Direct]]:
-    """A service that wants keys, and its desk."""
+    """A service that wants keys, and its operation runner."""
     for name in (URL, KEY, STORE):
         monkeypatch.delenv(name, raising=False)
     store = SqliteStore()
-    desk = desk_of(store)
-    served = Served(desk, load({}, {"auth": "required"}))
-    yield served.url, Direct(desk)
+    runner = runner_of(store)
+    served = Served(runner, load({}, {"auth": "required"}))
+    yield served.url, Direct(runner)
     served.close()
     store.close()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.api.certifying import World, world_of
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion.cli.connection import CA, CERT, CERT_KEY, KEY, STORE, URL
 
 DAILY = ("--cron", "@daily", "--function", "tasks:report")

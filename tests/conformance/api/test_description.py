@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.conformance.api.kit import SECONDS, Answer, Http, Served, desk_of, serving
-from tests.conformance.operations.kit import BEGIN
+from tests.support.operations import BEGIN
+from tests.support.service import SECONDS, Answer, Http, Served, runner_of, serving
 from tompion import SyncTompion
 from tompion.api.auth import session_cookie
 from tompion.config.loader import load
@@ -31,7 +31,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 if TYPE_CHECKING:
-    from tests.servers.recycling import Recycling
+    from tests.support.servers.database_pool import Recycling
 
 DOCUMENT = json.loads((Path(__file__).parents[3] / "docs/reference/openapi.json").read_text(encoding="utf-8"))
 BODIES = [
@@ -45,7 +45,7 @@ DOCUMENTED = [
     "/api/v1/schedules",
     "/api/v1/schedules/{schedule_id}",
     "/api/v1/schedules/{schedule_id}/declare",
-    "/api/v1/schedules/{schedule_id}/effect",
+    "/api/v1/schedules/{schedule_id}/diff",
     "/schedules/upsert",
 ]
 """Where the body is a document of a schedule."""
@@ -56,14 +56,14 @@ CHECKS = (
     response_schema_conformance,
     response_headers_conformance,
 )
-UNKNOWN = ("/keys/", "/workers/", "/reports", "/runs/", "/versions/")
+UNKNOWN = ("/keys/", "/workers/", "/callbacks", "/runs/", "/versions/")
 """Where an example names what a store of its own cannot have."""
 
 
 @pytest.fixture
 def http() -> Iterator[Http]:
     store = SqliteStore(clock=ManualClock(BEGIN))
-    with serving(desk_of(store)) as url:
+    with serving(runner_of(store)) as url:
         asking = Http(url)
         seed(asking)
         yield asking
@@ -150,11 +150,11 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def asked(desk: OperationRunner) -> Iterator[Asked]:
-    """Serve a desk to whoever has the key."""
-    made = desk.send(lambda each: create_key(each, "all", role="admin"), namespace="*", actor="ann", writes=True)
+def asked(runner: OperationRunner) -> Iterator[Asked]:
+    """Serve an operation runner to callers with the key."""
+    made = runner.send(lambda each: create_key(each, "all", role="admin"), namespace="*", actor="ann", writes=True)
     key = made.result(SECONDS).secret
-    served = Served(desk, load({}, {"auth": "required"}))
+    served = Served(runner, load({}, {"auth": "required"}))
     asking = Http(served.url)
     try:
         seed(lambda *request: asking(*request, Authorization=f"Bearer {key}"))
@@ -168,7 +168,7 @@ def asked(desk: OperationRunner) -> Iterator[Asked]:
 def service() -> Iterator[Asked]:
     """A service that is asked everything that the description allows, and much that it does not."""
     store = SqliteStore(clock=ManualClock(BEGIN))
-    with asked(desk_of(store)) as found:
+    with asked(runner_of(store)) as found:
         yield found
     store.close()
 
@@ -176,7 +176,7 @@ def service() -> Iterator[Asked]:
 @pytest.fixture(scope="module")
 def busy(migrated_databases: Recycling) -> Iterator[Asked]:
     """The same on PostgreSQL, with an engine that works meanwhile."""
-    with migrated_databases.lent() as url, SyncTompion(url) as home, asked(home.desk) as found:
+    with migrated_databases.lent() as url, SyncTompion(url) as home, asked(home.runner) as found:
         yield found
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.commandline import UNSAYABLE, CommandLine
-from tests.conformance.api.kit import Direct
 from tests.conformance.api.plain import ONE, REQUESTS, V1, PlainRequests, as_json
 from tests.conformance.api.stories import STORIES, answered, told
+from tests.support.command_line import UNSAYABLE, CommandLine
+from tests.support.service import Direct
 from tompion.contract.methods import SyncMethods, _Sync
 from tompion.contract.routes import ROUTES
 from tompion.model.page import Page

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Answer, Http, serving
 from tests.conformance.api.test_gate import World
-from tompion.api.auth import authenticator
+from tests.support.service import SECONDS, Answer, Http, serving
+from tompion.api.auth import api_key_cache
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.operations.runner import OperationRunner
@@ -28,7 +28,7 @@ TEXTS = ("application/json", "application/problem+json", "text/plain", "text/cal
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(authenticator, "BELIEVED_S", 60.0)
+        patch.setattr(api_key_cache, "BELIEVED_S", 60.0)
         made = World(max_body_bytes=1_000)
         yield made
         made.close()
@@ -219,7 +219,7 @@ def test_a_host_that_is_named_twice_or_in_the_address_is_refused(world: World) -
 
 def test_serving_is_closed_in_the_end(world: World) -> None:
     """A host that is ours by accident would be 200 on a service that asks nobody: there it counts most."""
-    with serving(world.desk) as url:
+    with serving(world.runner) as url:
         http = Http(url)
         for host in ("evil.example", "localhost.evil.example", "127.0.0.1.nip.example", "[::]", "127.1", "0"):
             assert http("GET", "/api/v1/schedules", Host=host).status == 400, host

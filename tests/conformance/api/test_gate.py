@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
-from tests.conformance.operations.kit import BEGIN
-from tompion.api.auth import authenticator
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, runner_of
+from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route
@@ -26,7 +26,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 ROLES = (Role.READER, Role.OPERATOR, Role.EDITOR, Role.ADMIN)
-SECONDS = 30
+SECONDS = 120
 
 
 class World:
@@ -35,12 +35,12 @@ class World:
     def __init__(self, **flags: object) -> None:
         self.clock = ManualClock(BEGIN)
         self.store = SqliteStore(clock=self.clock)
-        self.desk = desk_of(self.store)
-        self.served = Served(self.desk, load({}, {"auth": "required", **flags}))
+        self.runner = runner_of(self.store)
+        self.served = Served(self.runner, load({}, {"auth": "required", **flags}))
         self.http = Http(self.served.url)
 
     def key(self, role: str, namespace: str = "default", **given: object) -> NewKey:
-        sent = self.desk.send(
+        sent = self.runner.send(
             lambda session: api_keys.create_key(session, "test", role=role, **given),  # type: ignore[arg-type]  # as a door would
             namespace=namespace,
             actor="ann",
@@ -60,7 +60,7 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
     made = World()
     yield made
     made.close()
@@ -157,8 +157,8 @@ def test_keys_are_compared_in_constant_time(world: World, monkeypatch: pytest.Mo
 def test_only_a_hash_of_a_key_is_kept(tmp_path: Path) -> None:
     """Nothing of a key, or of the cookie of whoever signed in with it, is in a dump of the whole database."""
     with closing(SqliteStore(tmp_path / "keys.db")) as store:
-        served = Served(desk_of(store), load({}, {"auth": "required"}))
-        admin = desk_of(store).send(
+        served = Served(runner_of(store), load({}, {"auth": "required"}))
+        admin = runner_of(store).send(
             lambda session: api_keys.create_key(session, "first", role="admin"),
             namespace="default",
             actor="ann",

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from tests.conformance.api.issuing import (
+from tests.support.service import Http
+from tests.support.token_issuers import (
     EC,
     EC_IN_SET,
     ED,
@@ -33,7 +34,6 @@ from tests.conformance.api.issuing import (
     signer,
     world_of,
 )
-from tests.conformance.api.kit import Http
 
 FORGED = "was not signed with the key of its issuer"
 NO_ALGORITHM = "the algorithm of this token"

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conformance.api.kit import Http, Served, desk_of
-from tompion.api.auth import authenticator
+from tests.support.service import Http, Served, runner_of
+from tompion.api.auth import api_key_cache
 from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
 from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
 from tompion.config.loader import load
@@ -61,15 +61,15 @@ def test_a_scrape_shows_the_whole_table(http: Http) -> None:
 
 @pytest.fixture
 def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
-    desk = desk_of(store)
-    served = Served(desk, load({}, {"auth": "required"}))
+    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
+    runner = runner_of(store)
+    served = Served(runner, load({}, {"auth": "required"}))
     http = Http(served.url)
 
     def scrape(namespace: str | None) -> int:
         if namespace is None:
             return http("GET", "/metrics").status
-        made = desk.send(
+        made = runner.send(
             lambda session: api_keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
         ).result()
         return http("GET", "/metrics", Authorization=f"Bearer {made.secret}").status

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
+from tests.support.service import Answer, Http, Served, runner_of
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.web import app
 
@@ -31,7 +31,7 @@ def mounted(monkeypatch: pytest.MonkeyPatch, built: Path) -> Iterator[Http]:
     """A service whose page is what a test says."""
     monkeypatch.setattr(app, "BUILT", built)
     store = SqliteStore()
-    served = Served(desk_of(store))
+    served = Served(runner_of(store))
     http = Http(served.url)
     yield http
     http.close()

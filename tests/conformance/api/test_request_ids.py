@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import Http
 from tests.conformance.api.test_rest import DAILY, ONE
+from tests.support.service import Http
 from tompion.api.rest.request_binding import taking
 from tompion.contract.routes import ROUTES
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import Http, Served, desk_of
+from tests.support.service import Http, Served, runner_of
 from tompion.api.rest.openapi.document import describe
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.base import Store
@@ -106,7 +106,7 @@ def test_null_in_a_patch_is_absent_and_in_a_merge_patch_clears(http: Http) -> No
         ("POST", "/api/v1/backfills/x/cancel", {}, 400, "backfill_id"),
         ("GET", "/api/v1/nowhere", None, 404, None),
         ("DELETE", "/api/v1/schedules", None, 405, None),
-        ("POST", "/api/v1/reports", {"token": "x", "event": "succeeded"}, 400, "token"),
+        ("POST", "/api/v1/callbacks", {"token": "x", "event": "succeeded"}, 400, "token"),
     ],
 )
 def test_what_cannot_be_is_a_problem(
@@ -143,7 +143,7 @@ def test_a_service_says_whether_it_lives_and_whether_its_store_does(http: Http, 
 
 def test_a_service_whose_engine_hangs_is_not_ready(store: Store) -> None:
     found: list[str] = []
-    served = Served(desk_of(store), problems=lambda: found)
+    served = Served(runner_of(store), problems=lambda: found)
     http = Http(served.url)
     try:
         assert http("GET", "/readyz").status == 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.api.kit import Http
+from tests.support.service import Http
 
 INPUT = {
     "schedule_id": "daily-report",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.issuing import (
+from tests.support.token_issuers import (
     EC_IN_SET,
     ED,
     EVERYBODY,
@@ -27,7 +27,7 @@ from tompion.client import Client
 from tompion.model.security import NewKey
 from tompion.operations.resources import api_keys
 
-SECONDS = 30
+SECONDS = 120
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_a_very_long_name_is_cut_in_the_audit(world: World) -> None:
 
 
 def test_keys_work_beside_tokens(world: World) -> None:
-    sent = world.desk.send(
+    sent = world.runner.send(
         lambda session: api_keys.create_key(session, "test", role="reader"),
         namespace="default",
         actor="ann",

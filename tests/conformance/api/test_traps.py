@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import SECONDS, Http, Served, desk_of, serving
 from tests.conformance.api.test_extras import HOURLY, Listening, ask
 from tests.conformance.api.test_gate import World
+from tests.support.service import SECONDS, Http, Served, runner_of, serving
 from tompion.api.rest import app, sse
 from tompion.api.rest.server import slow_clients
 from tompion.client import Client
@@ -143,7 +143,7 @@ def test_the_key_of_a_start_can_stand_in_the_header(http: Http) -> None:
 def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand of them kept a service from answering, and its engine from firing."""
     monkeypatch.setattr(slow_clients, "WHOLE_REQUEST_S", 0.2)
-    with serving(desk_of(store)) as url:
+    with serving(runner_of(store)) as url:
         begun = b"POST /api/v1/preview HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
         for text in (b"", b"GET /he", begun, begun + b"\r\n{"):
             with closing(raw(url, text)) as connection:
@@ -153,7 +153,7 @@ def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatc
 
 def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_clients, "most_connections", lambda: 2)
-    with serving(desk_of(store)) as url:
+    with serving(runner_of(store)) as url:
         idle = [raw(url, b"") for _ in range(2)]
         with closing(raw(url, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) as one_too_many:
             assert received(one_too_many) == b""
@@ -164,7 +164,7 @@ def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.Mo
 
 def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """It went on telling whoever had once been let in."""
-    monkeypatch.setattr(sse, "ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr(sse, "RECHECK_S", 0.0)
     world = World()
     monkeypatch.setattr("tompion.api.auth.api_key_cache.BELIEVED_S", 0.0)
     try:
@@ -195,7 +195,7 @@ def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
     """Behind many newer ones, its end was never told."""
     from tompion.operations.schedules import control, crud
 
-    monkeypatch.setattr(change_feed, "AGAIN", 1)
+    monkeypatch.setattr(change_feed, "REREAD_ROWS", 1)
     ask(store, crud.create, "old", **HOURLY)
     ask(store, crud.create, "new", **HOURLY)
     first = ask(store, control.trigger, "old", request_id="r")
@@ -231,7 +231,7 @@ def test_a_worker_is_its_namespaces_own() -> None:
     try:
         mine, theirs = world.key("operator", "mine").secret, world.key("operator", "theirs").secret
         worker = world.ask("POST", "/api/v1/workers", mine, {"name": "secret-name"}).said["worker_id"]
-        assert world.ask("POST", f"/api/v1/workers/{worker}/leave", theirs, {}).said == 0
+        assert world.ask("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).said == 0
         for verb in ("take", "beat"):
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200
@@ -255,7 +255,7 @@ class Silent(SqliteStore):
 def test_nobody_waits_for_ever_for_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "ANSWER_S", 0.1)
     store = Silent()
-    with serving(desk_of(store)) as url, closing(Client(url)) as client:
+    with serving(runner_of(store)) as url, closing(Client(url)) as client:
         assert client.list_schedules().items == ()
         store.silent.set()
         with pytest.raises(StoreUnavailable, match="has not answered"):
@@ -266,7 +266,7 @@ def test_nobody_waits_for_ever_for_a_store_that_does_not_answer(monkeypatch: pyt
 def test_a_file_that_was_removed_is_not_written_to(tmp_path: Path) -> None:
     """What was acknowledged was gone at the next start, and the service said that it was ready."""
     store = SqliteStore(tmp_path / "jobs.db")
-    served = Served(desk_of(store))
+    served = Served(runner_of(store))
     http = Http(served.url)
     assert http("PUT", ONE, HOURLY).status == 200
     (tmp_path / "jobs.db").unlink()
@@ -311,7 +311,7 @@ def test_whoever_stops_listening_leaves_nothing_behind() -> None:
     """Each window that was closed left a task that waited for ever, and was complained of at the end."""
 
     async def test() -> set[asyncio.Task[Any]]:
-        live = sse.ChangeStream(desk_of(SqliteStore()))
+        live = sse.ChangeStream(runner_of(SqliteStore()))
 
         async def listen() -> None:
             async for _ in await live.events("default", "ann", may_still):

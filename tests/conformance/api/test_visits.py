@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.issuing import HMAC, SECRET, VARIABLE, world_of
-from tests.conformance.api.kit import Answer, Http, Served, desk_of
 from tests.conformance.api.test_gate import World
-from tests.conformance.operations.kit import BEGIN
-from tompion.api.auth import authenticator
+from tests.support.operations import BEGIN
+from tests.support.service import Answer, Http, Served, runner_of
+from tests.support.token_issuers import HMAC, SECRET, VARIABLE, world_of
+from tompion.api.auth import api_key_cache
 from tompion.api.auth.session_cookie import LASTS_S
 from tompion.config.loader import load
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
@@ -27,7 +27,7 @@ DAILY = {"cron": "@daily", "function": "a:b"}
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
     made = World()
     yield made
     made.close()
@@ -98,7 +98,7 @@ def test_a_session_is_worth_what_its_key_is_worth(world: World) -> None:
 def test_a_session_ends_by_itself() -> None:
     world = World()
     clock = ManualClock(BEGIN)
-    served = Served(world.desk, load({}, {"auth": "required"}), clock)
+    served = Served(world.runner, load({}, {"auth": "required"}), clock)
     http = Http(served.url)
     try:
         made = http("POST", SESSION, {"credential": world.key("reader").secret})
@@ -181,7 +181,7 @@ def test_a_change_with_a_cookie_says_where_it_comes_from(world: World) -> None:
 def test_a_page_of_others_changes_nothing_on_this_machine(headers: dict[str, str]) -> None:
     """A service on loopback lets everybody in; the page of another site, in the same browser, is not everybody."""
     store = SqliteStore()
-    served = Served(desk_of(store))
+    served = Served(runner_of(store))
     http = Http(served.url)
     try:
         assert http("PUT", ONE, DAILY, **headers).status == 403
@@ -216,7 +216,7 @@ def test_behind_a_proxy_the_public_address_is_ours() -> None:
 
 def test_instances_on_one_store_share_sessions_and_others_do_not(world: World) -> None:
     told, store = load({}, {"auth": "required"}), SqliteStore(clock=world.clock)
-    served = [Served(world.desk, told), Served(world.desk, told), Served(desk_of(store), told)]
+    served = [Served(world.runner, told), Served(world.runner, told), Served(runner_of(store), told)]
     first, second, elsewhere = (Http(each.url) for each in served)
     try:
         cookie = cookie_of(first("POST", SESSION, {"credential": world.key("reader").secret}))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.conftest import owner_url
 from tests.conformance.engine.kit import BEGIN
 from tests.conformance.engine.users import Scene
+from tests.support.databases import owner_url
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.servers.proxy import TcpProxy
+from tests.support.servers.proxy import TcpProxy
 
 pytestmark = pytest.mark.server
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
-from tests.unit.engine.beside import Fate, Fire, with_named_fires
+from tests.support.delayed_store import Fate, Fire, with_named_fires
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.steps.fire import Fired

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
-from tests.conformance.executor.home import SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE, working
+from tests.support.app import SECONDS, Home
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.operations.kit import Bench, Worker, shown
+from tests.support.operations import Bench, Worker, shown
 from tompion.model.hint import Outlook
 from tompion.model.run import RunState
 from tompion.operations.schedules import hints

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.operations.adapting import hint, next_run, run_for
-from tests.conformance.operations.kit import Bench, at, shown, when
+from tests.support.operations import Bench, at, shown, when
 from tompion.engine.steps.tzdata_replan import ReplanStep
 from tompion.errors import InvalidField, ScheduleClosed, StaleToken, TompionError
 from tompion.model.run import RunState

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 
 from tests.conformance.operations.adapting import hint, next_run, run_for
-from tests.conformance.operations.kit import SECONDS, Bench, Worker, at, open_transaction, when
+from tests.support.operations import SECONDS, Bench, Worker, at, open_transaction, when
 from tompion.model.run import RunState
 from tompion.operations.schedules import hints
 from tompion.plan.outcome import Outcome

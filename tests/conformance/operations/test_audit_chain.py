@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.conftest import owner_url
-from tests.conformance.operations.kit import BEGIN, Bench, open_transaction
+from tests.support.databases import owner_url
+from tests.support.operations import BEGIN, Bench, open_transaction
 from tompion.config.settings import DAY_MS, Settings
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError, TompionError
@@ -21,7 +21,7 @@ from tompion.model.audit import AuditVerification, chain_rows
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys, calendars, targets, workflows
 from tompion.operations.schedules import control, crud, hints, history
-from tompion.operations.verify.audit_chain import MOST, verify_audit
+from tompion.operations.verify.audit_chain import MAX_ROWS, verify_audit
 from tompion.operations.verify.namespace import NamespaceVerifier
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
@@ -253,7 +253,7 @@ def test_a_long_audit_is_walked_page_by_page(told: Bench) -> None:
 def test_where_to_begin_is_checked(bench: Bench) -> None:
     refused: list[dict[str, Any]] = [
         {"limit": 0},
-        {"limit": MOST + 1},
+        {"limit": MAX_ROWS + 1},
         {"limit": True},
         {"after": -1},
         {"after": 1 << 63},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, Worker, shown
+from tests.support.operations import Bench, Worker, shown
 from tompion.errors import InvalidField, NotFound, StaleToken, StoreError
 from tompion.model.schedule import Schedule
 from tompion.operations.resources import calendars

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench
+from tests.support.operations import FUNCTION, Bench
 from tompion.errors import InvalidField, LimitExceeded
 from tompion.model.run import RunState
 from tompion.operations.insight import summaries

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
+from tests.support.operations import FUNCTION, Bench, shown, when
 from tompion.model.run import RunState
 from tompion.operations.resources import targets
 from tompion.operations.runs import read

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
+from tests.support.operations import FUNCTION, Bench, shown, when
 from tompion import Spec
 from tompion.errors import InvalidField, InvalidSpec, LimitExceeded, TompionError
 from tompion.operations.insight.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for

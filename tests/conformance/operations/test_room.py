@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from tests.conformance.operations.kit import Bench
+from tests.support.operations import Bench
 from tompion.config.settings import Settings
 from tompion.errors import LimitExceeded
 from tompion.operations.resources import workflows

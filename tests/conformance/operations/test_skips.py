@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, at, shown, when
+from tests.support.operations import Bench, at, shown, when
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField
 from tompion.model.schedule import Schedule
@@ -87,7 +87,7 @@ LATEST = [
 
 
 @pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
-@pytest.mark.parametrize(("skips", "story", "spans"), LATEST)
+@pytest.mark.parametrize(("skips", "story", "dropped_ranges"), LATEST)
 @pytest.mark.parametrize("size", [1, 2, 3, 50])
 def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     bench: Bench,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, Worker, shown
+from tests.support.operations import Bench, Worker, shown
 from tompion.engine.steps.remote_results import RemoteResultsStep
 from tompion.errors import Conflict, NotFound
 from tompion.model.run import RunId, RunState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, held_of, when
+from tests.support.operations import Bench, held_of, when
 from tompion.config.settings import Settings
 from tompion.model.run import RunState
 from tompion.operations.resources import targets, workflows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, Worker
+from tests.support.operations import Bench, Worker
 from tompion.config.settings import Settings
 from tompion.model.run import RunState
 from tompion.model.schedule import Backfill

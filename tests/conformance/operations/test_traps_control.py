@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, Worker, at, when
+from tests.support.operations import FUNCTION, Bench, Worker, at, when
 from tompion.config.settings import Settings
 from tompion.model.run import RunState
 from tompion.operations.resources import targets

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, SECONDS, Bench, Worker, open_transaction
-from tests.conformance.waiting import wait_for_waiting
+from tests.support.operations import FUNCTION, SECONDS, Bench, Worker, open_transaction
+from tests.support.waiting import wait_for_waiting
 from tompion.engine.steps import sweep
 from tompion.errors import NotFound
 from tompion.operations.schedules import control, crud

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, SECONDS, Bench, open_transaction, when
+from tests.support.operations import FUNCTION, SECONDS, Bench, open_transaction, when
 from tompion.errors import StaleToken
 from tompion.model.run import RunState
 from tompion.operations.schedules import control, crud

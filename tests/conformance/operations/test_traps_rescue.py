@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.operations.kit import Bench
+from tests.support.operations import Bench
 from tompion.operations.schedules import crud
 
 

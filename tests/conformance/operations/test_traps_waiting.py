@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, Worker, at
+from tests.support.operations import Bench, Worker, at
 from tompion.model.run import RunState
 from tompion.operations.resources import calendars, targets, workflows
 from tompion.operations.schedules import crud

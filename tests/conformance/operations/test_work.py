@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, Worker
-from tests.conformance.waiting import wait_until
+from tests.support.operations import Bench, Worker
+from tests.support.waiting import wait_until
 from tompion.engine.steps.remote_results import RemoteResultsStep
 from tompion.errors import InvalidField, NotFound, StaleReport
 from tompion.model.run import RunState

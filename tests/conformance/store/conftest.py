@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.conformance.store.samples import NOW_MS
+from tests.support.rows import NOW_MS
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 Write = Callable[[Callable[[Transaction], Any]], Any]

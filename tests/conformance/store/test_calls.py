@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conformance.conftest import WORKER, owner_url
 from tests.conformance.store.conftest import SECONDS
-from tests.conformance.store.samples import workflow
+from tests.support.databases import WORKER, owner_url
+from tests.support.rows import workflow
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm, SqlResult
 from tompion.store.base import Store, Transaction

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.store.conftest import Write, each
-from tests.conformance.store.samples import NOW_MS, backfill, run, state
+from tests.support.rows import NOW_MS, backfill, run, state
 from tompion.model.rows import DueNow
 
 

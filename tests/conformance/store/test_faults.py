@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from tests.conformance.store.conftest import SECONDS
-from tests.conformance.store.samples import run, state
-from tests.servers import LOOPBACK
-from tests.servers.postgres import PostgresServer
-from tests.servers.proxy import TcpProxy
+from tests.support.rows import run, state
+from tests.support.servers import LOOPBACK
+from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.proxy import TcpProxy
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.run import Reason, RunState
 from tompion.runtime.clock import SystemClock

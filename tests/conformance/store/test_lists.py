@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.store.conftest import Write, each
-from tests.conformance.store.samples import NOW_MS, dropped_range, held, run, schedule, version
+from tests.support.rows import NOW_MS, dropped_range, held, run, schedule, version
 from tompion.model.run import RunRow
 from tompion.store.base import FAR_S, Transaction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write, each
-from tests.conformance.store.samples import NOW_MS, audit, backfill, calendar, workflow
+from tests.support.rows import NOW_MS, audit, backfill, calendar, workflow
 from tompion.errors import StoreError
 from tompion.model.rows import InstanceRow, RequestRow
 from tompion.store.base import Store

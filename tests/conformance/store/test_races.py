@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, each
-from tests.conformance.store.samples import backfill, change, held, run, schedule, state, version
-from tests.conformance.waiting import wait_for_waiting
+from tests.support.rows import backfill, change, held, run, schedule, state, version
+from tests.support.waiting import wait_for_waiting
 from tompion.errors import AlreadyExists
 from tompion.model.run import RunId
 from tompion.store.base import Transaction

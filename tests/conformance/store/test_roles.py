@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.conformance.conftest import TENANT, WORKER, owner_url
-from tests.conformance.operations.kit import BEGIN, SECONDS, Bench
+from tests.support.databases import TENANT, WORKER, owner_url
+from tests.support.operations import BEGIN, SECONDS, Bench
 from tompion.config.settings import Settings
 from tompion.errors import StoreError
 from tompion.operations.context import OperationContext
@@ -126,16 +126,16 @@ def test_the_wall_ends_with_the_transaction(walled: Bench) -> None:
 
 
 def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
-    """An operation that forgot the namespace of whoever asks: it is behind the wall because the desk puts it there."""
+    """An operation that forgot the namespace of whoever asks: it is behind the wall because the runner puts it there."""
 
     def forgetful(session: OperationContext) -> list[tuple[object, ...]]:
         return execute(session.transaction, "SELECT namespace FROM schedules")
 
-    desk = OperationRunner(walled.store, Settings())
+    runner = OperationRunner(walled.store, Settings())
     for writes in (False, True):
-        sent = desk.send(forgetful, namespace="a", actor="ann", writes=writes)
+        sent = runner.send(forgetful, namespace="a", actor="ann", writes=writes)
         assert sent.result(SECONDS) == [("a",)]
-        unwalled = desk.send(forgetful, namespace="a", actor="gate", writes=writes, walled=False)
+        unwalled = runner.send(forgetful, namespace="a", actor="gate", writes=writes, walled=False)
         assert len(unwalled.result(SECONDS)) == 2
 
 

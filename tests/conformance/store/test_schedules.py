@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write, each
-from tests.conformance.store.samples import NOW_MS, audit, backfill, dropped_range, run, schedule, version
-from tests.conformance.store.samples import state as sample_state
+from tests.support.rows import NOW_MS, audit, backfill, dropped_range, run, schedule, version
+from tests.support.rows import state as sample_state
 from tompion.errors import StoreError
 from tompion.model.rows import DefinitionRow, ScheduleFilter, ScheduleRow
 from tompion.store.base import Store, Transaction

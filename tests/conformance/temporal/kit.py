@@ -16,8 +16,8 @@ from google.protobuf.message import Message
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 
-from tests.conformance.executor.home import QUICK, SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE
+from tests.support.app import QUICK, SECONDS, Home
+from tests.support.temporal_workflows import QUEUE
 from tompion.api.auth.authenticator import Authenticator, OpenAuthenticator
 from tompion.api.rate_limit import NamespaceRateLimiter
 from tompion.api.temporal.dispatcher import Dispatcher, ServiceDeps, read_namespaces
@@ -86,7 +86,11 @@ class Written(Executor):
 
 
 def door_to(
-    desk: OperationRunner, *namespaces: str, gate: Authenticator | None = None, read_only: bool = False, per_s: int = 0
+    runner: OperationRunner,
+    *namespaces: str,
+    gate: Authenticator | None = None,
+    read_only: bool = False,
+    per_s: int = 0,
 ) -> Dispatcher:
     """A door that raises what should never happen."""
 
@@ -95,7 +99,7 @@ def door_to(
 
     named = read_namespaces(namespaces or ("default",))
     house = ServiceDeps(
-        desk, "test", named, gate or OpenAuthenticator(), read_only, raised, NamespaceRateLimiter(per_s)
+        runner, "test", named, gate or OpenAuthenticator(), read_only, raised, NamespaceRateLimiter(per_s)
     )
     return Dispatcher(house, METHODS)
 
@@ -110,7 +114,7 @@ async def opened(
 ) -> AsyncIterator[tuple[Home, Client]]:
     """A whole Tompion, and the SDK in front of it."""
     async with asyncio.timeout(seconds), Home(store, executors, settings) as home:
-        yield home, client_of(door_to(home.desk, *namespaces))
+        yield home, client_of(door_to(home.runner, *namespaces))
 
 
 def told(story: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://", cluster: str = "") -> T:

@@ -31,9 +31,9 @@ from temporalio.client import (
     ScheduleState,
 )
 
-from tests.conformance.executor.home import SECONDS
-from tests.conformance.executor.temporal_workflows import working
 from tests.conformance.temporal.kit import opened, schedule
+from tests.support.app import SECONDS
+from tests.support.temporal_workflows import working
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 

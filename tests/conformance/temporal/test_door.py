@@ -28,9 +28,9 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
-from tests.conformance.api.kit import Direct, desk_of
-from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.kit import door_to
+from tests.support.service import Direct, runner_of
+from tests.support.temporal_schedules import ACTION
 from tompion.api.auth.api_key_cache import ApiKeyCache
 from tompion.api.auth.authenticator import CredentialAuthenticator
 from tompion.api.temporal.dispatcher import Dispatcher, bound
@@ -53,10 +53,10 @@ def told(story: Story, *namespaces: str, keys: bool = False, read_only: bool = F
     async def tell() -> Any:
         store = SqliteStore()
         try:
-            desk = desk_of(store)
-            gate = CredentialAuthenticator(ApiKeyCache(desk)) if keys else None
-            door = door_to(desk, *namespaces, gate=gate, read_only=read_only, per_s=per_s)
-            return await story(door, Direct(desk))
+            runner = runner_of(store)
+            gate = CredentialAuthenticator(ApiKeyCache(runner)) if keys else None
+            door = door_to(runner, *namespaces, gate=gate, read_only=read_only, per_s=per_s)
+            return await story(door, Direct(runner))
         finally:
             store.close()
 
@@ -207,7 +207,7 @@ def test_a_token_knows_how_many_actions_remain() -> None:
         limited.state.limited_actions, limited.state.remaining_actions = True, 5
         made = CreateScheduleResponse.FromString(await ask(door, create(schedule=limited)))
         before = await described(door)
-        direct._desk.send(_use_up, namespace="default", actor="engine", writes=True).result()
+        direct._runner.send(_use_up, namespace="default", actor="engine", writes=True).result()
         update = UpdateScheduleRequest(namespace="default", schedule_id="s", schedule=before.schedule)
         update.conflict_token = before.conflict_token
         stale = await refused(door, update)
@@ -306,8 +306,8 @@ def test_every_call_but_health_needs_a_key() -> None:
 
 
 def key(direct: Direct, role: str, namespace: str = "default") -> str:
-    made = direct._desk.send(bound(create_key, role, role=role), namespace=namespace, actor="test", writes=True)
-    return made.result(10).secret
+    made = direct._runner.send(bound(create_key, role, role=role), namespace=namespace, actor="test", writes=True)
+    return made.result(120).secret
 
 
 def test_roles_and_tenants() -> None:

@@ -16,7 +16,7 @@ from temporalio.client import Client, ScheduleIntervalSpec, ScheduleOverlapPolic
 
 from tests.conformance.temporal.kit import HASTY, Written, opened, schedule
 from tests.conformance.temporal.test_behaviour import Sides, named, rows, summary, ticked, until
-from tests.servers.temporal import temporal_server
+from tests.support.servers.temporal import temporal_server
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor

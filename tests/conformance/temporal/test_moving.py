@@ -25,9 +25,9 @@ from temporalio.client import (
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 from typer.testing import CliRunner
 
-from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import opened, schedule
 from tests.conformance.temporal.test_grpc import Papers, guarded
+from tests.support.service import runner_of, serving
 from tompion import SyncTompion, Tompion
 from tompion.api.temporal.importer import ScheduleImporter, TemporalCluster
 from tompion.bootstrap.store import open_store
@@ -78,7 +78,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
     if request.param == "store":
         yield store, ("--store", store)
         return
-    with closing(open_store(store)) as opened, serving(desk_of(opened)) as url:
+    with closing(open_store(store)) as opened, serving(runner_of(opened)) as url:
         yield store, ("--url", url)
 
 
@@ -211,7 +211,10 @@ def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
         (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "either a service or a store"),
     ],
 )
-def test_options_that_cannot_be(options: tuple[str, ...], problem: str) -> None:
+def test_options_that_cannot_be(
+    options: tuple[str, ...], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the store is in the working directory
     done = CliRunner().invoke(app, ["import", "temporal", "--address", "127.0.0.1:1", *options])
     assert done.exit_code != 0
     assert problem in str(done.exception)

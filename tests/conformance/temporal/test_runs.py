@@ -24,10 +24,10 @@ from temporalio.client import (
 )
 from temporalio.common import RetryPolicy, SearchAttributeKey
 
-from tests.conformance.executor.home import SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
-from tests.servers import free_port
+from tests.support.app import SECONDS, Home
+from tests.support.servers import free_port
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
@@ -190,7 +190,7 @@ def test_a_namespace_has_a_cluster_of_its_own(temporal_address: str, tmp_path: P
 
     async def tell() -> Any:
         async with opened(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
-            client = client_of(door_to(home.desk, "default", "payments"), "payments")
+            client = client_of(door_to(home.runner, "default", "payments"), "payments")
             async with working(temporal_address):
                 handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)
                 await home.told("ended", "paying")

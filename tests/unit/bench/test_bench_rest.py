@@ -26,7 +26,7 @@ def test_everything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_request_that_is_refused_is_no_result() -> None:
-    with running("bench.rest.bare") as url, pytest.raises(RuntimeError, match="404"):
+    with running("bench.rest.bare_app") as url, pytest.raises(RuntimeError, match="404"):
         asyncio.run(rate(url, "get", 4, 1))
 
 

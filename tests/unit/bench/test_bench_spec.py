@@ -11,11 +11,11 @@ import pytest
 import tompion
 from bench.spec.__main__ import QUICK, SEED, exit_code, main, measure
 from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions, engine_caches
-from bench.spec.contest import Rounds, Spread, Turn, contest, spread
 from bench.spec.expressions import SHAPES, Shape, distinct_expressions, draw_expression
+from bench.spec.libraries import croniter_next, cronsim_next, moment_of, reusable
 from bench.spec.memory import bytes_each
 from bench.spec.report import WIDTH, Report, Row, Section, Target, as_json, as_text
-from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
+from bench.spec.timing import Rounds, Spread, Turn, contest, spread
 from bench.spec.workload import ZONES, Case, Workload, agree, build_workload
 from tompion.spec.calendar.cron import parse_cron
 from tompion.spec.zone.tables import load_zone

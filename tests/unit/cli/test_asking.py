@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 from tompion.cli import connection
 from tompion.cli.connection import asked
 from tompion.errors import InvalidInput
@@ -153,7 +153,7 @@ def test_a_calendar_comes_from_an_icalendar_file() -> None:
 def test_an_error_is_a_line_or_a_problem_with_its_exit_code(argv: tuple[str, ...], code: int, problem: str) -> None:
     read(*REPORT)
     line, machine = run([*argv]), run([*argv, "--json"])
-    assert (line.code, line.out, line.err.count("\n"), line.err[:8]) == (code, "", 1, "tompion: ")
+    assert (line.code, line.out, line.err.count("\n"), line.err[:9]) == (code, "", 1, "tompion: ")
     assert (machine.code, machine.out) == (code, "")
     said = json.loads(machine.err)
     assert (said["code"], line.err) == (problem, f"tompion: {said['detail']}\n")

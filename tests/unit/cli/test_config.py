@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 
 GOOD = '[[schedule]]\nid = "report"\ncron = "0 9 * * *"\nfunction = "tasks:report"\noverlap = "queue"\n'
 

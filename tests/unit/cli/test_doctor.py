@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion import SyncTompion
 from tompion.cli.output import tables
 from tompion.runtime.clock import SystemClock

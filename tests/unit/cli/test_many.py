@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 from tompion import SyncTompion
 from tompion.contract.methods import SyncMethods
 from tompion.errors import StoreUnavailable
@@ -159,9 +159,9 @@ def test_runs_of_all_schedules_are_listed_and_a_source_needs_a_schedule() -> Non
 
 def test_coming_ticks_and_figures_are_shown_to_people() -> None:
     fill(2)
-    coming = run(["coming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
+    coming = run(["upcoming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
     assert [line.split()[-1] for line in coming.out.splitlines()] == ["schedule", "s001", "s001"]
-    assert run(["coming", "--for", "soon"]).code == 2
+    assert run(["upcoming", "--for", "soon"]).code == 2
     run(["schedules", "trigger", "--all", "--yes"])
     shown = run(["stats"]).out
     assert "2 active" in shown

@@ -116,7 +116,7 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
     first, lost, gone, summary = result.out.splitlines()
     assert first.startswith("a: 1 version missing or unreadable; first version 1 cannot be read: ")
     assert gone == "gone: 1 version missing or unreadable; first all its versions are missing"
-    assert lost.startswith("b: 1 dial missing or wrong; first it has no dial")
+    assert lost.startswith("b: 1 schedule state missing or wrong; first it has no ")
     assert summary.startswith("3 of 4 schedules with problems; ")
 
 

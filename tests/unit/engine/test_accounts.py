@@ -27,8 +27,8 @@ from tompion.testing.faults import Fault, FaultyStore, Mishap
 
 def number(engine: Engine, name: str, **labels: str) -> float | None:
     """Return a number as Prometheus would read it."""
-    desk = OperationRunner(engine._store, Settings(), engine.probe.tally)
-    return MetricsExporter(desk, {}, clock=engine._clock).registry.get_sample_value(name, labels)
+    runner = OperationRunner(engine._store, Settings(), engine.probe.tally)
+    return MetricsExporter(runner, {}, clock=engine._clock).registry.get_sample_value(name, labels)
 
 
 def told(world: World, story: Callable[[Engine], Awaitable[None]], **given: Any) -> Engine:
@@ -345,10 +345,10 @@ def test_what_waits_and_who_lives(world: World) -> None:
 
 def test_what_operations_do_is_counted_when_it_is_committed(world: World) -> None:
     tally = Metrics()
-    desk = OperationRunner(world.store, Settings(), tally)
+    runner = OperationRunner(world.store, Settings(), tally)
 
     def ask(operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        return desk.send(
+        return runner.send(
             lambda session: operation(session, *args, **given), namespace="default", actor="ann", writes=True
         ).result()
 
@@ -370,10 +370,10 @@ def test_only_so_many_namespaces_have_numbers_of_their_own() -> None:
 
 def test_a_store_that_is_down_is_down(world: World) -> None:
     engine = world.engine()
-    desk = OperationRunner(
+    runner = OperationRunner(
         FaultyStore(world.store, lambda _: Mishap(Fault.BEFORE), lambda: None), Settings(), engine.probe.tally
     )
-    registry = MetricsExporter(desk, {}, clock=world.clock).registry
+    registry = MetricsExporter(runner, {}, clock=world.clock).registry
     assert registry.get_sample_value("tompion_store_up") == 0
     assert registry.get_sample_value("tompion_schedules_due") is None
 

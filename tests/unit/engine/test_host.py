@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.store.samples import run
+from tests.support.rows import run
 from tests.unit.engine.kit import BEGIN, LoopClock, World, die
 from tompion.config.settings import Settings
 from tompion.errors import LaunchError

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from tests.unit.engine.beside import WAY_S, BesideStore, Fate, with_named_fires
+from tests.support.delayed_store import WAY_S, BesideStore, Fate, with_named_fires
 from tests.unit.engine.kit import World
 from tompion.config.settings import Settings
 from tompion.engine.engine import FIRES_AHEAD, Engine

@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 import tompion
-from tests.conformance.peers.corpus import Syntax, draw_expression
+from tests.support.corpus import Syntax, draw_expression
 from tompion.errors import InvalidSpec
 from tompion.model.spec import Range
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of

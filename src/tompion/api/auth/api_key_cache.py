@@ -16,7 +16,7 @@ from tompion.errors import Unauthenticated
 from tompion.operations.resources.api_keys import find_key
 from tompion.operations.runner import OperationRunner
 
-LONGEST_KEY = 200
+MAX_KEY_CHARS = 200
 
 
 BELIEVED_S = 2.0
@@ -29,14 +29,14 @@ REMEMBERED = 10_000
 class ApiKeyCache:
     """Knows whose an API key is."""
 
-    def __init__(self, desk: OperationRunner) -> None:
+    def __init__(self, runner: OperationRunner) -> None:
         """Take where keys are kept."""
-        self._desk = desk
+        self._runner = runner
         self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
 
     async def caller_with(self, text: str) -> Principal:
         """Return whose key it is; raises :class:`~tompion.errors.Unauthenticated`."""
-        if not 0 < len(text) <= LONGEST_KEY:
+        if not 0 < len(text) <= MAX_KEY_CHARS:
             raise Unauthenticated("show an API key: 'Authorization: Bearer flt_…'")
         now = asyncio.get_running_loop().time()
         known = self._known.get(text)
@@ -48,7 +48,7 @@ class ApiKeyCache:
 
     async def _looked_up(self, text: str) -> Principal:
         look = partial(find_key, text=text)
-        asked = self._desk.send(look, namespace=ANY_NAMESPACE, actor="gate", writes=False, walled=False)
+        asked = self._runner.send(look, namespace=ANY_NAMESPACE, actor="gate", writes=False, walled=False)
         found = await asyncio.wrap_future(asked)
         if found is None:
             self._known.pop(text, None)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "tompion_session"
 LASTS_S = 12 * 3_600
-LONGEST = 4_000
+MAX_COOKIE_CHARS = 4_000
 """What browsers keep of a cookie."""
 
 
@@ -36,9 +36,9 @@ def cookie_of(scope: Any) -> str | None:
 class SessionCookies:
     """Seals what somebody signs in with, and opens it again."""
 
-    def __init__(self, desk: OperationRunner, now: Callable[[], float], *, over_tls: bool = False) -> None:
+    def __init__(self, runner: OperationRunner, now: Callable[[], float], *, over_tls: bool = False) -> None:
         """Take where the secret is kept, the time, and whether browsers come over TLS whatever it looks like here."""
-        self._desk = desk
+        self._runner = runner
         self._now = now
         self._over_tls = over_tls
         self._seal: Fernet | None = None
@@ -58,7 +58,7 @@ class SessionCookies:
     async def give(self, request: Request, response: Response, credential: str) -> None:
         """Let an answer carry the cookie."""
         sealed = (await self._sealing()).encrypt_at_time(credential.encode(), int(self._now())).decode()
-        if len(sealed) > LONGEST:
+        if len(sealed) > MAX_COOKIE_CHARS:
             raise InvalidField("credential", "it is too long to be kept in a cookie; sign in with an API key")
         secure = self._over_tls or request.url.scheme == "https"
         response.set_cookie(NAME, sealed, max_age=LASTS_S, secure=secure, httponly=True, samesite="strict")
@@ -67,7 +67,7 @@ class SessionCookies:
         if self._seal is None:
             from cryptography.fernet import Fernet
 
-            asked = self._desk.send(session_secret, namespace="", actor="gate", writes=True, walled=False)
+            asked = self._runner.send(session_secret, namespace="", actor="gate", writes=True, walled=False)
             secret = await asyncio.wrap_future(asked)
             self._seal = Fernet(urlsafe_b64encode(sha256(secret.encode()).digest()))
         return self._seal

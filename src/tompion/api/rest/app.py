@@ -50,7 +50,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Service:
     """What the application is made of."""
 
-    desk: OperationRunner
+    runner: OperationRunner
     version: str
     hosts: tuple[str, ...]
     gate: Authenticator = field(default_factory=OpenAuthenticator)
@@ -73,12 +73,12 @@ class Service:
     @cached_property
     def live(self) -> ChangeStream:
         """Return who tells of changes as they happen."""
-        return ChangeStream(self.desk)
+        return ChangeStream(self.runner)
 
     @cached_property
     def gathering(self) -> ReadBatcher:
         """Return who answers small questions together."""
-        return ReadBatcher(self.desk)
+        return ReadBatcher(self.runner)
 
     @cached_property
     def sharing(self) -> SingleFlight:
@@ -113,7 +113,7 @@ def create_app(service: Service) -> FastAPI:
         endpoint = _extra_endpoint(service, extra)
         routes[endpoint] = extra.address
         app.add_route(extra.address, endpoint, [extra.method], name=extra.path)
-    app.add_middleware(AccessLogMiddleware, tally=service.desk.tally, routes=routes, listener=service.listener)
+    app.add_middleware(AccessLogMiddleware, tally=service.runner.tally, routes=routes, listener=service.listener)
     app.state.live = service.live
     return app
 
@@ -145,7 +145,7 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
         async def ask() -> Any:
             if light:
                 return await _in_time(service.gathering.ask(route.operation, namespace, next(iter(given.values()))))
-            sent = service.desk.send(
+            sent = service.runner.send(
                 bound, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not ANONYMOUS
             )
             return await _in_time(asyncio.wrap_future(sent))
@@ -155,7 +155,7 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
 
         wait_ms = given.get("wait_ms")
         if type(wait_ms) is int and wait_ms > 0:
-            found = await until_found(service.desk, ask, wait_ms, gone)
+            found = await until_found(service.runner, ask, wait_ms, gone)
         elif shared:
             found = await service.sharing.answer((route.name, namespace, repr(sorted(given.items()))), ask)
         else:
@@ -209,7 +209,7 @@ def namespace_for(service: Service, request: Request, caller: Principal) -> str:
     if not request.scope["query_string"]:
         return caller.home
     named = request.query_params.get("namespace")
-    return check_namespace(named, service.desk.settings) if named else caller.home
+    return check_namespace(named, service.runner.settings) if named else caller.home
 
 
 def called(operation: Callable[..., Any], given: dict[str, Any], session: OperationContext) -> Any:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tompion.model.insight import Almanac, UpcomingTick
 
-LONGEST_LINE = 75
+MAX_LINE_BYTES = 75
 """In octets; longer ones are folded."""
 MORE = "This schedule goes on; its later ticks are not in this calendar."
 ESCAPED = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
@@ -14,7 +14,7 @@ ESCAPED = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 
 def feed(coming: Almanac, namespace: str, now: datetime) -> str:
     """Return the text of the feed; the last event of a schedule that has more says so."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//coming ticks//EN", "CALSCALE:GREGORIAN"]
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//upcoming ticks//EN", "CALSCALE:GREGORIAN"]
     lines += [f"X-WR-CALNAME:{_text(f'Tompion {namespace}')}"]
     if said := _said(coming):
         lines += [f"X-WR-CALDESC:{_text(said)}", f"X-TOMPION-INCOMPLETE:{_text(said)}"]
@@ -57,7 +57,7 @@ def _folded(line: str) -> list[str]:
     parts, part, size = [], "", 0
     for each in line:
         width = len(each.encode())
-        if size + width > LONGEST_LINE:
+        if size + width > MAX_LINE_BYTES:
             parts.append(part)
             part, size = " ", 1
         part += each

@@ -13,12 +13,12 @@ LOOK_S = 1.0
 
 
 async def until_found(
-    desk: OperationRunner, ask: Callable[[], Awaitable[Any]], wait_ms: int, gone: Callable[[], Awaitable[bool]]
+    runner: OperationRunner, ask: Callable[[], Awaitable[Any]], wait_ms: int, gone: Callable[[], Awaitable[bool]]
 ) -> Any:
     """Return the first answer that is not empty, or the last one within the time; stop when nobody listens."""
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     end = loop.time() + wait_ms / 1000
-    unsubscribe = desk.store.subscribe(lambda: wake(loop, changed))
+    unsubscribe = runner.store.subscribe(lambda: wake(loop, changed))
     try:
         while True:
             changed.clear()

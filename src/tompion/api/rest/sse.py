@@ -28,7 +28,7 @@ ALIVE_S = 15.0
 WAITING = 1_000
 """How many events wait for a slow listener; then it is told to begin anew."""
 LISTENERS, LISTENERS_OF_ONE = 1_000, 100
-ASK_AGAIN_S = 2.0
+RECHECK_S = 2.0
 """For how long whoever was let in is believed."""
 HELLO, RESET = b"event: hello\ndata: {}\n\n", b"event: reset\ndata: {}\n\n"
 ALIVE = b": alive\n\n"
@@ -55,9 +55,9 @@ class ChangeStream:
     Whoever begins to listen is told what has changed lately: it may have read before that, and would miss it.
     """
 
-    def __init__(self, desk: OperationRunner) -> None:
+    def __init__(self, runner: OperationRunner) -> None:
         """Take what to look at."""
-        self._desk = desk
+        self._runner = runner
         self._listeners: dict[asyncio.Queue[bytes | None], SseListener] = {}
         self._looking: asyncio.Task[None] | None = None
         self._lately: deque[QueuedEvent] = deque(maxlen=WAITING)
@@ -107,7 +107,7 @@ class ChangeStream:
                 event = getting.result()
                 if event is None:
                     return
-                if loop.time() - asked_s > ASK_AGAIN_S:
+                if loop.time() - asked_s > RECHECK_S:
                     await may_still()
                     asked_s = loop.time()
                 yield event
@@ -124,7 +124,7 @@ class ChangeStream:
 
     async def _look_on(self) -> None:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
-        unsubscribe = self._desk.store.subscribe(lambda: wake(loop, changed))
+        unsubscribe = self._runner.store.subscribe(lambda: wake(loop, changed))
         seen: FeedPosition | None = None
         try:
             while True:
@@ -141,7 +141,7 @@ class ChangeStream:
     async def _looked(self, seen: FeedPosition | None) -> FeedPage | None:
         """Look once; a store that cannot be used just now is looked at later."""
         try:
-            sent = self._desk.send(
+            sent = self._runner.send(
                 partial(poll_changes, seen=seen), namespace="", actor="live", writes=False, walled=False
             )
             return await asyncio.wrap_future(sent)

@@ -33,7 +33,7 @@ Answering = Callable[["Service", Request, Principal, str], Awaitable[Response]]
 DAY_S = 24 * 3_600
 
 
-MOST_DAYS = 400
+MAX_DAYS = 400
 
 
 DEFAULT_DAYS = 30
@@ -43,7 +43,7 @@ CALENDAR = ("namespace", "schedule_id", "days")
 """What may be said of the calendar that is wanted."""
 
 
-MOST_EVENTS = 5_000
+MAX_EVENTS = 5_000
 """How many events it has, shared by its schedules."""
 
 
@@ -54,7 +54,7 @@ async def healthz(service: Service, _request: Request, _caller: Principal, _name
 
 async def readyz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
     """Say whether the store answers, and whether the engine works that is beside it."""
-    found = [*service.problems(), *await store_problems(service.desk.store)]
+    found = [*service.problems(), *await store_problems(service.runner.store)]
     if found:
         return problem(503, "not_ready", "; ".join(found), problems=found, retryable=True)
     return JSONResponse({"status": "ready", "version": service.version})
@@ -100,21 +100,21 @@ async def calendar(service: Service, request: Request, caller: Principal, namesp
         schedule_id=request.query_params.get("schedule_id"),
         seconds=_days(request.query_params.get("days")) * DAY_S,
     )
-    sent = service.desk.send(look, namespace=namespace, actor=caller.actor, writes=False)
+    sent = service.runner.send(look, namespace=namespace, actor=caller.actor, writes=False)
     found, now_ms = await asyncio.wrap_future(sent)
     text = feed(found, namespace, datetime_ms(now_ms))
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})
 
 
 def _looked_ahead(session: OperationContext, **given: Any) -> tuple[Almanac, int]:
-    return upcoming_feed(session, limit=MOST_EVENTS, **given), session.now_ms
+    return upcoming_feed(session, limit=MAX_EVENTS, **given), session.now_ms
 
 
 def _days(text: str | None) -> int:
     if text is None:
         return DEFAULT_DAYS
-    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MOST_DAYS):
-        raise InvalidField("days", f"{display(text)}; expected a whole number from 1 to {MOST_DAYS}")
+    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MAX_DAYS):
+        raise InvalidField("days", f"{display(text)}; expected a whole number from 1 to {MAX_DAYS}")
     return int(text)
 
 

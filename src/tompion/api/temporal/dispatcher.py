@@ -37,7 +37,7 @@ class ServiceDeps:
     ``mistakes`` is told of what should never happen; ``neighbours`` says how often a namespace may be asked about.
     """
 
-    desk: OperationRunner
+    runner: OperationRunner
     version: str
     namespaces: Mapping[str, str]
     gate: Authenticator = field(default_factory=OpenAuthenticator)
@@ -60,7 +60,7 @@ class CallContext(NamedTuple):
 
     async def send(self, operation: Callable[[OperationContext], T], *, writes: bool = False) -> T:
         """Have an operation done."""
-        sent = self.house.desk.send(operation, namespace=self.namespace, actor=self.caller.actor, writes=writes)
+        sent = self.house.runner.send(operation, namespace=self.namespace, actor=self.caller.actor, writes=writes)
         return await asyncio.wrap_future(sent)
 
 

@@ -58,7 +58,7 @@ async def describe_namespace(asked: CallContext, _request: DescribeNamespaceRequ
     answer.namespace_info.name = asked.namespace
     answer.namespace_info.id = asked.namespace_id
     answer.namespace_info.state = NamespaceState.NAMESPACE_STATE_REGISTERED
-    answer.config.workflow_execution_retention_ttl.FromMilliseconds(asked.house.desk.settings.retention_ms)
+    answer.config.workflow_execution_retention_ttl.FromMilliseconds(asked.house.runner.settings.retention_ms)
     answer.replication_config.active_cluster_name = CLUSTER
     answer.replication_config.clusters.add(cluster_name=CLUSTER)
     return answer

@@ -174,7 +174,7 @@ def _clock(home: Home, limits: DoctorLimits) -> Check:
 
 def _set_back(home: Home) -> Iterator[Check]:
     """Tell what the store holds of a time that is still to come."""
-    for each in home.problems(limit=PAGE).concerns:
+    for each in home.problems(limit=PAGE).problems:
         if each.kind == "clock_set_back":
             hint = "it goes on when that time has come; what must fire before needs a schedule of another name"
             whose = "" if each.subject == "clock" else f"{each.subject}: "

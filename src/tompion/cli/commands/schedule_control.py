@@ -303,7 +303,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
 
 @operating_app.command("dropped")
 @taking(ask=watched)
-def spans_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
+def dropped_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show which ticks were dropped together, and why.
 
     Example: tompion schedules dropped report

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.commands.stats import effect_lines
+from tompion.cli.commands.stats import diff_lines
 from tompion.cli.connection import (
     After,
     Before,
@@ -71,12 +71,12 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
     ask.show(lambda home: home.count_schedules(**asked_for), views.counted)
 
 
-@schedules_app.command("sharers")
+@schedules_app.command("same-spec")
 @taking(ask=watched)
-def sharers_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
+def same_spec_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
     """Show the active schedules with the same spec as one: what fires together.
 
-    Example: tompion schedules sharers report --limit 100
+    Example: tompion schedules same-spec report --limit 100
     """
     ask.show(lambda home: home.same_spec(schedule_id, **given(limit=limit, after=after)), views.sharers)
 
@@ -160,9 +160,9 @@ def patch_command(  # noqa: PLR0913 - bundles of options
     ask.show(lambda home: home.patch(schedule_id, **fields, **change), views.schedule_facts)
 
 
-@schedules_app.command("effect")
+@schedules_app.command("diff")
 @taking(timed=timing, acted=acting, base=whole, ask=asked)
-def effect_command(  # noqa: PLR0913 - bundles of options
+def diff_command(  # noqa: PLR0913 - bundles of options
     ask: Connection,
     base: Base,
     timed: Fields,
@@ -172,10 +172,10 @@ def effect_command(  # noqa: PLR0913 - bundles of options
 ) -> None:
     """Show which coming ticks would stay, go and come with another definition; nothing is written.
 
-    Example: tompion schedules effect report --cron "30 9 * * *" --function tasks:report
+    Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
     fields = {**definition(base, timed, acted), **given(count=count)}
-    ask.show(lambda home: home.diff(schedule_id, **fields), effect_lines)
+    ask.show(lambda home: home.diff(schedule_id, **fields), diff_lines)
 
 
 @schedules_app.command("delete")

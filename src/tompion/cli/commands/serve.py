@@ -91,11 +91,11 @@ async def _serve(tompion: Tompion, listening: socket.socket, told: Config, lines
         async with AsyncExitStack() as opened:
             await opened.enter_async_context(tompion)
             temporal = await opened.enter_async_context(_temporal(tompion, told, lines))
-            metrics = opened.enter_context(serve_metrics(tompion.desk, told))
+            metrics = opened.enter_context(serve_metrics(tompion.runner, told))
             if not with_engine:
                 await opened.enter_async_context(healthcheck_pings(tompion, listener=lines))
             app = build_service(
-                tompion.desk,
+                tompion.runner,
                 told,
                 tracing=tompion.tracing,
                 requests=lines.request,
@@ -135,7 +135,7 @@ def _temporal(tompion: Tompion, told: Config, lines: QueuedLog) -> AbstractAsync
     def warn(error: BaseException) -> None:
         lines.warn(f"a call of Temporal's API has failed by our own mistake: {type(error).__name__}: {error}")
 
-    return serve_temporal(lambda: tompion.desk, told, mistakes=warn)
+    return serve_temporal(lambda: tompion.runner, told, mistakes=warn)
 
 
 def _listen(host: str, port: int) -> socket.socket:

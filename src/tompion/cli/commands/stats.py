@@ -1,4 +1,4 @@
-"""``tompion coming`` and ``tompion stats``: what is to come, and what came of it, of all schedules together."""
+"""``tompion upcoming`` and ``tompion stats``: what is to come, and what came of it, of all schedules together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 ROWS = 12
-"""How many stretches are shown unless somebody says how many; neighbours are added up."""
+"""How many buckets are shown unless somebody says how many; neighbours are added up."""
 
 
 COUNTED = ("succeeded", "failed", "skipped", "missed", "open", "ended")
@@ -40,10 +40,10 @@ Since = Annotated[
 
 
 @taking(ask=watched)
-def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
+def upcoming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
     """Show the ticks that will fire, of all schedules, the first one first.
 
-    Example: tompion coming --for 2h
+    Example: tompion upcoming --for 2h
     """
     options = given(schedule_id=schedule, seconds=seconds(within), limit=limit)
     ask.show(lambda home: home.upcoming(**options), tick_list)
@@ -53,16 +53,14 @@ def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within
 def stats_command(
     ask: Connection,
     since: Since = None,
-    stretches: Annotated[
-        int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
-    ] = None,
+    buckets: Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")] = None,
 ) -> None:
     """Show how many schedules there are, and what became of their ticks lately.
 
-    Example: tompion stats --for 24h --stretches 24
+    Example: tompion stats --for 24h --buckets 24
     """
-    options = given(seconds=seconds(since), stretches=stretches)
-    ask.show(lambda home: home.stats(**options), lambda found: figures(found, stretches or ROWS))
+    options = given(seconds=seconds(since), buckets=buckets)
+    ask.show(lambda home: home.stats(**options), lambda found: figures(found, buckets or ROWS))
 
 
 def tally_text(found: RunCounts) -> str:
@@ -112,16 +110,16 @@ def figures(found: Stats, rows: int = ROWS) -> None:
         ]
     )
     heading("what was decided")
-    size = -(-len(found.stretches) // rows)
-    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
+    size = -(-len(found.buckets) // rows)
+    groups = [found.buckets[start : start + size] for start in range(0, len(found.buckets), size)]
     columns = [Column("since"), *(Column(name, extra=name in LESS) for name in COUNTED), Column("latest")]
     table(columns, [_row(group) for group in groups])
-    if found.complete_since > found.stretches[0].start:
+    if found.complete_since > found.buckets[0].start:
         console.note(f"not everything before {absolute(found.complete_since)} was looked at")
 
 
 def _row(group: Sequence[StatsBucket]) -> tuple[str, ...]:
-    late = [each.late_most_ms for each in group if each.late_most_ms is not None]
+    late = [each.late_max_ms for each in group if each.late_max_ms is not None]
     counts = [sum(getattr(each, name) for each in group) for name in COUNTED]
     return (absolute(group[0].start), *(f"{count:,}" if count else "-" for count in counts), _late(late))
 
@@ -133,70 +131,68 @@ def _late(found: Sequence[int]) -> str:
     return f"{most / 1000:.3f}s" if most < 60_000 else length(most / 1000)
 
 
-MARKS = {"stays": " ", "goes": "-", "comes": "+"}
+MARKS = {"unchanged": " ", "removed": "-", "added": "+"}
 """How a tick to come is marked, as in a comparison of two texts."""
 
 
-Stretches = Annotated[
-    int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
-]
+Buckets = Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")]
 
 
 @taking(ask=watched)
-def attention_command(ask: Connection, limit: Limit = None) -> None:
+def problems_command(ask: Connection, limit: Limit = None) -> None:
     """Show what somebody should look at, the most urgent first.
 
-    Example: tompion attention --watch 10
+    Example: tompion problems --watch 10
     """
     ask.show(lambda home: home.problems(**given(limit=limit)), concerns)
 
 
 @taking(ask=watched)
-def forecast_command(ask: Connection, within: Within = None, stretches: Stretches = None) -> None:
-    """Show how many fires are to come, of all schedules, and where they come in herds.
+def forecast_command(ask: Connection, within: Within = None, buckets: Buckets = None) -> None:
+    """Show how many fires are to come, of all schedules, and where they come in spikes.
 
-    Example: tompion forecast --for 24h --stretches 24
+    Example: tompion forecast --for 24h --buckets 24
     """
-    options = given(seconds=seconds(within), stretches=stretches)
-    ask.show(lambda home: home.forecast(**options), lambda found: loads(found, stretches or ROWS))
+    options = given(seconds=seconds(within), buckets=buckets)
+    ask.show(lambda home: home.forecast(**options), lambda found: loads(found, buckets or ROWS))
 
 
 def concerns(found: Problems) -> None:
     """Print what somebody should look at."""
-    if not found.concerns:
-        console.note("nothing needs attention")
+    if not found.problems:
+        console.note("No problems.")
         return
     present = now()
     columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("what", 20, prose=True))
-    rows = [(each.urgency, each.subject, relative(each.since, present), each.text) for each in found.concerns]
+    rows = [(each.urgency, each.subject, relative(each.since, present), each.text) for each in found.problems]
     table(columns, rows)
     if found.more:
         console.note("there is more: --limit")
 
 
 def loads(found: Forecast, rows: int) -> None:
-    """Print how many fires are to come, and the herds among them."""
-    size = -(-len(found.stretches) // rows)
-    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
+    """Print how many fires are to come, and the load spikes among them."""
+    size = -(-len(found.buckets) // rows)
+    groups = [found.buckets[start : start + size] for start in range(0, len(found.buckets), size)]
     table(
         (Column("from"), Column("fires")),
         [(absolute(each[0].start), f"{sum(load.fires for load in each):,}") for each in groups],
     )
-    if found.herds:
+    if found.spikes:
         heading("many at once")
         columns = (Column("at"), Column("fires"), Column("what to do", 20, prose=True))
-        table(columns, [(absolute(each.start), f"{each.fires:,}", each.advice) for each in found.herds])
+        table(columns, [(absolute(each.start), f"{each.fires:,}", each.advice) for each in found.spikes])
     if found.one_in > 1:
         console.note(f"the specs of one in {found.one_in} schedules were read; the others are estimated")
-    if found.others:
-        console.note(f"of {found.others:,} schedules only the next fire is counted")
+    if found.next_fire_only:
+        console.note(f"of {found.next_fire_only:,} schedules only the next fire is counted")
     if found.capped:
         console.note("there are more schedules than were counted")
 
 
-def effect_lines(found: EditDiff) -> None:
+def diff_lines(found: EditDiff) -> None:
     """Print which ticks to come would stay, go and come."""
     for tick in found.ticks:
         console.line(f"{MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")
     ends = "" if found.complete_until is None else f" until {absolute(found.complete_until)}"
-    console.note(f"{found.staying} stay, {found.going} go, {found.coming} come{ends}; nothing is written")
+    console.note(f"{found.unchanged} stay, {found.removed} go, {found.added} come{ends}; nothing is written")

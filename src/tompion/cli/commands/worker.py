@@ -85,7 +85,7 @@ async def _work(tompion: Tompion, told: Config, lines: QueuedLog) -> int:
     first = first_line(told.get("store"), tuple(told.get("queues")))
     with stopping(told.settings.shutdown_grace_ms / 1000) as state:
         async with tompion:
-            with serve_metrics(tompion.desk, told) as address:
+            with serve_metrics(tompion.runner, told) as address:
                 if address:
                     lines.say(f"metrics are on {address}")
                 lines.say(f"{first} (Ctrl-C to stop)")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.5
 """How often a backfill is looked at."""
-MOST = 200
+MAX_BACKFILLS = 200
 """How many backfills are looked at; a schedule has at most a hundred unfinished ones."""
 NOBODY = "no engine is alive here: the backfill is recorded, and begins when one is ('tompion worker')"
 
@@ -50,6 +50,8 @@ def awaited(home: Home, asked: Sequence[Backfill]) -> tuple[Backfill, ...]:
                 console.note(NOBODY)
                 break
             wait_here(LOOK_S)
-            found = tuple(each for each in home.backfills(schedule_id, limit=MOST) if each.backfill_id in wanted)
+            found = tuple(
+                each for each in home.backfills(schedule_id, limit=MAX_BACKFILLS) if each.backfill_id in wanted
+            )
             move(sum(each.done for each in found))
     return found

@@ -26,11 +26,11 @@ LOOKED_AT = 5_000
 """So many notices are looked at in one pass; what does not go out by itself can be part of one summary."""
 AT_ONCE = 20
 """So many tries are under way at a time: what one pass begins, its lease outlasts."""
-MOST_GROUPS = 100
+MAX_GROUPS = 100
 """A summary names so many schedules, those with the most to tell."""
 MINUTE_MS = 60_000
-LONGEST_PAUSE_MS = 60 * MINUTE_MS
-MOST_DOUBLINGS = 20
+MAX_PAUSE_MS = 60 * MINUTE_MS
+MAX_DOUBLINGS = 20
 LEASE_TIMEOUTS = 3
 """A lease lasts so many times as long as one try may take."""
 
@@ -192,7 +192,7 @@ class NotificationDispatcher:
         if delivery.arrived:
             return NotificationState.DELIVERED, None, now_ms, None
         settings = self._instance.settings
-        pause_ms = min(settings.notice_retry_ms << min(row.attempts - 1, MOST_DOUBLINGS), LONGEST_PAUSE_MS)
+        pause_ms = min(settings.notice_retry_ms << min(row.attempts - 1, MAX_DOUBLINGS), MAX_PAUSE_MS)
         if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notice_give_up_ms:
             return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.said)
         return NotificationState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
@@ -235,6 +235,6 @@ def _summarised(rows: Sequence[NotificationRow]) -> dict[str, Any]:
         "count": len(rows),
         "first": shown(min(row.created_ms for row in rows)),
         "last": shown(max(row.created_ms for row in rows)),
-        "schedules": groups[:MOST_GROUPS],
-        "more_schedules": max(0, len(groups) - MOST_GROUPS),
+        "schedules": groups[:MAX_GROUPS],
+        "more_schedules": max(0, len(groups) - MAX_GROUPS),
     }

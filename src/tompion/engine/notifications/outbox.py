@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tompion.engine.context import EngineContext
     from tompion.store.base import Transaction
 
-MOST_ERROR_BYTES = 500
+MAX_ERROR_BYTES = 500
 """So much of the first line of an error is told: what follows are paths and lines of a program."""
 FIRST_ATTEMPT = 1
 
@@ -211,7 +211,7 @@ def _ending(topic: NotificationKind, ending: FinalOutcome, fire_ms: Mapping[RunI
     data = _run(change.id, fire_ms.get(change.id), change.state, change.attempt, change.reason)
     if topic is NotificationKind.RECOVERED:
         return {**data, "failures": ending.failures}
-    data["error"] = truncate(change.error.splitlines()[0], MOST_ERROR_BYTES) if change.error else None
+    data["error"] = truncate(change.error.splitlines()[0], MAX_ERROR_BYTES) if change.error else None
     return {**data, "note": ending.note} if topic is NotificationKind.PAUSED else data
 
 

@@ -24,7 +24,7 @@ from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
 from tompion.store.postgres.connection import PostgresConnection, Watchdog, answering, connect, translated
 from tompion.store.postgres.listener import CHANNEL, NotifyListener
-from tompion.store.postgres.prepared import PACKAGE, hopeful_starts, in_flight_now, load_statements
+from tompion.store.postgres.prepared import PACKAGE, all_in_flight_query, load_statements, optimistic_run_insert
 from tompion.store.postgres.row_security import roles_script
 from tompion.store.postgres.user_sql import UserSql
 from tompion.store.sql_loader import load_migrations
@@ -32,11 +32,11 @@ from tompion.store.sql_loader import load_migrations
 T = TypeVar("T")
 POOL_SIZE = 8
 ATTEMPTS = 5
-MIGRATION_LOCK = 0x666F6C696F74
-MINIMUM = 14
+MIGRATION_LOCK = 0x746F6D70696F6E
+MIN_SERVER_VERSION = 14
 MIGRATION_TRIES = 60
 MIGRATION_PAUSE_S = 1.0
-PATIENCE = "SET LOCAL lock_timeout = '1s';"
+LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s';"
 """How long a migration waits for a table, and keeps all who come after it waiting."""
 HELD = (
     "PostgreSQL: somebody holds the tables for long, a backup or a forgotten transaction (pg_stat_activity shows "
@@ -51,7 +51,7 @@ NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 # Nothing was written and the same work may succeed at once.  A row that somebody else has added meanwhile is one of
 # them: the next attempt sees it and answers accordingly.
-AGAIN = (
+RETRYABLE_ERRORS = (
     psycopg.errors.SerializationFailure,
     psycopg.errors.DeadlockDetected,
     psycopg.errors.UniqueViolation,
@@ -101,16 +101,16 @@ class PostgresTransaction(Transaction):
         statement = self._statements[name]
         return self._answer(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
 
-    def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
+    def run_insert_fast(self, starts: Sequence[StartRow]) -> set[RunId]:
         if self._again:
             return super().run_insert_fast(starts)
         if starts:
-            statement = hopeful_starts()
+            statement = optimistic_run_insert()
             self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)
         return set()
 
-    def all_in_flight(self) -> list[RunRow]:
-        return [RunRow._make(row) for row in self._cursor.execute(in_flight_now(), prepare=True).fetchall()]
+    def run_list_all_in_flight(self) -> list[RunRow]:
+        return [RunRow._make(row) for row in self._cursor.execute(all_in_flight_query(), prepare=True).fetchall()]
 
     def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
         return self._calls.carry_out(calls, timeout_ms)
@@ -177,7 +177,7 @@ class PostgresStore(Store):
             try:
                 return self._attempt(begin, work, again=left < ATTEMPTS - 1)
             except psycopg.Error as error:
-                if not (left and isinstance(error, AGAIN)):
+                if not (left and isinstance(error, RETRYABLE_ERRORS)):
                     raise translated(error, writing=begin is WRITE) from error
         raise AssertionError("the last attempt returns or raises")
 
@@ -248,8 +248,8 @@ class PostgresMigrator(Migrator):
         try:
             with closing(connect(self._url)) as connection:
                 release = connection.info.server_version // 10_000
-                if release < MINIMUM:
-                    raise StoreError(f"PostgreSQL {release} is too old; Tompion needs {MINIMUM}")
+                if release < MIN_SERVER_VERSION:
+                    raise StoreError(f"PostgreSQL {release} is too old; Tompion needs {MIN_SERVER_VERSION}")
                 with answering(connection):
                     return _version(connection)
         except psycopg.Error as error:
@@ -282,13 +282,13 @@ class PostgresMigrator(Migrator):
                 connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
                 if _version(connection) >= number:
                     return False
-                connection.execute(PATIENCE.encode(), prepare=False)
+                connection.execute(LOCK_TIMEOUT.encode(), prepare=False)
                 connection.execute(script.encode(), prepare=False)
                 connection.execute(self.stamp(number).encode(), prepare=False)
                 return True
 
     def begin(self) -> str:
-        return f"{super().begin()}\n{PATIENCE}"
+        return f"{super().begin()}\n{LOCK_TIMEOUT}"
 
     def roles(self, worker: str, tenant: str) -> str:
         self.refuse_newer()

@@ -55,17 +55,17 @@ def load_statements() -> dict[str, Statement]:
 
 
 @cache
-def hopeful_starts() -> Statement:
-    """Return ``insert_starts`` for whoever expects none of the rows to exist: one that does is an error."""
-    statement = load_statements()["insert_starts"]
+def optimistic_run_insert() -> Statement:
+    """Return ``run_insert_fast`` without its ON CONFLICT clause: a row that exists already is an error."""
+    statement = load_statements()["run_insert_fast"]
     return statement._replace(text=statement.text.rpartition(b"ON CONFLICT")[0])
 
 
 @cache
-def in_flight_now() -> bytes:
-    """Return ``in_flight_of`` for all schedules: dials and runs in one statement, so that they are of one moment."""
-    text = load_statements()["in_flight_of"].text
-    busy = load_statements()["busy_dials"].text.rpartition(b"\nSELECT")[2]
+def all_in_flight_query() -> bytes:
+    """Return ``run_list_in_flight`` for all schedules: one statement, so that states and runs are consistent."""
+    text = load_statements()["run_list_in_flight"].text
+    busy = load_statements()["state_list_in_flight"].text.rpartition(b"\nSELECT")[2]
     some = b"unnest(%s::bigint[], %s::bigint[]) AS of (busy_key, busy)"
     assert some in text
     return text.replace(some, b"(SELECT" + busy + b") AS of (busy_key, busy)")

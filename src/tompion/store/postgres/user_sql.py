@@ -18,7 +18,7 @@ from tompion.model.sql_call import Answers, SqlArgument, SqlCall, SqlForm, SqlRe
 
 BUDGET_MS = 5_000
 """How long the calls of one transaction take together, give or take what is under way."""
-MOST_TOGETHER = 256
+MAX_BATCH = 256
 
 _LIMIT = b"""SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true),
     set_config('search_path', %s::text, false)"""
@@ -143,7 +143,7 @@ def _portions(calls: Sequence[SqlCall]) -> Iterator[Sequence[SqlCall]]:
     """Part calls so that each portion is at most as long as all before it: a slow one is noticed early."""
     done = 0
     while done < len(calls):
-        size = min(max(done, 1), MOST_TOGETHER)
+        size = min(max(done, 1), MAX_BATCH)
         yield calls[done : done + size]
         done += size
 

@@ -33,12 +33,12 @@ READERS = 4
 BUSY_TIMEOUT_MS = 5_000
 STATEMENTS = 512
 """How many a connection keeps prepared: all there are, and the texts that are made for a search."""
-MINIMUM = (3, 37, 0)
+MIN_SQLITE_VERSION = (3, 37, 0)
 WIDTH = 500
 """How many rows one statement inserts: few enough for the parameters of the widest table."""
 _VALUES = re.compile(r"\bVALUES (\([^)]*\?[^)]*\))")
-APPLICATION_ID = 0x466F6C69
-"""What says in the header of a file whose it is: "Foli"."""
+APPLICATION_ID = 0x546F6D70
+"""Marks a file as a Tompion store in the SQLite header: "Tomp" in ASCII."""
 
 
 class SqliteTransaction(Transaction):
@@ -99,7 +99,7 @@ class SqliteStore(Store):
 
     def __init__(self, path: str | Path = MEMORY, *, clock: Clock | None = None, inline: bool = False) -> None:
         """Open the file, creating and migrating it where needed."""
-        if sqlite3.sqlite_version_info < MINIMUM:
+        if sqlite3.sqlite_version_info < MIN_SQLITE_VERSION:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Tompion needs 3.37")
         self._path = str(path)
         self._clock = clock or SystemClock()

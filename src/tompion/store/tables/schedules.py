@@ -16,8 +16,8 @@ from tompion.model.rows import (
 from tompion.model.schedule_state import ScheduleState
 from tompion.store.driver_transaction import DriverTransaction
 
-RARE_STATES, FEW = ("paused", "closed"), 2_000
-"""Statuses that few schedules have. Up to FEW of them are read and sorted instead of searched among all."""
+RARE_STATES, MAX_RARE = ("paused", "closed"), 2_000
+"""Statuses that few schedules have. Up to MAX_RARE of them are read and sorted instead of searched among all."""
 _SCHEDULE = len(ScheduleRow._fields)
 _STATE = _SCHEDULE + len(ScheduleState._fields)
 _SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
@@ -72,7 +72,8 @@ class ScheduleTable(DriverTransaction):
         """Return schedules of a namespace in the order of their ids."""
         params = {"namespace": namespace, "after_id": after_id, "limit": limit, **_filter_params(wanted)}
         rare = (
-            wanted.state in RARE_STATES and self.schedule_count_in_status(namespace, str(wanted.state), FEW + 1) <= FEW
+            wanted.state in RARE_STATES
+            and self.schedule_count_in_status(namespace, str(wanted.state), MAX_RARE + 1) <= MAX_RARE
         )
         name = "schedule_list_rare" if rare else "schedule_list"
         return [ScheduleRow._make(row) for row in self.rows(name, params)]

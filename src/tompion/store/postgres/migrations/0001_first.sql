@@ -100,7 +100,7 @@ CREATE TABLE schedule_runs (
     owner          bigint,
     decided_ms     bigint NOT NULL,
     local_s        bigint,
-    moved          text,
+    dst_adjustment text,
     overlap        text,
     payload        text,
     request_id     text COLLATE "C",
@@ -127,7 +127,7 @@ CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NUL
 CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHERE queued_ms IS NOT NULL;
 
 -- What somebody asked for, by schedule, whatever time it is for.  Ticks are not here.
-CREATE INDEX schedule_runs_asked ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
+CREATE INDEX schedule_runs_requested ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
 
 -- Ticks that were dropped together.
 CREATE TABLE dropped_ranges (

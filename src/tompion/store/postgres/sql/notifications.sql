@@ -53,7 +53,7 @@ RETURNING notification_id;
 -- name: notification_give_up
 -- Index notifications_due.  Nobody has delivered them in time: nobody could, or nobody knew where to.
 UPDATE notifications SET state = 'GIVEN_UP', finished_ms = %(now_ms)s, due_ms = NULL,
-    last_error = coalesce(last_error, 'no instance that runs knows this rule_name')
+    last_error = coalesce(last_error, 'no running engine is configured with this notification rule')
 WHERE due_ms <= %(now_ms)s AND notification_number = ANY (ARRAY(
     SELECT notification_number FROM notifications
     WHERE due_ms IS NOT NULL AND due_ms <= %(now_ms)s AND created_ms < %(before_ms)s LIMIT %(limit)s

@@ -389,7 +389,7 @@ WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state 
 ORDER BY nominal_s DESC LIMIT %(limit)s;
 
 -- name: run_list_started_requests
--- Index schedule_runs_asked, newest first; only so many rows are looked at, however many were skipped.
+-- Index schedule_runs_requested, newest first; only so many rows are looked at, however many were skipped.
 SELECT {run} FROM (
     SELECT * FROM schedule_runs WHERE schedule_key = %(key)s AND origin > 0 ORDER BY origin DESC, nominal_s DESC LIMIT %(look_at)s
 ) AS latest

@@ -96,7 +96,7 @@ CREATE TABLE schedule_runs (
     owner          INTEGER,
     decided_ms     INTEGER NOT NULL,
     local_s        INTEGER,
-    moved          TEXT,
+    dst_adjustment TEXT,
     overlap        TEXT,
     payload        TEXT,
     request_id     TEXT,
@@ -123,7 +123,7 @@ CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NUL
 CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHERE queued_ms IS NOT NULL;
 
 -- What somebody asked for, by schedule, whatever time it is for.  Ticks are not here.
-CREATE INDEX schedule_runs_asked ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
+CREATE INDEX schedule_runs_requested ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
 
 -- Ticks that were dropped together.
 CREATE TABLE dropped_ranges (

@@ -2,7 +2,7 @@
 -- Index schedule_runs_once.  A row that exists already is left alone; the caller counts.
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
-    decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
+    decided_ms, local_s, dst_adjustment, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
     execution_id, queued_ms, pickups, progress, report
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
@@ -324,7 +324,7 @@ WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state 
 ORDER BY nominal_s DESC LIMIT :limit;
 
 -- name: run_list_started_requests
--- Index schedule_runs_asked, newest first; only so many rows are looked at, however many were skipped.
+-- Index schedule_runs_requested, newest first; only so many rows are looked at, however many were skipped.
 SELECT {run} FROM (
     SELECT * FROM schedule_runs WHERE schedule_key = :key AND origin > 0 ORDER BY origin DESC, nominal_s DESC LIMIT :look_at
 ) AS latest

@@ -1,0 +1,140 @@
+"""Tompion's own turn: a burst or a steady stream, in this process, as each peer's program does it.
+
+Schedules are created through the operations that every door uses, many in a transaction, and then all aimed at one
+second.  The engine of the embedded door starts, fires, launches and writes outcomes as it does for anybody, with the
+default settings, in a process that has settled in as ``tompion worker`` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from bench.engine import job
+from bench.engine.fill import aim
+from tompion.bootstrap.store import open_store, tune_garbage_collector
+from tompion.config.settings import Settings
+from tompion.operations.context import OperationContext
+from tompion.operations.schedules import crud
+from tompion.sdk.app import Tompion
+from tompion.store.base import Store, Transaction
+
+BURST, STEADY = "burst", "steady"
+PER_TRANSACTION = 500
+PROBES = 20
+LATER = {"cron": "0 0 1 1 *"}
+"""When schedules are due until all have been created: nobody knows how long that takes, so they are aimed after it."""
+LOOK_S = 0.004
+HEAD_START_S = 3.5
+READY_S = 1.5
+"""How long before they are due the schedules must have been aimed: the engine has to start."""
+AGAIN_S = 6
+"""After this many seconds a burst comes again: the engine remembers the rules by then."""
+SINGLES = 200
+
+
+class Outcome(NamedTuple):
+    """What was seen."""
+
+    begin: float
+    ticks: list[tuple[float, float]]
+    """When each was due, and when its job ran."""
+    settled_s: list[float]
+    """For each burst, after how many seconds its last outcome was written; of a steady run, of the last tick."""
+    adding_s: float
+    counts: dict[str, int]
+
+
+class Undo(Exception):
+    """Ends a transaction without a trace."""
+
+
+def run_load(
+    url: str, kind: str, count: int, seconds: float, around: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Outcome:
+    """Create so many schedules, let them run for at most so many seconds and say what was seen.
+
+    ``around`` is entered after creating and before the engine starts.
+    """
+    store = open_store(url)
+    try:
+        create_many(store, LATER, PROBES, undo=True)  # the first compiles and connects
+        adding_s = create_many(store, LATER, count)
+    finally:
+        store.close()
+    begin = 0.0
+    while time.time() > begin - READY_S:
+        begin = math.ceil(time.time() + HEAD_START_S)
+        aim(url, **spec_of(kind, begin))
+    with around():
+        return asyncio.run(_run_load(url, kind, begin, count, seconds))._replace(adding_s=adding_s)
+
+
+def spec_of(kind: str, begin: float) -> dict[str, Any]:
+    """Return when the schedules are due: once a day in that second and once more, or each second from then on."""
+    moment = datetime.fromtimestamp(begin, UTC)
+    if kind == STEADY:
+        return {"cron": "* * * * * *", "start_at": moment.isoformat()}
+    again = moment + timedelta(seconds=AGAIN_S)
+    return {"cron": [f"{each.second} {each.minute} {each.hour} * * *" for each in (moment, again)]}
+
+
+def create_many(store: Store, spec: dict[str, Any], count: int, *, undo: bool = False) -> float:
+    """Create schedules through the operation, many in a transaction; return how many seconds that took."""
+    start = time.perf_counter()
+    for first in range(0, count, PER_TRANSACTION):
+        numbers = range(first, min(count, first + PER_TRANSACTION))
+
+        def work(transaction: Transaction, numbers: range = numbers) -> None:
+            session = OperationContext(transaction, Settings())
+            for number in numbers:
+                crud.create(session, f"job-{number}", function=job.FUNCTION, **spec)
+            if undo:
+                raise Undo
+
+        try:
+            store.write(work).result()
+        except Undo:
+            continue
+    return time.perf_counter() - start
+
+
+def create_singly(url: str, count: int = SINGLES) -> float:
+    """Create schedules one by one, as a program with the embedded door does; return how many per second."""
+
+    async def create() -> float:
+        async with Tompion(url, engine=False) as tompion:
+            start = time.perf_counter()
+            for number in range(count):
+                await tompion.create(f"single-{number}", cron="0 0 1 1 *", function=job.FUNCTION)
+            return count / (time.perf_counter() - start)
+
+    return asyncio.run(create())
+
+
+async def _run_load(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
+    job.RUNS.clear()
+    tune_garbage_collector()
+    async with Tompion(url) as tompion:
+        if kind == BURST:
+            settled_s = [await _watch(tompion, begin, count, seconds)]
+            if settled_s[0] < AGAIN_S:
+                settled_s.append(await _watch(tompion, begin + AGAIN_S, 2 * count, seconds))
+        else:
+            settled_s = [await _watch(tompion, begin, count * int(seconds), seconds)]
+        counts = tompion.counts
+    return Outcome(begin, job.ticks(), settled_s, 0.0, counts)
+
+
+async def _watch(tompion: Tompion, begin: float, expected: int, seconds: float) -> float:
+    """Wait until all outcomes are written or the time is over; return how long that took."""
+    end = begin + seconds
+    await asyncio.sleep(max(0.0, begin - time.time()))
+    while time.time() < end and tompion.counts.get("runs_settled", 0) < expected:  # noqa: ASYNC110 - a count, no event
+        await asyncio.sleep(LOOK_S)
+    return time.time() - begin
