@@ -21,7 +21,7 @@ from tompion.model.policy import CatchUp
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations import idempotency
 from tompion.operations.schedules import control, crud, repository
-from tompion.plan import decide, due_ticks, edit, outcome, overlap
+from tompion.plan import decide, due_ticks, edit, outcome, overlap, pause
 from tompion.plan.backfill import next_chunk as backfill_step
 from tompion.plan.decide import Decision
 from tompion.spec import jitter
@@ -279,7 +279,7 @@ def key_contains_the_attempt(patches: Patches) -> None:
 @defect
 def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
-    resumed = edit.resume_state
+    resumed = pause.resume_state
 
     def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
         after = resumed(state, rule_, now_ms, on_resume)
@@ -289,8 +289,7 @@ def resume_moves_the_cursor(patches: Patches) -> None:
             else after
         )
 
-    patches.set(edit, "resume_state", forgetful)
-    patches.set(fire, "resume_state", forgetful)
+    patches.set(pause, "resume_state", forgetful)
 
 
 @defect

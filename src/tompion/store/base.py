@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
@@ -18,9 +17,14 @@ from typing import TypeVar
 from tompion.errors import StoreError
 from tompion.model.decision_writes import DecisionWrites, WriteResult
 from tompion.model.rows import CalendarRow, DefinitionRow
-from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
-from tompion.model.schedule_state import FastAdvanceRow, ScheduleState
+from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.sql_call import Answers, SqlCall
+from tompion.plan.counters import (
+    fast_advances_without_duplicates,
+    without_duplicates,
+    without_superseded,
+    without_unheld,
+)
 from tompion.store.driver_transaction import Params
 from tompion.store.tables.api_keys import ApiKeyTable
 from tompion.store.tables.audit import AuditTable
@@ -107,10 +111,11 @@ class Transaction(
         given_up: list[RunRow] = []
         if record.supersede:
             superseded = self.run_supersede(record.supersede, record.now_ms)
-            states = _without(states, Counter(run.schedule_key for run in superseded))
+            states = without_superseded(states, superseded)
         if record.cancel:
             given_up = self.run_give_up_unheld(record.cancel, Reason.SUPERSEDED, record.now_ms)
-            states = self._given_up(states, given_up, record.now_ms)
+            self.backfill_wake({run.schedule_key for run in given_up if run.origin}, record.now_ms)
+            states = without_unheld(states, given_up, record.now_ms)
         to_end = [
             *self.run_terminate_in_flight(record.terminate, record.now_ms),
             *self.run_cancel_in_flight(record.cancel),
@@ -119,62 +124,13 @@ class Transaction(
         if any(run.owner is None and run.state == RunState.ENQUEUED for run in record.runs):
             self.notify()  # whoever serves its queue is somebody else
         if duplicates:
-            states = _uncounted(states, record, duplicates)
+            states = without_duplicates(states, record.runs, duplicates)
         started_before = self.run_insert_fast(record.starts)
-        steps = _unstarted(record, started_before) if started_before else record.steps
+        steps = fast_advances_without_duplicates(record.steps, started_before) if started_before else record.steps
         self.dropped_range_insert(record.dropped_ranges)
         self.state_update(states)
         self.state_advance_fast(steps)
         return WriteResult(duplicates | started_before, to_end, superseded, given_up)
-
-    def _given_up(self, states: list[ScheduleState], ended: list[RunRow], now_ms: int) -> list[ScheduleState]:
-        """The dials without what was to be cancelled and held by nobody; whoever waits for its slot is looked at."""
-        self.backfill_wake({run.schedule_key for run in ended if run.origin}, now_ms)
-        counts = Counter(run.schedule_key for run in ended)
-        return [
-            state._replace(
-                in_flight=state.in_flight - gone,
-                next_fire_ms=now_ms if state.next_fire_ms is None else min(state.next_fire_ms, now_ms),
-            )
-            if (gone := counts[state.schedule_key])
-            else state
-            for state in states
-        ]
-
-
-def _without(states: list[ScheduleState], superseded: Counter[int]) -> list[ScheduleState]:
-    """The dials without the runs that gave way."""
-    return [
-        state._replace(waiting=state.waiting - gone, skipped=state.skipped + gone)
-        if (gone := superseded[state.schedule_key])
-        else state
-        for state in states
-    ]
-
-
-def _uncounted(states: list[ScheduleState], record: DecisionWrites, duplicates: set[RunId]) -> list[ScheduleState]:
-    """The dials without the runs that were in the ledger already: they are counted there."""
-    there = [run for run in record.runs if run.id in duplicates]
-    flying = Counter(run.schedule_key for run in there if run.state in IN_FLIGHT)
-    waiting = Counter(run.schedule_key for run in there if run.state in OPEN - IN_FLIGHT)
-    return [
-        state._replace(
-            in_flight=state.in_flight - flying[state.schedule_key],
-            starts=state.starts - flying[state.schedule_key],
-            waiting=state.waiting - waiting[state.schedule_key],
-        )
-        for state in states
-    ]
-
-
-def _unstarted(record: DecisionWrites, duplicates: set[RunId]) -> list[FastAdvanceRow]:
-    """The steps without counting the runs that were in the ledger already."""
-    return [
-        (key, cursor, nominal, fire, in_flight - 1, last, starts - 1)
-        if RunId(key, cursor) in duplicates
-        else (key, cursor, nominal, fire, in_flight, last, starts)
-        for key, cursor, nominal, fire, in_flight, last, starts in record.steps
-    ]
 
 
 Work = Callable[[Transaction], T]
