@@ -17,7 +17,7 @@ import psycopg
 
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.run import RunId, RunRow, StartRow
-from tompion.model.sql_call import Answers, SqlCall
+from tompion.model.sql_call import SqlResults, SqlCall
 from tompion.runtime.clock import Clock, wait_here
 from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Params, Store, Transaction, Work
@@ -114,7 +114,7 @@ class PostgresTransaction(Transaction):
     def run_list_all_in_flight(self) -> list[RunRow]:
         return [RunRow._make(row) for row in self._cursor.execute(all_in_flight_query(), prepare=True).fetchall()]
 
-    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
+    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
         return self._calls.run_calls(calls, timeout_ms)
 
     def finish(self) -> None:
