@@ -252,7 +252,7 @@ def test_a_table_that_somebody_has_locked(
 def test_there_is_time_for_some_of_many_slow_calls(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
     answers = made(postgres, *[function("slow")] * 50, timeout_ms=SLOW_MS)
     assert 1 <= len(answers) <= 3
     assert all(called.error is not None for called in answers)
@@ -261,7 +261,7 @@ def test_there_is_time_for_some_of_many_slow_calls(
 def test_calls_that_are_slow_without_failing_have_a_budget_too(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
     answers = made(postgres, *[function("sluggish")] * 40)
     assert 2 <= len(answers) <= 16
     assert answers == [SqlResult()] * len(answers)

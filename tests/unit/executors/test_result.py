@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tompion.executors.base import Completed
-from tompion.executors.result import returned
+from tompion.executors.result import success_result
 from tompion.model.codec import json_value
 
 ENDLESS: list[Any] = []
@@ -76,4 +76,4 @@ def test_what_is_too_long_is_marked(value: object, limit: int) -> None:
 
 
 def test_nothing_is_kept_of_nothing() -> None:
-    assert returned(None, 100) == Completed()
+    assert success_result(None, 100) == Completed()

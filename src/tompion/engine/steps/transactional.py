@@ -153,7 +153,7 @@ class TransactionalStep:
         if called.error is not None:
             return self._again(row, now_ms, called.error)
         try:
-            said = order.way.executor.called(order.launch, called.answer)
+            said = order.way.executor.outcome_of_call(order.launch, called.answer)
         except Exception as error:  # noqa: BLE001 - as above, though what it has called for stays
             return _failed(row, now_ms, _broken(error))
         execution_id = _kept(said.execution_id)
