@@ -12,6 +12,7 @@ import pytest
 from tests.conformance.store.conftest import SECONDS
 from tests.support.databases import WORKER, owner_url
 from tests.support.rows import workflow
+from tests.support.servers.database_pool import temporary_objects
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm, SqlResult
 from tompion.store.base import Store, Transaction
@@ -79,9 +80,7 @@ GRANT ALL ON ALL SEQUENCES IN SCHEMA app TO {WORKER};
 @pytest.fixture
 def users(postgres: PostgresStore, migrated_url: str) -> Iterator[psycopg.Connection[Any]]:
     """The user's own connection, and what is there of his."""
-    with psycopg.connect(owner_url(migrated_url), autocommit=True) as connection:
-        connection.execute(USERS_SIDE.encode())
-        connection.execute(GRANTED.encode())
+    with temporary_objects(owner_url(migrated_url), USERS_SIDE + GRANTED, "DROP SCHEMA app CASCADE") as connection:
         yield connection
 
 
