@@ -18,7 +18,7 @@ from tompion.errors import StoreError
 from tompion.model.decision_writes import DecisionWrites, WriteResult
 from tompion.model.rows import CalendarRow, DefinitionRow
 from tompion.model.run import Reason, RunRow, RunState
-from tompion.model.sql_call import SqlResults, SqlCall
+from tompion.model.sql_call import SqlCall, SqlResults
 from tompion.plan.counters import (
     fast_advances_without_duplicates,
     without_duplicates,

@@ -18,7 +18,7 @@ from tompion.errors import StoreUnavailable
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
-from tompion.model.sql_call import SqlResults, SqlCall
+from tompion.model.sql_call import SqlCall, SqlResults
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import workflows
 from tompion.operations.schedules import crud

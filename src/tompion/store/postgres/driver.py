@@ -17,7 +17,7 @@ import psycopg
 
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.run import RunId, RunRow, StartRow
-from tompion.model.sql_call import SqlResults, SqlCall
+from tompion.model.sql_call import SqlCall, SqlResults
 from tompion.runtime.clock import Clock, wait_here
 from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Params, Store, Transaction, Work

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from tompion.model.sql_call import SqlResults, SqlArgument, SqlCall, SqlForm, SqlResult
+from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm, SqlResult, SqlResults
 
 MAX_CALLS_MS = 5_000
 """Time limit for all calls of one transaction, checked between batches."""
