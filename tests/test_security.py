@@ -30,11 +30,11 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 SENDS = {"execute", "executemany", "executescript"}
 OUR_OWN = {
     # statements of .sql files, and what is cut from them or put together of them
-    "self._queries[name]", "statement", "statement.text", "wide", "in_flight_now()",
+    "self._queries[name]", "statement", "statement.text", "wide", "all_in_flight_query()",
     # how a transaction begins, as one of the driver's constants
     "begin",
     # migrations, which are files of ours too
-    "PATIENCE.encode()", "script.encode()", "self.stamp(number).encode()",
+    "LOCK_TIMEOUT.encode()", "script.encode()", "self.stamp(number).encode()",
     # calls of what an operator has named: names are quoted, and tests/conformance/store/test_calls.py sees to that
     "text",
 }  # fmt: skip
@@ -83,7 +83,7 @@ def test_what_looks_for_it_finds_it(text: str) -> None:
 def test_no_statement_is_made_of_values() -> None:
     texts = {path: path.read_text() for path in (ROOT / "src").rglob("*.py")}
     sending = {path: text for path, text in texts.items() if ".execute" in text}
-    assert {path.name for path in sending} >= {"driver.py", "calls.py", "listener.py", "session.py"}
+    assert {path.name for path in sending} >= {"connection.py", "driver.py", "listener.py", "user_sql.py"}
     assert {str(path): found for path, text in sending.items() if (found := statements_made(text))} == {}
 
 

@@ -29,7 +29,7 @@ from tompion.executors.function import FunctionExecutor
 from tompion.executors.http import HttpExecutor
 from tompion.executors.nats import NatsExecutor
 from tompion.executors.options import ExecutorEnv
-from tompion.executors.queue_message import message_of
+from tompion.executors.queue_message import run_message
 from tompion.executors.redis import RedisExecutor
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunRow
@@ -117,7 +117,7 @@ async def thread(_folder: Path) -> AsyncIterator[Rival]:
 async def command(_folder: Path) -> AsyncIterator[Rival]:
     """Start a program."""
     program = "/bin/true"
-    said = message_of(DAG, launch(1, {}), SITE)
+    said = run_message(DAG, launch(1, {}), SITE)
 
     async def bare(_number: int) -> None:
         pipe = asyncio.subprocess.PIPE
@@ -145,7 +145,7 @@ async def http(_folder: Path) -> AsyncIterator[Rival]:
     """Post."""
     with _target() as port:
         url = f"http://127.0.0.1:{port}/run"
-        body = message_of(DAG, launch(1, {}), SITE)
+        body = run_message(DAG, launch(1, {}), SITE)
         connector = aiohttp.TCPConnector(limit=0)
         async with (
             aclosing(HttpExecutor({"allow": [f"127.0.0.1:{port}"]}, SITE)) as executor,
@@ -167,7 +167,7 @@ async def jetstream(folder: Path) -> AsyncIterator[Rival]:
         client = await nats.connect(url)
         stream = client.jetstream()
         await stream.add_stream(name="runs", subjects=["runs.*"])
-        body = message_of(DAG, launch(1, {}), SITE)
+        body = run_message(DAG, launch(1, {}), SITE)
 
         async def bare(number: int) -> None:
             await stream.publish("runs.bare", body, headers={"Nats-Msg-Id": f"bare-{number}"})
@@ -181,7 +181,7 @@ async def jetstream(folder: Path) -> AsyncIterator[Rival]:
 async def redis(folder: Path) -> AsyncIterator[Rival]:
     """Add to a stream; the bare client does not look whether it has done so before."""
     with valkey_server(folder) as url:
-        body = message_of(DAG, launch(1, {}), SITE)
+        body = run_message(DAG, launch(1, {}), SITE)
         async with aclosing(Redis.from_url(url)) as client, aclosing(RedisExecutor({"url": url}, SITE)) as executor:
 
             async def bare(number: int) -> None:
@@ -195,7 +195,7 @@ async def celery(folder: Path) -> AsyncIterator[Rival]:
     """Send a task, from one thread: Celery's connections are not for many."""
     with valkey_server(folder) as url, ThreadPoolExecutor(1) as only:
         app = Celery("bench", broker=url, set_as_current=False)
-        arguments = json.loads(message_of(DAG, launch(1, {}), SITE))
+        arguments = json.loads(run_message(DAG, launch(1, {}), SITE))
 
         async def bare(number: int) -> None:
             send = partial(app.send_task, "bench.work", kwargs=arguments, task_id=f"bare-{number}")
@@ -210,7 +210,7 @@ async def temporal(_folder: Path) -> AsyncIterator[Rival]:
     """Start a workflow that nobody works on."""
     with temporal_server() as address:
         client = await Client.connect(address)
-        given = json.loads(message_of(DAG, launch(1, {}), SITE))
+        given = json.loads(run_message(DAG, launch(1, {}), SITE))
 
         async def bare(number: int) -> None:
             await client.start_workflow("work", given, id=f"bare-{number}", task_queue="nobody")

@@ -17,7 +17,7 @@ def test_a_row_says_what_each_role_gets() -> None:
     rows = page().splitlines()
     assert "| `GET /api/v1/schedules` | 401 | yes | yes | yes | yes | 404 | yes |" in rows
     assert "| `PUT /api/v1/calendars/{name}` | 401 | 403 | 403 | yes | yes | 404 | 403 |" in rows
-    assert "| `POST /api/v1/reports` | yes | yes | yes | yes | yes | yes | yes |" in rows
+    assert "| `POST /api/v1/callbacks` | yes | yes | yes | yes | yes | yes | yes |" in rows
     assert len([row for row in rows if row.startswith("| `")]) == len(ROUTES) + len(SYSTEM_ROUTES)
 
 
@@ -43,7 +43,7 @@ def test_no_route_is_without_a_rule() -> None:
 
 def test_only_reports_health_and_signing_in_need_no_role() -> None:
     """Reports carry a token of their own."""
-    assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/reports"]
+    assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/callbacks"]
     assert [each.path for each in SYSTEM_ROUTES if each.role is Role.PUBLIC] == [
         "/healthz",
         "/readyz",

@@ -45,10 +45,10 @@ QUESTIONS: dict[str, Callable[[SyncTompion], Any]] = {
     "runs": lambda tompion: tompion.recent_runs(),
     "coming": lambda tompion: tompion.upcoming(seconds=86_400),
     "forecast": lambda tompion: tompion.forecast(),
-    "attention": lambda tompion: tompion.problems(),
+    "problems": lambda tompion: tompion.problems(),
     "queues": lambda tompion: tompion.list_queues(),
     "history": lambda tompion: tompion.history(everything=True),
-    "notices": lambda tompion: tompion.list_notifications(),
+    "notifications": lambda tompion: tompion.list_notifications(),
     "workflows": lambda tompion: tompion.list_workflows(),
     "calendars": lambda tompion: tompion.list_calendars(),
     "keys": lambda tompion: tompion.list_keys(),
@@ -108,7 +108,7 @@ async def fire(url: str) -> dict[str, set[str]]:
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}
         return {
-            name: {values[labels.index("namespace")] for values in [*tally.labelled(name), *tally.spreads(name)]}
+            name: {values[labels.index("namespace")] for values in [*tally.labelled(name), *tally.histograms(name)]}
             for name, labels in labelled.items()
         }
 

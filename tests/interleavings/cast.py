@@ -30,7 +30,7 @@ LIMIT = 100
 SCRIPT = """
 ALTER TABLE schedule_runs ADD CONSTRAINT added CHECK (attempt >= 0);
 ALTER TABLE schedule_state ADD CONSTRAINT added CHECK (in_flight >= 0);
-CREATE INDEX dials_added ON schedule_state (version) WHERE in_flight > 0;
+CREATE INDEX state_added ON schedule_state (version) WHERE in_flight > 0;
 """
 """As a later release may: it locks both of the tables that every fire writes as a new column would, which would leave a
 trace each time it is taken back."""

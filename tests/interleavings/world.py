@@ -25,7 +25,7 @@ NUMBERS_FROM = 7_700_000
 UNDONE = """
 ALTER TABLE schedule_state DROP CONSTRAINT IF EXISTS added;
 ALTER TABLE schedule_runs DROP CONSTRAINT IF EXISTS added;
-DROP INDEX IF EXISTS dials_added;
+DROP INDEX IF EXISTS state_added;
 UPDATE tompion_schema SET version = 1 WHERE version <> 1;
 """
 UNCOUNTED = ("run_number", "audit_number")
@@ -40,7 +40,7 @@ FROM schedule_state d LEFT JOIN (
 ) r USING (schedule_key)
 WHERE (d.in_flight, d.waiting) IS DISTINCT FROM (coalesce(r.flying, 0), coalesce(r.waiting, 0))
 UNION ALL
-SELECT 'the cursor of schedule ' || schedule_key || ' went back' FROM schedule_state d JOIN saved.dials s USING (schedule_key)
+SELECT 'the cursor of schedule ' || schedule_key || ' went back' FROM schedule_state d JOIN saved.schedule_state s USING (schedule_key)
 WHERE d.cursor_s < s.cursor_s
 UNION ALL
 SELECT 'run ' || run_number || ' had ended and is ' || r.state FROM schedule_runs r

@@ -65,7 +65,7 @@ class SqlitePlace(Place):
         super().__init__(f"sqlite:///{self.path}", home)
 
     def rows(self, query: str) -> Rows:
-        with closing(sqlite3.connect(self.path, timeout=30)) as connection:
+        with closing(sqlite3.connect(self.path, timeout=120)) as connection:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(query)]
 

@@ -13,8 +13,8 @@ from tompion.engine.steps import fire
 from tompion.engine.steps.fire import NOTHING, FireStep
 from tompion.model.backfill import RUNNING
 from tompion.model.run import RunSource
-from tompion.operations.schedules import control
-from tompion.plan import backfill, edit
+from tompion.operations.schedules import backfills
+from tompion.plan import backfill, pause
 from tompion.plan.decide import Decision
 from tompion.store.base import Transaction
 
@@ -29,22 +29,22 @@ def a_backfill_asks_for_no_slot(patches: Patches) -> None:
 
 def a_backfill_runs_what_has_run(patches: Patches) -> None:
     """Whoever asks for what is missing gets everything."""
-    patches.set(backfill, "wanted", lambda *_: True)
+    patches.set(backfill, "is_wanted", lambda *_: True)
 
 
 def a_cancelled_backfill_seems_to_go_on(patches: Patches) -> None:
     """It does nothing any more, and says that it runs."""
-    patches.set(control, "CANCELLED", RUNNING)
+    patches.set(backfills, "CANCELLED", RUNNING)
 
 
 def a_resume_aims_at_nothing(patches: Patches) -> None:
     """A schedule that goes on is never looked at, as in the twin of the model of pauses."""
-    resumed = edit.resume_state
+    resumed = pause.resume_state
 
     def aimless(state: Any, *rest: Any) -> Any:
         return resumed(state, *rest)._replace(next_fire_ms=None) if state.paused else state
 
-    patches.set(edit, "resumed", aimless)
+    patches.set(pause, "resume_state", aimless)
 
 
 def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
@@ -57,7 +57,7 @@ def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
         written.update(new)
         return self.standing() if new else moved(self, generated)
 
-    patches.set(fire, "start", lambda *_: None)
+    patches.set(fire, "decide_fast", lambda *_: None)
     patches.set(Decision, "moved", stays)
 
 

@@ -19,9 +19,9 @@ from tompion.engine.steps.rescue import RescueStep
 from tompion.model import run
 from tompion.model.policy import CatchUp
 from tompion.model.schedule_state import ScheduleState, StateTuple
-from tompion.operations.context import OperationContext
+from tompion.operations import idempotency
 from tompion.operations.schedules import control, crud, repository
-from tompion.plan import decide, due_ticks, edit, outcome, overlap
+from tompion.plan import decide, due_ticks, edit, outcome, overlap, pause
 from tompion.plan.backfill import next_chunk as backfill_step
 from tompion.plan.decide import Decision
 from tompion.spec import jitter
@@ -65,12 +65,12 @@ def drop_index(patches: Patches) -> None:
 @defect
 def advance_before_insert(patches: Patches) -> None:
     """The cursor moves in one transaction, the runs follow in another: a crash in between loses them."""
-    record = Transaction.record
+    write = Transaction.write_decisions
     later: list[Any] = []
 
     def split(self: Transaction, wanted: Any) -> Any:
         later.extend(wanted.runs)
-        return record(self, wanted._replace(runs=[]))
+        return write(self, wanted._replace(runs=[]))
 
     begin = Engine._begin
 
@@ -80,7 +80,7 @@ def advance_before_insert(patches: Patches) -> None:
             self._store.write(lambda transaction: transaction.run_insert(rows))
         return begin(self, fired)
 
-    patches.set(Transaction, "record", split)
+    patches.set(Transaction, "write_decisions", split)
     patches.set(Engine, "_begin", insert)
 
 
@@ -100,7 +100,7 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 @defect
 def pause_read_before_the_lock(patches: Patches) -> None:
     """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
-    patches.set(edit, "paused", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    patches.set(edit, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
     def blind(self: FireStep, transaction: Transaction, now_ms: int, states: list[StateTuple], budget: int) -> Any:
@@ -156,8 +156,8 @@ def a_lease_ends_and_its_runs_stay(patches: Patches) -> None:
 def runs_are_taken_without_a_lease(patches: Patches) -> None:
     """An instance whose lease was taken away goes on taking runs under its old number, for which nobody looks."""
     patches.sql("lease_hold", "AND lease_until_ms IS NOT NULL", "")
-    patches.sql("beat", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
-    patches.sql("beat", "AND lease_until_ms IS NOT NULL", "")
+    patches.sql("lease_renew", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
+    patches.sql("lease_renew", "AND lease_until_ms IS NOT NULL", "")
 
 
 @defect
@@ -176,7 +176,7 @@ def coalesce_runs_the_first(patches: Patches) -> None:
         if ticks and self.budget < 1:
             return False
         for tick in ticks[:1]:
-            self._start(tick, self.rule.fire_ms(tick), reason)
+            self._start(tick, self.compiled.fire_ms(tick), reason)
         self._drop(ticks[1:], reason)
         return True
 
@@ -228,7 +228,7 @@ def backfill_leaves_out_its_end(patches: Patches) -> None:
         moved = step(backfill._replace(last_s=backfill.last_s - 30), *rest)
         return moved._replace(backfill=moved.backfill._replace(last_s=backfill.last_s))
 
-    patches.set(backfill, "step", shorter)
+    patches.set(backfill, "next_chunk", shorter)
 
 
 @defect
@@ -239,7 +239,7 @@ def slots_are_never_freed(patches: Patches) -> None:
     def kept(state: ScheduleState, *rest: Any) -> ScheduleState:
         return freed(state, *rest)._replace(in_flight=state.in_flight)
 
-    patches.set(settle, "freed", kept)
+    patches.set(settle, "free_slot", kept)
 
 
 @defect
@@ -279,7 +279,7 @@ def key_contains_the_attempt(patches: Patches) -> None:
 @defect
 def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
-    resumed = edit.resume_state
+    resumed = pause.resume_state
 
     def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
         after = resumed(state, rule_, now_ms, on_resume)
@@ -289,8 +289,7 @@ def resume_moves_the_cursor(patches: Patches) -> None:
             else after
         )
 
-    patches.set(edit, "resumed", forgetful)
-    patches.set(fire, "resumed", forgetful)
+    patches.set(pause, "resume_state", forgetful)
 
 
 @defect
@@ -302,13 +301,13 @@ def update_replays_old_ticks(patches: Patches) -> None:
         edited = replaced(state, old, new, now_ms)
         return edited._replace(state=edit.advance_to_next(edited.state, new, now_ms // 1000 - 600))
 
-    patches.set(edit, "replaced", eager)
+    patches.set(edit, "replace_version", eager)
 
 
 @defect
 def edit_passes_over_ticks_silently(patches: Patches) -> None:
     """An edit moves the cursor and writes no span."""
-    patches.set(edit, "passed_over", lambda *rest: [])
+    patches.set(edit, "dropped_between", lambda *rest: [])
 
 
 @defect
@@ -329,7 +328,7 @@ def delete_does_not_silence(patches: Patches) -> None:
                 transaction.state_update([now._replace(closed=True)])
         return answer
 
-    patches.set(edit, "closed", closed)
+    patches.set(edit, "close_state", closed)
     patches.set(FireStep, "_fire", blind)
 
 
@@ -349,7 +348,7 @@ def remaining_actions_not_counted(patches: Patches) -> None:
 @defect
 def request_ids_forgotten(patches: Patches) -> None:
     """A request that is sent again is done again."""
-    patches.set(OperationContext, "once", lambda self, operation, request_id, arguments, kind, do: do())
+    patches.set(idempotency, "answer_once", lambda context, operation, request_id, arguments, kind, do: do())
 
 
 @defect

@@ -22,7 +22,7 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
         before, known[state.schedule_key] = known.get(state.schedule_key), state.hints
         return freed(state, *rest)._replace(hints=before)
 
-    patches.set(settle, "freed", stale)
+    patches.set(settle, "free_slot", stale)
 
 
 @defect

@@ -98,12 +98,11 @@ OPTIONS = {
     "dates": "date",
     "everything": "all",
     "seconds": "for",
-    "stretches": "buckets",
 }
 """Parameters and fields whose option has another name."""
 FIELDS = (
     "cron", "intervals", "rrules", "times", "timezone", "jitter_ms", "start_at", "end_at", "dialect", "function",
-    "workflow_id", "workflow_get_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
+    "workflow_id", "workflow_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
     "max_concurrent", "max_attempts", "max_execution_ms", "labels", "description", "schedule_id", "after", "count",
     "token", "request_id",
 )  # fmt: skip
@@ -118,7 +117,7 @@ UNSAYABLE = (
     line("summaries", ["s1", "nobody", "s0"]),
     line("summaries", [""]),
 )
-"""A command is about a workflow or a queue, and nobody has chosen any schedules; glances are for the page only."""
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; summaries are for the web UI only."""
 
 
 class Left(NamedTuple):

@@ -86,7 +86,7 @@ def serving() -> Iterator[Server]:
             made.seen.append(seen)
             made.arrived.release()
             if self.path == "/hold":
-                made.hold.wait(30)
+                made.hold.wait(120)
             status, headers, content = made.answer(seen)
             self.send_response(status)
             for name, value in headers.items():

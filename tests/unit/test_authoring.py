@@ -309,7 +309,7 @@ def test_a_tick_tells_what_a_clock_change_did_to_it(
     found = tick(Spec(cron="30 2 * * *", timezone=BERLIN, **policy), after)
     shown = [f"{moment:%m-%d %H:%M}" for moment in (found.at, found.local, found.wall)]
     assert shown == [at, local, wall]
-    assert (found.moved, found.reason) == (moved, reason)
+    assert (found.dst_adjustment, found.reason) == (moved, reason)
     assert found.local == found.at
     assert found.wall.tzinfo is None
 

@@ -51,7 +51,7 @@ import tasks
 tompion.create("job", cron="0 0 1 1 *", function="tasks:holding")
 tompion.create("other", cron="* * * * * *", function="tasks:nothing")
 tompion.trigger("job")
-assert tasks.held.wait(60)
+assert tasks.held.wait(120)
 """
 
 THREAD = """

@@ -72,7 +72,7 @@ def _remember(service: Service, other: Client) -> None:
         while other.get_backfill(made.backfill_id).state == "RUNNING" or other.get(name).in_flight:
             pass  # each look is a request: it waits by itself
     random = Random(7)
-    with closing(sqlite3.connect(service.home / "web.db", timeout=30)) as connection:
+    with closing(sqlite3.connect(service.home / "web.db", timeout=120)) as connection:
         rows = connection.execute(
             "SELECT run_number, nominal_s, r.state, schedule_id "
             "FROM schedule_runs r JOIN schedules USING (schedule_key)"

@@ -69,7 +69,7 @@ def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Ser
                 service.other.close()
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(120)
 
 
 def make_key(home: Path, role: str) -> str:
@@ -78,6 +78,6 @@ def make_key(home: Path, role: str) -> str:
     made = subprocess.run(
         [*command, "--store", "sqlite:///web.db"], cwd=home, capture_output=True, text=True, check=True
     )
-    found = re.search(r"flt_[0-9a-f_]+", made.stdout)
+    found = re.search(r"tpn_[0-9a-f_]+", made.stdout)
     assert found, made.stdout
     return found.group()

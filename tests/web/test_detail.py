@@ -21,7 +21,7 @@ HIDE = """hidden => {
 
 def change(service: Service, statement: str, *values: object) -> None:
     """Change the store behind everybody's back, as only time could."""
-    with closing(sqlite3.connect(service.home / "web.db", timeout=30)) as connection:
+    with closing(sqlite3.connect(service.home / "web.db", timeout=120)) as connection:
         connection.execute(statement, values)
         connection.commit()
 

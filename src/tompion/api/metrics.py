@@ -24,9 +24,9 @@ from tompion.runtime.clock import Clock, SystemClock
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 KEPT_S = 10.0
 """How long the numbers of the store are shown again before it is asked again."""
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 """How long the store may take to answer before it counts as down."""
-MOST_QUEUES = 50
+MAX_QUEUES = 50
 """So many queues have a number of their own, those with the most runs; the others share one."""
 
 
@@ -130,7 +130,7 @@ class MetricsExporter(Collector):
         for name, entry in COUNTERS.items():
             yield self._counter(name, entry)
         for name, entry in HISTOGRAMS.items():
-            yield _histogram(name, entry, self._runner.tally.spreads(entry.tallied))
+            yield _histogram(name, entry, self._runner.tally.histograms(entry.tallied))
         for name, value in self._runner.tally.gauges.items():
             yield _gauge(f"tompion_{name}", value())
         build = GaugeMetricFamily("tompion_build_info", GAUGES["tompion_build_info"], labels=list(self._build))
@@ -151,7 +151,7 @@ class MetricsExporter(Collector):
     def _ask(self) -> StoreBacklog | None:
         try:
             asked = self._runner.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
-            return asked.result(PATIENCE_S)
+            return asked.result(TIMEOUT_S)
         except (TompionError, TooSlow):
             return None
 
@@ -180,10 +180,10 @@ def _of_store(found: StoreBacklog) -> Iterator[Metric]:
     depth = GaugeMetricFamily("tompion_queue_depth", GAUGES["tompion_queue_depth"], labels=["queue"])
     oldest = GaugeMetricFamily("tompion_queue_oldest_seconds", GAUGES["tompion_queue_oldest_seconds"], labels=["queue"])
     longest = sorted(found.queues, key=lambda each: -each.runs)
-    for each in longest[:MOST_QUEUES]:
+    for each in longest[:MAX_QUEUES]:
         depth.add_metric([each.queue], each.runs)
         oldest.add_metric([each.queue], each.oldest_s)
-    if others := longest[MOST_QUEUES:]:
+    if others := longest[MAX_QUEUES:]:
         depth.add_metric([OTHER], sum(each.runs for each in others))
         oldest.add_metric([OTHER], max(each.oldest_s for each in others))
     yield depth

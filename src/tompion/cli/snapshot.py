@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tompion.cli.connection import Api
 
 PAGE = 1_000
-MOST_SCHEDULES = 10_000
+MAX_SCHEDULES = 10_000
 """How many schedules are looked at; a survey says when there are more."""
 SHOWN = 20
 """How many ticks and running runs there is room for."""
-LATEST = 200
+MAX_RECENT_RUNS = 200
 """Among how many runs the latest outcomes are looked for."""
 AHEAD_S = 366 * 86_400
-MOST_PAGES = 20
+MAX_PAGES = 20
 """How many pages without enough runs are looked at before somebody is told where to go on."""
 
 
@@ -54,8 +54,8 @@ class Snapshot:
 
 def glance(api: Api) -> SnapshotRow:
     """Look at what comes next, what runs and the latest outcomes, however many schedules there are."""
-    tally = api.stats(seconds=1, stretches=1).schedules
-    ended = [run for run in api.recent_runs(limit=LATEST).items if run.state in FINAL]
+    tally = api.stats(seconds=1, buckets=1).schedules
+    ended = [run for run in api.recent_runs(limit=MAX_RECENT_RUNS).items if run.state in FINAL]
     return SnapshotRow(
         schedules=tally,
         coming=api.upcoming(seconds=AHEAD_S, limit=SHOWN).ticks,
@@ -68,13 +68,13 @@ def glance(api: Api) -> SnapshotRow:
 
 def survey(api: Api) -> Snapshot:
     """Look at every schedule and every run in flight, but at so many only."""
-    tally = api.stats(seconds=1, stretches=1).schedules
-    found = tuple(islice(every_schedule(api), MOST_SCHEDULES + 1))
+    tally = api.stats(seconds=1, buckets=1).schedules
+    found = tuple(islice(every_schedule(api), MAX_SCHEDULES + 1))
     return Snapshot(
         tally=tally,
-        schedules=found[:MOST_SCHEDULES],
-        is_whole=len(found) <= MOST_SCHEDULES,
-        running=_in_flight(api, min(tally.in_flight, PAGE), pages=MOST_PAGES),
+        schedules=found[:MAX_SCHEDULES],
+        is_whole=len(found) <= MAX_SCHEDULES,
+        running=_in_flight(api, min(tally.in_flight, PAGE), pages=MAX_PAGES),
         instances=api.list_instances(),
         queues=api.list_queues(),
     )
@@ -92,7 +92,7 @@ def every_schedule(api: Api) -> Iterator[Schedule]:
 
 
 def latest_runs(
-    api: Api, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MOST_PAGES
+    api: Api, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MAX_PAGES
 ) -> Page[Run]:
     """Return the latest runs of all schedules; what a short page leaves room for comes from those after it."""
     page = api.recent_runs(state=state, limit=limit, before=before)

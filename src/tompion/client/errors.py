@@ -19,7 +19,7 @@ def _kinds(kind: type[TompionError]) -> dict[str, type[TompionError]]:
 KINDS = _kinds(errors.TompionError)
 BARE = {429: TooManyRequests, 502: StoreUnavailable, 503: StoreUnavailable, 504: StoreUnavailable}
 """What an answer means that is no problem of ours: somebody between us and the service gives it."""
-LONGEST = 300
+MAX_BODY_BYTES = 300
 
 
 def error_of(status: int, body: bytes) -> TompionError:
@@ -28,7 +28,7 @@ def error_of(status: int, body: bytes) -> TompionError:
         said: Any = json.loads(body)
         kind, detail = KINDS[said["code"]], str(said["detail"])
     except (ValueError, KeyError, TypeError):
-        text = body[:LONGEST].decode(errors="replace").strip()
+        text = body[:MAX_BODY_BYTES].decode(errors="replace").strip()
         return BARE.get(status, TompionError)(f"the service answers {status}: {text}")
     if issubclass(kind, InvalidSpec):
         return kind(

@@ -30,7 +30,7 @@ from tompion.operations.schedules import declare
 ATTEMPTS = 4
 RETRY_S = 0.2
 """The pause before the second attempt; it doubles."""
-LONGEST_PAUSE_S = 10.0
+MAX_PAUSE_S = 10.0
 """How long a service may let us wait before we ask again, whatever its ``Retry-After`` says."""
 REFUSED = 429
 """The answer of a service that has done nothing, because it is asked too often."""
@@ -174,7 +174,7 @@ def pause_s(attempt: int, found: ApiResponse | None = None) -> float:
     said = "" if found is None or found.retry_after is None else found.retry_after.strip()
     if not (said.isascii() and said.isdigit()):
         return own
-    return max(own, min(float(said), LONGEST_PAUSE_S))
+    return max(own, min(float(said), MAX_PAUSE_S))
 
 
 def answer(asked: ApiRequest, found: ApiResponse) -> Any:

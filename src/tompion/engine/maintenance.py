@@ -26,7 +26,7 @@ CHECK_S = 1.0
 """How often an engine looks after its runs, while it has some."""
 STIRRED_S = 0.02
 """How long it waits for more after the store has said that something has changed, before it looks at once."""
-FEW = 1_000
+MAX_WATCHED_ON_CHANGE = 1_000
 """So many runs are looked at whenever something has changed; more only at the usual times."""
 
 
@@ -97,7 +97,7 @@ class Maintenance:
     async def _look_at_once(self) -> None:
         """Notice what others have just decided, if that is quickly seen."""
         self.stirred.clear()
-        if len(self._launching.active) <= FEW:
+        if len(self._launching.active) <= MAX_WATCHED_ON_CHANGE:
             await self._check_held([attempt.held for attempt in self._launching.active.values()])
 
     async def _rest(self, event: asyncio.Event, seconds: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from tompion.engine.telemetry.events import EngineEvents
 
-AGAIN_S = 0.05
+RETRY_DELAY_S = 0.05
 """After how long a loop that was cancelled begins again; a loop of events that is closing is closed by then."""
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
@@ -37,7 +37,7 @@ class Supervisor:
         self.tasks.remove(task)
         if task.cancelled() and not self._stopping.is_set():
             self._probe.warn(f"somebody cancelled {task.get_name()}, a task of the engine; it begins again")
-            task.get_loop().call_later(AGAIN_S, self._again, work)
+            task.get_loop().call_later(RETRY_DELAY_S, self._again, work)
 
     def _again(self, work: Work) -> None:
         if not self._stopping.is_set():

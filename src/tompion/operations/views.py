@@ -132,7 +132,7 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         reason=_reason(row),
         scheduled_for=at_s(row.nominal_s),
         local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
-        moved=row.moved,
+        dst_adjustment=row.dst_adjustment,
         fire_at=datetime_ms(row.fire_ms),
         decided_at=datetime_ms(row.decided_ms),
         started_at=_maybe_ms(row.started_ms),

@@ -74,7 +74,7 @@ def next_tick(ticks: Ticks, after_s: int) -> int | None:
 def wall_time(ticks: Ticks, nominal_s: int) -> tuple[int | None, str | None]:
     """Return the local time of a tick and what DST did to it, ``None`` if it is not a tick of the spec."""
     trace = ticks.trace(nominal_s)
-    return (None, None) if trace is None else (trace.local, trace.moved or None)
+    return (None, None) if trace is None else (trace.local, trace.dst_adjustment or None)
 
 
 @lru_cache(maxsize=16_384)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.policy import Overlap
-from tompion.model.run import AUTOMATIC_ORIGINS, OPEN, WAITING, Reason, RunRow, RunSource, RunState
+from tompion.model.run import AUTOMATIC_SOURCES, OPEN, WAITING, Reason, RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -212,7 +212,7 @@ class Decision:
                 self.skipped += 1
                 self.starts -= 1
                 self.in_flight -= 1
-                if self.remaining is not None and run.source in AUTOMATIC_ORIGINS:
+                if self.remaining is not None and run.source in AUTOMATIC_SOURCES:
                     self.remaining += 1
                 taken = True
         return taken
@@ -244,11 +244,11 @@ class Decision:
 
     def _row(self, due: Due, state: RunState, reason: Reason | None, attempt: int, due_ms: int | None) -> RunRow:
         compiled, now_ms = self.compiled, self.context.now_ms
-        local_s, moved = compiled.wall_time(due.nominal_s)
+        local_s, dst_adjustment = compiled.wall_time(due.nominal_s)
         queued_ms = now_ms if state in WAITING else None
         return RunRow(
             compiled.schedule_key, due.nominal_s, 0, due.source, state, reason, compiled.version, attempt, 0, due.fire_ms,
-            due_ms, self.context.owner if attempt else None, now_ms, local_s, moved, None, None, None, None,
+            due_ms, self.context.owner if attempt else None, now_ms, local_s, dst_adjustment, None, None, None, None,
             now_ms if state is RunState.SKIPPED else None, False, None, None, None, queued_ms,
         )  # fmt: skip
 

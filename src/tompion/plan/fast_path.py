@@ -44,14 +44,14 @@ def decide_fast(
         return None
     if not now_ms - context.limits.grace_ms <= fire_ms <= now_ms:
         return None
-    following, local_s, moved = around(compiled.ticks, nominal)
+    following, local_s, dst_adjustment = around(compiled.ticks, nominal)
     if compiled.spec.jitter_ms > 0:
         expected_ms = compiled.fire_ms(nominal)
         next_fire_ms = None if following is None else compiled.fire_ms(following)
     else:
         expected_ms = nominal * 1000
         next_fire_ms = None if following is None else following * 1000
-    if moved is not None or fire_ms != expected_ms or (next_fire_ms is not None and next_fire_ms <= now_ms):
+    if dst_adjustment is not None or fire_ms != expected_ms or (next_fire_ms is not None and next_fire_ms <= now_ms):
         return None
     row = _make_row((
         key, nominal, 0, RunSource.SCHEDULE, RunState.ENQUEUED, None, version, 1, 0, fire_ms, None, owner, now_ms,

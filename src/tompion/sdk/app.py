@@ -222,8 +222,8 @@ class _BaseApp:
     def _tell(self, found: declare.DeclareResult) -> None:
         """Say what the declaration of a schedule did, and where operators have decided otherwise."""
         name = found.schedule.schedule_id
-        if found.did != "unchanged":
-            self._probe.tell(found.did, name, "as the code declares it")
+        if found.outcome != "unchanged":
+            self._probe.tell(found.outcome, name, "as the code declares it")
         elif found.drift:
             self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
 

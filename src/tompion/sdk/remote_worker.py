@@ -28,7 +28,7 @@ from tompion.runtime import clock
 
 POLL_MS = 20_000
 """How long the service may think about whether there is work."""
-AGAIN_S = (0.2, 1.0, 5.0)
+RETRY_DELAYS_S = (0.2, 1.0, 5.0)
 REFUSED = "failed"
 EVENTS = {
     RunState.SUCCESS: "succeeded",
@@ -124,7 +124,7 @@ class RemoteWorker:
                 remote_workers.claim_runs,
                 self._id,
                 queues=self._queues,
-                limit=min(room, remote_workers.MOST_RUNS),
+                limit=min(room, remote_workers.MAX_RUNS),
                 wait_ms=POLL_MS,
             )
             for each in given:
@@ -165,7 +165,7 @@ class RemoteWorker:
                 await self._try_to_join()
             except TompionError as error:
                 self._probe.warn(f"{problem}, trying again: {error}")
-                await clock.wait(self._stopping, AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+                await clock.wait(self._stopping, RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                 failures += 1
 
     async def _try_to_join(self) -> None:
@@ -173,7 +173,7 @@ class RemoteWorker:
             await self._join()
         except TompionError as error:
             self._probe.warn(f"cannot join again: {error}")
-            await clock.wait(self._stopping, AGAIN_S[-1])
+            await clock.wait(self._stopping, RETRY_DELAYS_S[-1])
 
     async def _ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
         return await self._client._ask(operation, args, given, writes=True)  # noqa: SLF001 - as one of its methods
@@ -248,7 +248,7 @@ class RemoteWorker:
             except TompionError as problem:
                 if problem.retryable:
                     self._probe.warn(f"cannot say how run {given.run_id} ended, trying again: {problem}")
-                    await clock.pause(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+                    await clock.pause(RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                     failures += 1
                 elif event != REFUSED:  # nobody would ever hear how it ended, and somebody would begin it again
                     event, said = REFUSED, {"error": f"how it ended is not accepted: {problem}"}

@@ -115,14 +115,14 @@ def _day_name(part: Field) -> str:
     return part.kind.name.replace("_", " ")
 
 
-_SHORTEST = tuple(28 if month == 1 else 30 if month in (3, 5, 8, 10) else 31 for month in range(12))
+_MIN_MONTH_DAYS = tuple(28 if month == 1 else 30 if month in (3, 5, 8, 10) else 31 for month in range(12))
 
 
 def _short_months(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
     days = [day + 1 for day in bits_of(rule.day_of_month.mask)]
     if not days or min(days) <= 28 or rule.day_of_month.rules or rule.either_day:
         return
-    skipped = [month for month in bits_of(rule.month.mask) if _SHORTEST[month] < min(days)]
+    skipped = [month for month in bits_of(rule.month.mask) if _MIN_MONTH_DAYS[month] < min(days)]
     if skipped and len(skipped) < len(bits_of(rule.month.mask)):
         named = " or ".join(map(str, days))
         hint = "write L for the last day of the month" if dialect != "temporal" else ""

@@ -44,8 +44,8 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
         yield Tick(
             at=utc_datetime(tick),
             local=local_datetime(tick, zone),
-            wall=wall_datetime(trace.local if trace.moved == "gap" else shown),
-            moved=trace.moved,
+            wall=wall_datetime(trace.local if trace.dst_adjustment == "gap" else shown),
+            dst_adjustment=trace.dst_adjustment,
             reason=_reason(trace, local_datetime(tick, zone)),
             fire_at=_EPOCH + timedelta(milliseconds=fire_ms),
         )
@@ -53,11 +53,11 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
 
 def _reason(trace: Trace, local: datetime) -> str:
     wall = clock_text(wall_datetime(trace.local))
-    if trace.moved == "gap":
+    if trace.dst_adjustment == "gap":
         return f"{wall} does not exist that day (clocks go forward), so it fires at {clock_text(local)}"
-    if trace.moved == "second_pass":
+    if trace.dst_adjustment == "second_pass":
         return f"the second {wall} of that day (clocks go back)"
-    if trace.moved == "first_pass":
+    if trace.dst_adjustment == "first_pass":
         return f"the first of two {wall} that day (clocks go back)"
     return ""
 

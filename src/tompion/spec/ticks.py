@@ -9,11 +9,11 @@ from typing import NamedTuple
 class Trace(NamedTuple):
     """Where a tick comes from: the wall time that its rule names and, where DST had a hand in it, what it did.
 
-    ``moved`` is ``""``, ``gap`` (the wall time does not exist), ``first_pass`` or ``second_pass`` (it occurs twice).
+    ``dst_adjustment`` is ``""``, ``gap`` (the wall time does not exist), ``first_pass`` or ``second_pass`` (it occurs twice).
     """
 
     local: int
-    moved: str
+    dst_adjustment: str
 
 
 class Ticks:

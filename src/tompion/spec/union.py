@@ -40,7 +40,7 @@ class UnionTicks(Ticks):
     def trace(self, tick: int) -> Trace | None:
         """Say where a tick comes from: a source that names it as it is goes before one that DST moved onto it."""
         traces = [trace for source in self._sources if (trace := source.trace(tick)) is not None]
-        return min(traces, key=lambda trace: trace.moved == "gap", default=None)
+        return min(traces, key=lambda trace: trace.dst_adjustment == "gap", default=None)
 
     def between_epochs(self, start: int, end: int) -> Iterator[int]:
         """Yield the ticks from ``start`` to ``end``: each source is asked again only when its tick has passed."""

@@ -86,7 +86,7 @@ def store_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
     """Where a store is that every command opens anew; its time stands still."""
-    monkeypatch.setattr("tompion.bootstrap.store.open_store", partial(open_store, clock=clock))
+    monkeypatch.setattr("tompion.sdk.app.open_store", partial(open_store, clock=clock))
     if isinstance(store, PostgresStore):
         found: str = request.getfixturevalue("migrated_url")
         return found

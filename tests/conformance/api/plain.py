@@ -22,7 +22,7 @@ from tompion.errors import TompionError
 V1, ONE = "/api/v1", "/api/v1/schedules/{schedule_id}"
 REQUESTS = {
     "list_schedules": f"GET {V1}/schedules",
-    "count_schedules": f"GET {V1}/counts",
+    "count_schedules": f"GET {V1}/schedules:count",
     "create": f"POST {V1}/schedules",
     "get": f"GET {ONE}",
     "upsert": f"PUT {ONE}",
@@ -47,20 +47,20 @@ REQUESTS = {
     "restore": f"POST {ONE}/versions/{{version}}/restore",
     "runs": f"GET {ONE}/runs",
     "dropped_ranges": f"GET {ONE}/dropped",
-    "sharers": f"GET {ONE}/sharers",
+    "same_spec": f"GET {ONE}/same-spec",
     "verify": f"GET {ONE}/verify",
-    "effect": f"POST {ONE}/effect",
+    "diff": f"POST {ONE}/diff",
     "recent_runs": f"GET {V1}/runs",
     "run": f"GET {V1}/runs/{{run_id}}",
     "cancel_run": f"POST {V1}/runs/{{run_id}}/cancel",
     "terminate_run": f"POST {V1}/runs/{{run_id}}/terminate",
     "retry_run": f"POST {V1}/runs/{{run_id}}/retry",
-    "report": f"POST {V1}/reports",
+    "report_run": f"POST {V1}/callbacks",
     "preview_for": f"POST {V1}/preview",
-    "glances": f"POST {V1}/glances",
+    "summaries": f"POST {V1}/schedules:summaries",
     "forecast": f"GET {V1}/forecast",
-    "attention": f"GET {V1}/attention",
-    "coming": f"GET {V1}/coming",
+    "problems": f"GET {V1}/problems",
+    "upcoming": f"GET {V1}/upcoming",
     "stats": f"GET {V1}/stats",
     "pause_matching": f"POST {V1}/bulk/pause",
     "resume_matching": f"POST {V1}/bulk/resume",
@@ -112,7 +112,7 @@ class PlainRequests(SyncMethods):
         headers = {}
         if (request_id := given.pop("request_id", None)) is not None:
             headers["Idempotency_Key"] = request_id
-        if name != "report" and (token := given.pop("token", None)) is not None:
+        if name != "report_run" and (token := given.pop("token", None)) is not None:
             headers["If_Match"] = f'"{token}"'
         if method in ("GET", "DELETE"):
             query = urlencode({key: written(value) for key, value in given.items() if value is not None})

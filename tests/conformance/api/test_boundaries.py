@@ -156,8 +156,8 @@ def test_lists_filters_and_cursors_stay_at_home(tenants: Tenants) -> None:
         "/notifications",
         "/instances",
         "/queues",
-        "/coming",
-        "/attention",
+        "/upcoming",
+        "/problems",
         "/forecast",
     ]
     for path in lists:
@@ -303,7 +303,7 @@ def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> No
     run_id, token = names["run_id"], signer(secret)(f"{names['run_id']}.0")
 
     def report(shown: str) -> int:
-        return tenants.http("POST", "/api/v1/reports", {"token": shown, "event": "succeeded"}).status
+        return tenants.http("POST", "/api/v1/callbacks", {"token": shown, "event": "succeeded"}).status
 
     forged = [signer("y" * 64)(f"{run_id}.0"), "", "x", token[:-1], token + "0", token.upper(), f"{run_id}.0."]
     forged += [token.replace(run_id, other["run_id"]), token.replace(".0.", ".1.")]
@@ -316,7 +316,7 @@ def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> No
     assert report(token) == 200, "the one that is right"
     told = tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").said
     for event in ("succeeded", "failed", "started", "heartbeat", "progress", "cancelled", "timed_out", "launch_failed"):
-        again = tenants.http("POST", "/api/v1/reports", {"token": token, "event": event, "error": "forged"})
+        again = tenants.http("POST", "/api/v1/callbacks", {"token": token, "event": event, "error": "forged"})
         assert again.status == 409, event
     assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").said == told
     assert tenants.ask("mine", "GET", f"/api/v1/runs/{other['run_id']}").said["state"] == other["state"]

@@ -45,7 +45,7 @@ DOCUMENTED = [
     "/api/v1/schedules",
     "/api/v1/schedules/{schedule_id}",
     "/api/v1/schedules/{schedule_id}/declare",
-    "/api/v1/schedules/{schedule_id}/effect",
+    "/api/v1/schedules/{schedule_id}/diff",
     "/schedules/upsert",
 ]
 """Where the body is a document of a schedule."""
@@ -56,7 +56,7 @@ CHECKS = (
     response_schema_conformance,
     response_headers_conformance,
 )
-UNKNOWN = ("/keys/", "/workers/", "/reports", "/runs/", "/versions/")
+UNKNOWN = ("/keys/", "/workers/", "/callbacks", "/runs/", "/versions/")
 """Where an example names what a store of its own cannot have."""
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.service import SECONDS, Http, Served, runner_of
 from tompion.api.rest import system_endpoints
-from tompion.api.rest.ical_feed import LONGEST_LINE
+from tompion.api.rest.ical_feed import MAX_LINE_BYTES
 from tompion.config.loader import load
 from tompion.config.settings import Settings
 from tompion.model.insight import ScheduleEdit
@@ -124,7 +124,7 @@ def edited(looked: FeedPage) -> list[str]:
 
 
 def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, "AGAIN", 1)
+    monkeypatch.setattr(change_feed, "REREAD_ROWS", 1)
     seen = ask(store, poll_changes).seen
     ask(store, crud.create, "report", **HOURLY)
     runs = [ask(store, control.trigger, "report", request_id=f"r{number}") for number in range(4)]
@@ -138,8 +138,8 @@ def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatc
 
 
 def test_whoever_falls_behind_begins_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, "MOST", 2)
-    monkeypatch.setattr(change_feed, "AGAIN", 1)
+    monkeypatch.setattr(change_feed, "MAX_ROWS", 2)
+    monkeypatch.setattr(change_feed, "REREAD_ROWS", 1)
     seen = ask(store, poll_changes).seen
     ask(store, crud.create, "report", **HOURLY)
     for number in range(5):
@@ -169,7 +169,7 @@ def test_what_changed_long_before_the_first_look_is_not_seen(store: Store, monke
     ask(store, crud.create, "report", **HOURLY)
     ask(store, control.trigger, "report")
     assert len(ask(store, poll_changes).updates) == 3
-    monkeypatch.setattr(change_feed, "LATELY_MS", -60_000)
+    monkeypatch.setattr(change_feed, "RECENT_MS", -60_000)
     assert not ask(store, poll_changes).updates
 
 
@@ -193,7 +193,7 @@ def test_the_calendar_has_the_coming_ticks(http: Http) -> None:
     answer = http("GET", "/api/v1/calendar.ics?days=1")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/calendar; charset=utf-8")
     lines = answer.body.split(b"\r\n")
-    assert all(len(line) <= LONGEST_LINE for line in lines)
+    assert all(len(line) <= MAX_LINE_BYTES for line in lines)
     unfolded = answer.body.decode().replace("\r\n ", "").split("\r\n")
     assert f"SUMMARY:a\\, long\\; name {'ü' * 40}" in unfolded
     assert unfolded.count("SUMMARY:hourly") == 24
@@ -212,7 +212,7 @@ def events_of(answer: Any) -> list[str]:
 def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_endpoints, "MOST_EVENTS", 20)
+    monkeypatch.setattr(system_endpoints, "MAX_EVENTS", 20)
     http("PUT", "/api/v1/schedules/busy", {"cron": "* * * * * *", "function": "tasks:work"})
     http("PUT", "/api/v1/schedules/daily", {"cron": "0 7 * * *", "function": "tasks:work"})
     answer = http("GET", "/api/v1/calendar.ics?days=9")
@@ -228,12 +228,12 @@ def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
 def test_the_calendar_of_many_schedules_has_some_of_each_and_says_who_is_missing(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_endpoints, "MOST_EVENTS", 3)
-    monkeypatch.setattr(upcoming, "MOST_SCHEDULES", 2)
+    monkeypatch.setattr(system_endpoints, "MAX_EVENTS", 3)
+    monkeypatch.setattr(upcoming, "MAX_SCHEDULES", 2)
     for name in ("a", "b", "c"):
         http("PUT", f"/api/v1/schedules/{name}", HOURLY)
     answer = http("GET", "/api/v1/calendar.ics")
-    assert len(events_of(answer)) == 2 * upcoming.LEAST_SHARE
+    assert len(events_of(answer)) == 2 * upcoming.MIN_SHARE
     text = answer.body.decode().replace("\r\n ", "")
     said = "2 schedules have more ticks than are here\\; there are more schedules than are here"
     assert f"X-WR-CALDESC:{said}\r\n" in text
@@ -246,15 +246,15 @@ def test_the_calendar_knows_no_other_parameters(http: Http) -> None:
 
 def test_what_is_paused_is_not_to_come(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
-    assert len(http("GET", "/api/v1/coming?seconds=7200").said["ticks"]) == 2
+    assert len(http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"]) == 2
     http("POST", "/api/v1/schedules/hourly/pause", {})
-    assert http("GET", "/api/v1/coming?seconds=7200").said["ticks"] == []
+    assert http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"] == []
 
 
 def test_a_list_of_what_comes_says_how_far_it_is_complete(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
     http("PUT", "/api/v1/schedules/often", {**HOURLY, "cron": "*/10 * * * *"})
-    found = http("GET", "/api/v1/coming?seconds=7200&limit=4").said
+    found = http("GET", "/api/v1/upcoming?seconds=7200&limit=4").said
     assert [(tick["schedule_id"], tick["scheduled_for"][11:16]) for tick in found["ticks"]] == [
         ("often", "08:10"),
         ("often", "08:20"),

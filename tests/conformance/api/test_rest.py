@@ -106,7 +106,7 @@ def test_null_in_a_patch_is_absent_and_in_a_merge_patch_clears(http: Http) -> No
         ("POST", "/api/v1/backfills/x/cancel", {}, 400, "backfill_id"),
         ("GET", "/api/v1/nowhere", None, 404, None),
         ("DELETE", "/api/v1/schedules", None, 405, None),
-        ("POST", "/api/v1/reports", {"token": "x", "event": "succeeded"}, 400, "token"),
+        ("POST", "/api/v1/callbacks", {"token": "x", "event": "succeeded"}, 400, "token"),
     ],
 )
 def test_what_cannot_be_is_a_problem(

@@ -164,7 +164,7 @@ def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.Mo
 
 def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """It went on telling whoever had once been let in."""
-    monkeypatch.setattr(sse, "ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr(sse, "RECHECK_S", 0.0)
     world = World()
     monkeypatch.setattr("tompion.api.auth.api_key_cache.BELIEVED_S", 0.0)
     try:
@@ -195,7 +195,7 @@ def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
     """Behind many newer ones, its end was never told."""
     from tompion.operations.schedules import control, crud
 
-    monkeypatch.setattr(change_feed, "AGAIN", 1)
+    monkeypatch.setattr(change_feed, "REREAD_ROWS", 1)
     ask(store, crud.create, "old", **HOURLY)
     ask(store, crud.create, "new", **HOURLY)
     first = ask(store, control.trigger, "old", request_id="r")
@@ -231,7 +231,7 @@ def test_a_worker_is_its_namespaces_own() -> None:
     try:
         mine, theirs = world.key("operator", "mine").secret, world.key("operator", "theirs").secret
         worker = world.ask("POST", "/api/v1/workers", mine, {"name": "secret-name"}).said["worker_id"]
-        assert world.ask("POST", f"/api/v1/workers/{worker}/leave", theirs, {}).said == 0
+        assert world.ask("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).said == 0
         for verb in ("take", "beat"):
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200

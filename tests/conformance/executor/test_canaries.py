@@ -156,7 +156,7 @@ def answered(runner: OperationRunner, names: list[str], run_ids: list[str]) -> d
                     text = repr(json.loads(text, object_hook=_without_what_was_asked_for))
                 found[f"{path} of {value}"] = f"{answer.headers} {text}"
         http.close()
-    assert {"/metrics of ", "/api/v1/attention of ", f"/api/v1/runs/{{run_id}} of {run_ids[0]}"} <= found.keys()
+    assert {"/metrics of ", "/api/v1/problems of ", f"/api/v1/runs/{{run_id}} of {run_ids[0]}"} <= found.keys()
     return found
 
 

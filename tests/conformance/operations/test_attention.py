@@ -10,7 +10,7 @@ from tompion.operations.schedules import control, crud
 
 
 def concerns(bench: Bench) -> dict[str, Problem]:
-    return {each.kind: each for each in bench.ask(problems.problems).concerns}
+    return {each.kind: each for each in bench.ask(problems.problems).problems}
 
 
 def test_nothing_fires_without_an_engine(bench: Bench) -> None:
@@ -75,7 +75,7 @@ def test_another_namespace_is_none_of_their_business(bench: Bench) -> None:
     bench.go("08:30:01")
     worker.tick()
     assert "missed" not in concerns(bench)
-    assert "missed" in {each.kind for each in bench.ask(problems.problems, namespace="other").concerns}
+    assert "missed" in {each.kind for each in bench.ask(problems.problems, namespace="other").problems}
 
 
 def test_the_list_says_that_there_is_more(bench: Bench) -> None:
@@ -85,7 +85,7 @@ def test_the_list_says_that_there_is_more(bench: Bench) -> None:
     bench.go("08:30:01")
     worker.tick()
     found = bench.ask(problems.problems, limit=2)
-    assert (len(found.concerns), found.more) == (2, True)
+    assert (len(found.problems), found.more) == (2, True)
 
 
 def test_a_clock_that_was_set_back_is_told(bench: Bench) -> None:
@@ -97,13 +97,13 @@ def test_a_clock_that_was_set_back_is_told(bench: Bench) -> None:
     worker.tick()
     assert "clock_set_back" not in concerns(bench)
     bench.go("08:10")
-    found = [each for each in bench.ask(problems.problems).concerns if each.kind == "clock_set_back"]
+    found = [each for each in bench.ask(problems.problems).problems if each.kind == "clock_set_back"]
     assert [(each.subject, each.count, each.urgency) for each in found] == [("clock", 3, "high"), ("test", 1, "high")]
     assert found[0].text == (
         "the store's clock was set back by at least 1 day, 0:50:00: ticks of 3 schedules were decided up to "
         "2027-01-16 09:00:00Z, and none of theirs fires before that"
     )
     assert found[1].text.startswith("it was heard of at 2027-01-16 09:00:00Z, by a clock that was set back since")
-    assert bench.ask(problems.problems, namespace="other").concerns[0].kind != "clock_set_back"
+    assert bench.ask(problems.problems, namespace="other").problems[0].kind != "clock_set_back"
     bench.clock.set(at("09:00") + 86_400)
     assert "clock_set_back" not in concerns(bench)

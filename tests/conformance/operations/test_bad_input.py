@@ -96,7 +96,7 @@ WRONG_TYPES: dict[str, list[object]] = {
     "dialect": ["klingon", 5],
     "function": [5, "", "no_colon", "a b:c", ":f", "m:", "m:f()", "x" * 201 + ":f", "a:b\n", ["m:f"]],
     "workflow_id": [5, "", "x" * 201, "a\x00b", " a"],
-    "workflow_get_version": [0, -1, "1", 1.0, True, HUGE],
+    "workflow_version": [0, -1, "1", 1.0, True, HUGE],
     "queue": [None, 5, "", "a\tb"],
     "user_id": [5, "", "a\x7fb"],
     "overlap_policy": ["maybe", 5, None, []],
@@ -141,8 +141,8 @@ FIELD_CASES = [(field, value) for field, values in WRONG_TYPES.items() for value
 def test_a_wrong_value(shared: Bench, field: str, value: object) -> None:
     """Refused by create, by patch and under a request id: an answer to a bad request is not remembered."""
     base: dict[str, Any] = {} if field in ("spec", "cron") else {"cron": "* * * * *"}
-    action = {} if field in ("function", "workflow_id", "workflow_get_version") else {"function": FUNCTION}
-    if field == "workflow_get_version":
+    action = {} if field in ("function", "workflow_id", "workflow_version") else {"function": FUNCTION}
+    if field == "workflow_version":
         action = {"workflow_id": "flow"}
     alone: dict[str, Any] = {field: value}
     given = {**base, **action, **alone}
@@ -180,9 +180,9 @@ DEFINITIONS: list[tuple[dict[str, Any], type[TompionError], list[str]]] = [
     ({"cron": "* * * * *", "function": FUNCTION, "workflow_id": "flow"}, InvalidField, ["function", "workflow_id"]),
     ({"function": FUNCTION}, InvalidField, ["spec", "cron"]),
     (
-        {"cron": "* * * * *", "function": FUNCTION, "workflow_get_version": 2},
+        {"cron": "* * * * *", "function": FUNCTION, "workflow_version": 2},
         InvalidField,
-        ["workflow_get_version", "workflow_id"],
+        ["workflow_version", "workflow_id"],
     ),
     ({"spec": {"cron": "* * * * *"}, "cron": "* * * * *", "function": FUNCTION}, InvalidField, ["spec", "cron"]),
     (
@@ -314,7 +314,7 @@ REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
         "version of a function",
         lambda b: b.ask(crud.patch, "there", workflow_version=2),
         InvalidField,
-        ["workflow_get_version"],
+        ["workflow_version"],
     ),
     (
         "upsert without id",

@@ -53,7 +53,7 @@ def test_as_many_are_counted_as_are_listed(bench: Bench) -> None:
 
 def test_what_is_beyond_the_bound_is_not_looked_at(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(bench)
-    monkeypatch.setattr(crud, "MOST_COUNTED", 2)
+    monkeypatch.setattr(crud, "MAX_COUNTED", 2)
     counted = bench.ask(crud.count_schedules)
     assert (counted.matching, counted.total, counted.capped) == (2, 2, True)
 

@@ -72,10 +72,10 @@ def test_no_schedule_is_written_with_less_than_the_least_interval(bench: Bench) 
 
 
 def test_another_default_is_no_other_code(bench: Bench) -> None:
-    assert bench.ask(declare, "report", **BASE).did == "created"
+    assert bench.ask(declare, "report", **BASE).outcome == "created"
     bench.settings = told(bench.settings)
     again = bench.ask(declare, "report", **BASE)
-    assert (again.did, four(again.schedule)) == ("unchanged", ("skip", "none", 0, 0))
+    assert (again.outcome, four(again.schedule)) == ("unchanged", ("skip", "none", 0, 0))
     assert set(again.drift) == {"overlap_policy", "catchup_policy", "jitter_ms", "min_interval_ms"}
     changed = bench.ask(declare, "report", **BASE, description="new")
-    assert (changed.did, four(changed.schedule)) == ("updated", ("queue", "coalesce", 2_000, 5_000))
+    assert (changed.outcome, four(changed.schedule)) == ("updated", ("queue", "coalesce", 2_000, 5_000))

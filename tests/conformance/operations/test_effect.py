@@ -23,7 +23,7 @@ def test_ticks_stay_go_and_come(bench: Bench) -> None:
         "08:20 goes", "08:30 comes", "08:40 goes", "09:00 stays", "09:20 goes",
     ]  # fmt: skip
     found = bench.ask(edit_diff.diff, "report", cron="*/30 * * * *", function=FUNCTION, count=5)
-    assert (found.staying, found.going, found.coming) == (1, 3, 1)
+    assert (found.unchanged, found.removed, found.added) == (1, 3, 1)
     assert found.complete_until is not None
     assert shown(found.complete_until) == "09:29:59"
 
@@ -31,7 +31,7 @@ def test_ticks_stay_go_and_come(bench: Bench) -> None:
 def test_what_ends_is_complete(bench: Bench) -> None:
     bench.create(times=["2027-01-15T09:00:00Z"])
     found = bench.ask(edit_diff.diff, "report", times=["2027-01-15T10:00:00Z"], function=FUNCTION)
-    assert [each.change for each in found.ticks] == ["goes", "comes"]
+    assert [each.change for each in found.ticks] == ["removed", "added"]
     assert found.complete_until is None
 
 

@@ -23,10 +23,10 @@ def test_what_became_of_ticks_is_counted_by_the_minute(bench: Bench) -> None:
     worker.settle(RunState.FAILED)
     bench.go("08:10")
     worker.tick()
-    found = bench.ask(stats.stats, seconds=600, stretches=10)
-    assert [shown(each.start) for each in found.stretches][:2] == ["08:01", "08:02"]
-    first, second, *_, last = found.stretches
-    assert (first.failed, first.late_most_ms) == (1, None)
+    found = bench.ask(stats.stats, seconds=600, buckets=10)
+    assert [shown(each.start) for each in found.buckets][:2] == ["08:01", "08:02"]
+    first, second, *_, last = found.buckets
+    assert (first.failed, first.late_max_ms) == (1, None)
     assert (second.skipped, second.succeeded) == (1, 0)
     assert last.missed == 7
     assert found.schedules.active == 1
@@ -50,7 +50,7 @@ def test_only_what_nobody_was_there_for_is_missed(bench: Bench) -> None:
     bench.resume("resumed")
     bench.ask(crud.patch, "edited", cron="* * * * *")
     worker.tick()
-    last = bench.ask(stats.stats, seconds=600, stretches=1).stretches[0]
+    last = bench.ask(stats.stats, seconds=600, buckets=1).buckets[0]
     ledger = {name: bench.get(name).counters for name in ("none", "coalesced", "outside", "overlapping", "resumed")}
     assert [bench.dropped_ranges(name)[-1].split()[-1] for name in ledger] == [
         "missed", "coalesced", "outside_window", "overlap", "resumed"
@@ -65,7 +65,7 @@ def test_figures_are_about_one_namespace(bench: Bench) -> None:
     bench.create()
     bench.trigger()
     other = bench.ask(stats.stats, namespace="b")
-    assert (other.schedules.active, sum(each.open for each in other.stretches)) == (0, 0)
+    assert (other.schedules.active, sum(each.open for each in other.buckets)) == (0, 0)
     assert bench.ask(read.recent_runs, namespace="b").items == ()
     assert bench.ask(upcoming.upcoming, namespace="b").ticks == ()
     assert bench.ask(bulk.pause_matching, everything=True, namespace="b").schedule_ids == ()
@@ -78,16 +78,16 @@ def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.Monk
     for minute in range(1, 6):
         bench.go(f"08:0{minute}")
         worker.tick()
-    whole = bench.ask(stats.stats, seconds=600, stretches=10)
+    whole = bench.ask(stats.stats, seconds=600, buckets=10)
     assert shown(whole.complete_since) == "07:56"
-    monkeypatch.setattr(stats, "MOST_RUNS", 2)
-    few = bench.ask(stats.stats, seconds=600, stretches=10)
-    assert sum(each.open for each in few.stretches) == 2
+    monkeypatch.setattr(stats, "MAX_RUNS", 2)
+    few = bench.ask(stats.stats, seconds=600, buckets=10)
+    assert sum(each.open for each in few.buckets) == 2
     assert few.complete_since.isoformat() == "2027-01-15T08:03:00.001000+00:00"
-    monkeypatch.setattr(stats, "MOST_RUNS", 100)
+    monkeypatch.setattr(stats, "MAX_RUNS", 100)
     monkeypatch.setattr(stats, "LOOKED_AT", 1)
-    assert shown(bench.ask(stats.stats, seconds=600, stretches=10).complete_since) == "08:04"
-    monkeypatch.setattr(stats, "MOST_SCHEDULES", 0)
+    assert shown(bench.ask(stats.stats, seconds=600, buckets=10).complete_since) == "08:04"
+    monkeypatch.setattr(stats, "MAX_SCHEDULES", 0)
     assert bench.ask(stats.stats).schedules.capped
 
 
@@ -117,7 +117,7 @@ def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
 ) -> None:
     for minute in (10, 20, 30):
         bench.create(f"at-{minute}", cron=f"{minute} * * * *")
-    monkeypatch.setattr(upcoming, "MOST_SCHEDULES", 2)
+    monkeypatch.setattr(upcoming, "MAX_SCHEDULES", 2)
     found = bench.ask(upcoming.upcoming, seconds=7_200)
     assert [tick.schedule_id for tick in found.ticks] == ["at-10", "at-20"]
     assert found.complete_until.isoformat() == "2027-01-15T08:29:59.999000+00:00"

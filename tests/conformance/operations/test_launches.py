@@ -88,11 +88,11 @@ def test_the_executor_is_given_what_the_launcher_was_told(tmp_path: Path) -> Non
 
     SEEN.clear()
     assert asyncio.run(story()) == (True, False)
-    assert {name: SEEN[name] for name in ("idempotency_key", "user_id", "workflow_id", "workflow_get_version")} == {
+    assert {name: SEEN[name] for name in ("idempotency_key", "user_id", "workflow_id", "workflow_version")} == {
         "idempotency_key": KEY,
         "user_id": "u1",
         "workflow_id": "flow",
-        "workflow_get_version": 1,
+        "workflow_version": 1,
     }
 
 

@@ -215,7 +215,7 @@ def test_every_change_takes_a_request_id() -> None:
     assert len(changes) == 30
     assert [each.__name__ for each in changes if "request_id" not in inspect.signature(each).parameters] == [
         "start_run",
-        "report",
+        "report_run",
         "create_key",
     ]
 

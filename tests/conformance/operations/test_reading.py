@@ -58,12 +58,12 @@ def many(bench: Bench) -> Bench:
         ({"user_id": "u1", "text": "daily"}, "a"),
     ],
 )
-@pytest.mark.parametrize("few", [schedules.FEW, 0])
+@pytest.mark.parametrize("few", [schedules.MAX_RARE, 0])
 def test_every_filter(
     many: Bench, wanted: dict[str, Any], found: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rare state is read, a frequent one is sought in the order of the ids: the answer is the same."""
-    monkeypatch.setattr(schedules, "FEW", few)
+    monkeypatch.setattr(schedules, "MAX_RARE", few)
     page = many.ask(crud.list_schedules, **wanted)
     assert "".join(each.schedule_id[0] for each in page.items) == found
     assert page.next_page is None

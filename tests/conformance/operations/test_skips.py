@@ -87,7 +87,7 @@ LATEST = [
 
 
 @pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
-@pytest.mark.parametrize(("skips", "story", "spans"), LATEST)
+@pytest.mark.parametrize(("skips", "story", "dropped_ranges"), LATEST)
 @pytest.mark.parametrize("size", [1, 2, 3, 50])
 def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     bench: Bench,

@@ -86,7 +86,7 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "story", "spans"),
+    ("policy", "story", "dropped_ranges"),
     [
         ("none", [], ["08:04 4 missed"]),
         ("coalesce", ["08:04 ENQUEUED coalesced"], ["08:03 3 coalesced"]),
@@ -124,7 +124,7 @@ def test_spread_keeps_its_distance(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "story", "spans"),
+    ("window", "story", "dropped_ranges"),
     [
         (0, [], ["08:04 4 outside_window"]),
         ("2m", ["08:03 ENQUEUED catch_up", "08:04 ENQUEUED catch_up"], ["08:02 2 outside_window"]),

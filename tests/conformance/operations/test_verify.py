@@ -288,21 +288,21 @@ def problems_of(bench: Bench, damage: str) -> list[str]:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("next_fire_ms = NULL", "dial: nobody looks at it any more, and its next tick fires at 2027-01-15 08:07:00Z"),
+        ("next_fire_ms = NULL", "state: nobody looks at it any more, and its next tick fires at 2027-01-15 08:07:00Z"),
         (
             "next_fire_ms = next_fire_ms + 3600000",
-            "dial: nobody looks at it before 2027-01-15 09:07:00Z, and its next tick fires at 2027-01-15 08:07:00Z",
+            "state: nobody looks at it before 2027-01-15 09:07:00Z, and its next tick fires at 2027-01-15 08:07:00Z",
         ),
         (
             "next_nominal_s = NULL, next_fire_ms = NULL",
-            "dial: it is aimed at none, and the first tick after its cursor is 2027-01-15 08:07:00Z",
+            "state: it is aimed at none, and the first tick after its cursor is 2027-01-15 08:07:00Z",
         ),
         (
             "next_nominal_s = next_nominal_s + 60, next_fire_ms = next_fire_ms + 60000",
-            "dial: it is aimed at 2027-01-15 08:08:00Z, and the first tick after its cursor is 2027-01-15 08:07:00Z",
+            "state: it is aimed at 2027-01-15 08:08:00Z, and the first tick after its cursor is 2027-01-15 08:07:00Z",
         ),
-        ("paused = TRUE", "dial: the schedule is active, and the dial is paused"),
-        ("closed = TRUE", "dial: the schedule is active, and the dial is closed"),
+        ("paused = TRUE", "state: the schedule is active, and the dial is paused"),
+        ("closed = TRUE", "state: the schedule is active, and the dial is closed"),
         ("starts = starts + 1", "counter: the dial counts 6 that were started, the ledger 5"),
         ("successes = 4", "counter: the dial counts 4 that have succeeded, the ledger 5"),
         ("failed = 1", "counter: the dial counts 1 that have failed, the ledger 0"),
@@ -316,8 +316,8 @@ def test_a_dial_that_somebody_has_moved(edited: Bench, damage: str, told: str) -
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("UPDATE schedules SET state = 'paused'", "dial: the schedule is paused, and the dial is not paused"),
-        ("UPDATE schedules SET state = 'closed'", "dial: the schedule is closed, and the dial is not closed"),
+        ("UPDATE schedules SET state = 'paused'", "state: the schedule is paused, and the dial is not paused"),
+        ("UPDATE schedules SET state = 'closed'", "state: the schedule is closed, and the dial is not closed"),
     ],
 )
 def test_a_schedule_that_its_dial_does_not_agree_with(edited: Bench, damage: str, told: str) -> None:
@@ -327,7 +327,7 @@ def test_a_schedule_that_its_dial_does_not_agree_with(edited: Bench, damage: str
 def test_a_pause_whose_end_is_lost(edited: Bench) -> None:
     edited.pause(until=when("09:00"))
     assert edited.ask(verify, "report").ok
-    told = ["dial: nobody looks at it any more, and its pause ends at 2027-01-15 09:00:00Z"]
+    told = ["state: nobody looks at it any more, and its pause ends at 2027-01-15 09:00:00Z"]
     assert problems_of(edited, "UPDATE schedule_state SET next_fire_ms = NULL") == told
 
 
@@ -335,7 +335,7 @@ def test_a_fixed_delay_that_is_lost(bench: Bench) -> None:
     bench.create(intervals=[{"every": "10m", "anchor": "completion"}])
     assert bench.ask(verify, "report").ok
     assert problems_of(bench, "UPDATE schedule_state SET next_fire_ms = NULL")[0].startswith(
-        "dial: nobody looks at it any more"
+        "state: nobody looks at it any more"
     )
 
 

@@ -103,7 +103,7 @@ def test_what_nobody_delivers_is_given_up_unless_somebody_just_tries(write: Writ
     write(lambda t: t.notification_insert(rows))
     assert write(lambda t: t.notification_give_up(NOW_MS, NOW_MS, 9)) == 2
     found = {row.notification_id: (row.state, row.last_error) for row in listed(write)}
-    assert found["msg_1"] == ("GIVEN_UP", "no instance that runs knows this notification")
+    assert found["msg_1"] == ("GIVEN_UP", "no running engine is configured with this notification rule")
     assert found["msg_2"] == ("GIVEN_UP", "no answer")
     assert [found[name][0] for name in ("msg_3", "msg_4")] == ["PENDING", "PENDING"]
 

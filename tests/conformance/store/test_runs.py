@@ -23,7 +23,7 @@ def stored(write: Write, row: RunRow) -> RunRow:
 def test_runs_are_inserted_as_they_are(write: Write) -> None:
     full = run(
         1, 60, 3, source="trigger", state="STARTED", reason="retry", version=2, attempt=4, failures=5, fire_ms=6,
-        due_ms=7, owner=8, decided_ms=9, local_s=10, moved="gap", overlap="skip", payload='{"ä":"😀"}',
+        due_ms=7, owner=8, decided_ms=9, local_s=10, dst_adjustment="gap", overlap="skip", payload='{"ä":"😀"}',
         request_id="r", started_ms=11, finished_ms=None, cancel_requested=True, error="e", result="", execution_id="x",
         queued_ms=12,
     )  # fmt: skip
@@ -148,22 +148,22 @@ def test_final_states_are_final(write: Write, state: str) -> None:
     row = run(1, state=state, attempt=1, owner=MINE, due_ms=1, finished_ms=NOW_MS)
     write(lambda t: t.run_insert([row]))
     for work in (
-        lambda t: t.settle_runs([change(row, state="FAILED")]),
-        lambda t: t.release_runs([change(row, state="ENQUEUED")]),
-        lambda t: t.mark_started([held(row)], 5),
-        lambda t: t.expose_runs([held(row)], 5),
-        lambda t: t.hand_back([held(row)], 5),
-        lambda t: t.check_runs([held(row)]),
-        lambda t: t.claim_runs(OTHER, NOW_MS, ["default"], 10),
-        lambda t: t.adopt_runs(MINE, [held(row)]),
-        lambda t: t.in_flight_of([(1, 9)]),
-        lambda t: t.queued_of(1, 9),
-        lambda t: t.give_up_runs([(1, 9)], "deleted", 5),
-        lambda t: t.cancel_runs([(1, 9)]),
-        lambda t: t.terminate_runs([(1, 9)], 5),
-        lambda t: t.supersede_runs([(1, None)], 5),
-        lambda t: t.drop_waiting(1, "deleted", 5),
-        lambda t: t.zombie_runs(NOW_MS, 10),
+        lambda t: t.run_settle([change(row, state="FAILED")]),
+        lambda t: t.run_release_waiting([change(row, state="ENQUEUED")]),
+        lambda t: t.run_mark_started([held(row)], 5),
+        lambda t: t.run_release_expired([held(row)], 5),
+        lambda t: t.run_hand_back([held(row)], 5),
+        lambda t: t.run_check_held([held(row)]),
+        lambda t: t.run_claim(OTHER, NOW_MS, ["default"], 10),
+        lambda t: t.run_readopt(MINE, [held(row)]),
+        lambda t: t.run_list_in_flight([(1, 9)]),
+        lambda t: t.run_list_waiting(1, 9),
+        lambda t: t.run_give_up_unheld([(1, 9)], "deleted", 5),
+        lambda t: t.run_cancel_in_flight([(1, 9)]),
+        lambda t: t.run_terminate_in_flight([(1, 9)], 5),
+        lambda t: t.run_supersede([(1, None)], 5),
+        lambda t: t.run_drop_waiting(1, "deleted", 5),
+        lambda t: t.run_list_zombies(NOW_MS, 10),
     ):
         assert not write(work)
     write(lambda t: t.run_hold_planned([1], NOW_MS))
@@ -187,12 +187,12 @@ def test_only_the_owner_with_the_last_fence_starts_hands_back_and_hears_of_a_can
     write(lambda t: t.run_insert([row]))
     stale = held(row, 2)
     for work in (
-        lambda t: t.mark_started([stale], 5),
-        lambda t: t.expose_runs([stale], 5),
-        lambda t: t.hand_back([stale], 5),
-        lambda t: t.check_runs([stale]),
-        lambda t: t.check_runs([]),
-        lambda t: t.expose_runs([], 5),
+        lambda t: t.run_mark_started([stale], 5),
+        lambda t: t.run_release_expired([stale], 5),
+        lambda t: t.run_hand_back([stale], 5),
+        lambda t: t.run_check_held([stale]),
+        lambda t: t.run_check_held([]),
+        lambda t: t.run_release_expired([], 5),
     ):
         assert not write(work)
     assert stored(write, row) == row

@@ -40,7 +40,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "workflows": WorkflowRow._fields,
     "audit": AuditRow._fields,
     "instances": InstanceRow._fields,
-    "notices": ("notification_number", *NotificationRow._fields),
+    "notifications": ("notification_number", *NotificationRow._fields),
 }
 Columns = dict[str, list[tuple[str, str, bool]]]
 
@@ -112,7 +112,7 @@ def test_each_statement_can_be_prepared_by_sqlite(name: str, sqlite_connection: 
         "schedule_count_by_status",
         "schedule_count_in_status",
         "schedule_count_open",
-        "troubled",
+        "schedule_list_unhealthy",
         "state_count_fires_by_bucket",
         "state_count_fires_by_spec",
     ],
@@ -140,13 +140,13 @@ def test_a_rare_state_is_not_sought_among_all_schedules(sqlite_connection: sqlit
         ("state_list_upcoming_in_namespace", "SEARCH d USING COVERING INDEX schedule_state_due"),
         ("run_list_recent", "SEARCH r USING INTEGER PRIMARY KEY"),
         ("run_list_latest_decided", "SEARCH r USING INTEGER PRIMARY KEY"),
-        ("dropped_range_list_latest", "SEARCH t USING INDEX tick_spans_age"),
-        ("run_count_missed", "SEARCH t USING INDEX tick_spans_age"),
+        ("dropped_range_list_latest", "SEARCH t USING INDEX dropped_ranges_age"),
+        ("run_count_missed", "SEARCH t USING INDEX dropped_ranges_age"),
         ("run_claim_remote", "SEARCH r USING INDEX schedule_runs_due"),
         ("queue_list_waiting", "SEARCH r USING INDEX schedule_runs_due"),
         ("queue_list_held", "SCAN r USING INDEX schedule_runs_queued"),
         ("run_list_held_for_target", "SCAN r USING INDEX schedule_runs_queued"),
-        ("standing", "SCAN schedules USING INDEX schedules_paused"),
+        ("backlog_count", "SCAN schedules USING INDEX schedules_paused"),
     ],
 )
 def test_what_is_found_by_time_does_not_begin_with_all_schedules(

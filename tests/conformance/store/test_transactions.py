@@ -126,7 +126,7 @@ def statements_for(store: PostgresStore, size: int) -> int:
         t.state_advance_fast([(key, 60, None, None, 1, 5, 1) for key in keys])
         assert len(t.run_mark_started([held(row) for row in rows], 5)) == size
         starts = [(key, 99, 1, 99_000, 1, 5, None) for key in keys]
-        assert (len(t.insert_starts(starts)), len(t.insert_starts(starts))) == (0, size)
+        assert (len(t.run_insert_fast(starts)), len(t.run_insert_fast(starts))) == (0, size)
         assert len(t.run_release_expired([held(row) for row in rows], 5)) == 0
         assert len(t.run_check_held([held(row) for row in rows])) == size
         assert len(t.run_settle([change(row) for row in rows])) == size

@@ -307,7 +307,7 @@ def test_every_call_but_health_needs_a_key() -> None:
 
 def key(direct: Direct, role: str, namespace: str = "default") -> str:
     made = direct._runner.send(bound(create_key, role, role=role), namespace=namespace, actor="test", writes=True)
-    return made.result(10).secret
+    return made.result(120).secret
 
 
 def test_roles_and_tenants() -> None:

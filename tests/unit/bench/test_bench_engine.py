@@ -34,7 +34,7 @@ from bench.engine.stores import Stores, path_of, size_of
 from bench.spec.report import Target
 from tompion.bootstrap.store import open_store
 
-TINY = QUICK._replace(burst=30, steady=5, seconds=2, timeout_s=10, stored=200, few=20, looks=3, rest_s=0.2)
+TINY = QUICK._replace(burst=30, steady=5, seconds=2, timeout_s=120, stored=200, few=20, looks=3, rest_s=0.2)
 
 
 @pytest.fixture

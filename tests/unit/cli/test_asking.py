@@ -44,11 +44,11 @@ def test_the_command_line_counts_before_the_environment_and_a_service_before_a_s
     monkeypatch.setenv("TOMPION_STORE", "sqlite:///b.db")
     assert connection_options().address == "sqlite:///b.db"
     monkeypatch.setenv("TOMPION_URL", "http://a")
-    monkeypatch.setenv("TOMPION_KEY", "flt_x")
+    monkeypatch.setenv("TOMPION_KEY", "tpn_x")
     assert (connection_options().address, connection_options().is_service, connection_options().key) == (
         "http://a",
         True,
-        "flt_x",
+        "tpn_x",
     )
     assert (connection_options(url="http://b").address, connection_options(url="http://b", key="k").key) == (
         "http://b",
@@ -64,11 +64,11 @@ def test_a_service_and_a_store_at_once_are_a_mistake() -> None:
     with pytest.raises(InvalidInput, match="use a service or a store"):
         connection_options(url="http://a", store="sqlite:///b.db")
     with pytest.raises(InvalidInput, match="needs no API key"):
-        connection_options(store="sqlite:///b.db", key="flt_x")
+        connection_options(store="sqlite:///b.db", key="tpn_x")
 
 
 def test_a_key_is_never_shown() -> None:
-    left = run(["schedules", "list", "--url", "http://127.0.0.1:1", "--key", "flt_hush"])
+    left = run(["schedules", "list", "--url", "http://127.0.0.1:1", "--key", "tpn_hush"])
     assert left.code == 6
     assert "hush" not in left.out + left.err
     assert "hush" not in run(["schedules", "list", "--help"]).out

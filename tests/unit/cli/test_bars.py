@@ -52,7 +52,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Screen]:
             patch.setenv("COLUMNS", "100")
             with pytest.raises(SystemExit) as caught:
                 main()
-        thread.join(timeout=60)
+        thread.join(timeout=120)
         os.close(reader)
         return Screen(caught.value.code, b"".join(sent).decode())
 

@@ -55,7 +55,7 @@ def test_everything_is_printed_in_its_order() -> None:
 
 
 def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MOST_WAITING", 3)
+    monkeypatch.setattr(queue, "MAX_WAITING", 3)
     monkeypatch.setattr(queue, "LAST_WORDS_S", 0.01)
     reader = Reader()
     lines = QueuedLog(reader)

@@ -26,7 +26,7 @@ LEAVING = "\ntry: main()\nexcept SystemExit: pass"
 )
 def test_nothing_heavy_is_loaded(code: str) -> None:
     result = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{LOADED}"], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", f"{code}\n{LOADED}"], capture_output=True, text=True, check=True, timeout=120
     )
     assert result.stdout.splitlines()[-1] == "[]"
 
@@ -62,6 +62,6 @@ main()
 
 def test_a_service_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     left = subprocess.run(
-        [sys.executable, "-c", SERVE], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", SERVE], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
     )
     assert left.stderr.splitlines()[-1] == "[]", left

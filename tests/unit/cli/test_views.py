@@ -49,7 +49,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
 VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     "schedules": (lambda home: home.list_schedules(), views.schedule_list),
     "count": (lambda home: home.count_schedules(text="o"), views.counted),
-    "sharers": (lambda home: home.same_spec(LONG), views.sharers),
+    "same_spec": (lambda home: home.same_spec(LONG), views.sharers),
     "schedule": (lambda home: home.get(LONG), views.schedule_facts),
     "description": (lambda home: home.describe(LONG), views.description),
     "runs": (lambda home: home.runs(LONG), views.run_list),
@@ -57,7 +57,7 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
         lambda home: home.recent_runs(),
         lambda page: views.run_list(page, of_many=True),
     ),
-    "coming": (lambda home: home.upcoming(seconds=86_400 * 7), stats.tick_list),
+    "upcoming": (lambda home: home.upcoming(seconds=86_400 * 7), stats.tick_list),
     "stats": (lambda home: home.stats(), stats.figures),
     "notices": (lambda home: home.list_notifications(), notifications.notice_list),
     "run": (lambda home: home.runs(LONG).items[0], views.run_facts),

@@ -26,7 +26,7 @@ from tompion.model.run import OPEN, Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan.decide import Decision, Origin
 from tompion.plan.due_ticks import Due
-from tompion.plan.edit import pause_state, resume_state
+from tompion.plan.pause import pause_state, resume_state
 
 Rows = list[tuple[RunState, Reason | None]]
 TENS = every(10)
@@ -290,7 +290,7 @@ def test_a_row_says_what_the_clock_on_the_wall_showed() -> None:
     tick = 1_774_746_000  # 2026-03-29T01:00:00Z, when 02:00 became 03:00
     decision, _ = decided(dial_of(rule, tick - 1), rule, world_at(tick * 1000))
     (run,) = decision.runs
-    assert (run.nominal_s, run.local_s, run.moved) == (tick, tick + 5_400, "gap")
+    assert (run.nominal_s, run.local_s, run.dst_adjustment) == (tick, tick + 5_400, "gap")
 
 
 # ---------------------------------------------------------------- fixed delay
@@ -336,7 +336,7 @@ def test_an_exhausted_fixed_delay_is_silent() -> None:
 def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any) -> Decision:
     rule = rule_of(HOURLY, **policy)
     state = dial_of(
-        rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), pause_state=True
+        rule, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), paused=True
     )
     decision = Decision(state, rule, world_at())
     for number in (1, 2):

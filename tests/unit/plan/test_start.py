@@ -38,7 +38,7 @@ def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap
 
 
 @pytest.mark.parametrize(
-    ("policy", "dial", "world"),
+    ("policy", "state", "world"),
     [
         ({"shadow": True}, {}, {}),
         ({"min_interval_ms": 1}, {}, {}),

@@ -302,7 +302,7 @@ def test_an_unknown_zone_in_a_cron_string_is_refused_like_one_beside_it() -> Non
 WATCH = """
 import os, sys
 import tompion
-from tompion.spec.zone import load_zone, zone_names
+from tompion.spec.zone.tables import load_zone, zone_names
 
 opened = []
 sys.addaudithook(lambda event, arguments: opened.append(arguments[0]) if event == "open" else None)

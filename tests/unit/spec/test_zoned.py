@@ -409,7 +409,7 @@ def test_a_tick_says_which_wall_time_it_is_and_what_the_clocks_did(
     spec = Spec(cron=text, timezone="America/New_York", **options)
     assert spec.compile().trace(utc(tick)) == Trace(utc(wall), moved)
     shown_tick = spec.occurrences(1, utc(tick) - 1)[0]
-    assert (shown_tick.wall, shown_tick.moved) == (datetime.fromisoformat(wall), moved)
+    assert (shown_tick.wall, shown_tick.dst_adjustment) == (datetime.fromisoformat(wall), moved)
     assert bool(shown_tick.reason) == bool(moved)
 
 

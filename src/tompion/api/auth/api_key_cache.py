@@ -16,7 +16,7 @@ from tompion.errors import Unauthenticated
 from tompion.operations.resources.api_keys import find_key
 from tompion.operations.runner import OperationRunner
 
-LONGEST_KEY = 200
+MAX_KEY_CHARS = 200
 
 
 BELIEVED_S = 2.0
@@ -36,8 +36,8 @@ class ApiKeyCache:
 
     async def caller_with(self, text: str) -> Principal:
         """Return whose key it is; raises :class:`~tompion.errors.Unauthenticated`."""
-        if not 0 < len(text) <= LONGEST_KEY:
-            raise Unauthenticated("show an API key: 'Authorization: Bearer flt_…'")
+        if not 0 < len(text) <= MAX_KEY_CHARS:
+            raise Unauthenticated("show an API key: 'Authorization: Bearer tpn_…'")
         now = asyncio.get_running_loop().time()
         known = self._known.get(text)
         if known is None or known[0] <= now:

@@ -49,7 +49,7 @@ class OpenAuthenticator:
         return self._caller
 
 
-LONGEST_BASIC = 1_000
+MAX_BASIC_CHARS = 1_000
 
 
 PEER = "tompion.peer"
@@ -97,6 +97,6 @@ class CredentialAuthenticator:
 def _password(text: str) -> str:
     """Return the password of basic authentication, which is a key; the name does not matter."""
     try:
-        return b64decode(text[:LONGEST_BASIC], validate=True).decode().partition(":")[2]
+        return b64decode(text[:MAX_BASIC_CHARS], validate=True).decode().partition(":")[2]
     except ValueError:
         return ""

@@ -10,8 +10,8 @@ from tompion.contract.roles import Role
 from tompion.errors import InvalidField, display
 
 ROLES = {role.name.lower(): role for role in Role if role is not Role.PUBLIC}
-LONGEST_NAME = 200
-LARGEST_FILE = 256 * 1024
+MAX_NAME_CHARS = 200
+MAX_FILE_BYTES = 256 * 1024
 
 
 class Block:
@@ -57,11 +57,11 @@ class Block:
         path = Path(self.text(field))
         try:
             with path.open("rb") as file:
-                found = file.read(LARGEST_FILE + 1)
+                found = file.read(MAX_FILE_BYTES + 1)
         except OSError as error:
             self.refuse(field, f"{path}: {error.strerror}")
-        if len(found) > LARGEST_FILE:
-            self.refuse(field, f"{path}: more than {LARGEST_FILE} bytes")
+        if len(found) > MAX_FILE_BYTES:
+            self.refuse(field, f"{path}: more than {MAX_FILE_BYTES} bytes")
         return found
 
     def table(self, field: str) -> Mapping[str, Any]:
@@ -86,8 +86,8 @@ class Block:
         return self._fields[field]
 
     def _checked_text(self, field: str, value: Any) -> str:
-        if not isinstance(value, str) or not value or not value.isprintable() or len(value) > LONGEST_NAME:
-            self.refuse(field, f"{display(value)}; expected text of up to {LONGEST_NAME} characters")
+        if not isinstance(value, str) or not value or not value.isprintable() or len(value) > MAX_NAME_CHARS:
+            self.refuse(field, f"{display(value)}; expected text of up to {MAX_NAME_CHARS} characters")
         return value
 
 
@@ -98,7 +98,7 @@ def roles_of(table: Any) -> dict[str, Role] | None:
     found: dict[str, Role] = {}
     for namespace, role in table.items():
         right = isinstance(role, str) and role in ROLES and namespace.isprintable()
-        if not right or not 0 < len(namespace) <= LONGEST_NAME:
+        if not right or not 0 < len(namespace) <= MAX_NAME_CHARS:
             return None
         found[namespace] = ROLES[role]
     return found

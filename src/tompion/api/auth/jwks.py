@@ -41,10 +41,10 @@ FITS: Mapping[str, tuple[str, str]] = {
 CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 
 
-LEAST_RSA_BITS = 2048
+MIN_RSA_BITS = 2048
 
 
-MOST_KEYS = 100
+MAX_KEYS = 100
 
 
 RETRY_S = 30.0
@@ -200,8 +200,8 @@ def _members(text: bytes) -> list[dict[str, Any]]:
     members = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(members, list) or not all(isinstance(each, dict) for each in members):
         raise ValueError('it is no JWK set: {"keys": [...]}')
-    if len(members) > MOST_KEYS:
-        raise ValueError(f"there are more than {MOST_KEYS} keys in it")
+    if len(members) > MAX_KEYS:
+        raise ValueError(f"there are more than {MAX_KEYS} keys in it")
     return members
 
 
@@ -231,14 +231,14 @@ def _kind_of(material: object) -> tuple[str, str]:
 
 
 def _refuse_short(material: object) -> None:
-    if isinstance(material, RSAPublicKey) and material.key_size < LEAST_RSA_BITS:
-        raise ValueError(f"an RSA key of {material.key_size} bits; {LEAST_RSA_BITS} are the least")
+    if isinstance(material, RSAPublicKey) and material.key_size < MIN_RSA_BITS:
+        raise ValueError(f"an RSA key of {material.key_size} bits; {MIN_RSA_BITS} are the least")
 
 
 TIMEOUT_S = 5.0
 
 
-LARGEST = 256 * 1024
+MAX_JWKS_BYTES = 256 * 1024
 
 
 async def fetch(url: str) -> bytes:
@@ -255,8 +255,8 @@ async def fetch(url: str) -> bytes:
             found = bytearray()
             async for piece in answer.content.iter_any():
                 found += piece
-                if len(found) > LARGEST:
-                    raise OSError(f"it answers with more than {LARGEST} bytes")
+                if len(found) > MAX_JWKS_BYTES:
+                    raise OSError(f"it answers with more than {MAX_JWKS_BYTES} bytes")
             return bytes(found)
     except (ClientError, TimeoutError) as error:
         raise OSError(str(error) or type(error).__name__) from error

@@ -20,9 +20,9 @@ from tompion.api.auth.jwks import JsonWebKey
 from tompion.api.auth.principal import Principal
 from tompion.errors import Unauthenticated
 
-LONGEST_TOKEN = 8192
-LONGEST_KID = 200
-LONGEST_ACTOR = 300
+MAX_TOKEN_CHARS = 8192
+MAX_KID_CHARS = 200
+MAX_ACTOR_CHARS = 300
 END_OF_TIME = 253_402_300_799
 """The last second of the year 9999."""
 FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+")
@@ -42,7 +42,7 @@ class JwtVerifier:
 
     async def caller(self, text: str) -> Principal:
         """Return whose token it is; raises :class:`~tompion.errors.Unauthenticated`."""
-        form = FORM.fullmatch(text) if len(text) <= LONGEST_TOKEN else None
+        form = FORM.fullmatch(text) if len(text) <= MAX_TOKEN_CHARS else None
         if form is None:
             raise Unauthenticated("this is neither an API key nor a token")
         header, claims = _object(form[1]), _object(form[2])
@@ -96,7 +96,7 @@ def _chosen(header: Mapping[str, Any], issuer: Issuer) -> tuple[str, str | None]
         raise Unauthenticated("the algorithm of this token is not one that its issuer uses here")
     if not isinstance(kind, str) or kind.lower() not in TYPES or UNWANTED.intersection(header):
         raise Unauthenticated("the header of this token says what is not accepted here")
-    if kid is not None and not (isinstance(kid, str) and 0 < len(kid) <= LONGEST_KID):
+    if kid is not None and not (isinstance(kid, str) and 0 < len(kid) <= MAX_KID_CHARS):
         raise Unauthenticated("this token names its key (kid) in a way that cannot be right")
     return algorithm, kid
 
@@ -139,4 +139,4 @@ def _caller(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
     if not roles:
         raise Unauthenticated(f"this token gives no role that can be read here (claim {'.'.join(issuer.claim)})")
     actor = f"jwt {issuer.iss} {subject}"
-    return Principal(actor if len(actor) <= LONGEST_ACTOR else actor[: LONGEST_ACTOR - 1] + "…", roles)
+    return Principal(actor if len(actor) <= MAX_ACTOR_CHARS else actor[: MAX_ACTOR_CHARS - 1] + "…", roles)

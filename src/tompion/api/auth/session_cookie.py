@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "tompion_session"
 LASTS_S = 12 * 3_600
-LONGEST = 4_000
+MAX_COOKIE_CHARS = 4_000
 """What browsers keep of a cookie."""
 
 
@@ -58,7 +58,7 @@ class SessionCookies:
     async def give(self, request: Request, response: Response, credential: str) -> None:
         """Let an answer carry the cookie."""
         sealed = (await self._sealing()).encrypt_at_time(credential.encode(), int(self._now())).decode()
-        if len(sealed) > LONGEST:
+        if len(sealed) > MAX_COOKIE_CHARS:
             raise InvalidField("credential", "it is too long to be kept in a cookie; sign in with an API key")
         secure = self._over_tls or request.url.scheme == "https"
         response.set_cookie(NAME, sealed, max_age=LASTS_S, secure=secure, httponly=True, samesite="strict")

@@ -20,8 +20,8 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, crud
 
-MOST_TOGETHER = 32
-PATIENCE_S = 0.05
+MAX_BATCH = 32
+TIMEOUT_S = 0.05
 """How long a transaction may take before others no longer wait for it."""
 Plural = Callable[[OperationContext, Sequence[Any]], list[Any]]
 """An operation that takes the arguments of several questions; instead of an answer, it may return an error."""
@@ -65,10 +65,10 @@ class ReadBatcher:
         if not waiting:
             del self._waiting[topic]
             return
-        together = [waiting.popleft() for _ in range(min(len(waiting), MOST_TOGETHER))]
+        together = [waiting.popleft() for _ in range(min(len(waiting), MAX_BATCH))]
         self._awaited[topic] = awaited = object()
         self._send(topic, together, awaited)
-        asyncio.get_running_loop().call_later(PATIENCE_S, self._wait_no_longer, topic, awaited)
+        asyncio.get_running_loop().call_later(TIMEOUT_S, self._wait_no_longer, topic, awaited)
 
     def _wait_no_longer(self, topic: BatchKey, awaited: object) -> None:
         if self._awaited.get(topic) is awaited:

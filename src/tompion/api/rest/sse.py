@@ -28,7 +28,7 @@ ALIVE_S = 15.0
 WAITING = 1_000
 """How many events wait for a slow listener; then it is told to begin anew."""
 LISTENERS, LISTENERS_OF_ONE = 1_000, 100
-ASK_AGAIN_S = 2.0
+RECHECK_S = 2.0
 """For how long whoever was let in is believed."""
 HELLO, RESET = b"event: hello\ndata: {}\n\n", b"event: reset\ndata: {}\n\n"
 ALIVE = b": alive\n\n"
@@ -107,7 +107,7 @@ class ChangeStream:
                 event = getting.result()
                 if event is None:
                     return
-                if loop.time() - asked_s > ASK_AGAIN_S:
+                if loop.time() - asked_s > RECHECK_S:
                     await may_still()
                     asked_s = loop.time()
                 yield event

@@ -17,7 +17,7 @@ from tompion.api.rest.problems import problem
 from tompion.api.rest.session_endpoints import begin_visit, end_visit, show_visit
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.insight import Almanac
+from tompion.model.insight import CalendarFeed
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import upcoming_feed
 from tompion.operations.views import datetime_ms
@@ -33,7 +33,7 @@ Answering = Callable[["Service", Request, Principal, str], Awaitable[Response]]
 DAY_S = 24 * 3_600
 
 
-MOST_DAYS = 400
+MAX_DAYS = 400
 
 
 DEFAULT_DAYS = 30
@@ -43,7 +43,7 @@ CALENDAR = ("namespace", "schedule_id", "days")
 """What may be said of the calendar that is wanted."""
 
 
-MOST_EVENTS = 5_000
+MAX_EVENTS = 5_000
 """How many events it has, shared by its schedules."""
 
 
@@ -106,15 +106,15 @@ async def calendar(service: Service, request: Request, caller: Principal, namesp
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})
 
 
-def _looked_ahead(session: OperationContext, **given: Any) -> tuple[Almanac, int]:
-    return upcoming_feed(session, limit=MOST_EVENTS, **given), session.now_ms
+def _looked_ahead(session: OperationContext, **given: Any) -> tuple[CalendarFeed, int]:
+    return upcoming_feed(session, limit=MAX_EVENTS, **given), session.now_ms
 
 
 def _days(text: str | None) -> int:
     if text is None:
         return DEFAULT_DAYS
-    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MOST_DAYS):
-        raise InvalidField("days", f"{display(text)}; expected a whole number from 1 to {MOST_DAYS}")
+    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MAX_DAYS):
+        raise InvalidField("days", f"{display(text)}; expected a whole number from 1 to {MAX_DAYS}")
     return int(text)
 
 

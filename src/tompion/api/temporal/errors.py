@@ -60,7 +60,7 @@ CODES: dict[type[TompionError], Code] = {
 }
 """The code of each branch of the error tree; the nearest ancestor counts."""
 STALE = "mismatched conflict token"
-MOST_BYTES = 1_000
+MAX_MESSAGE_BYTES = 1_000
 """How long a message may be: it travels in a header, in details beside it, and clients allow headers 8 KiB in all."""
 
 
@@ -71,7 +71,7 @@ class GrpcError(Exception):
         """Take what is said, and what machines can read of it."""
         super().__init__(message)
         self.code = code
-        self.message = truncate(message, MOST_BYTES)
+        self.message = truncate(message, MAX_MESSAGE_BYTES)
         self.details = details
 
     @property
@@ -93,11 +93,11 @@ def refusal_of(error: TompionError, schedule_id: str = "") -> GrpcError:
     elif code is Code.NOT_FOUND:
         details.append(NotFoundFailure())
     elif code is Code.PERMISSION_DENIED:
-        details.append(PermissionDeniedFailure(reason=truncate(message, MOST_BYTES)))
+        details.append(PermissionDeniedFailure(reason=truncate(message, MAX_MESSAGE_BYTES)))
     return GrpcError(code, message, *details)
 
 
 def unknown_namespace(name: str) -> GrpcError:
     """Return the status for a namespace that is not there, or not for this caller."""
-    name = truncate(name, MOST_BYTES // 2)
+    name = truncate(name, MAX_MESSAGE_BYTES // 2)
     return GrpcError(Code.NOT_FOUND, f"Namespace {name} is not found.", NamespaceNotFoundFailure(namespace=name))

@@ -33,7 +33,7 @@ from tompion.operations.compat.temporal_writes import OWN, in_ranges_or_empty
 AHEAD = timedelta(days=366)
 COMPARED = 1_000
 GRACE_S = 30
-PATIENCE = timedelta(seconds=20)
+CALL_TIMEOUT = timedelta(seconds=20)
 """How long one call may take: a server searches for the times of some schedules until nobody waits any more."""
 SHOWN = 3
 """How many times are named that only one side has."""
@@ -92,11 +92,11 @@ class ScheduleImporter:
             config = ConnectConfig(self.source.address, api_key=self.source.api_key, tls=self.source.tls)
             service = (await ServiceClient.connect(config)).workflow_service
             name = self.source.namespace
-            about = await service.describe_namespace(DescribeNamespaceRequest(namespace=name), timeout=PATIENCE)
+            about = await service.describe_namespace(DescribeNamespaceRequest(namespace=name), timeout=CALL_TIMEOUT)
             page = b""
             while True:
                 request = ListSchedulesRequest(namespace=name, next_page_token=page, maximum_page_size=100)
-                found = await service.list_schedules(request, retry=True, timeout=PATIENCE)
+                found = await service.list_schedules(request, retry=True, timeout=CALL_TIMEOUT)
                 for entry in found.schedules:
                     yield await self._one(service, entry.schedule_id, about.namespace_info.id, now)
                 page = found.next_page_token
@@ -109,7 +109,7 @@ class ScheduleImporter:
         """Copy a schedule; whatever keeps one from being copied is said, and is not the end of the others."""
         asked = DescribeScheduleRequest(namespace=self.source.namespace, schedule_id=schedule_id)
         try:
-            known = await service.describe_schedule(asked, retry=True, timeout=PATIENCE)
+            known = await service.describe_schedule(asked, retry=True, timeout=CALL_TIMEOUT)
             given, document = self._translated(schedule_id, known, namespace_id)
             await self._check_absent(schedule_id)
             coming = await self._coming(schedule_id, given["spec"], now)
@@ -188,7 +188,7 @@ class ScheduleImporter:
         request = ListScheduleMatchingTimesRequest(namespace=self.source.namespace, schedule_id=schedule_id)
         request.start_time.FromDatetime(now)
         request.end_time.FromDatetime(now + AHEAD)
-        found = await service.list_schedule_matching_times(request, timeout=PATIENCE)
+        found = await service.list_schedule_matching_times(request, timeout=CALL_TIMEOUT)
         return [instant(moment.ToMilliseconds()) for moment in found.start_time[:COMPARED]]
 
 

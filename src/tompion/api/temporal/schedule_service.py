@@ -34,7 +34,7 @@ from temporalio.api.workflowservice.v1 import (
 from tompion.api.temporal.convert.action import document_of, is_same
 from tompion.api.temporal.convert.describe import (
     DAY_S,
-    LEAST_WINDOW_S,
+    MIN_WINDOW_S,
     TOMPION,
     attributes_shown,
     entry_message,
@@ -289,7 +289,7 @@ def _policies(policies: SchedulePolicies) -> dict[str, Any]:
 def _plain_policies(policies: SchedulePolicies) -> tuple[str, int, bool]:
     window_s = USUAL_WINDOW_S
     if policies.HasField("catchup_window"):
-        window_s = max(milliseconds("policies.catchup_window", policies.catchup_window) // 1000, LEAST_WINDOW_S)
+        window_s = max(milliseconds("policies.catchup_window", policies.catchup_window) // 1000, MIN_WINDOW_S)
     overlap = overlap_of("policies.overlap_policy", policies.overlap_policy, Overlap.SKIP)
     return overlap, window_s, policies.pause_on_failure
 

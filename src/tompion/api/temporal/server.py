@@ -16,8 +16,8 @@ from tompion.api.temporal.reflection import METHODS, reflected
 from tompion.errors import InvalidField
 
 DETAILS = "grpc-status-details-bin"
-LARGEST_MESSAGE = 4 * 1024 * 1024
-LARGEST_METADATA = 16 * 1024
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+MAX_METADATA_BYTES = 16 * 1024
 ALIVE = (("grpc.keepalive_permit_without_calls", 1), ("grpc.http2.max_ping_strikes", 0))
 """Clients may ask whether we are there, calls or not: Temporal's SDKs do every 30 s, which gRPC takes for an abuse."""
 GRACE_S = 5.0
@@ -74,8 +74,8 @@ class TemporalServer:
     async def start(self) -> str:
         """Listen; return the address."""
         options = [
-            ("grpc.max_receive_message_length", LARGEST_MESSAGE),
-            ("grpc.max_metadata_size", LARGEST_METADATA),
+            ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+            ("grpc.max_metadata_size", MAX_METADATA_BYTES),
             ("grpc.so_reuseport", 0),
             *ALIVE,
         ]

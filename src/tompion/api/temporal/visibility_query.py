@@ -18,8 +18,8 @@ from tompion.model.search_attribute import AttributeType
 
 SCHEDULE_ID, PAUSED = "ScheduleId", "TemporalSchedulePaused"
 RESERVED = re.compile(r"Temporal|(?:WorkflowId|WorkflowType|RunId|ExecutionStatus|StartTime|CloseTime|TaskQueue)$")
-LONGEST_QUERY = 10_000
-DEEPEST = 50
+MAX_QUERY_CHARS = 10_000
+MAX_DEPTH = 50
 _TOKEN = re.compile(
     r"\s*(?:(?P<name>`[^`]+`)|(?P<text>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<number>[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.])|(?P<word>[A-Za-z_][\w.\-]*)"
@@ -44,8 +44,8 @@ def read_query(text: str, registered: Mapping[str, str] = NOTHING) -> Test:
     A value that does not fit the type of an attribute is refused if that type is ``registered``; otherwise each
     schedule has its own, and one that it does not fit is not found.
     """
-    if len(text) > LONGEST_QUERY:
-        raise InvalidField("query", f"{len(text)} characters, more than {LONGEST_QUERY}")
+    if len(text) > MAX_QUERY_CHARS:
+        raise InvalidField("query", f"{len(text)} characters, more than {MAX_QUERY_CHARS}")
     if not text.strip():
         return lambda _: True
     return _Reader(text, registered).whole()
@@ -87,7 +87,7 @@ class _Reader:
 
     def _one(self) -> Test:
         self._depth += 1
-        if self._depth > DEEPEST:
+        if self._depth > MAX_DEPTH:
             _refuse("it is nested too deeply")
         if self._took("NOT"):
             test = _not(self._one())

@@ -173,7 +173,7 @@ def _clock(api: Api, limits: DoctorLimits) -> Check:
 
 def _set_back(api: Api) -> Iterator[Check]:
     """Tell what the store holds of a time that is still to come."""
-    for each in api.problems(limit=PAGE).concerns:
+    for each in api.problems(limit=PAGE).problems:
         if each.kind == "clock_set_back":
             hint = "it goes on when that time has come; what must fire before needs a schedule of another name"
             whose = "" if each.subject == "clock" else f"{each.subject}: "

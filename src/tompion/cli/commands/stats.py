@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 ROWS = 12
-"""How many stretches are shown unless somebody says how many; neighbours are added up."""
+"""How many buckets are shown unless somebody says how many; neighbours are added up."""
 
 
 COUNTED = ("succeeded", "failed", "skipped", "missed", "open", "ended")
@@ -61,7 +61,7 @@ def stats_command(
 
     Example: tompion stats --for 24h --buckets 24
     """
-    options = drop_unset(seconds=seconds(since), stretches=buckets)
+    options = drop_unset(seconds=seconds(since), buckets=buckets)
     connection.show(lambda api: api.stats(**options), lambda found: figures(found, buckets or ROWS))
 
 
@@ -112,16 +112,16 @@ def figures(found: Stats, rows: int = ROWS) -> None:
         ]
     )
     heading("what was decided")
-    size = -(-len(found.stretches) // rows)
-    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
+    size = -(-len(found.buckets) // rows)
+    groups = [found.buckets[start : start + size] for start in range(0, len(found.buckets), size)]
     columns = [Column("since"), *(Column(name, extra=name in LESS) for name in COUNTED), Column("latest")]
     table(columns, [_row(group) for group in groups])
-    if found.complete_since > found.stretches[0].start:
+    if found.complete_since > found.buckets[0].start:
         console.note(f"not everything before {absolute(found.complete_since)} was looked at")
 
 
 def _row(group: Sequence[StatsBucket]) -> tuple[str, ...]:
-    late = [each.late_most_ms for each in group if each.late_most_ms is not None]
+    late = [each.late_max_ms for each in group if each.late_max_ms is not None]
     counts = [sum(getattr(each, name) for each in group) for name in COUNTED]
     return (absolute(group[0].start), *(f"{count:,}" if count else "-" for count in counts), _late(late))
 
@@ -133,7 +133,7 @@ def _late(found: Sequence[int]) -> str:
     return f"{most / 1000:.3f}s" if most < 60_000 else length(most / 1000)
 
 
-MARKS = {"stays": " ", "goes": "-", "comes": "+"}
+MARKS = {"unchanged": " ", "removed": "-", "added": "+"}
 """How a tick to come is marked, as in a comparison of two texts."""
 
 
@@ -151,43 +151,43 @@ def problems_command(connection: Connection, limit: Limit = None) -> None:
 
 @with_options(connection=watch_options)
 def forecast_command(connection: Connection, within: Within = None, buckets: Buckets = None) -> None:
-    """Show how many fires are to come, of all schedules, and where they come in herds.
+    """Show how many fires are to come, of all schedules, and where they come in spikes.
 
     Example: tompion forecast --for 24h --buckets 24
     """
-    options = drop_unset(seconds=seconds(within), stretches=buckets)
+    options = drop_unset(seconds=seconds(within), buckets=buckets)
     connection.show(lambda api: api.forecast(**options), lambda found: loads(found, buckets or ROWS))
 
 
 def concerns(found: Problems) -> None:
     """Print what somebody should look at."""
-    if not found.concerns:
+    if not found.problems:
         console.note("No problems.")
         return
     present = now()
     columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("what", 20, prose=True))
-    rows = [(each.urgency, each.subject, relative(each.since, present), each.text) for each in found.concerns]
+    rows = [(each.urgency, each.subject, relative(each.since, present), each.text) for each in found.problems]
     table(columns, rows)
     if found.more:
         console.note("there is more: --limit")
 
 
 def loads(found: Forecast, rows: int) -> None:
-    """Print how many fires are to come, and the herds among them."""
-    size = -(-len(found.stretches) // rows)
-    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
+    """Print how many fires are to come, and the load spikes among them."""
+    size = -(-len(found.buckets) // rows)
+    groups = [found.buckets[start : start + size] for start in range(0, len(found.buckets), size)]
     table(
         (Column("from"), Column("fires")),
         [(absolute(each[0].start), f"{sum(load.fires for load in each):,}") for each in groups],
     )
-    if found.herds:
+    if found.spikes:
         heading("many at once")
         columns = (Column("at"), Column("fires"), Column("what to do", 20, prose=True))
-        table(columns, [(absolute(each.start), f"{each.fires:,}", each.advice) for each in found.herds])
+        table(columns, [(absolute(each.start), f"{each.fires:,}", each.advice) for each in found.spikes])
     if found.one_in > 1:
         console.note(f"the specs of one in {found.one_in} schedules were read; the others are estimated")
-    if found.others:
-        console.note(f"of {found.others:,} schedules only the next fire is counted")
+    if found.next_fire_only:
+        console.note(f"of {found.next_fire_only:,} schedules only the next fire is counted")
     if found.capped:
         console.note("there are more schedules than were counted")
 
@@ -197,4 +197,4 @@ def diff_lines(found: EditDiff) -> None:
     for tick in found.ticks:
         console.line(f"{MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")
     ends = "" if found.complete_until is None else f" until {absolute(found.complete_until)}"
-    console.note(f"{found.staying} stay, {found.going} go, {found.coming} come{ends}; nothing is written")
+    console.note(f"{found.unchanged} stay, {found.removed} go, {found.added} come{ends}; nothing is written")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 PARTS = 4
-LEAST_ROWS, MOST_ROWS = 2, 15
+MIN_ROWS, MAX_ROWS = 2, 15
 
 
 @with_options(connection=connection_options)
@@ -38,15 +38,13 @@ def top_command(
     out = console.console()
     with connection.open() as api:
         if once or connection.as_json or not out.is_terminal:
-            connection.print_result(
-                glance(api), lambda found: out.print(frame(found, out.width, MOST_ROWS), soft_wrap=True)
-            )
+            connection.print_result(glance(api), lambda found: out.print(frame(found, out.width, MAX_ROWS), soft_wrap=True))
             return
         from rich.live import Live
 
         with _keys() as pressed, Live(console=out, screen=True, auto_refresh=False) as live:
             while True:
-                rows = max(LEAST_ROWS, min(MOST_ROWS, (out.height - 2 * PARTS - 3) // PARTS))
+                rows = max(MIN_ROWS, min(MAX_ROWS, (out.height - 2 * PARTS - 3) // PARTS))
                 live.update(frame(glance(api), out.width, rows), refresh=True)
                 if pressed(every) == "q":
                     return
@@ -108,7 +106,12 @@ def _around(found: SnapshotRow, width: int, rows: int) -> list[Text]:
     columns = (Column("what"), Column("name", 16), Column("state"), Column("", 16, prose=True))
     alive = [each for each in found.instances if each.stopped_at is None]
     cells = [
-        (each.kind, each.name, "alive" if each.alive else "silent", f"heard of {relative(each.heard_of_at, present)}")
+        (
+            each.kind,
+            each.name,
+            "alive" if each.alive else "silent",
+            f"heard of {relative(each.last_heartbeat_at, present)}",
+        )
         for each in alive
     ]
     cells += [

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tompion.model.audit import AuditVerification
     from tompion.model.verification import Verification, Violation
 
-MANY = 100
+MAX_LISTED_PROBLEMS = 100
 """A check stops listing the problems of one schedule here."""
 _WORDS = {
     "missing": ("tick", "missing"),
@@ -147,7 +147,7 @@ class RemoteVerifier:
 
     def count(self) -> int | None:
         """Return how many schedules there are, if anybody knows."""
-        found = self._home.stats(seconds=1, stretches=1).schedules
+        found = self._home.stats(seconds=1, buckets=1).schedules
         return None if found.capped else found.active + found.paused + found.closed
 
     def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
@@ -242,7 +242,7 @@ def problem_line(found: Verification) -> str:
     """Return what is wrong with one schedule: how much of which kind, and the first of it."""
     kinds = Counter(problem.kind for problem in found.problems)
     counts = ", ".join(_counted(number, *_WORDS[kind]) for kind, number in kinds.items())
-    least = "at least " if len(found.problems) >= MANY else ""
+    least = "at least " if len(found.problems) >= MAX_LISTED_PROBLEMS else ""
     checked = f" ({_counted(found.ticks, 'tick')} checked)" if found.ticks else ""
     return f"{found.schedule_id}: {least}{counts}{checked}; first {_first(found.problems[0])}"
 

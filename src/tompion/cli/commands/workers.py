@@ -126,7 +126,7 @@ def instance_rows(found: Sequence[InstanceInfo]) -> None:
                 each.name,
                 each.kind,
                 "stopped" if each.stopped_at else "alive" if each.alive else "silent",
-                relative(each.heard_of_at, present),
+                relative(each.last_heartbeat_at, present),
                 ", ".join(each.queues),
                 f"{each.skew_ms} ms",
                 each.release or "-",

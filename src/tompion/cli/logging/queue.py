@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tompion.engine.telemetry.events import Event
 
 
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 """How many lines wait to be read; what comes then is counted, and not kept."""
 
 
@@ -75,7 +75,7 @@ class QueuedLog:
 
     def _put(self, print_it: Callable[..., None], *words: Any) -> None:
         with self._changed:
-            if len(self._waiting) >= MOST_WAITING:
+            if len(self._waiting) >= MAX_WAITING:
                 self._lost += 1
                 return
             if self._lost:

@@ -36,7 +36,7 @@ _MOMENT = len("2026-03-28 12:00:00Z ")
 _KIND = len("replanned ")
 _ID = 18
 """The narrowest column of ids; a terminal wider than 80 gives what it has more to them, up to the widest."""
-_WIDEST_ID = 48
+_MAX_ID_WIDTH = 48
 _NARROW = 60
 """A terminal narrower than this gets the lines of a pipe, wrapped by itself."""
 _MAX_KNOWN = 50_000
@@ -105,7 +105,7 @@ class TextLog:
         width = _ID
         name = _printable(event.schedule_id)
         if self._fits():
-            width = min(max(_ID, _ID + self._console.width - 80), _WIDEST_ID)
+            width = min(max(_ID, _ID + self._console.width - 80), _MAX_ID_WIDTH)
             name = shortened(name, width)
         padding = " " * (width - cell_len(name))
         return f"{_moment(now):%Y-%m-%d %H:%M:%SZ} {name}{padding} {event.kind:<{_KIND}}{text}".rstrip()

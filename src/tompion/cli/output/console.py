@@ -93,9 +93,11 @@ def tick_table(ticks: Sequence[Tick], zone: str, *, jitter: bool) -> None:
     lines = [" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     out.print(Text(lines[0].rstrip(), style="bold"), soft_wrap=True)
     for tick, line in zip(ticks, lines[1:], strict=True):
-        out.print(Text().append(f"{line} ").append("DST", "yellow") if tick.moved else line.rstrip(), soft_wrap=True)
+        out.print(
+            Text().append(f"{line} ").append("DST", "yellow") if tick.dst_adjustment else line.rstrip(), soft_wrap=True
+        )
     for tick in ticks:
-        if tick.moved:
+        if tick.dst_adjustment:
             out.print(Text(f"DST {tick.local:%Y-%m-%d}: {tick.reason}", style="yellow"), soft_wrap=not out.is_terminal)
 
 
@@ -109,7 +111,7 @@ def tick_json(tick: Tick) -> dict[str, Any]:
         "at": tick.at.isoformat(),
         "local": tick.local.isoformat(),
         "wall": tick.wall.isoformat(),
-        "dst": tick.moved or None,
+        "dst": tick.dst_adjustment or None,
         "reason": tick.reason or None,
         "fire_at": tick.fire_at.isoformat(timespec="milliseconds"),
     }

@@ -14,7 +14,7 @@ from tompion.cli.output import console
 from tompion.runtime.clock import SystemClock
 
 GAP = "  "
-ENOUGH = 30
+MIN_NAME_WIDTH = 30
 """How much of a long name must be seen before there is room for another column."""
 STYLES = {
     "active": "green",
@@ -155,7 +155,7 @@ def _shown(columns: Sequence[Column], natural: Sequence[int], room: int | None) 
     if room is None:
         return list(range(len(columns)))
     enough = [
-        width if column.least is None else min(width, max(column.least, ENOUGH))
+        width if column.least is None else min(width, max(column.least, MIN_NAME_WIDTH))
         for column, width in zip(columns, natural, strict=True)
     ]
     extra = [number for number, column in enumerate(columns) if column.extra]

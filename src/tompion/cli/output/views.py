@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tompion.model.hint import Outlook
     from tompion.model.verification import Verification
 
-FEW = 5
+MAX_NEXT_TICKS = 5
 
 
 def counted(found: ScheduleCount) -> None:
@@ -114,7 +114,7 @@ def description(found: Description) -> None:
     present = now()
     if found.next_ticks:
         heading("next ticks")
-        for tick in found.next_ticks[:FEW]:
+        for tick in found.next_ticks[:MAX_NEXT_TICKS]:
             console.line(moment(tick, present))
     for tick in found.skipped_ticks:
         console.line(f"{moment(tick, present)}: to be skipped")
@@ -191,7 +191,7 @@ def run_facts(run: Run) -> None:
         ("version", str(run.version)),
         ("key", run.key),
     ]
-    for name, value in (("moved", run.moved), ("error", run.error), ("execution", run.execution_id)):
+    for name, value in (("dst_adjustment", run.dst_adjustment), ("error", run.error), ("execution", run.execution_id)):
         if value:
             pairs.append((name, value))
     for name, data in (("progress", run.progress), ("result", run.result)):
@@ -388,7 +388,7 @@ def took(run: Run) -> str:
 
 def why(run: Run) -> str:
     """Return what there is to say about a run's state."""
-    told = run.error or run.reason or run.moved or ""
+    told = run.error or run.reason or run.dst_adjustment or ""
     return told.partition("\n")[0]
 
 

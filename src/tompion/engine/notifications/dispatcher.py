@@ -26,11 +26,11 @@ LOOKED_AT = 5_000
 """So many notices are looked at in one pass; what does not go out by itself can be part of one summary."""
 AT_ONCE = 20
 """So many tries are under way at a time: what one pass begins, its lease outlasts."""
-MOST_GROUPS = 100
+MAX_GROUPS = 100
 """A summary names so many schedules, those with the most to tell."""
 MINUTE_MS = 60_000
-LONGEST_PAUSE_MS = 60 * MINUTE_MS
-MOST_DOUBLINGS = 20
+MAX_PAUSE_MS = 60 * MINUTE_MS
+MAX_DOUBLINGS = 20
 LEASE_TIMEOUTS = 3
 """A lease lasts so many times as long as one try may take."""
 
@@ -192,10 +192,10 @@ class NotificationDispatcher:
         if delivery.arrived:
             return NotificationState.DELIVERED, None, now_ms, None
         settings = self._instance.settings
-        pause_ms = min(settings.notification_retry_ms << min(row.attempts - 1, MOST_DOUBLINGS), LONGEST_PAUSE_MS)
-        if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notification_give_up_ms:
-            return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.said)
-        return NotificationState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
+        pause_ms = min(settings.notification_retry_ms << min(row.attempts - 1, MAX_DOUBLINGS), MAX_PAUSE_MS)
+        if delivery.permanent or now_ms + pause_ms > row.created_ms + settings.notification_give_up_ms:
+            return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.message)
+        return NotificationState.PENDING, now_ms + pause_ms, None, storable(delivery.message)
 
     def _tell(self, tries: Sequence[DeliveryAttempt], states: Mapping[str, str]) -> None:
         """Count what became of notices, and say what did not arrive."""
@@ -207,7 +207,7 @@ class NotificationDispatcher:
             probe.count(_COUNTED[NotificationState(state)])
             if not delivery.arrived:
                 end = "was given up" if state == NotificationState.GIVEN_UP else "did not arrive"
-                probe.warn(f"a notice for {row.rule_name} ({row.topic}) {end}: {delivery.said}")
+                probe.warn(f"a notice for {row.rule_name} ({row.topic}) {end}: {delivery.message}")
 
 
 _COUNTED = {
@@ -220,14 +220,14 @@ _COUNTED = {
 def notification_body(row: NotificationRow) -> bytes:
     """Return what is sent: the same at every try."""
     data: Mapping[str, Any] = json.loads(row.about)
-    message = {"type": NotificationKind(row.topic).kind, "timestamp": shown(row.created_ms), "data": data}
+    message = {"type": NotificationKind(row.topic).event_type, "timestamp": shown(row.created_ms), "data": data}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _summarised(rows: Sequence[NotificationRow]) -> dict[str, Any]:
     counts = Counter((row.schedule_id, row.topic) for row in rows)
     groups = [
-        {"schedule_id": schedule_id, "type": NotificationKind(topic).kind, "count": count}
+        {"schedule_id": schedule_id, "type": NotificationKind(topic).event_type, "count": count}
         for (schedule_id, topic), count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     ]
     return {
@@ -235,6 +235,6 @@ def _summarised(rows: Sequence[NotificationRow]) -> dict[str, Any]:
         "count": len(rows),
         "first": shown(min(row.created_ms for row in rows)),
         "last": shown(max(row.created_ms for row in rows)),
-        "schedules": groups[:MOST_GROUPS],
-        "more_schedules": max(0, len(groups) - MOST_GROUPS),
+        "schedules": groups[:MAX_GROUPS],
+        "more_schedules": max(0, len(groups) - MAX_GROUPS),
     }

@@ -33,8 +33,8 @@ FUTURE = 10
 RECENT = 10
 LOOKED_AT = 2_000
 """Among how many of the latest ticks, and of what was asked for, the latest started ones are looked for."""
-MOST_TIMES = 1_000
-MOST_COUNTED = 1 << 31
+MAX_TIMES = 1_000
+MAX_COUNTED = 1 << 31
 Test = Callable[[Schedule], bool]
 
 
@@ -83,7 +83,7 @@ def temporal_views(
 
 def count_schedules(context: OperationContext) -> int:
     """Return how many schedules there are."""
-    found = context.transaction.schedule_count_by_status(context.namespace, MOST_COUNTED)
+    found = context.transaction.schedule_count_by_status(context.namespace, MAX_COUNTED)
     return sum(number for state, number, _, _ in found if state != ScheduleStatus.CLOSED)
 
 
@@ -116,7 +116,7 @@ def _opened_page(context: OperationContext, look_at: int, after: str | None) -> 
 
 def matching_times(context: OperationContext, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
     """Return when a schedule would be launched for its ticks after one instant, up to another; at most a thousand."""
-    return list(islice(_launches(opened_for_reading(context, schedule_id), start_ms, end_ms), MOST_TIMES))
+    return list(islice(_launches(opened_for_reading(context, schedule_id), start_ms, end_ms), MAX_TIMES))
 
 
 def _launches(opened: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[datetime]:

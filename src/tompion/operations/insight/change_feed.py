@@ -20,13 +20,13 @@ from tompion.model.run import OPEN, RunRow
 from tompion.operations.context import OperationContext
 from tompion.operations.views import datetime_ms, run_view
 
-AGAIN = 500
+REREAD_ROWS = 500
 """How many of the last numbers are looked at again."""
 LOOKED_BACK = 100_000
 """How far the first look goes back for runs that are not over."""
 RECENT_MS = 10_000
 """How long ago something may have changed for the first look to see it."""
-MOST = 2_000
+MAX_ROWS = 2_000
 """How many rows one look reads; whoever falls behind further has to begin anew."""
 
 
@@ -60,10 +60,10 @@ def poll_changes(context: OperationContext, seen: FeedPosition | None = None) ->
             [row for row in runs.values() if _changed_ms(row) >= since_ms],
             [row for row in edits if row.at_ms >= since_ms],
         )
-        runs |= dict(transaction.run_list_open_after(last - LOOKED_BACK, MOST))
+        runs |= dict(transaction.run_list_open_after(last - LOOKED_BACK, MAX_ROWS))
         return FeedPage(updates, _after(seen, runs, edits))
     runs, edits = _read(context, seen)
-    if len(runs) > MOST or len(edits) > MOST:
+    if len(runs) > MAX_ROWS or len(edits) > MAX_ROWS:
         return FeedPage((), poll_changes(context).seen, behind=True)
     changed = [row for number, row in runs.items() if seen.runs.get(number) != hash(row)]
     updates = _updates(context, changed, [row for row in edits if row.audit_number not in seen.edits])
@@ -88,11 +88,11 @@ def _changed_ms(row: RunRow) -> int:
 
 def _read(context: OperationContext, seen: FeedPosition) -> tuple[dict[int, RunRow], list[AuditRow]]:
     transaction = context.transaction
-    runs = dict(transaction.run_list_after(seen.run - AGAIN, MOST + AGAIN + 1))
-    older = [number for number in seen.runs if number <= seen.run - AGAIN]
+    runs = dict(transaction.run_list_after(seen.run - REREAD_ROWS, MAX_ROWS + REREAD_ROWS + 1))
+    older = [number for number in seen.runs if number <= seen.run - REREAD_ROWS]
     if older:
         runs |= dict(transaction.run_list_by_number(older))
-    return runs, transaction.audit_list_after(seen.edit - AGAIN, MOST + AGAIN + 1)
+    return runs, transaction.audit_list_after(seen.edit - REREAD_ROWS, MAX_ROWS + REREAD_ROWS + 1)
 
 
 def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> FeedPosition:
@@ -101,8 +101,8 @@ def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]
     return FeedPosition(
         last,
         last_edit,
-        {number: hash(row) for number, row in runs.items() if number > last - AGAIN or row.state in OPEN},
-        frozenset(row.audit_number for row in edits if row.audit_number > last_edit - AGAIN),
+        {number: hash(row) for number, row in runs.items() if number > last - REREAD_ROWS or row.state in OPEN},
+        frozenset(row.audit_number for row in edits if row.audit_number > last_edit - REREAD_ROWS),
     )
 
 

@@ -17,7 +17,7 @@ from tompion.plan.upcoming import upcoming_ticks
 from tompion.spec.compiler import zone_of
 from tompion.spec.occurrence import local_datetime
 
-MOST_TICKS = 500
+MAX_TICKS = 500
 
 
 def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **given: Any) -> EditDiff:
@@ -27,9 +27,9 @@ def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **g
     ``count`` of them; a pause is not looked at.
     """
     if type(count) is not int or count < 1:
-        raise InvalidField("count", f"{display(count)}; expected a whole number from 1 to {MOST_TICKS}")
-    if count > MOST_TICKS:
-        raise LimitExceeded(f"count is {count}; at most {MOST_TICKS} ticks are compared at once")
+        raise InvalidField("count", f"{display(count)}; expected a whole number from 1 to {MAX_TICKS}")
+    if count > MAX_TICKS:
+        raise LimitExceeded(f"count is {count}; at most {MAX_TICKS} ticks are compared at once")
     opened = load_by_id(context, schedule_id)
     definition = parse_schedule(given, context.settings).definition
     calendars = tuple(calendar_of(newest_calendar(context, each)) for each in definition.spec.exclude.named)
@@ -50,12 +50,12 @@ def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **g
     changes = [each.change for each in ticks]
     return EditDiff(
         ticks,
-        changes.count("stays"),
-        changes.count("goes"),
-        changes.count("comes"),
+        changes.count("unchanged"),
+        changes.count("removed"),
+        changes.count("added"),
         None if complete_s is None else at_s(complete_s),
     )
 
 
 def _change(sides: set[int]) -> Any:
-    return "stays" if len(sides) == 2 else "comes" if 1 in sides else "goes"
+    return "unchanged" if len(sides) == 2 else "added" if 1 in sides else "removed"

@@ -14,15 +14,15 @@ from tompion.operations.resources.workers import list_instances, list_queues
 from tompion.operations.views import datetime_ms
 
 HOUR_MS = 3_600_000
-LATELY_MS = 24 * HOUR_MS
+RECENT_MS = 24 * HOUR_MS
 STUCK_MS = HOUR_MS
 """A run that started so long ago may be stuck."""
-FORGOTTEN_MS = 7 * LATELY_MS
+FORGOTTEN_MS = 7 * RECENT_MS
 """A pause without an end that has lasted so long may be forgotten."""
 GROWING = 10
 """So many runs waiting for the one before them are too many."""
-MOST_SCHEDULES = 100_000
-MOST_INSTANCES = 200
+MAX_SCHEDULES = 100_000
+MAX_INSTANCES = 200
 AHEAD_MS = 5_000
 """What was decided or heard of so much later than now was so by a clock that has been set back since."""
 ORDER = {"high": 0, "medium": 1, "low": 2}
@@ -35,10 +35,10 @@ def problems(context: OperationContext, *, limit: int = 50) -> Problems:
     rows = context.transaction.schedule_list_unhealthy(
         context.namespace,
         {"forgotten_ms": now_ms - FORGOTTEN_MS, "stuck_ms": now_ms - STUCK_MS, "growing": GROWING},
-        MOST_SCHEDULES,
+        MAX_SCHEDULES,
         limit + 1,
     )
-    instances = list_instances(context, limit=min(MOST_INSTANCES, context.settings.max_page))
+    instances = list_instances(context, limit=min(MAX_INSTANCES, context.settings.max_page))
     concerns = [
         *_set_back(context, instances),
         *_engines(context, instances),
@@ -46,7 +46,7 @@ def problems(context: OperationContext, *, limit: int = 50) -> Problems:
         *(concern for row in rows for concern in _troubles(row, now_ms)),
     ]
     for schedule_id, ticks, last_ms in context.transaction.run_count_missed(
-        context.namespace, now_ms - LATELY_MS, limit + 1
+        context.namespace, now_ms - RECENT_MS, limit + 1
     ):
         text = f"{_many(ticks, 'tick')} missed within a day: nobody decided them in time"
         concerns.append(Problem("missed", "medium", schedule_id, schedule_id, text, ticks, datetime_ms(last_ms)))
@@ -62,13 +62,13 @@ def _engines(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> 
     for each in alive:
         if abs(each.skew_ms) > context.settings.max_clock_skew_ms:
             text = f"its clock is {abs(each.skew_ms) / 1000:g} seconds off, so it fires nothing"
-            yield Problem("skewed_clock", "high", each.name, None, text, 1, each.heard_of_at)
+            yield Problem("skewed_clock", "high", each.name, None, text, 1, each.last_heartbeat_at)
 
 
 def _set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
     """What one clock has decided stands: until it is as late again, nothing more of it is due, and no lease is over."""
     edge_ms = context.now_ms + AHEAD_MS
-    number, last_ms = context.transaction.schedule_count_decided_ahead(context.namespace, edge_ms, MOST_SCHEDULES)
+    number, last_ms = context.transaction.schedule_count_decided_ahead(context.namespace, edge_ms, MAX_SCHEDULES)
     if last_ms is not None:
         back = timedelta(seconds=(last_ms - context.now_ms) // 1000)
         text = (
@@ -77,9 +77,9 @@ def _set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) ->
         )
         yield Problem("clock_set_back", "high", "clock", None, text, number, None)
     for each in instances:
-        if each.stopped_at is None and each.heard_of_at > datetime_ms(edge_ms):
+        if each.stopped_at is None and each.last_heartbeat_at > datetime_ms(edge_ms):
             text = (
-                f"it was heard of at {each.heard_of_at:%Y-%m-%d %H:%M:%SZ}, by a clock that was set back since, or its "
+                f"it was heard of at {each.last_heartbeat_at:%Y-%m-%d %H:%M:%SZ}, by a clock that was set back since, or its "
                 "own: until then nobody knows whether it lives, and nobody takes over what it holds"
             )
             yield Problem("clock_set_back", "high", each.name, None, text, 1, None)
@@ -107,7 +107,7 @@ def _troubles(row: UnhealthyScheduleRow, now_ms: int) -> Iterator[Problem]:
         text = f"{_many(row.waiting, 'run')} waiting for the one before, or for a target that is paused"
         yield Problem("buffer", "medium", name, name, text, row.waiting, None)
     if row.paused_ms is not None and row.paused_ms < now_ms - FORGOTTEN_MS and row.pause_until_ms is None:
-        days = (now_ms - row.paused_ms) // LATELY_MS
+        days = (now_ms - row.paused_ms) // RECENT_MS
         text = f"paused by {row.paused_by or 'somebody'} for {days} days, without an end"
         yield Problem("forgotten_pause", "low", name, name, text, days, datetime_ms(row.paused_ms))
 

@@ -12,20 +12,20 @@ from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
 from tompion.operations.views import datetime_ms
 
-MOST_SCHEDULES = 100_000
+MAX_SCHEDULES = 100_000
 
 
-MOST_RUNS = 20_000
+MAX_RUNS = 20_000
 
 
 LOOKED_AT = 200_000
 """How many runs, of all namespaces, are looked at to find them."""
 
 
-LONGEST_S = 31 * 86_400
+MAX_WINDOW_S = 31 * 86_400
 
 
-MOST_STRETCHES = 500
+MAX_BUCKETS = 500
 
 
 _KINDS: Mapping[str, str] = {
@@ -42,19 +42,19 @@ _SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, 
 """What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
 
 
-def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
+def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Stats:
     """Return how many schedules there are, and what became of their ticks in the last so many seconds.
 
-    The time is cut into equal stretches.  So many schedules and runs are looked at, and no more: the answer says so.
+    The time is cut into equal buckets.  So many schedules and runs are looked at, and no more: the answer says so.
     """
-    for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
+    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
         if type(value) is not int or not 1 <= value <= most:
             raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if stretches > seconds:
-        raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
-    length_ms = seconds * 1000 // stretches
+    if buckets > seconds:
+        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
+    length_ms = seconds * 1000 // buckets
     last_ms = context.now_ms // length_ms * length_ms
-    since_ms = last_ms - (stretches - 1) * length_ms
+    since_ms = last_ms - (buckets - 1) * length_ms
     found, complete_ms = _decided(context, since_ms)
     counts: dict[int, Counter[str]] = {}
     late: dict[int, list[int]] = {}
@@ -64,7 +64,7 @@ def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 6
         if started_ms is not None:
             late.setdefault(number, []).append(max(0, started_ms - fire_ms))
     for decided_ms, ticks, reason in context.transaction.dropped_range_list_latest(
-        context.namespace, since_ms, MOST_RUNS
+        context.namespace, since_ms, MAX_RUNS
     ):
         kind = _SPANS.get(reason)
         if kind is not None:
@@ -73,7 +73,7 @@ def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 6
         _tally(context),
         tuple(
             _stretch(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
-            for number in range(stretches)
+            for number in range(buckets)
         ),
         datetime_ms(complete_ms),
     )
@@ -83,14 +83,14 @@ def _decided(context: OperationContext, since_ms: int) -> tuple[list[tuple[int, 
     """Return what was decided since a moment, the newest first, and since when nothing is left out."""
     transaction = context.transaction
     least = max(1, transaction.run_last_number() - LOOKED_AT)
-    found = transaction.run_list_latest_decided(context.namespace, since_ms, least, MOST_RUNS + 1)
-    if len(found) > MOST_RUNS:
-        return found[:MOST_RUNS], found[MOST_RUNS][0] + 1
+    found = transaction.run_list_latest_decided(context.namespace, since_ms, least, MAX_RUNS + 1)
+    if len(found) > MAX_RUNS:
+        return found[:MAX_RUNS], found[MAX_RUNS][0] + 1
     return found, max(since_ms, (transaction.run_first_decided_from(least) or 0) if least > 1 else 0)
 
 
 def _tally(context: OperationContext) -> RunCounts:
-    rows = context.transaction.schedule_count_by_status(context.namespace, MOST_SCHEDULES + 1)
+    rows = context.transaction.schedule_count_by_status(context.namespace, MAX_SCHEDULES + 1)
     counts = Counter({state: number for state, number, _, _ in rows})
     return RunCounts(
         active=counts["active"],
@@ -99,7 +99,7 @@ def _tally(context: OperationContext) -> RunCounts:
         degraded=context.transaction.schedule_count_degraded(context.namespace),
         in_flight=sum(in_flight for _, _, in_flight, _ in rows),
         waiting=sum(waiting for _, _, _, waiting in rows),
-        capped=counts.total() > MOST_SCHEDULES,
+        capped=counts.total() > MAX_SCHEDULES,
     )
 
 
@@ -114,7 +114,7 @@ def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsB
         missed=counts["missed"],
         late_p50_ms=_quantile(late, 0.5),
         late_p99_ms=_quantile(late, 0.99),
-        late_most_ms=late[-1] if late else None,
+        late_max_ms=late[-1] if late else None,
     )
 
 

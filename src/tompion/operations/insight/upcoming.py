@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 from typing import TypeAlias
 
 from tompion.errors import InvalidField, StoreError, display
-from tompion.model.insight import Almanac, Upcoming, UpcomingTick
+from tompion.model.insight import CalendarFeed, Upcoming, UpcomingTick
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
@@ -19,9 +19,9 @@ from tompion.plan.upcoming import upcoming_ticks
 
 HOUR_S = 3_600
 FARTHEST_S = 400 * 24 * HOUR_S
-MOST_SCHEDULES = 1_000
+MAX_SCHEDULES = 1_000
 """How many schedules are looked at: those that fire first."""
-LEAST_SHARE = 5
+MIN_SHARE = 5
 """How many ticks a calendar has of each schedule, however many schedules there are."""
 Found: TypeAlias = tuple[int, str, int]
 """When a tick fires, in milliseconds; of which schedule; and the tick."""
@@ -40,15 +40,15 @@ def upcoming(
     return Upcoming(tuple(map(_shown, found[:limit])), datetime_ms(complete_ms))
 
 
-def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
+def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> CalendarFeed:
     """Return about so many coming ticks, shared out fairly: of each schedule as many as of any other."""
     until_ms = _until(context, seconds)
     rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
-    share = max(LEAST_SHARE, limit // max(1, len(rows)))
+    share = max(MIN_SHARE, limit // max(1, len(rows)))
     firsts = [list(islice(ticks, share + 1)) for ticks in _each(context, rows, until_ms)]
     cut = frozenset(ticks[0][1] for ticks in firsts if len(ticks) > share)
     found = heapq.merge(*(ticks[:share] for ticks in firsts))
-    return Almanac(tuple(map(_shown, found)), cut, complete_ms < until_ms)
+    return CalendarFeed(tuple(map(_shown, found)), cut, complete_ms < until_ms)
 
 
 def _until(context: OperationContext, seconds: int) -> int:
@@ -76,10 +76,10 @@ def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms:
     transaction = context.transaction
     if schedule_id is not None:
         return [find(context, schedule_id)], until_ms
-    found = transaction.state_list_upcoming_in_namespace(context.namespace, until_ms, MOST_SCHEDULES + 1)
-    if len(found) > MOST_SCHEDULES:
+    found = transaction.state_list_upcoming_in_namespace(context.namespace, until_ms, MAX_SCHEDULES + 1)
+    if len(found) > MAX_SCHEDULES:
         until_ms = found[-1][1] - 1
-    rows = transaction.schedule_list_by_key(key for key, _ in found[:MOST_SCHEDULES])
+    rows = transaction.schedule_list_by_key(key for key, _ in found[:MAX_SCHEDULES])
     return list(rows.values()), until_ms
 
 

@@ -65,7 +65,7 @@ def list_instances(context: OperationContext, *, limit: int = 100) -> tuple[Inst
             queues=tuple(json.loads(row.queues)),
             alive=row.stopped_ms is None and row.heartbeat_ms > since_ms,
             started_at=datetime_ms(row.started_ms),
-            heard_of_at=datetime_ms(row.heartbeat_ms),
+            last_heartbeat_at=datetime_ms(row.heartbeat_ms),
             stopped_at=None if row.stopped_ms is None else datetime_ms(row.stopped_ms),
             skew_ms=row.skew_ms,
         )

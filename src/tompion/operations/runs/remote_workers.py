@@ -12,9 +12,9 @@ from secrets import token_hex
 from typing import Any
 
 from tompion.errors import InvalidField, NotFound, StaleReport, display
-from tompion.model.policy import WORKER
+from tompion.model.policy import WORKER_PREFIX
 from tompion.model.rows import DefinitionRow
-from tompion.model.run import Reason, RunRow, RunState, idempotency_key, lost_text
+from tompion.model.run import Reason, RunRow, RunState, idempotency_key, worker_lost_message
 from tompion.model.security import CALLBACKS, signer
 from tompion.model.worker import Assignment, HeartbeatAck, Worker
 from tompion.operations.context import OperationContext
@@ -24,13 +24,13 @@ from tompion.operations.validation import check_name
 from tompion.operations.views import at_s, loaded_json
 from tompion.plan.stored_definition import compact, stored_action, stored_policy
 
-MOST_RUNS = 1_000
+MAX_RUNS = 1_000
 
 
-MOST_QUEUES = 100
+MAX_QUEUES = 100
 
 
-MOST_WAIT_MS = 60_000
+MAX_WAIT_MS = 60_000
 
 
 def register_worker(context: OperationContext, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
@@ -48,14 +48,14 @@ def claim_runs(
 
     An operation never waits: ``wait_ms`` is how long a door asks again and again while there are none.
     """
-    for name, value, least, most in (("limit", limit, 1, MOST_RUNS), ("wait_ms", wait_ms, 0, MOST_WAIT_MS)):
+    for name, value, least, most in (("limit", limit, 1, MAX_RUNS), ("wait_ms", wait_ms, 0, MAX_WAIT_MS)):
         if type(value) is not int or not least <= value <= most:
             raise InvalidField(name, f"{display(value)}; expected a whole number from {least} to {most}")
     served = _queues(context, queues)
     name = _heard(context, worker_id, served)
     transaction, now_ms = context.transaction, context.now_ms
     until_ms = now_ms + context.settings.lock_ttl_ms
-    rows = transaction.run_claim_remote(context.namespace, f"{WORKER}{name}", now_ms, until_ms, served, limit)
+    rows = transaction.run_claim_remote(context.namespace, f"{WORKER_PREFIX}{name}", now_ms, until_ms, served, limit)
     if not rows:
         return ()
     known = {
@@ -117,14 +117,14 @@ def _heard(context: OperationContext, worker_id: int, queues: Sequence[str]) -> 
 
 
 def _queues(context: OperationContext, queues: Any) -> list[str]:
-    if isinstance(queues, str) or not isinstance(queues, list | tuple) or not 1 <= len(queues) <= MOST_QUEUES:
-        raise InvalidField("queues", f"expected a list of 1 to {MOST_QUEUES} queues")
+    if isinstance(queues, str) or not isinstance(queues, list | tuple) or not 1 <= len(queues) <= MAX_QUEUES:
+        raise InvalidField("queues", f"expected a list of 1 to {MAX_QUEUES} queues")
     return [check_name("queues", each, context.settings) for each in queues]
 
 
 def _tokens(tokens: Any) -> list[str]:
-    if isinstance(tokens, str) or not isinstance(tokens, list | tuple) or len(tokens) > MOST_RUNS:
-        raise InvalidField("tokens", f"expected a list of at most {MOST_RUNS} tokens of runs")
+    if isinstance(tokens, str) or not isinstance(tokens, list | tuple) or len(tokens) > MAX_RUNS:
+        raise InvalidField("tokens", f"expected a list of at most {MAX_RUNS} tokens of runs")
     return list(tokens)
 
 
@@ -135,8 +135,8 @@ def _unwanted(
     if row.cancel_requested or closed:
         return {"state": RunState.CANCELLED, "error": "cancelled before anybody could go on with it"}
     policy = stored_policy(definition.policy)
-    if policy.gives_up(row.pickups, context.settings.max_pickups):
-        return {"state": RunState.FAILED, "error": lost_text(row.pickups), "reason": Reason.WORKER_LOST}
+    if policy.is_abandoned(row.pickups, context.settings.max_pickups):
+        return {"state": RunState.FAILED, "error": worker_lost_message(row.pickups), "reason": Reason.WORKER_LOST}
     return None
 
 

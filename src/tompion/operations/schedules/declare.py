@@ -29,7 +29,7 @@ class DeclareResult:
     """What a declaration did (``created``, ``updated``, ``unchanged``), and what is not as the code says."""
 
     schedule: Schedule
-    did: str
+    outcome: str
     drift: tuple[str, ...] = ()
 
 

@@ -12,17 +12,17 @@ from tompion.operations.context import OperationContext
 from tompion.operations.schedules.repository import NO_SCHEDULE
 
 PAGE = 1_000
-MOST = 10_000
+MAX_ROWS = 10_000
 _NEWEST = 1 << 62
 _DELETED = ("delete", "purge")
 _AFTERWARDS = ("cancel_run", "terminate_run", "cancel_backfill")
 """What is still done to what a deleted schedule has left."""
 
 
-def verify_audit(context: OperationContext, *, after: int = 0, limit: int = MOST) -> AuditVerification:
+def verify_audit(context: OperationContext, *, after: int = 0, limit: int = MAX_ROWS) -> AuditVerification:
     """Prove that rows of the audit are as they were written, in their order, or say which is not."""
-    if type(limit) is not int or not 1 <= limit <= MOST:
-        raise InvalidField("limit", f"{display(limit)}; expected 1 to {MOST}")
+    if type(limit) is not int or not 1 <= limit <= MAX_ROWS:
+        raise InvalidField("limit", f"{display(limit)}; expected 1 to {MAX_ROWS}")
     if type(after) is not int or not 0 <= after < 1 << 62:
         raise InvalidField("after", f"{display(after)}; expected a place in the chain, such as 0")
     walk = _Walk(context, context.transaction.audit_head_get(context.namespace), after)

@@ -48,7 +48,7 @@ class NamespaceVerifier:
 
     def count(self) -> int | None:
         """Return how many schedules there are, the deleted ones too, if they have been counted to the end."""
-        found = self._read(partial(stats, seconds=1, stretches=1)).schedules
+        found = self._read(partial(stats, seconds=1, buckets=1)).schedules
         return None if found.capped else found.active + found.paused + found.closed
 
     def audit(self) -> AuditVerification:

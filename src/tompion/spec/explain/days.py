@@ -14,7 +14,7 @@ from tompion.spec.calendar.cron import CronRule
 from tompion.spec.calendar.days import LAST_YEAR, DayRule
 from tompion.spec.calendar.fields import MONTH_NAMES, WEEKDAY_NAMES, Item
 from tompion.spec.explain.times import CHOSEN, Part, part_of
-from tompion.spec.explain.words import MOST_LISTED, joined, nth, numbers, ordinal, progression, runs
+from tompion.spec.explain.words import MAX_LISTED, joined, nth, numbers, ordinal, progression, runs
 
 _MONTHS = tuple(name.capitalize() for name in MONTH_NAMES)
 _WEEKDAYS = tuple(name.capitalize() for name in WEEKDAY_NAMES)
@@ -123,7 +123,7 @@ def dates_of(values: Sequence[int], nouns: Sequence[str], *, chosen: bool = Fals
     """Return days of the month that are partly numbers, partly nouns."""
     single = len(values) + len(nouns) == 1
     plain = [f"the {ordinal(value)}" for value in values]
-    if len(plain) > MOST_LISTED or (plain and not nouns):
+    if len(plain) > MAX_LISTED or (plain and not nouns):
         plain = [f"the {numbers(values, ordinal)}"]
     return Dates((*plain, *nouns), single, values[0] if single and values else None, chosen)
 

@@ -16,13 +16,13 @@ from tompion.spec.calendar.fields import Field, Item
 from tompion.spec.calendar.times import bits_of
 from tompion.spec.explain.words import clock, every, joined, numbers, ordinal, progression, runs
 
-FEW = 4
+MAX_LISTED_TIMES = 4
 """So many times of day are always listed."""
 
 SOME = 8
 """So many are listed if they are no cadence."""
 
-MOST_STRETCHES = 3
+MAX_TIME_RANGES = 3
 """So many stretches of time are told with their bounds; beyond that it is hours that are listed."""
 
 CHOSEN = "chosen by the schedule's id"
@@ -104,7 +104,7 @@ def describe_times(second: Part, minute: Part, hour: Part, *, wildcard: bool, ov
     total, shown = len(inside) * len(hours), not second.zero
     times = [at * 3600 + offset for at in hours for offset in inside] if total <= SOME else []
     listed = Times("at " + joined(clock(time, seconds=shown) for time in times)) if times else None
-    if total <= FEW and listed is not None:
+    if total <= MAX_LISTED_TIMES and listed is not None:
         return listed
     return _cadence(inside, hours, stretches, shown) or listed or _chained(second, minute, hour, overnight)
 
@@ -132,7 +132,7 @@ def _cadence(inside: list[int], hours: Sequence[int], stretches: list[tuple[int,
     bounds = [(first * 3600 + inside[0], last * 3600 + inside[-1]) for first, last in stretches]
     long = [_stretch(first, last, seconds=shown) for first, last in bounds if first < last]
     single = [clock(first, seconds=shown) for first, last in bounds if first == last]
-    if not step or not long or len(long) > MOST_STRETCHES or len(single) > FEW:
+    if not step or not long or len(long) > MAX_TIME_RANGES or len(single) > MAX_LISTED_TIMES:
         return None
     at = f", and at {joined(single)}" if single else ""
     return Times(f"{every(step)} {joined(long)}{at}", daily=hours[-1] < 24 and stretches[-1][1] < 24)
@@ -244,7 +244,7 @@ def describe_excluded_times(second: Part, minute: Part, hour: Part, *, overnight
         return describe_times(second, minute, hour, wildcard=True, overnight=overnight).text
     minutes = [at * 60 + offset for at in hour.values for offset in minute.values]
     stretches = runs(minutes, 1440 if overnight else 0)
-    if len(stretches) <= MOST_STRETCHES:
+    if len(stretches) <= MAX_TIME_RANGES:
         return joined(_stretch(first * 60, last * 60 + 59, seconds=True) for first, last in stretches)
     if minute.full:
         return f"in the hours {numbers(hour.values)}"

@@ -10,13 +10,13 @@ from tompion.spec.calendar.days import DAY
 from tompion.spec.datetime_text import read_moment
 from tompion.spec.occurrence import wall_datetime
 
-MOST_LISTED = 5
+MAX_LISTED = 5
 """A longer arithmetic progression is shortened to its first three members and its last."""
 
 LEADING = 3
 """How many members of a shortened list are shown."""
 
-LONGEST_NOTE = 80
+MAX_NOTE_CHARS = 80
 """Notes and names that users wrote are cut to so many characters."""
 
 _NTH = ("first", "second", "third", "fourth", "fifth")
@@ -77,7 +77,7 @@ def progression(values: Sequence[int]) -> int:
 
 def numbers(values: Sequence[int], show: Callable[[int], str] = str) -> str:
     """Return numbers as a person lists them: ``0, 7, 14, … 56`` or ``1 to 5, 8 and 9``; nothing is left in doubt."""
-    if progression(values) > 1 and len(values) > MOST_LISTED:
+    if progression(values) > 1 and len(values) > MAX_LISTED:
         return f"{', '.join(show(value) for value in values[:LEADING])}, … {show(values[-1])}"
     words: list[str] = []
     for first, last in runs(values):
@@ -90,7 +90,7 @@ def numbers(values: Sequence[int], show: Callable[[int], str] = str) -> str:
 
 def shortened(words: Sequence[str], noun: str) -> str:
     """Return a list, cut to its beginning and the number of what is left where it is long."""
-    if len(words) <= MOST_LISTED:
+    if len(words) <= MAX_LISTED:
         return joined(words)
     return joined([*words[:LEADING], f"{len(words) - LEADING} more {noun}"])
 
@@ -155,7 +155,7 @@ def moment(text: str, between: str = " ") -> str:
 def cleaned(text: str) -> str:
     """Return what a user wrote on one line and not too long."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_NOTE else line[: LONGEST_NOTE - 1] + "…"
+    return line if len(line) <= MAX_NOTE_CHARS else line[: MAX_NOTE_CHARS - 1] + "…"
 
 
 def noted(text: str) -> str:

@@ -32,8 +32,8 @@ MAX_INTERVAL = 999_999_999
 """The largest INTERVAL; in seconds it is 31 years."""
 
 EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-EARLIEST_START = (date.min.toordinal() - EPOCH_ORDINAL) * DAY
-LATEST_START = (date.max.toordinal() - EPOCH_ORDINAL) * DAY
+MIN_START = (date.min.toordinal() - EPOCH_ORDINAL) * DAY
+MAX_START = (date.max.toordinal() - EPOCH_ORDINAL) * DAY
 
 
 class RruleParts(TypedDict, total=False):
@@ -126,7 +126,7 @@ def read_rrule(text: str, start: int | None = None) -> RruleText:
     if rule is None:
         _refuse("there is no rule", len(text), "FREQ=…", "for example FREQ=WEEKLY;BYDAY=MO,FR")
     start = start if written is None else written.local
-    if start is not None and not EARLIEST_START <= start < LATEST_START:
+    if start is not None and not MIN_START <= start < MAX_START:
         raise InvalidSpec(f"the start {start} is no date", field="rrules", expected="a year from 1 to 9999")
     rule.check_combinations(start)
     until = rule.until

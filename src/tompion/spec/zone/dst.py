@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from tompion.model.spec import Dialect, DstGap, DstOverlap, DstProfile
 
-LONGEST_GAP = 3 * 3600
+MAX_GAP = 3 * 3600
 """A longer gap is a lost day (Samoa, 2011), not a change to summer time: its wall times are skipped."""
 
 Overlap = Literal["first", "second", "both"]

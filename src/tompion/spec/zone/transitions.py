@@ -14,7 +14,7 @@ from tompion.spec.occurrence import clock_text, occurrences, utc_datetime
 from tompion.spec.ticks import Ticks
 
 HOUR_S = 3_600
-MOST_TICKS = 12
+MAX_TICKS = 12
 """How many ticks around a change are shown."""
 
 
@@ -30,12 +30,12 @@ def clock_changes(
         if width == 0:
             continue
         around = occurrences(spec, ticks, at - max(width, HOUR_S) - 1, schedule_id)
-        found = tuple(islice(_until(around, utc_datetime(at + max(width, HOUR_S))), MOST_TICKS))
+        found = tuple(islice(_until(around, utc_datetime(at + max(width, HOUR_S))), MAX_TICKS))
         before, shown = _local(at, old), _local(at, new)
         lost: list[str] = []
         if new > old and not found:
             moved = occurrences(kept, compile_spec(kept, schedule_id=schedule_id, calendars=calendars), at - 1)
-            lost = [clock_text(tick.wall) for tick in _until(moved, utc_datetime(at + width)) if tick.moved]
+            lost = [clock_text(tick.wall) for tick in _until(moved, utc_datetime(at + width)) if tick.dst_adjustment]
         yield ClockChange(utc_datetime(at), before, shown, found, _text(before, shown, found, lost, forward=new > old))
 
 
@@ -49,7 +49,7 @@ def _local(at: int, offset: int) -> datetime:
 
 def _text(before: datetime, after: datetime, ticks: tuple[Tick, ...], lost: Sequence[str], *, forward: bool) -> str:
     turned = f"clocks go {'forward' if forward else 'back'} from {clock_text(before)} to {clock_text(after)}"
-    moved = [tick for tick in ticks if tick.moved]
+    moved = [tick for tick in ticks if tick.dst_adjustment]
     if lost:
         verb = "does" if len(lost) == 1 else "do"
         return f"{turned}; {joined(lost)} {verb} not exist that day, and nothing fires instead"
@@ -59,6 +59,6 @@ def _text(before: datetime, after: datetime, ticks: tuple[Tick, ...], lost: Sequ
         return f"{turned}; the ticks go on in real time, and the times in between are left out"
     if not moved:
         return f"{turned}; no tick is moved or repeated"
-    if any(tick.moved == "second_pass" for tick in moved):
+    if any(tick.dst_adjustment == "second_pass" for tick in moved):
         return f"{turned}; ticks of the repeated time fire twice"
     return f"{turned}; {moved[0].reason}"

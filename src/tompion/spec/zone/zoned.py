@@ -23,7 +23,7 @@ from tompion.spec.calendar.days import DAY, FIRST_DAY, HORIZON, MONTH_OF_DAY, MO
 from tompion.spec.calendar.times import SparseTimes
 from tompion.spec.calendar.wall_clock import DailyWall, DatedWall, DenseWall, WallClock
 from tompion.spec.ticks import Ticks, Trace
-from tompion.spec.zone.dst import LONGEST_GAP, DstRule
+from tompion.spec.zone.dst import MAX_GAP, DstRule
 from tompion.spec.zone.tables import FOREVER, Zone
 
 
@@ -225,7 +225,7 @@ class WallSource(Ticks):
         if segment == 0 or self._rule.gap == "skip":
             return None
         before, after = self._zone.offsets[segment - 1 : segment + 1]
-        if not 0 < after - before <= LONGEST_GAP:
+        if not 0 < after - before <= MAX_GAP:
             return None
         begin = self._zone.begin_of(segment)
         return begin + before, begin + after

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tompion.api.rest import read_batching
-from tompion.api.rest.read_batching import MOST_TOGETHER, ReadBatcher
+from tompion.api.rest.read_batching import MAX_BATCH, ReadBatcher
 from tompion.config.settings import Settings
 from tompion.errors import NotFound, StoreUnavailable, TompionError
 from tompion.operations.context import OperationContext
@@ -121,7 +121,7 @@ def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> No
 
 
 def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_batching, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(read_batching, "TIMEOUT_S", 0.0)
 
     async def story(gathering: ReadBatcher) -> None:
         slow = gathering.ask(crud.get, "default", "a")
@@ -140,7 +140,7 @@ def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: p
 
 def test_a_transaction_answers_only_so_many_and_nobody_who_has_gone(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
-        answers = [gathering.ask(crud.get, "default", "a") for _ in range(MOST_TOGETHER + 3)]
+        answers = [gathering.ask(crud.get, "default", "a") for _ in range(MAX_BATCH + 3)]
         answers[1].cancel()
         for _ in range(3):
             store.let_go()

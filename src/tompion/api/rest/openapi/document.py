@@ -95,7 +95,7 @@ UNOPPOSED = (create_key, register_worker, claim_runs)
 def describe(version: str) -> Schema:
     """Return the document."""
     schemas = Schemas()
-    schemas.named["Problem"] = PROBLEM
+    schemas.named["ProblemDetails"] = PROBLEM
     schemas.named["ScheduleDocument"] = SCHEDULE_DOCUMENT
     paths: dict[str, Schema] = {}
     for route in ROUTES:
@@ -109,7 +109,7 @@ def describe(version: str) -> Schema:
         "components": {
             "schemas": dict(sorted(schemas.named.items())),
             "responses": {
-                name: {"description": about, "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}Problem"}}}}
+                name: {"description": about, "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}ProblemDetails"}}}}
                 for name, about in ERRORS.values()
             },
             "securitySchemes": SECURITY,

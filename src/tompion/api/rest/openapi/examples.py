@@ -21,7 +21,7 @@ PARAMETERS: dict[str, Any] = {
     "text": "report",
     "user_id": "u-17",
     "limit": 50,
-    "credential": "flt_1f2e3d4c5b6a_0f1e2d3c",
+    "credential": "tpn_1f2e3d4c5b6a_0f1e2d3c",
 }
 """What stands in a path or a query, by its name."""
 
@@ -41,13 +41,13 @@ _KEY = {
 }  # fmt: skip
 
 
-_VISIT = {
+_SESSION = {
     "actor": "key 1f2e3d4c5b6a (ci)", "roles": {"default": "editor"}, "home": "default", "auth": "required",
     "signed_in": True, "read_only": False, "version": "0.1.0",
 }  # fmt: skip
 
 
-_NOBODY = {**_VISIT, "actor": None, "roles": {}, "signed_in": False}
+_SIGNED_OUT = {**_SESSION, "actor": None, "roles": {}, "signed_in": False}
 
 
 _ASSIGNMENT = {
@@ -63,12 +63,12 @@ _ASSIGNMENT = {
 
 _INSTANCE = {
     "instance_id": 1, "name": "host-1:4711", "kind": "engine", "release": "0.1.0", "queues": ["default"],
-    "alive": True, "started_at": _AT, "heard_of_at": _LATER, "stopped_at": None, "skew_ms": 3,
+    "alive": True, "started_at": _AT, "last_heartbeat_at": _LATER, "stopped_at": None, "skew_ms": 3,
 }  # fmt: skip
 
 
-_NOTICE = {
-    "notification_id": "msg_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "notification": "ops", "topic": "failed",
+_NOTIFICATION = {
+    "notification_id": "msg_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "rule_name": "ops", "topic": "failed",
     "schedule_id": "report", "state": "delivered", "attempts": 1, "next_try_at": None, "created_at": _AT,
     "finished_at": _LATER, "last_error": None, "summary_id": None, "data": {"run_id": "1-1800000030-1"},
 }  # fmt: skip
@@ -81,7 +81,7 @@ _CRON_JOB = {
 }  # fmt: skip
 
 
-_TOLD = {
+_CONFIG = {
     "file": "tompion.toml",
     "values": [{
         "name": "limits.tick_ms", "value": 1000, "origin": "default", "default": 1000, "unit": "milliseconds",
@@ -92,7 +92,7 @@ _TOLD = {
 
 
 _CALENDAR = (
-    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Tompion//coming ticks//EN\r\nBEGIN:VEVENT\r\n"
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Tompion//upcoming ticks//EN\r\nBEGIN:VEVENT\r\n"
     "UID:default/report/20270118T080000Z@tompion\r\nDTSTAMP:20270115T080030Z\r\nDTSTART:20270118T080000Z\r\n"
     "SUMMARY:report\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 )
@@ -100,16 +100,16 @@ _CALENDAR = (
 
 SAMPLES: dict[str, Any] = {
     "dropped_ranges": [{"after": _AT, "until": _LATER, "ticks": 1, "reason": "missed", "decided_at": _LATER}],
-    "report": {"run_id": "1-1800000030-1", "cancel_requested": False},
+    "report_run": {"run_id": "1-1800000030-1", "cancel_requested": False},
     "list_instances": [_INSTANCE],
-    "join_work": {"worker_id": 1, "name": "worker-1", "heartbeat_ms": 10_000, "lease_ms": 120_000},
-    "take_work": [_ASSIGNMENT],
-    "beat_work": {"to_cancel": [], "lost": []},
-    "leave_work": 0,
+    "register_worker": {"worker_id": 1, "name": "worker-1", "heartbeat_ms": 10_000, "lease_ms": 120_000},
+    "claim_runs": [_ASSIGNMENT],
+    "heartbeat_worker": {"to_cancel": [], "lost": []},
+    "remove_worker": 0,
     "list_keys": {"items": [_KEY], "next_page": None},
-    "create_key": {"key": _KEY, "secret": "flt_1f2e3d4c5b6a_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"},
+    "create_key": {"key": _KEY, "secret": "tpn_1f2e3d4c5b6a_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"},
     "revoke_key": True,
-    "list_notifications": {"items": [_NOTICE], "next_page": None},
+    "list_notifications": {"items": [_NOTIFICATION], "next_page": None},
     "upsert_schedule": _UPSERTED,
     "pause_schedule": _PAUSED,
     "delete_schedule": _PAUSED,
@@ -121,12 +121,12 @@ SAMPLES: dict[str, Any] = {
     "GET /readyz": {"status": "ready", "version": "0.1.0"},
     "GET /metrics": "# TYPE tompion_runs_emitted_total counter\ntompion_runs_emitted_total 17.0\n",
     "GET /openapi.json": {"openapi": "3.1.0", "info": {"title": "Tompion", "version": "0.1.0"}, "paths": {}},
-    "GET /config": _TOLD,
+    "GET /config": _CONFIG,
     "GET /events": "event: hello\ndata: {}\n\n",
     "GET /calendar.ics": _CALENDAR,
-    "GET /session": _VISIT,
-    "POST /session": _VISIT,
-    "DELETE /session": _NOBODY,
+    "GET /session": _SESSION,
+    "POST /session": _SESSION,
+    "DELETE /session": _SIGNED_OUT,
 }
 """By the name of an operation, or by method and path."""
 
@@ -141,7 +141,7 @@ def sample_of(name: str) -> Any:
         "terminate_run": {**ANSWERS["trigger"], "state": "TERMINATED", "reason": "requested"},
         "retry_run": ANSWERS["trigger"],
         "trigger_cron": ANSWERS["trigger"],
-        "declare": {"schedule": ANSWERS["create"], "did": "created", "drift": []},
+        "declare": {"schedule": ANSWERS["create"], "outcome": "created", "drift": []},
         "show_schedule": {"schedule": ANSWERS["get"], "next_fire_times": [_NEXT, "2027-01-19T08:00:00Z"]},
     }
     return made[name]
@@ -162,8 +162,8 @@ BODIES: dict[str, Any] = {
     "pause": {"note": "maintenance", "until": _UNTIL},
     "resume": {"on_resume": "skip"},
     "trigger": {"payload": {"day": "2026-12-24"}, "overlap": "skip"},
-    "skip": {"note": "nobody is there that day"},
-    "unskip": {"note": "somebody is there after all"},
+    "skip": {"note": "public holiday"},
+    "unskip": {"note": "we work that day"},
     "backfill": {"start": "2026-11-01T00:00:00Z", "end": "2026-11-07T23:59:59Z", "only": "missing"},
     "cancel_backfill": {},
     "hint": {"interval_ms": 120_000, "ttl_ms": 3_600_000, "reason": "quiet"},
@@ -173,21 +173,21 @@ BODIES: dict[str, Any] = {
     "terminate_run": {},
     "retry_run": {},
     "start_run": {"version": 1, "user_id": "u-17", "idempotency_key": "order-4711"},
-    "report": {"token": "1-1800000000-0.1.0f3a", "event": "succeeded", "result": {"rows": 12}},
+    "report_run": {"token": "1-1800000000-0.1.0f3a", "event": "succeeded", "result": {"rows": 12}},
     "preview": {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "count": 3},
-    "effect": {"cron": "30 9 * * *", "function": "tasks:report", "count": 4},
-    "glances": {"schedule_ids": ["report"]},
+    "diff": {"cron": "30 9 * * *", "function": "tasks:report", "count": 4},
+    "summaries": {"schedule_ids": ["report"]},
     "pause_matching": {"label": "team=billing", "dry_run": True},
     "resume_matching": {"state": "paused", "dry_run": True},
     "trigger_matching": {"schedule_ids": ["report"], "dry_run": True},
     "put_workflow": {"executor": "http", "options": {"url": "https://jobs.example/run"}, "dag": {"steps": ["load"]}},
     "put_calendar": {"dates": ["2026-12-25", "2026-12-26"]},
-    "pause_target": {"note": "it is being moved"},
+    "pause_target": {"note": "database migration"},
     "resume_target": {},
-    "join_work": {"name": "worker-1", "queues": ["default"]},
-    "take_work": {"queues": ["default"], "limit": 1},
-    "beat_work": {"tokens": []},
-    "leave_work": {},
+    "register_worker": {"name": "worker-1", "queues": ["default"]},
+    "claim_runs": {"queues": ["default"], "limit": 1},
+    "heartbeat_worker": {"tokens": []},
+    "remove_worker": {},
     "create_key": {"name": "ci", "role": "editor", "expires_at": _UNTIL},
     "upsert_schedule": {"schedule_id": "report", "workflow_id": "nightly-etl", "cron_expr": "0 9 * * *", "version": 1},
     "pause_schedule": {"schedule_id": "report", "paused": True},
@@ -200,7 +200,7 @@ BODIES: dict[str, Any] = {
 
 
 BODIES_BY_PATH: dict[str, Any] = {
-    "/targets/pause": {"queue": "default", "note": "it is being moved"},
+    "/targets/pause": {"queue": "default", "note": "database migration"},
     "/targets/resume": {"workflow_id": "nightly-etl"},
 }
 """The same, where one operation has several paths."""

@@ -14,13 +14,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 WHOLE_REQUEST_S = 30.0
 """How long a request may take to arrive, from the first byte, or from the connection, to the last."""
-MOST_CONNECTIONS = 10_000
+MAX_CONNECTIONS = 10_000
 
 
 def most_connections() -> int:
     """Return how many connections a process may have: half of its descriptors are for everything else."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(16, soft // 2))
+    return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, max(16, soft // 2))
 
 
 class SlowClientProtocol(H11Protocol):

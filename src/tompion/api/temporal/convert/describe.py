@@ -40,7 +40,7 @@ TOMPION = "tompion"
 LISTED = 5
 LISTED_SOURCES = 10
 DAY_S = 86_400
-LEAST_WINDOW_S = 10
+MIN_WINDOW_S = 10
 UNLIMITED_S = 36_525 * DAY_S
 SAID = frozenset(
     {
@@ -78,7 +78,7 @@ def policies_message(known: TemporalView) -> SchedulePolicies:
         keep_original_workflow_id=keeps_id(known.document),
     )
     window_s = UNLIMITED_S if policy.catchup_window_s is None else policy.catchup_window_s
-    message.catchup_window.FromSeconds(LEAST_WINDOW_S if policy.catchup_policy is CatchUp.NONE else window_s)
+    message.catchup_window.FromSeconds(MIN_WINDOW_S if policy.catchup_policy is CatchUp.NONE else window_s)
     return message
 
 

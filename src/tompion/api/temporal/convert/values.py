@@ -22,7 +22,7 @@ from tompion.operations.validation import is_deep
 RAW = "$payload"
 """Under which key a memo keeps a payload that is no JSON."""
 JSON = b"json/plain"
-EARLIEST_S, LATEST_S = -62_135_596_800, 253_402_300_799
+MIN_TIMESTAMP_S, MAX_TIMESTAMP_S = -62_135_596_800, 253_402_300_799
 """The years 1 to 9999."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def overlap_of(field: str, value: int, default: str) -> str:
 
 def epoch_ms(field: str, value: Timestamp) -> int:
     """Return an instant in milliseconds, rounded down."""
-    if not 0 <= value.nanos < 1_000_000_000 or not EARLIEST_S <= value.seconds <= LATEST_S:
+    if not 0 <= value.nanos < 1_000_000_000 or not MIN_TIMESTAMP_S <= value.seconds <= MAX_TIMESTAMP_S:
         raise InvalidField(field, "this is no instant of the years 1 to 9999")
     return value.seconds * 1000 + value.nanos // 1_000_000
 
@@ -76,7 +76,7 @@ def set_time(field: Timestamp, moment: datetime | None) -> None:
 
 def milliseconds(field: str, value: Duration) -> int:
     """Return a duration in milliseconds, rounded towards zero."""
-    if abs(value.seconds) > LATEST_S or abs(value.nanos) >= 1_000_000_000:
+    if abs(value.seconds) > MAX_TIMESTAMP_S or abs(value.nanos) >= 1_000_000_000:
         raise InvalidField(field, "this is no duration")
     return int((value.seconds * 1_000_000_000 + value.nanos) / 1_000_000)
 
