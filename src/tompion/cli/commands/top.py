@@ -38,7 +38,9 @@ def top_command(
     out = console.console()
     with connection.open() as api:
         if once or connection.as_json or not out.is_terminal:
-            connection.print_result(glance(api), lambda found: out.print(frame(found, out.width, MAX_ROWS), soft_wrap=True))
+            connection.print_result(
+                glance(api), lambda found: out.print(frame(found, out.width, MAX_ROWS), soft_wrap=True)
+            )
             return
         from rich.live import Live
 
