@@ -36,16 +36,16 @@ def draw_expression(random: Random) -> str:
 
 def distinct_expressions(random: Random, count: int) -> list[str]:
     """Return ``count`` different expressions in random order, with each shape in proportion."""
-    expressions: dict[str, None] = {}
+    drawn: dict[str, None] = {}
     for shape in SHAPES:
-        wanted = len(expressions) + round(count * shape.percent / 100)
+        wanted = len(drawn) + round(count * shape.percent / 100)
         for _try in range(TRIES * count):
-            if len(expressions) >= wanted:
+            if len(drawn) >= wanted:
                 break
-            expressions[shape.draw(random)] = None
-    while len(expressions) < count:
-        expressions[draw_expression(random)] = None
-    expressions = list(expressions)[:count]
+            drawn[shape.draw(random)] = None
+    while len(drawn) < count:
+        drawn[draw_expression(random)] = None
+    expressions = list(drawn)[:count]
     random.shuffle(expressions)
     return expressions
 
