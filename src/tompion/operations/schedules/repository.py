@@ -274,7 +274,7 @@ def one_line(error: Exception) -> str:
 def compile_version(context: OperationContext, row: ScheduleRow, version: VersionRow) -> CompiledSchedule:
     """Return one stored version of a schedule, compiled."""
     definition = definition_row(row.namespace, row.schedule_id, version)
-    calendars = context.transaction.calendars_of(definition)
+    calendars = context.transaction.calendar_list_for_version(definition)
     return compiled_from_row(definition, tuple(calendar_of(calendar) for calendar in calendars))
 
 
@@ -331,7 +331,7 @@ def save(
     row = loaded.row._replace(token=loaded.row.token + 1, updated_ms=now_ms)
     transaction.schedule_update(row)
     state = edit.due_now_if_waiting(loaded.state, now_ms)  # the change may let waiting runs start
-    transaction.record(
+    transaction.write_decisions(
         DecisionWrites(
             now_ms=now_ms,
             states=[state],
