@@ -32,7 +32,7 @@ class UvicornServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, and end what is open."""
-        live = getattr(getattr(self.config.app, "state", None), "live", None)
+        live = getattr(getattr(self.config.app, "state", None), "change_stream", None)
         if live is not None:
             live.close()
         await super().shutdown(sockets)

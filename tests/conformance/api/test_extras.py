@@ -212,7 +212,7 @@ def events_of(answer: Any) -> list[str]:
 def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_endpoints, "MAX_EVENTS", 20)
+    monkeypatch.setattr(system_endpoints, "MAX_FEED_EVENTS", 20)
     http("PUT", "/api/v1/schedules/busy", {"cron": "* * * * * *", "function": "tasks:work"})
     http("PUT", "/api/v1/schedules/daily", {"cron": "0 7 * * *", "function": "tasks:work"})
     answer = http("GET", "/api/v1/calendar.ics?days=9")
@@ -228,7 +228,7 @@ def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
 def test_the_calendar_of_many_schedules_has_some_of_each_and_says_who_is_missing(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_endpoints, "MAX_EVENTS", 3)
+    monkeypatch.setattr(system_endpoints, "MAX_FEED_EVENTS", 3)
     monkeypatch.setattr(upcoming, "MAX_SCHEDULES", 2)
     for name in ("a", "b", "c"):
         http("PUT", f"/api/v1/schedules/{name}", HOURLY)
