@@ -90,7 +90,7 @@ def test_what_can_be_obeyed(files: Path, text: str, monkeypatch: pytest.MonkeyPa
 MISTAKES = {
     f"{ISSUER}{BY_SECRET}algorithms = ['HS256']": "[[issuer]] number 1: audience: required field is missing",
     f"auth = 'required'\n[[issuer]]\n{AUDIENCE}": "[[issuer]] number 1: iss: required field is missing",
-    f"{ISSUER}audience = []\nalgorithms = ['HS256']": "[[issuer]] number 1: audience: it is empty",
+    f"{ISSUER}audience = []\nalgorithms = ['HS256']": "[[issuer]] number 1: audience: empty list",
     f"{ISSUER}audience = ''": "[[issuer]] number 1: audience: ''",
     f"{ISSUER}audience = [1]": "[[issuer]] number 1: audience: 1",
     f"{ISSUER}{AUDIENCE}{BY_SECRET}": "[[issuer]] number 1: algorithms: required field is missing",
