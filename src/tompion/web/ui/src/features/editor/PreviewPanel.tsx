@@ -8,7 +8,7 @@ import { ErrorState } from '../../components/states'
 import { RelativeTime } from '../../components/Timestamp'
 import { instantText } from '../../lib/format'
 import { displayZone, useZoneChoice } from '../../lib/timezones'
-import { codeText, t } from '../../messages'
+import { codeText, rich, t } from '../../messages'
 import type { Draft } from './document'
 import classes from './Editor.module.css'
 
@@ -76,7 +76,7 @@ export function PreviewPanel({ preview, diff }: { preview: QueryResult<Preview>;
         ) : (
           changes.map((change) => (
             <div key={change.at} className={classes.change}>
-              <strong>{change.before.slice(0, 10)}</strong> {change.text}.
+              {rich('preview.dstChange', { day: <strong>{change.before.slice(0, 10)}</strong>, text: change.text })}
             </div>
           ))
         )}

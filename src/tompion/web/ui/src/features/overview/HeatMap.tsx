@@ -51,6 +51,7 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
       <div className={classes.heat}>
         <div className={classes.hours} aria-hidden="true">
           {Array.from({ length: rows }, (_, row) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a row is the hour at its index
             <span key={row}>{row % 2 === 0 && timeText(first + row * HOUR, zone, 'minute')}</span>
           ))}
         </div>
@@ -76,7 +77,7 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
         <div className={classes.axis} aria-hidden="true">
           {LABELLED_MINUTES.map((minute) => (
             <span key={minute} style={{ left: `${(100 * minute) / 60}%` }} data-edge="start">
-              :{String(minute).padStart(2, '0')}
+              {`:${String(minute).padStart(2, '0')}`}
             </span>
           ))}
         </div>

@@ -185,9 +185,7 @@ function SpreadProgress({ progress: { done, failed, total, stopped }, busy }: { 
       {failed.length > 0 && (
         <ul className={classes.failed} aria-label={t('spread.failedList')}>
           {failed.slice(0, MAX_FAILED_SHOWN).map(({ id, reason }) => (
-            <li key={id}>
-              <span className="mono">{id}</span>: {reason}
-            </li>
+            <li key={id}>{rich('bulk.failure', { id: <span className="mono">{id}</span>, reason })}</li>
           ))}
           {failed.length > MAX_FAILED_SHOWN && (
             <li className="dim">{t('common.andMore', { count: failed.length - MAX_FAILED_SHOWN })}</li>

@@ -37,7 +37,11 @@ export function StartDelayChart({ stats }: { stats: Stats }) {
                   ? buckets.map(
                       (bucket, at) =>
                         bucket[field] !== null && (
-                          <path key={at} d={`M${x(at)},${y(bucket[field])}h0`} vectorEffect="non-scaling-stroke" />
+                          <path
+                            key={bucket.start}
+                            d={`M${x(at)},${y(bucket[field])}h0`}
+                            vectorEffect="non-scaling-stroke"
+                          />
                         ),
                     )
                   : segmentsOf(buckets.map((bucket) => bucket[field])).map((segment) => (
