@@ -65,12 +65,12 @@ def drop_index(patches: Patches) -> None:
 @defect
 def advance_before_insert(patches: Patches) -> None:
     """The cursor moves in one transaction, the runs follow in another: a crash in between loses them."""
-    record = Transaction.record
+    write = Transaction.write_decisions
     later: list[Any] = []
 
     def split(self: Transaction, wanted: Any) -> Any:
         later.extend(wanted.runs)
-        return record(self, wanted._replace(runs=[]))
+        return write(self, wanted._replace(runs=[]))
 
     begin = Engine._begin
 
@@ -80,7 +80,7 @@ def advance_before_insert(patches: Patches) -> None:
             self._store.write(lambda transaction: transaction.run_insert(rows))
         return begin(self, fired)
 
-    patches.set(Transaction, "record", split)
+    patches.set(Transaction, "write_decisions", split)
     patches.set(Engine, "_begin", insert)
 
 

@@ -98,7 +98,7 @@ def test_keys(tmp_path: Path) -> None:
         client = await Client.connect(address, api_key=made.secret, tls=False)
         await client.create_schedule("s", schedule())
         with pytest.raises((RPCError, RuntimeError)):
-            await Client.connect(address, api_key="flt_nobody", tls=False)
+            await Client.connect(address, api_key="tpn_nobody", tls=False)
         return [each.id async for each in await client.list_schedules()]
 
     assert told(story, auth="required") == ["s"]

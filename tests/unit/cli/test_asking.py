@@ -44,8 +44,8 @@ def test_the_command_line_counts_before_the_environment_and_a_service_before_a_s
     monkeypatch.setenv("TOMPION_STORE", "sqlite:///b.db")
     assert asked().address == "sqlite:///b.db"
     monkeypatch.setenv("TOMPION_URL", "http://a")
-    monkeypatch.setenv("TOMPION_KEY", "flt_x")
-    assert (asked().address, asked().is_service, asked().key) == ("http://a", True, "flt_x")
+    monkeypatch.setenv("TOMPION_KEY", "tpn_x")
+    assert (asked().address, asked().is_service, asked().key) == ("http://a", True, "tpn_x")
     assert (asked(url="http://b").address, asked(url="http://b", key="k").key) == ("http://b", "k")
     assert (asked(store="sqlite:///c.db").address, asked(store="sqlite:///c.db").key) == ("sqlite:///c.db", None)
 
@@ -54,11 +54,11 @@ def test_a_service_and_a_store_at_once_are_a_mistake() -> None:
     with pytest.raises(InvalidInput, match="either a service or a store"):
         asked(url="http://a", store="sqlite:///b.db")
     with pytest.raises(InvalidInput, match="asks for no key"):
-        asked(store="sqlite:///b.db", key="flt_x")
+        asked(store="sqlite:///b.db", key="tpn_x")
 
 
 def test_a_key_is_never_shown() -> None:
-    left = run(["schedules", "list", "--url", "http://127.0.0.1:1", "--key", "flt_hush"])
+    left = run(["schedules", "list", "--url", "http://127.0.0.1:1", "--key", "tpn_hush"])
     assert left.code == 6
     assert "hush" not in left.out + left.err
     assert "hush" not in run(["schedules", "list", "--help"]).out

@@ -105,7 +105,7 @@ def _sum_up(found: list[ImportResult], dry_run: bool) -> None:
         refused = sum(not each.possible for each in found)
         console.note(f"{len(found)} compared, nothing copied" + (f"; {refused} cannot be" if refused else ""))
     else:
-        copied = sum(each.made for each in found)
+        copied = sum(each.created for each in found)
         console.note(f"{copied} of {len(found)} copied; 'tompion schedules resume' lets one start")
 
 

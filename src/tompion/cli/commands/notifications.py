@@ -39,9 +39,9 @@ def try_command(
 
     answer = asyncio.run(send_test_notification(load_config({}, config), name))
     if as_json:
-        console.print_json({"arrived": answer.arrived, "said": answer.said})
+        console.print_json({"arrived": answer.arrived, "said": answer.message})
     else:
-        console.line(f"{'delivered' if answer.arrived else 'not delivered'}: {answer.said}")
+        console.line(f"{'delivered' if answer.arrived else 'not delivered'}: {answer.message}")
     if not answer.arrived:
         raise typer.Exit(NOT_DELIVERED)
 

@@ -113,7 +113,7 @@ class FireStep:
                     instance.probe.warn(f"{compiled.schedule_id}: two hints are live, the earlier wins")
                 catchups += used
         record = decision_writes(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
-        recorded = transaction.record(record)
+        recorded = transaction.write_decisions(record)
         notes.decided(decisions, recorded, schedules)
         instance.notifications.missed(transaction, record.dropped_ranges, schedules, now_ms)
         if recorded.to_end:  # what was just released may have been terminated by a tick of the same moment

@@ -123,7 +123,7 @@ class TransactionalStep:
 
     def _order(self, row: RunRow, compiled: CompiledSchedule, way: Way) -> Order:
         order = Order(row, compiled, way, launch_of(self._instance, row, compiled, way.options))
-        if compiled.policy.gives_up(row.pickups, self._instance.settings.max_pickups):
+        if compiled.policy.is_abandoned(row.pickups, self._instance.settings.max_pickups):
             ended, reason = lost_too_often(row)
             return order._replace(refused=ended.error, reason=reason)
         try:

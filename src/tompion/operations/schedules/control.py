@@ -188,7 +188,7 @@ def unskip(  # noqa: PLR0913 - the parts of the request
 
 
 def _record(context: OperationContext, decision: Decision) -> WriteResult:
-    recorded = context.transaction.record(
+    recorded = context.transaction.write_decisions(
         decision_writes(context.now_ms, [decision], [decision.awake(decision.standing())])
     )
     for (
