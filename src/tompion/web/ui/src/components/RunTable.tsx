@@ -46,7 +46,11 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
                   ? t('runs.attempt', { source: codeText('runSource', run.source), attempt: run.attempt })
                   : codeText('runSource', run.source)}
               </td>
-              <td>{[firstLine(run.error), reasonText(run.reason), dstText(run.moved)].filter(Boolean).join(' · ')}</td>
+              <td>
+                {[firstLine(run.error), reasonText(run.reason), dstText(run.dst_adjustment)]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </td>
             </tr>
           ))}
         </tbody>

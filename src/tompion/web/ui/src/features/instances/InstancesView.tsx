@@ -17,7 +17,7 @@ const COLUMNS: Column<Instance>[] = [
   { name: t('instances.kind'), cell: (instance) => codeText('instanceKind', instance.kind) },
   { name: t('instances.queues'), cell: (instance) => instance.queues.join(', ') },
   { name: t('common.version'), cell: (instance) => instance.release || NO_VALUE },
-  { name: t('instances.lastHeartbeat'), cell: (instance) => <RelativeTime at={instance.heard_of_at} /> },
+  { name: t('instances.lastHeartbeat'), cell: (instance) => <RelativeTime at={instance.last_heartbeat_at} /> },
   { name: t('instances.started'), cell: (instance) => <Timestamp at={instance.started_at} precision="minute" /> },
   { name: t('instances.clockColumn'), cell: (instance) => clockText(instance.skew_ms), className: 'nowrap' },
 ]

@@ -21,7 +21,7 @@ const MAX_FAILED_SHOWN = 50
 
 /** Spreads the schedules of a load spike: shows the changes first, then the progress and the failures. */
 export function SpreadDialog({ spike, onClose }: { spike: LoadSpike; onClose: () => void }) {
-  const groups = spike.kin.filter((group) => group.jitter_ms !== null || group.hashed)
+  const groups = spike.groups.filter((group) => group.jitter_ms !== null || group.hashed)
   const [methods, setMethods] = useState<Record<string, SpreadMethod>>({})
   const [progress, setProgress] = useState<Progress | null>(null)
   const abort = useRef(new AbortController())

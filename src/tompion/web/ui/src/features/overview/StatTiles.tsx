@@ -18,11 +18,11 @@ export function StatTiles({
   range: string
 }) {
   const counts = stats?.schedules
-  const sumOf = (select: (bucket: Stats['stretches'][number]) => number) =>
-    stats?.stretches.reduce((total, bucket) => total + select(bucket), 0)
+  const sumOf = (select: (bucket: Stats['buckets'][number]) => number) =>
+    stats?.buckets.reduce((total, bucket) => total + select(bucket), 0)
   const failed = sumOf((bucket) => bucket.failed)
   const missed = sumOf((bucket) => bucket.missed)
-  const maxDelay = stats && Math.max(...stats.stretches.map((bucket) => bucket.late_p99_ms ?? -1))
+  const maxDelay = stats && Math.max(...stats.buckets.map((bucket) => bucket.late_p99_ms ?? -1))
   return (
     <div className={`panel ${classes.figures}`}>
       <Link to="/schedules" search={{ state: 'active' }} className={classes.figure}>

@@ -62,9 +62,9 @@ function RunDetails({ run }: { run: RunType }) {
               <Timestamp at={run.scheduled_for} zone={zone} /> <RunStateLabel state={run.state} reason={run.reason} />
             </Title>
             {run.reason && <Text className="dim">{t('run.reason', { reason: reasonText(run.reason) })}</Text>}
-            {run.moved && (
+            {run.dst_adjustment && (
               <Text className="dim">
-                {t('run.localTimeNote', { zone, time: localTime ?? '', note: dstText(run.moved) })}
+                {t('run.localTimeNote', { zone, time: localTime ?? '', note: dstText(run.dst_adjustment) })}
               </Text>
             )}
           </div>
