@@ -16,7 +16,7 @@ from tests.support.seeds import VARIABLE
 if TYPE_CHECKING:
     from tests.support.servers.postgres import PostgresServer
 
-pytest_plugins = ["pytester", "tests.support.browsers", "tests.support.selection"]
+pytest_plugins = ["pytester", "tests.support.browsers", "tests.support.commands", "tests.support.selection"]
 
 # No deadline: a shared machine may stall any single example, and speed is measured by bench/, not here.
 # The blob makes a failing example reproducible from the log of another machine.

@@ -19,7 +19,7 @@ from tompion import errors
 from tompion.api import metrics
 from tompion.api.rest import problems
 from tompion.cli import main
-from tompion.config import loader
+from tompion.config import schema
 from tompion.config.settings import Settings
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.executors import registry
@@ -103,8 +103,8 @@ def test_every_setting_is_documented_with_its_default() -> None:
 def test_every_option_of_a_process_is_documented_with_its_default() -> None:
     text = page("reference/settings.md")
     found = rows(text)
-    assert [name for name in loader.OPTIONS if name not in found] == []
-    said = {name: str(option.default) for name, option in loader.OPTIONS.items() if option.kind in (str, int)}
+    assert [name for name in schema.OPTIONS if name not in found] == []
+    said = {name: str(option.default) for name, option in schema.OPTIONS.items() if option.kind in (str, int)}
     assert [name for name, value in said.items() if value and f"| `{name}` | `{value}` |" not in text] == []
 
 
@@ -117,7 +117,7 @@ def test_every_state_and_source_of_a_run_and_every_state_of_a_schedule_is_docume
 
 def test_every_executor_is_documented() -> None:
     titles = re.findall(r"^### .*$", page("reference/executors.md"), re.MULTILINE)
-    assert {name for title in titles for name in re.findall(r"`(\w+)`", title)} == set(registry.offered())
+    assert {name for title in titles for name in re.findall(r"`(\w+)`", title)} == set(registry.installed_executors())
 
 
 def test_every_metric_is_documented_and_no_other() -> None:
@@ -263,10 +263,22 @@ def test_every_guarantee_names_tests_that_exist() -> None:
         assert missing == [], f"{number} names tests that do not exist"
 
 
-def test_every_file_on_the_map_exists() -> None:
-    named = re.findall(r"`((?:src|tests)/[\w/.]+)`", page("explanation/map.md"))
-    assert len(named) > 20
-    assert [path for path in named if not (ROOT / path).exists()] == []
+def test_every_file_and_package_on_the_map_exists_and_no_package_is_missing() -> None:
+    text = page("explanation/map.md")
+    source = ROOT / "src" / "tompion"
+    files = re.findall(r"[\w/]+\.(?:py|sql)\b", text)
+    folders = re.findall(r"[\w/]+/(?=[\s`,])", text)
+    assert len(files) > 60
+    assert [name for name in files if not [*source.rglob(name)]] == []
+    assert [name for name in folders if not ([*source.rglob(name)] or (ROOT / name).exists())] == []
+    packages = {path.parent.name for path in source.glob("*/__init__.py")}
+    assert packages - {name.rstrip("/") for name in folders} == set()
+
+
+def test_the_map_fits_on_one_screen() -> None:
+    lines = page("explanation/map.md").splitlines()
+    assert len(lines) <= 45
+    assert [line for line in lines if len(line) > 100] == []
 
 
 def consoles() -> list[tuple[str, str, str]]:

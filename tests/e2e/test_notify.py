@@ -85,25 +85,25 @@ def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> No
 def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Server) -> None:
     server.answer = lambda _: (200, {}, b"thank you")
     tried = tompion(home, "notify", "test", "ops")
-    assert (tried.returncode, tried.stdout) == (0, "delivered: the receiver answered 200: thank you\n")
+    assert (tried.returncode, tried.stdout) == (0, "delivered: the receiver responded with 200: thank you\n")
     message = Webhook(SECRET).verify(server.seen[0].body, server.seen[0].headers)
     assert (message["type"], message["data"]) == ("tompion.test", {"notification": "ops"})
     server.answer = lambda _: (500, {}, b"")
     tried = tompion(home, "notify", "test", "ops")
-    assert (tried.returncode, tried.stdout) == (1, "not delivered: the receiver answered 500\n")
+    assert (tried.returncode, tried.stdout) == (1, "not delivered: the receiver responded with 500\n")
     tried = tompion(home, "notify", "test", "ops", "--json")
     assert tried.returncode == 1
-    assert json.loads(tried.stdout) == {"arrived": False, "said": "the receiver answered 500"}
+    assert json.loads(tried.stdout) == {"arrived": False, "said": "the receiver responded with 500"}
 
 
 def test_what_is_wrong_is_said_in_one_line(home: Path) -> None:
     unknown = tompion(home, "notify", "test", "nobody")
     assert unknown.returncode == 2
-    assert "there is no [[notification]] 'nobody'" in unknown.stderr
+    assert "no [[notification]] 'nobody'" in unknown.stderr
     for command in (["notify", "test", "ops"], ["worker"]):
         missing = tompion(home, *command, OPS_SECRET="")
         assert missing.returncode == 2
-        assert "tompion.toml: [[notification]] ops: secret_env: the environment has no variable OPS_SECRET" in (
+        assert "tompion.toml: [[notification]] ops: secret_env: the environment variable OPS_SECRET is not set" in (
             missing.stderr
         )
 

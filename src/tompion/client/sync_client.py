@@ -22,7 +22,7 @@ from tompion.client.protocol import (
     retry_delay_s,
 )
 from tompion.contract.methods import SyncMethods
-from tompion.runtime.clock import wait_here
+from tompion.runtime.clock import pause_thread
 
 CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 
@@ -76,7 +76,7 @@ class Client(RequestSender, SyncMethods):
             else:
                 if is_last or is_final(request, response):
                     return result_of(request, response)
-            wait_here(retry_delay_s(attempt, response))
+            pause_thread(retry_delay_s(attempt, response))
         raise AssertionError("the last attempt returns or raises")
 
     def _connection(self, *, fresh: bool) -> http.client.HTTPConnection:

@@ -10,10 +10,9 @@ from tompion.engine.limits import AdaptiveConcurrencyLimit
 from tompion.engine.notifications.outbox import NotificationOutbox
 from tompion.engine.schedule_cache import ScheduleCache
 from tompion.engine.telemetry.events import EngineEvents
-from tompion.executors.base import unsigned
+from tompion.executors.base import no_token
 from tompion.model.notification import NotificationRule
-from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.context import DecisionContext, is_target_paused
+from tompion.plan.context import DecisionContexts
 from tompion.plan.due_ticks import DueLimits
 
 if TYPE_CHECKING:
@@ -36,13 +35,13 @@ class EngineContext:
         self.can_call = False
         self.skew_ms = 0
         self.tracing: Tracing | None = None
-        self.sign: Callable[[str], str] = unsigned
+        self.sign: Callable[[str], str] = no_token
         self.notifications = NotificationOutbox(self)
         self.limits = DueLimits(
             settings.misfire_grace_ms,
             settings.max_catchup_per_tick,
             settings.max_buffer,
-            settings.max_span_ticks,
+            settings.max_dropped_range_ticks,
             settings.lookahead_ms,
         )
 
@@ -52,23 +51,6 @@ class EngineContext:
 
     def contexts(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> DecisionContexts:
         """Return the world of this moment for any rule."""
-        return DecisionContexts(self, now_ms, paused_targets)
-
-
-class DecisionContexts:
-    """The world of one moment, for each rule: almost always one of two."""
-
-    def __init__(self, instance: EngineContext, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> None:
-        """Take the moment."""
-        settings = instance.settings
-        self._queues = instance.queues
-        self._paused = paused_targets
-        self._ours = DecisionContext(now_ms, instance.number, instance.limits, settings.max_buffer)
-        self._others = self._ours._replace(owner=None)
-
-    def of(self, compiled: CompiledSchedule) -> DecisionContext:
-        """Return the world that a schedule is decided in."""
-        context = self._ours if compiled.action.queue in self._queues else self._others
-        if self._paused and is_target_paused(compiled, self._paused):
-            return context._replace(target_paused=True)
-        return context
+        return DecisionContexts(
+            now_ms, self.limits, self.settings.max_buffer, paused_targets, owner=self.number, queues=self.queues
+        )

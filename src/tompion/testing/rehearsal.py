@@ -18,7 +18,7 @@ from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor, RunContext
-from tompion.executors.function import FunctionExecutor, run_function
+from tompion.executors.function import FunctionExecutor, call_safely
 from tompion.model.schedule import Run
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.runner import OperationRunner
@@ -184,4 +184,4 @@ class _Inline(FunctionExecutor):
     """Calls synchronous functions where it is: time stands while they run, as it does for asynchronous ones."""
 
     async def _in_thread(self, call: Callable[[], Any], launch: RunContext) -> tuple[Any, BaseException | None]:
-        return run_function(call)
+        return call_safely(call)

@@ -178,9 +178,9 @@ def test_a_call_that_always_fails_is_given_up(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"table": "schedule_runs", "columns": {"key": "$key"}}, "is not declared here"),
-        ({"function": "pg_terminate_backend", "args": ["1"]}, "is not declared here"),
-        ({"table": "jobs", "columns": {"key": "$colour"}}, "stands for nothing"),
+        ({"table": "schedule_runs", "columns": {"key": "$key"}}, "is not declared (executors.postgres"),
+        ({"function": "pg_terminate_backend", "args": ["1"]}, "is not declared (executors.postgres"),
+        ({"table": "jobs", "columns": {"key": "$colour"}}, "is not a placeholder"),
     ],
 )
 def test_what_is_refused_fails_at_once(scene: Scene, options: dict[str, Any], problem: str) -> None:

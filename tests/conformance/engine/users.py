@@ -18,7 +18,7 @@ from tompion.errors import StoreUnavailable
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
-from tompion.model.sql_call import Answers, SqlCall
+from tompion.model.sql_call import SqlCall, SqlResults
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import workflows
 from tompion.operations.schedules import crud
@@ -52,7 +52,7 @@ class Tapped(Store):
         def tapped(transaction: Transaction) -> T:
             call = transaction.call
 
-            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
+            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
                 made.append(len(calls))
                 return call(calls, timeout_ms)
 
@@ -103,13 +103,11 @@ class Scene:
     """A store, a user's table in the same database, and what engines tell."""
 
     def __init__(self, url: str, store: PostgresStore, clock: ManualClock) -> None:
-        """Make the table."""
         self.url = url
         self.store = store
         self.clock = clock
         self.events: list[Event] = []
         self._told = asyncio.Event()
-        self.sql(JOBS)
 
     def sql(self, text: str, *values: Any) -> list[Any]:
         """Do something in the user's name."""

@@ -17,7 +17,7 @@ from tests.support.executors import CANARY, launch_of
 from tests.support.servers import LOOPBACK, free_port
 from tompion.errors import LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
-from tompion.executors.registry import offered
+from tompion.executors.registry import installed_executors
 from tompion.model.run import RunState
 
 SECONDS = 120
@@ -56,7 +56,7 @@ def test_every_executor_that_is_installed_is_here() -> None:
 
     And for the one whose server is not everywhere: test_rabbitmq.py.
     """
-    assert set(offered()) - {"postgres", "rabbitmq"} <= set(SUBJECTS)
+    assert set(installed_executors()) - {"postgres", "rabbitmq"} <= set(SUBJECTS)
 
 
 def test_it_works(subject: Subject, name: str) -> None:

@@ -185,7 +185,7 @@ def test_a_subject_that_no_stream_takes(nats_url: str) -> None:
         async with aclosing(NatsExecutor({"servers": [nats_url]}, SITE)) as executor:
             await executor.run(None, launch_of({"subject": "nobody.listens"}))
 
-    with pytest.raises(LaunchError, match=r"no stream takes the subject 'nobody\.listens'"):
+    with pytest.raises(LaunchError, match=r"no stream accepts the subject 'nobody\.listens'"):
         asyncio.run(story())
 
 

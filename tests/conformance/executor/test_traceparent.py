@@ -24,7 +24,7 @@ from tompion.executors.nats import NatsExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.redis import RedisExecutor
 from tompion.executors.temporal.executor import TemporalExecutor
-from tompion.executors.temporal.workflow_ids import ids_of
+from tompion.executors.temporal.workflow_ids import workflow_ids
 from tompion.model.schedule import Action
 from tompion.model.trace_context import Parent, read_traceparent
 
@@ -122,7 +122,7 @@ def test_a_workflow_of_temporal_has_the_header_of_its_interceptors(
                 aclosing(TemporalExecutor({"address": temporal_address}, SITE)) as executor,
             ):
                 await executor.run(None, launch)
-            history = await client.get_workflow_handle(ids_of(launch).usual).fetch_history()
+            history = await client.get_workflow_handle(workflow_ids(launch).default).fetch_history()
             return history.events[0].workflow_execution_started_event_attributes.header.fields
 
     fields = asyncio.run(story())

@@ -71,7 +71,7 @@ def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
         store.write(seal).result()
     assert run(["audit", "--verify"]).code == 0
     with closing(sqlite3.connect("tompion.db", isolation_level=None)) as database:
-        database.execute("DROP TRIGGER audit_is_kept")
+        database.execute("DROP TRIGGER audit_append_only")
         changed = database.execute("UPDATE audit SET actor = 'mallory' WHERE position IS NOT NULL").rowcount
     broken = run(["audit", "--verify"])
     assert (broken.code, changed > 0) == (1, True)
@@ -98,7 +98,7 @@ def test_what_shows_something_can_be_watched(argv: tuple[str, ...], monkeypatch:
         if len(waits) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(connection, "wait_here", wait)
+    monkeypatch.setattr(connection, "pause_thread", wait)
     watched = run([*argv, "--watch", "5", "--json"])
     assert (watched.code, waits) == (130, [5.0, 5.0])
     decoder, text = json.JSONDecoder(), watched.out

@@ -104,9 +104,9 @@ def test_declared_types() -> None:
 
 def test_when_a_run_is_done() -> None:
     made = executor()
-    assert made.called(launch_of({}), "5") == Completed(execution_id="5")
-    assert made.called(launch_of({"done": "taken"}), None) == Completed()
-    assert made.called(launch_of({"done": "reported"}), "5") == Accepted("5")
+    assert made.outcome_of_call(launch_of({}), "5") == Completed(execution_id="5")
+    assert made.outcome_of_call(launch_of({"done": "taken"}), None) == Completed()
+    assert made.outcome_of_call(launch_of({"done": "reported"}), "5") == Accepted("5")
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_when_a_run_is_done() -> None:
         ({"function": "app.typed", "args": ["a"]}, "takes 3 arguments"),
         ({"function": "plain(); DROP TABLE jobs"}, "is not declared"),
         ({"function": ["plain"]}, "is not declared"),
-        ({"function": "plain", "args": {"a": 1}}, "args is a list"),
+        ({"function": "plain", "args": {"a": 1}}, "args is not a list"),
         ({"function": "plain", "columns": {}}, "'columns' is not known"),
-        ({"function": "texts", "args": ["a"]}, "is a list"),
-        ({"function": "plain", "args": ["$colour"]}, "stands for nothing"),
-        ({"function": "plain", "args": [{"a": ["$colour"]}]}, "stands for nothing"),
+        ({"function": "texts", "args": ["a"]}, "must be a list"),
+        ({"function": "plain", "args": ["$colour"]}, "is not a placeholder"),
+        ({"function": "plain", "args": [{"a": ["$colour"]}]}, "is not a placeholder"),
         ({"function": "plain", "done": "perhaps"}, "done"),
         ({"table": "schedule_runs", "columns": {"a": 1}}, "is not declared"),
         ({"table": "jobs"}, "columns"),

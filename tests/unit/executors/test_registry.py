@@ -30,9 +30,9 @@ class Foreign(Executor):
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
-    found = registry.offered()
-    added = {name: EntryPoint(name, value, registry.GROUP) for name, value in more.items()}
-    monkeypatch.setattr(registry, "offered", lambda: {**found, **added})
+    found = registry.installed_executors()
+    added = {name: EntryPoint(name, value, registry.ENTRY_POINT_GROUP) for name, value in more.items()}
+    monkeypatch.setattr(registry, "installed_executors", lambda: {**found, **added})
 
 
 def test_what_is_there_without_being_asked_for() -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from tompion.errors import InvalidField
-from tompion.outbound.webhook_signature import read_secret, signature_headers
+from tompion.outbound.webhook_signature import parse_secret, signature_headers
 
 # Numbers of the scheme's own example: id, timestamp, body, secret and the signature that they give.
 EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - it is published
@@ -18,7 +18,7 @@ EXAMPLE_SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_the_published_example() -> None:
-    headers = signature_headers(*EXAMPLE, [read_secret(EXAMPLE_SECRET)])
+    headers = signature_headers(*EXAMPLE, [parse_secret(EXAMPLE_SECRET)])
     assert headers == {
         "webhook-id": EXAMPLE[0],
         "webhook-timestamp": "1614265330",
@@ -39,5 +39,5 @@ def test_while_a_secret_is_replaced_there_are_two_signatures() -> None:
 )
 def test_a_secret_that_cannot_be_is_refused_and_not_shown(text: str) -> None:
     with pytest.raises(InvalidField) as caught:
-        read_secret(text)
+        parse_secret(text)
     assert not text or text not in str(caught.value)

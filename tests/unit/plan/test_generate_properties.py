@@ -19,7 +19,7 @@ from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.due_ticks import Dropped, Due, DueLimits, DueTicks, generate
-from tompion.plan.edit import pause_state, resume_state
+from tompion.plan.pause import pause_state, resume_state
 
 GRACE = 30_000
 LONGEST = 20_000
@@ -59,7 +59,7 @@ stories = st.builds(
         st.just(GRACE),
         max_catchup=st.integers(1, 5),
         max_spread=st.integers(1, 5),
-        max_span_ticks=st.integers(1, 12),
+        max_dropped_range_ticks=st.integers(1, 12),
         lookahead_ms=st.just(60_000),
     ),
     st.sampled_from([None, None, OnResume.SKIP, OnResume.FIRE_ONCE]),

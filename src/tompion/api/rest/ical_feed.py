@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tompion.model.insight import Almanac, UpcomingTick
+from tompion.model.insight import CalendarFeed, UpcomingTick
 
 MAX_LINE_BYTES = 75
 """Longer lines are folded."""
@@ -12,26 +12,26 @@ MORE_TICKS = "This schedule has more ticks. They are not in this calendar."
 ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 
 
-def ical_feed(upcoming: Almanac, namespace: str, now: datetime) -> str:
+def ical_feed(upcoming: CalendarFeed, namespace: str, now: datetime) -> str:
     """Return the text of the feed. The last event of a truncated schedule has a remark."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//upcoming ticks//EN", "CALSCALE:GREGORIAN"]
     lines += [f"X-WR-CALNAME:{_escape(f'Tompion {namespace}')}"]
     if remark := _incomplete_remark(upcoming):
         lines += [f"X-WR-CALDESC:{_escape(remark)}", f"X-TOMPION-INCOMPLETE:{_escape(remark)}"]
-    last = {tick.schedule_id: tick for tick in upcoming.ticks if tick.schedule_id in upcoming.cut}
+    last = {tick.schedule_id: tick for tick in upcoming.ticks if tick.schedule_id in upcoming.truncated}
     for tick in upcoming.ticks:
         lines += _event(tick, namespace, now, is_last=last.get(tick.schedule_id) is tick)
     lines.append("END:VCALENDAR")
     return "".join(f"{part}\r\n" for line in lines for part in _fold(line))
 
 
-def _incomplete_remark(upcoming: Almanac) -> str:
+def _incomplete_remark(upcoming: CalendarFeed) -> str:
     """Return a remark about ticks and schedules that are not in the feed."""
-    count = len(upcoming.cut)
+    count = len(upcoming.truncated)
     remarks = (
         [f"{count} {'schedule has' if count == 1 else 'schedules have'} more ticks than are here"] if count else []
     )
-    remarks += ["there are more schedules than are here"] if upcoming.left_out else []
+    remarks += ["there are more schedules than are here"] if upcoming.omitted else []
     return "; ".join(remarks)
 
 

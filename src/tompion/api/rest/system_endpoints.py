@@ -19,7 +19,7 @@ from tompion.api.rest.problems import problem
 from tompion.api.rest.session_endpoints import get_session, sign_in, sign_out
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.insight import Almanac
+from tompion.model.insight import CalendarFeed
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import upcoming_feed
 from tompion.operations.views import datetime_ms
@@ -97,7 +97,7 @@ async def calendar(service: Service, request: Request, caller: Principal, namesp
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})
 
 
-def _read_feed(context: OperationContext, **arguments: Any) -> tuple[Almanac, int]:
+def _read_feed(context: OperationContext, **arguments: Any) -> tuple[CalendarFeed, int]:
     return upcoming_feed(context, limit=MAX_FEED_EVENTS, **arguments), context.now_ms
 
 

@@ -114,7 +114,7 @@ class NotificationDispatcher:
                 fresh.setdefault(row.namespace, []).append(row)
         for namespace, rows in sorted(fresh.items()):
             taken += self._within_rate(transaction, namespace, rows, AT_ONCE - len(taken), now_ms)
-        lease_ms = LEASE_TIMEOUTS * self._instance.settings.notice_timeout_ms
+        lease_ms = LEASE_TIMEOUTS * self._instance.settings.notification_timeout_ms
         transaction.notification_lease([row.notification_id for row in taken], now_ms + lease_ms)
         return [row._replace(attempts=row.attempts + 1) for row in taken]
 
@@ -192,10 +192,10 @@ class NotificationDispatcher:
         if delivery.arrived:
             return NotificationState.DELIVERED, None, now_ms, None
         settings = self._instance.settings
-        pause_ms = min(settings.notice_retry_ms << min(row.attempts - 1, MAX_DOUBLINGS), MAX_PAUSE_MS)
-        if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notice_give_up_ms:
-            return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.said)
-        return NotificationState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
+        pause_ms = min(settings.notification_retry_ms << min(row.attempts - 1, MAX_DOUBLINGS), MAX_PAUSE_MS)
+        if delivery.permanent or now_ms + pause_ms > row.created_ms + settings.notification_give_up_ms:
+            return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.message)
+        return NotificationState.PENDING, now_ms + pause_ms, None, storable(delivery.message)
 
     def _tell(self, tries: Sequence[DeliveryAttempt], states: Mapping[str, str]) -> None:
         """Count what became of notices, and say what did not arrive."""
@@ -207,7 +207,7 @@ class NotificationDispatcher:
             probe.count(_COUNTED[NotificationState(state)])
             if not delivery.arrived:
                 end = "was given up" if state == NotificationState.GIVEN_UP else "did not arrive"
-                probe.warn(f"a notice for {row.rule_name} ({row.topic}) {end}: {delivery.said}")
+                probe.warn(f"a notice for {row.rule_name} ({row.topic}) {end}: {delivery.message}")
 
 
 _COUNTED = {
@@ -220,14 +220,14 @@ _COUNTED = {
 def notification_body(row: NotificationRow) -> bytes:
     """Return what is sent: the same at every try."""
     data: Mapping[str, Any] = json.loads(row.about)
-    message = {"type": NotificationKind(row.topic).kind, "timestamp": shown(row.created_ms), "data": data}
+    message = {"type": NotificationKind(row.topic).event_type, "timestamp": shown(row.created_ms), "data": data}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _summarised(rows: Sequence[NotificationRow]) -> dict[str, Any]:
     counts = Counter((row.schedule_id, row.topic) for row in rows)
     groups = [
-        {"schedule_id": schedule_id, "type": NotificationKind(topic).kind, "count": count}
+        {"schedule_id": schedule_id, "type": NotificationKind(topic).event_type, "count": count}
         for (schedule_id, topic), count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     ]
     return {

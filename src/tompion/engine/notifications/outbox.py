@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from tompion.model.codec import truncate
 from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
-from tompion.model.run import AUTOMATIC_ORIGINS, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
+from tompion.model.run import AUTOMATIC_SOURCES, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
 from tompion.model.schedule_state import DroppedRange
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compact
@@ -151,7 +151,7 @@ class NotificationOutbox:
             rows += [
                 self._row(rule, each, schedule.namespace, schedule.schedule_id, about, now_ms)
                 for rule in self._rules
-                if rule.wants(each.topic, schedule.namespace, schedule.schedule_id, labels)
+                if rule.matches(each.topic, schedule.namespace, schedule.schedule_id, labels)
                 and (each.topic is not NotificationKind.LATE or each.late_ms > rule.late_after_ms)
             ]
         transaction.notification_insert(rows)
@@ -188,7 +188,7 @@ def _topics(ending: FinalOutcome) -> Iterable[NotificationKind]:
 
 def is_first(row: RunRow, rule: CompiledSchedule) -> bool:
     """Whether it matters when a run starts: ticks do, and only their first attempt."""
-    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC_ORIGINS and rule.policy.notify
+    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC_SOURCES and rule.policy.notify
 
 
 def _notifies(rule: CompiledSchedule | None) -> bool:

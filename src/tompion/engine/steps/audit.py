@@ -6,11 +6,12 @@ take its number may be slow to commit; it simply comes later in the chain.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tompion.model.audit import AuditHead, chain_rows
-from tompion.model.rows import AuditRow
+from tompion.model.audit import AuditHead, chain_row
+from tompion.model.rows import AuditRow, ScheduleRow
 from tompion.plan.stored_definition import compact
 from tompion.store.base import Transaction
 
@@ -56,7 +57,7 @@ def _appended(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[Au
     """A chain with rows at its end."""
     done = []
     for row in rows:
-        placed = chain_rows(row, head.position + 1, head.digest)
+        placed = chain_row(row, head.position + 1, head.digest)
         assert placed.digest is not None
         head = head._replace(position=head.position + 1, digest=placed.digest)
         done.append(placed)
@@ -66,29 +67,30 @@ def _appended(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[Au
 AUTHOR = "tompion"
 
 
-def paused(transaction: Transaction, key: int, note: str, now_ms: int) -> str:
-    """Write that a schedule was paused after a failure; return its id."""
-    return _changed(
-        transaction, key, "pause", now_ms, state="paused", paused_by=AUTHOR, pause_note=note, paused_ms=now_ms
+def save_change(  # noqa: PLR0913 - the parts of an audit row
+    transaction: Transaction,
+    row: ScheduleRow,
+    changed: ScheduleRow,
+    operation: str,
+    now_ms: int,
+    columns: Sequence[str],
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a schedule's row that the engine has changed, and audit the named columns."""
+    changed = changed._replace(token=row.token + 1, updated_ms=now_ms)
+    transaction.schedule_update(changed)
+    transaction.audit_insert(
+        AuditRow(
+            audit_number=0,
+            at_ms=now_ms,
+            namespace=row.namespace,
+            schedule_id=row.schedule_id,
+            actor=AUTHOR,
+            operation=operation,
+            token=changed.token,
+            version=changed.version,
+            request_id=None,
+            before=compact({name: getattr(row, name) for name in columns}),
+            after=compact({**{name: getattr(changed, name) for name in columns}, **(details or {})}),
+        )
     )
-
-
-def resumed(transaction: Transaction, key: int, now_ms: int) -> str:
-    """Write that a pause has come to its end; return the schedule's id."""
-    return _changed(transaction, key, "resume", now_ms, state="active", paused_by=None, pause_note=None, paused_ms=None)
-
-
-def zones_changed(transaction: Transaction, key: int, zones: str, note: Any, now_ms: int) -> str:
-    """Write that a schedule was aimed anew with other zone tables; return its id."""
-    return _changed(transaction, key, "zone_data", now_ms, note, zones=zones)
-
-
-def _changed(transaction: Transaction, key: int, operation: str, now_ms: int, note: Any = None, **changes: Any) -> str:
-    row = transaction.schedule_list_by_key([key])[key]
-    before = {name: getattr(row, name) for name in changes}
-    row = row._replace(token=row.token + 1, updated_ms=now_ms, **changes)
-    transaction.schedule_update(row)
-    texts = (compact(before), compact(changes if note is None else {**changes, **note}))
-    audit = (0, now_ms, row.namespace, row.schedule_id, AUTHOR, operation, row.token, row.version, None)
-    transaction.audit_insert(AuditRow(*audit, *texts))
-    return row.schedule_id

@@ -56,7 +56,7 @@ class BackfillStep:
                 continue
             transaction.backfill_update(moved.backfill)
             decisions.append(moved.decision)
-        recorded = transaction.record(
+        recorded = transaction.write_decisions(
             decision_writes(now_ms, decisions, [decision.standing() for decision in decisions])
         )
         notes = Notes()

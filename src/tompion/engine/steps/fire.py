@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tompion.engine.context import DecisionContexts, EngineContext
+from tompion.engine.context import EngineContext
 from tompion.engine.steps import audit
 from tompion.engine.steps.release import release_waiting
 from tompion.engine.steps.result import Carried, Launches, Notes
@@ -16,9 +16,10 @@ from tompion.model.run import RunId, RunRow, RunState, StartRow
 from tompion.model.schedule_state import FastAdvanceRow, ScheduleState, StateTuple
 from tompion.plan.adaptive import has_conflicting_hints
 from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.context import DecisionContexts
 from tompion.plan.decide import Decision, decide, decision_writes
-from tompion.plan.edit import resume_state
 from tompion.plan.fast_path import decide_fast
+from tompion.plan.pause import PAUSE_COLUMNS, resume_schedule
 from tompion.store.base import Transaction
 
 BROKEN_RETRY_MS = 5 * 60_000
@@ -112,7 +113,7 @@ class FireStep:
                     instance.probe.warn(f"{compiled.schedule_id}: two hints are live, the earlier wins")
                 catchups += used
         record = decision_writes(now_ms, decisions, written)._replace(starts=begun.starts, steps=begun.steps)
-        recorded = transaction.record(record)
+        recorded = transaction.write_decisions(record)
         notes.decided(decisions, recorded, schedules)
         instance.notifications.missed(transaction, record.dropped_ranges, schedules, now_ms)
         if recorded.to_end:  # what was just released may have been terminated by a tick of the same moment
@@ -149,8 +150,10 @@ class FireStep:
         if compiled is None or not state.paused or until is None or until > now_ms:
             return state
         transaction.run_unhold_planned([state.schedule_key], now_ms)
-        audit.resumed(transaction, state.schedule_key, now_ms)
-        return resume_state(state, compiled, now_ms, compiled.policy.on_resume)
+        row = transaction.schedule_list_by_key([state.schedule_key])[state.schedule_key]
+        resumed, state = resume_schedule(row, state, compiled, on_resume=compiled.policy.on_resume, now_ms=now_ms)
+        audit.save_change(transaction, row, resumed, "resume", now_ms, PAUSE_COLUMNS)
+        return state
 
     def _broken(self, state: ScheduleState, now_ms: int) -> ScheduleState:
         problem = self._instance.schedules.problem(state.schedule_key)

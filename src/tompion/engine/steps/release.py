@@ -5,13 +5,16 @@ Everything linearises here.  Nothing is launched before the commit, and whatever
 
 from __future__ import annotations
 
-from tompion.engine.context import DecisionContexts, EngineContext
+from collections import Counter
+
+from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import Notes
 from tompion.model.policy import Overlap
-from tompion.model.run import RunChange, RunRow, RunState
+from tompion.model.run import RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.release import release_runs
+from tompion.plan.context import DecisionContexts
+from tompion.plan.release import older_versions, release_queues, with_versions
 from tompion.store.base import Transaction
 
 WHOLE_QUEUE = 1_000_000
@@ -47,25 +50,17 @@ def _release(  # noqa: PLR0913 - as its caller
     page: int,
 ) -> tuple[list[tuple[RunRow, CompiledSchedule]], list[int]]:
     """Release from a page of each queue; return what starts here, and whose page was full."""
-    by_schedule: dict[int, list[tuple[RunRow, CompiledSchedule]]] = {}
     waiting = [row for row in transaction.run_list_buffered(states, page) if row.schedule_key in schedules]
-    for row, compiled in as_decided(transaction, waiting, schedules, instance):
-        by_schedule.setdefault(row.schedule_key, []).append((row, compiled))
-    changes: list[RunChange] = []
-    launches: list[tuple[RunRow, CompiledSchedule]] = []
-    for key, decided in by_schedule.items():
-        released = release_runs(
-            states[key], schedules[key], ((row, contexts.of(compiled)) for row, compiled in decided)
-        )
-        states[key] = released.state
-        changes += released.changes
-        rule_of = {row.id: compiled for row, compiled in decided}
-        notes.dropped(released.changes, decided)
-        launches += [(row, rule_of[row.id]) for row in released.started if row.owner == instance.number]
-    transaction.run_release_waiting(changes)
-    if any(change.owner is None and change.state == RunState.ENQUEUED for change in changes):
+    decided = as_decided(transaction, waiting, schedules, instance)
+    released = release_queues(states, schedules, decided, contexts)
+    states.update(released.states)
+    notes.dropped(released.changes, decided)
+    transaction.run_release_waiting(released.changes)
+    if any(change.owner is None and change.state == RunState.ENQUEUED for change in released.changes):
         transaction.notify()
-    return launches, [key for key, decided in by_schedule.items() if len(decided) == page]
+    launches = [(row, compiled) for row, compiled in released.started if row.owner == instance.number]
+    sizes = Counter(row.schedule_key for row in waiting)
+    return launches, [key for key, size in sizes.items() if size == page]
 
 
 def _has_slot(state: ScheduleState, compiled: CompiledSchedule) -> bool:
@@ -76,9 +71,5 @@ def as_decided(
     transaction: Transaction, rows: list[RunRow], schedules: dict[int, CompiledSchedule], instance: EngineContext
 ) -> list[tuple[RunRow, CompiledSchedule]]:
     """Return runs with the rules of the versions that decided them: the policy is the newest, what runs is not."""
-    current = [(row, schedules[row.schedule_key]) for row in rows]
-    older = sorted({(row.schedule_key, row.version) for row, compiled in current if row.version != compiled.version})
-    if not older:
-        return current
-    known = instance.schedules.by_version(transaction, older)
-    return [(row, known.get((row.schedule_key, row.version), compiled)) for row, compiled in current]
+    older = older_versions(rows, schedules)
+    return with_versions(rows, schedules, instance.schedules.by_version(transaction, older) if older else {})

@@ -10,7 +10,7 @@ from tompion.engine.context import EngineContext
 from tompion.engine.notifications.outbox import is_first
 from tompion.engine.steps.result import Carried, Launches, Settled
 from tompion.engine.steps.settle import SettleStep
-from tompion.model.policy import WORKER, Policy
+from tompion.model.policy import WORKER_PREFIX, Policy
 from tompion.model.run import FAILURES, Reason, RunRow, RunState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
@@ -87,7 +87,7 @@ class RemoteResultsStep:
         taken = [
             (row, row.started_ms)
             for row in rows
-            if row.started_ms is not None and (row.execution_id or "").startswith(WORKER)
+            if row.started_ms is not None and (row.execution_id or "").startswith(WORKER_PREFIX)
             if (compiled := schedules.get((row.schedule_key, row.version))) is not None and is_first(row, compiled)
         ]
         self._instance.notifications.started_late(transaction, taken, now_ms)
@@ -156,4 +156,4 @@ def _is_over(row: RunRow, compiled: CompiledSchedule | None, now_ms: int) -> boo
 
 
 def _limit_ms(row: RunRow, compiled: CompiledSchedule | None) -> int | None:
-    return (Policy() if compiled is None else compiled.policy).limit_elsewhere_ms(row.execution_id)
+    return (Policy() if compiled is None else compiled.policy).remote_limit_ms(row.execution_id)

@@ -15,8 +15,8 @@ from tompion.model.policy import Policy
 from tompion.model.run import FINAL, RunChange, RunId, RunState
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.edit import pause_state
 from tompion.plan.outcome import Outcome, free_slot, settle, should_pause
+from tompion.plan.pause import PAUSE_COLUMNS, pause_schedule
 from tompion.store.base import Transaction
 
 IN_FLIGHT, WAITING, SUCCESSES, FAILURES = map(
@@ -151,9 +151,12 @@ class SettleStep:
             return state
         error = (change.error or "no message").splitlines()[0]
         note = f"paused after a failed run ({change.state}): {error}"[:500]
-        audit.paused(transaction, state.schedule_key, note, transaction.now_ms())
+        now_ms = transaction.now_ms()
+        row = transaction.schedule_list_by_key([state.schedule_key])[state.schedule_key]
+        paused, state = pause_schedule(row, state, paused_by=audit.AUTHOR, note=note, now_ms=now_ms)
+        audit.save_change(transaction, row, paused, "pause", now_ms, PAUSE_COLUMNS)
         notes.append((compiled, note))
-        return pause_state(state, None)
+        return state
 
 
 def _plain(

@@ -123,7 +123,7 @@ class TransactionalStep:
 
     def _order(self, row: RunRow, compiled: CompiledSchedule, way: Way) -> Order:
         order = Order(row, compiled, way, launch_of(self._instance, row, compiled, way.options))
-        if compiled.policy.gives_up(row.pickups, self._instance.settings.max_pickups):
+        if compiled.policy.is_abandoned(row.pickups, self._instance.settings.max_pickups):
             ended, reason = lost_too_often(row)
             return order._replace(refused=ended.error, reason=reason)
         try:
@@ -153,7 +153,7 @@ class TransactionalStep:
         if called.error is not None:
             return self._again(row, now_ms, called.error)
         try:
-            said = order.way.executor.called(order.launch, called.answer)
+            said = order.way.executor.outcome_of_call(order.launch, called.answer)
         except Exception as error:  # noqa: BLE001 - as above, though what it has called for stays
             return _failed(row, now_ms, _broken(error))
         execution_id = _kept(said.execution_id)

@@ -68,7 +68,8 @@ class ReplanStep:
             after = advance_to_next(state, compiled, state.cursor_s)
         transaction.state_update([after])
         note = {"cursor_s": state.cursor_s, "next_nominal_s": [state.next_nominal_s, after.next_nominal_s]}
-        audit.zones_changed(transaction, row.schedule_key, zones_text(compiled.spec), note, transaction.now_ms())
+        changed = row._replace(zones=zones_text(compiled.spec))
+        audit.save_change(transaction, row, changed, "zone_data", transaction.now_ms(), ("zones",), note)
         return after
 
 
