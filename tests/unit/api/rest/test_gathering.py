@@ -157,7 +157,7 @@ def test_a_store_that_is_closed_says_so() -> None:
     store.close()
 
     async def story() -> None:
-        with pytest.raises(RuntimeError, match="stopping"):
+        with pytest.raises(RuntimeError, match="closed"):
             await ReadBatcher(OperationRunner(store, Settings())).read(crud.get, "default", "a")
 
     asyncio.run(story())
