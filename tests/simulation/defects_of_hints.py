@@ -28,7 +28,7 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
 @defect
 def a_one_shot_hint_is_never_used_up(patches: Patches) -> None:
     """Whoever hints at once gets a run every second."""
-    patches.set(adaptive, "spent", lambda state, nominal_s, now_ms: state.hints)
+    patches.set(adaptive, "remaining_hints", lambda state, nominal_s, now_ms: state.hints)
 
 
 @defect
