@@ -34,7 +34,7 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     opened = open_schedule(context, schedule_id)
     chosen = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     if only not in BACKFILL_FILTERS:
-        raise InvalidField("only", f"{display(only)}; expected one of {', '.join(ONLY)}")
+        raise InvalidField("only", f"{display(only)}; expected one of {', '.join(BACKFILL_FILTERS)}")
     asked = [(start, end)] if ranges is None else _pairs(ranges)
     rows = [_backfill_row(context, opened, first, last, chosen, only) for first, last in asked]
     _check_backfills(context, opened, rows)
