@@ -142,9 +142,9 @@ def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
 def test_what_people_read(cluster: str, tmp_path: Path) -> None:
     argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/tompion.db", "--dry-run"]
     said = CliRunner().invoke(app, argv).output
-    assert "move-jittered  1000 of 1000 times ahead are the same  state: paused in Tompion" in said
+    assert "move-jittered  1000 of 1000 upcoming times are equal  state: paused in Tompion" in said
     assert "move-over  not copied: it has ended" in said
-    assert "compared, nothing copied\n" in said
+    assert "compared, nothing imported.\n" in said
 
 
 class Ailing:
