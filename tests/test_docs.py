@@ -70,7 +70,7 @@ def test_every_method_of_tompion_is_in_the_python_reference() -> None:
 
 
 @pytest.mark.parametrize("name", generated.PAGES)
-def test_pages_that_follow_from_the_code_are_as_they_must_be(name: str) -> None:
+def test_generated_pages_are_up_to_date(name: str) -> None:
     """`python -m tests.documentation` writes them anew."""
     text = (ROOT / name).read_text(encoding="utf-8")
     assert generated.PAGES[name](text) == text
@@ -132,7 +132,7 @@ def test_every_metric_is_documented_and_no_other() -> None:
         assert f"| `{name}` | {', '.join(f'`{label}`' for label in expected)}".rstrip() in text, name
 
 
-def test_alerts_use_metrics_that_there_are() -> None:
+def test_alerts_use_existing_metrics() -> None:
     named = set(re.findall(r"tompion_\w+", page("how-to/alerts.md")))
     known = {f"{name}_total" for name in metrics.COUNTERS} | set(metrics.GAUGES)
     known |= {f"{name}_bucket" for name in metrics.HISTOGRAMS}
@@ -179,7 +179,7 @@ def test_every_lint_code_is_documented_and_no_other() -> None:
 
 
 def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """Each command below one, by its full name; a group has no use of its own."""
+    """Each command below one, by its full name. A group has no use of its own."""
     if not isinstance(command, typer.core.TyperGroup):
         yield name, command
         return
@@ -225,7 +225,7 @@ def test_every_command_that_a_page_names_exists(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_relative_link_leads_somewhere(path: Path) -> None:
+def test_every_relative_link_has_a_target(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose(path)):
         if "://" not in target:
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
@@ -293,7 +293,7 @@ def consoles() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "command", "output"), consoles())
-def test_a_shown_command_prints_what_is_shown(
+def test_example_command_prints_the_documented_output(
     name: str, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(command)
@@ -317,7 +317,7 @@ def test_a_shown_command_prints_what_is_shown(
         "how-to/test-your-schedules.md",
     ],
 )
-def test_the_shown_python_runs(name: str) -> None:
+def test_python_examples_run(name: str) -> None:
     scope: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", page(name), re.DOTALL)
     assert blocks
@@ -330,7 +330,7 @@ def test_the_shown_python_runs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["tutorial/first-spec.md", "reference/python.md"])
-def test_a_value_that_is_shown_beside_its_expression_is_its_value(name: str) -> None:
+def test_documented_values_are_right(name: str) -> None:
     """A comment said 08:00 where the engine, rightly, says 09:00."""
     scope: dict[str, object] = {}
     shown = 0

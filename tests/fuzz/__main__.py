@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def converse_and_say(seed: int, seconds: float) -> int:
-    """Hold conversations with a service; a check that fails ends with the requests that led there."""
+    """Hold conversations with a service. A check that fails ends with the requests that led there."""
     from tests.fuzz.rest_sequences import converse  # here, because it takes seconds to read the description of the API
 
     said = converse(seed, seconds)

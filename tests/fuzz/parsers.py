@@ -114,7 +114,7 @@ DOORS = {
 
 
 def pass_through(door: Door, text: str, after: int) -> bool:
-    """Send a text through a door; whether it was accepted.  Raises :class:`Broken` if it should not have been."""
+    """Send a text through a door. Whether it was accepted.  Raises :class:`Broken` if it should not have been."""
     try:
         spec = door.enter(text)
         if spec is not None:
@@ -133,7 +133,7 @@ def ask(spec: Spec, after: int) -> None:
 
 
 def check_error(error: Exception) -> None:
-    """An error is one line; that of a spec shows a place inside the text."""
+    """An error is one line. That of a spec shows a place inside the text."""
     if "\n" in str(error) or not str(error):
         raise Broken(f"the message is not one line: {str(error)!r}")
     if not isinstance(error, InvalidSpec):

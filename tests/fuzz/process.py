@@ -168,8 +168,8 @@ HEADER_SEEDS = tuple(
 def key_seeds() -> tuple[str, ...]:
     """Keys that were given out, the same in every process: a case must be the same again."""
     given = [KeyParts("0123456789ab", "c0ffee" * 8), KeyParts("ba9876543210", "5ec2e7" * 8)]
-    for each in given:
-        row = KeyRow(each.key_id, "default", "reader", "ann", key_hash(each.secret), "", NOW, None, None)
+    for item in given:
+        row = KeyRow(item.key_id, "default", "reader", "ann", key_hash(item.secret), "", NOW, None, None)
         _runner().store.write(partial(_insert, row)).result()
     return tuple(map(key_written, given))
 

@@ -47,7 +47,7 @@ AT_A_TIME = 25
 
 
 def converse(seed: int, seconds: float, most: int | None = None) -> Counter[str]:
-    """Hold conversations for a while, or so many; what was asked, and how often it went on from an earlier answer."""
+    """Hold conversations for a while, or so many. What was asked, and how often it went on from an earlier answer."""
     said: Counter[str] = Counter()
     machine = _machine(said)
     until, number = time.monotonic() + seconds, 0

@@ -70,7 +70,7 @@ def measure(door: Door, text: str, after: int, clock: Callable[[], float] = time
 
 
 def best_time(door: Door, text: str, after: int) -> float:
-    """Measure a case again, with cold caches; the shortest time counts."""
+    """Measure a case again, with cold caches. The shortest time counts."""
     times = []
     for _ in range(MEASUREMENTS):
         forget()

@@ -29,7 +29,7 @@ ROUNDS = 10
 every name in the description."""
 
 
-def test_arbitrary_text_gives_an_answer_or_invalid_spec(capfd: pytest.CaptureFixture[str]) -> None:
+def test_arbitrary_text_parses_or_raises_invalid_spec(capfd: pytest.CaptureFixture[str]) -> None:
     seed = suite_seed()
     with capfd.disabled():  # the seed is to be seen even when all is well
         sys.stderr.write(f"\nfuzz: python -m tests.fuzz --seed {seed}\n")
@@ -144,13 +144,13 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("name", "text"), FOUND)
-def test_what_was_found_once_stays_mended(name: str, text: str) -> None:
+def test_former_findings_stay_fixed(name: str, text: str) -> None:
     search.warm()
     judge(DOORS[name], text, 0, Tally(), "regression", random.Random(0))
 
 
 @pytest.mark.parametrize("depth", range(900, 1010, 2))
-def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
+def test_deeply_nested_json_is_rejected(depth: int) -> None:
     """Just below the depth at which the decoder gives up, describing the value was too deep: a RecursionError."""
     with pytest.raises(InvalidSpec):
         Spec.from_json('{"cron": ' + "[" * depth + "]" * depth + "}")
@@ -159,7 +159,7 @@ def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
 # ---------------------------------------------------------------- conversations
 
 
-def test_conversations_with_the_service_go_as_described() -> None:
+def test_rest_sequences_match_the_description() -> None:
     """Requests that go on from an earlier answer reach what a request that stands alone does not."""
     met: Counter[str] = Counter()
     for seed in range(ROUNDS):
@@ -170,7 +170,7 @@ def test_conversations_with_the_service_go_as_described() -> None:
     assert met["status 200"] > 2
 
 
-def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undescribed_response_ends_a_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
     described = json.loads(json.dumps(rest_sequences.DOCUMENT))
     for methods in described["paths"].values():
         for operation in methods.values():
@@ -192,7 +192,7 @@ def refuse(problem: str, position: int | None = None) -> InvalidSpec:
     return InvalidSpec(problem, position=position, text="text")
 
 
-def test_another_exception_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_exception_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(text: str) -> None:
         raise KeyError(text)
 
@@ -201,13 +201,13 @@ def test_another_exception_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         run_case(7, 3, Tally())
 
 
-def test_a_slow_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_text_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     with_door(monkeypatch, Door("slow", lambda text: Spec(cron=text), lambda _draw: "0 9 * * *", limit_s=0.0))
     with pytest.raises(Misbehaved, match="more than 0"):
         run_case(7, 3, Tally())
 
 
-def test_an_endless_search_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_parser_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     def loop(_text: str) -> None:
         while True:
             pass
@@ -219,12 +219,12 @@ def test_an_endless_search_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("error", [refuse("outside", 5), refuse("outside", -1)])
-def test_a_bad_message_is_found(error: InvalidSpec) -> None:
+def test_bad_message_is_detected(error: InvalidSpec) -> None:
     with pytest.raises(Broken):
         check_error(error)
 
 
-def test_a_case_can_be_seen_again() -> None:
+def test_case_is_reproducible() -> None:
     def texts(seed: int) -> list[str]:
         return [DOORS["json"].make(random.Random(f"{seed}/{number}")) for number in range(20)]
 
@@ -232,7 +232,7 @@ def test_a_case_can_be_seen_again() -> None:
     assert texts(1) != texts(2)
 
 
-def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_its_tally(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["fuzz", "--seconds", "0.2", "--seed", "5"])
     assert command.main() == 0
     written = capsys.readouterr().out
@@ -241,7 +241,7 @@ def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "slowest" in written
 
 
-def test_the_command_fails_with_the_text_that_did_it(
+def test_command_fails_with_the_offending_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with_door(monkeypatch, Door("broken", lambda text: Spec(cron=int(text)), lambda _draw: "\ud800"))  # type: ignore[arg-type]  # on purpose

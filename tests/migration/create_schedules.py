@@ -18,8 +18,8 @@ def main(url: str) -> None:
     with SyncTompion(url, engine=False) as tompion:
         for number in range(8):
             tompion.create(f"steady-{number}", function="tasks:note", overlap_policy="allow", **ALL)
-        tompion.create("behind", function="tasks:wait", payload={"gate": "behind"}, overlap_policy="queue", **ALL)
-        tompion.create("lost", cron="0 0 1 1 *", function="tasks:wait", payload={"gate": "lost"})
+        tompion.create("behind", function="tasks:wait", payload={"barrier": "behind"}, overlap_policy="queue", **ALL)
+        tompion.create("lost", cron="0 0 1 1 *", function="tasks:wait", payload={"barrier": "lost"})
         tompion.trigger("lost")
 
 

@@ -40,12 +40,12 @@ def entry_of(found: Found, date: str, commit: str) -> Entry:
 def load() -> list[Entry]:
     """Return all there is, the oldest first."""
     entries: list[dict[str, Any]] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return [Entry(**each) for each in entries]
+    return [Entry(**entry) for entry in entries]
 
 
 def save(entries: list[Entry]) -> None:
     """Write the record, an entry to a line, and the table that is made of it."""
-    lines = ",\n".join(json.dumps(each._asdict(), ensure_ascii=False) for each in entries)
+    lines = ",\n".join(json.dumps(entry._asdict(), ensure_ascii=False) for entry in entries)
     RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     begin = page.index(HEADER)
@@ -54,8 +54,8 @@ def save(entries: list[Entry]) -> None:
 
 
 def standing(search: Search, entries: list[Entry]) -> list[Entry]:
-    """Return the runs of a search since it last found something; only the largest if each goes through everything."""
-    mine = [each for each in entries if each.search == search.name]
+    """Return the runs of a search since it last found something. Only the largest if each goes through everything."""
+    mine = [entry for entry in entries if entry.search == search.name]
     found = [number for number, each in enumerate(mine) if each.violations]
     clean = mine[found[-1] + 1 :] if found else mine
     return clean if search.is_drawn or not clean else [max(clean, key=lambda each: each.tried)]
@@ -66,10 +66,10 @@ def row(search: Search, entries: list[Entry]) -> str:
     clean = standing(search, entries)
     if not clean:
         return f"| {search.name} | {search.proves} | – | – | – | – |"
-    tried = sum(each.tried for each in clean)
-    also = {unit: sum(each.also.get(unit, 0) for each in clean) for unit in search.also}
+    tried = sum(item.tried for item in clean)
+    also = {unit: sum(item.also.get(unit, 0) for item in clean) for unit in search.also}
     figures = ", ".join(f"{count:,} {unit}" for unit, count in ((search.unit, tried), *also.items()))
-    hours = sum(each.seconds for each in clean) / 3600
+    hours = sum(item.seconds for item in clean) / 3600
     since = f"{clean[0].date}, `{clean[0].commit}`; {hours:.1f} h"
     return f"| {search.name} | {search.proves} | {figures} | {since} | 0 | {bound(search, tried)} |"
 

@@ -121,7 +121,7 @@ def bound(search: Search, tried: int) -> str:
 
 
 def read(search: Search, seconds: float, code: int, said: str) -> Found:
-    """Read what a search has said; one that says nothing that can be counted has not searched."""
+    """Read what a search has said. One that says nothing that can be counted has not searched."""
     tried = _last(search.counts, said)
     also = {unit: _last(pattern, said) for unit, pattern in search.also.items()}
     return Found(search, seconds, tried, code == 0 and tried > 0 and not _last(search.finds, said), said, also)
@@ -136,8 +136,8 @@ def table(found: list[Found]) -> str:
     """Return the figures as a table of docs/guarantees.md."""
     lines = ["| search | proves | tried | seconds | violations | rate of a violation |", "|---|---|---|---|---|---|"]
     lines += [
-        f"| {each.search.name} | {each.search.proves} | {each.tried:,} {each.search.unit} | {each.seconds:.0f} | "
-        f"{'0' if each.is_clean else 'FOUND'} | {each.bound} |"
-        for each in found
+        f"| {item.search.name} | {item.search.proves} | {item.tried:,} {item.search.unit} | {item.seconds:.0f} | "
+        f"{'0' if item.is_clean else 'FOUND'} | {item.bound} |"
+        for item in found
     ]
     return "\n".join(lines)

@@ -48,12 +48,12 @@ def test_the_states_of_a_model_that_must_fail_are_not_counted() -> None:
     rows = [Row(world, Answer(verdict, 9_999, distinct, 5, ""), 1.0) for world, verdict, distinct in worlds]
     said = summary(rows, 2.0)
     assert said.splitlines()[0] == "4 configurations, 1,741 distinct states, 2.0 s, 1 wrong"
-    assert read(next(each for each in RING if each.name == "models"), 2.0, 0, said).tried == 1_234
+    assert read(next(item for item in RING if item.name == "models"), 2.0, 0, said).tried == 1_234
 
 
 def test_what_was_found_is_no_clean_run_whoever_reads_it() -> None:
     """Figures that were read from a file counted as clean, whatever they said."""
-    (simulation,) = (each for each in RING if each.name == "simulation")
+    (simulation,) = (item for item in RING if item.name == "simulation")
     said = "4000 stories from seed 1: 90 commits, 70 faults, {} with violations"
     assert read(simulation, 1.0, 0, said.format(0)).is_clean
     assert not read(simulation, 1.0, 0, said.format(2)).is_clean
@@ -72,7 +72,7 @@ def test_a_search_is_run_and_its_figures_are_printed(
 def test_each_promise_names_its_searches() -> None:
     rows = re.findall(r"^\| ([TG]\d+) \|.*\| (.*) \|$", GUARANTEES, re.MULTILINE)
     assert dict(rows) == {number: ", ".join(record.searched(number)) or "–" for number, _ in rows}
-    assert {number for each in RING for number in record.promises(each)} <= dict(rows).keys()
+    assert {number for item in RING for number in record.promises(item)} <= dict(rows).keys()
 
 
 def test_a_range_of_promises_is_all_of_them() -> None:
@@ -94,7 +94,7 @@ def test_tries_add_up_until_something_is_found() -> None:
     assert record.row(everything, runs) == "| some | G1 | 4 tries, 5 ticks | 2026-11-04, `abc`; 0.1 h | 0 | – |"
 
 
-def test_what_a_search_has_said_is_put_on_record(
+def test_output_of_a_search_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(record, "RECORD", tmp_path / "record.json")
@@ -117,9 +117,9 @@ def test_what_a_search_has_said_is_put_on_record(
     assert "0 of 1 runs put on record" in capsys.readouterr().out
 
 
-def test_every_planted_mistake_is_on_its_page_with_what_catches_it() -> None:
+def test_every_planted_defect_is_documented_with_its_detection() -> None:
     page = (DOCS / "explanation" / "planted-defects.md").read_text()
-    planted = [*(line_of(each) for each in DEFECTS), *(f"| `{each.name}` |" for each in MISTAKES)]
+    planted = [*(line_of(defect) for defect in DEFECTS), *(f"| `{mistake.name}` |" for mistake in MISTAKES)]
     lines = re.findall(r"^\| `.*$", page, re.MULTILINE)
     assert [line[: len(wanted)] for line, wanted in zip(lines, planted, strict=True)] == planted
 

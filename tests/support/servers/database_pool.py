@@ -73,10 +73,6 @@ class Recycling:
     """Databases of one server, made from one template."""
 
     def __init__(self, server: PostgresServer, template: str, more: Callable[[str], str]) -> None:
-        """Make the template's databases ones that know when they are spoilt.
-
-        Each gets what more returns for its URL: a copy has no rights of roles that belong to a database.
-        """
         self._server, self._template, self._more = server, template, more
         self._clean: list[str] = []
         with psycopg.connect(server.url_of(template)) as connection:

@@ -24,7 +24,6 @@ class SteppedClock:
     """How far a process's clock is off the machine's. Use as a context manager."""
 
     def __init__(self) -> None:
-        """Begin with the right time."""
         self._directory = tempfile.TemporaryDirectory(prefix="tompion-clock-")
         here = Path(self._directory.name)
         here.chmod(0o755)  # a server may run as somebody else, who sees neither our packages nor our files

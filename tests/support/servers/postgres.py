@@ -1,7 +1,7 @@
 """A PostgreSQL server that belongs to the tests alone, and is gone when they are.
 
 Only the *binaries* of a wheel are used. The wheel's own helper creates a user and opens up directories when it runs as
-root, takes a lock that the whole machine shares and listens on no TCP port; the code here leaves no trace. It needs no
+root, takes a lock that the whole machine shares and listens on no TCP port. The code here leaves no trace. It needs no
 privileges, and as root, which PostgreSQL refuses to be, it drops to `nobody`.
 
     with PostgresServer() as server:
@@ -177,7 +177,7 @@ class PostgresServer:
         self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def start(self) -> None:
-        """Start the server and wait until it answers; does nothing if it runs. The port stays the same for life."""
+        """Start the server and wait until it answers. Does nothing if it runs. The port stays the same for life."""
         if self.is_running():
             return
         self._release()
@@ -298,7 +298,7 @@ class PostgresServer:
         return [program, *(f"{name}={value}" for name, value in self._surroundings.items())]
 
     def _answers(self, port: int) -> bool:
-        """Whether our server takes connections; another one on that port means that ours could not have it."""
+        """Whether our server takes connections. Another one on that port means that ours could not have it."""
         try:
             with psycopg.connect(
                 host=LOOPBACK, port=port, user=SUPERUSER, dbname="postgres", connect_timeout=SECONDS_TO_START
@@ -442,7 +442,7 @@ def remove_home(home: Path) -> None:
 
 
 def remove_shared_memory(data: Path) -> None:
-    """Give back the few bytes of System V memory of a server that was killed; every other end does that itself."""
+    """Give back the few bytes of System V memory of a server that was killed. Every other end does that itself."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:

@@ -141,14 +141,14 @@ class TcpProxy:
                     on_the_way: asyncio.Queue[tuple[float, bytes | None]] = asyncio.Queue(CHUNKS_ON_THE_WAY)
                     group.create_task(self._receive(source, on_the_way))
                     group.create_task(self._deliver(on_the_way, sink))
-            for each in writers:
-                each.close()
-                await each.wait_closed()
+            for item in writers:
+                item.close()
+                await item.wait_closed()
         except* OSError:
             pass  # the other side learns it below
         finally:
-            for each in writers:
-                reset(each)
+            for entry in writers:
+                reset(entry)
 
     async def _receive(
         self, source: asyncio.StreamReader, on_the_way: asyncio.Queue[tuple[float, bytes | None]]

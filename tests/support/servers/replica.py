@@ -28,12 +28,11 @@ class Standby(PostgresServer):
     """A server that begins as a copy of another, follows it, and answers questions meanwhile."""
 
     def __init__(self, primary_port: int, settings: Mapping[str, str] | None = None) -> None:
-        """Take where the other one listens."""
         super().__init__({**_QUICK, **(settings or {})})
         self._primary_port = primary_port
 
     def promote(self) -> None:
-        """Take writes from now on; returns when that is so."""
+        """Take writes from now on. Returns when that is so."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SELECT pg_promote(true, %s)", [SECONDS_TO_START])
 
@@ -46,7 +45,6 @@ class Pair:
     """A primary and its standby. Use as a context manager, in a thread that lives long enough for both."""
 
     def __init__(self) -> None:
-        """Start nothing yet."""
         self.primary: PostgresServer = PostgresServer(CRASH_SAFE)
         self.standby: PostgresServer | None = None
         self._ports: list[int] = []

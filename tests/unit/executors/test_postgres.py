@@ -132,7 +132,7 @@ def test_when_a_run_is_done() -> None:
         ({"table": "jobs", "function": "plain", "columns": {"a": 1}}, "'function' is not known"),
     ],
 )
-def test_what_is_refused(options: dict[str, Any], problem: str) -> None:
+def test_invalid_options_are_rejected(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(LaunchRefused, match=problem):
         call_of(options)
 

@@ -35,7 +35,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
     monkeypatch.setattr(registry, "installed_executors", lambda: {**found, **added})
 
 
-def test_what_is_there_without_being_asked_for() -> None:
+def test_function_and_http_need_no_configuration() -> None:
     executors = build_executors({}, ExecutorEnv())
     assert {name: type(each) for name, each in executors.items()} == {
         "function": FunctionExecutor,
@@ -48,7 +48,7 @@ def test_commands_are_off_unless_they_are_configured() -> None:
     assert isinstance(executors["command"], CommandExecutor)
 
 
-def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executor_of_another_package_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, foreign=f"{__name__}:Foreign")
     site = ExecutorEnv(max_threads=3)
     made = build_executors({"foreign": {"a": 1}}, site)["foreign"]
@@ -65,18 +65,18 @@ def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"http": {"allow": [1]}}, "executors.http.allow"),
     ],
 )
-def test_a_configuration_that_cannot_be_names_its_field(configured: Any, field: str) -> None:
+def test_invalid_setting_names_its_field(configured: Any, field: str) -> None:
     with pytest.raises(InvalidField) as refused:
         build_executors(configured, ExecutorEnv())
     assert refused.value.field == field
 
 
-def test_one_that_is_not_there() -> None:
+def test_unknown_executor_is_rejected() -> None:
     with pytest.raises(InvalidField, match=r"executors.teleport: there is no such executor; installed are .*function"):
         build_executors({"teleport": {}}, ExecutorEnv())
 
 
-def test_one_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, celery="no_such_package.at_all:make")
     with pytest.raises(InvalidField, match=r"needs no_such_package, .* pip install 'tompion\[celery\]'"):
         build_executors({"celery": {}}, ExecutorEnv())
