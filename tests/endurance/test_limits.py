@@ -129,7 +129,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
     ),
     "cron strings": (document.MAX_SOURCES, lambda tompion, size: put(tompion, cron=many(size))),
     "length of a cron string": (
-        cron.MAX_TEXT,
+        cron.MAX_TEXT_CHARS,
         lambda tompion, size: put(tompion, cron="0 0 " + " " * (size - len("0 0 * * *")) + "* * *"),
     ),
     "excluded dates": (document.MAX_DATES, lambda tompion, size: put(tompion, exclude=days(size))),
@@ -154,7 +154,7 @@ ELSEWHERE = {
     "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",
     "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
     "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_the_limit_are_truncated",
-    "max_span_ticks": "unit/plan/test_generate.py::test_missed_ticks_are_walked_in_chunks",
+    "max_dropped_range_ticks": "unit/plan/test_generate.py::test_missed_ticks_are_walked_in_chunks",
     "max_threads": "unit/executors/test_function.py::test_run_without_a_free_thread_waits",
 }
 """Limits that refuse nothing, but bound what an engine does at a time: where that is seen."""

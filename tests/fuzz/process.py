@@ -18,7 +18,8 @@ from tompion.api.auth.issuers import read_issuers
 from tompion.api.auth.jwt import JwtVerifier
 from tompion.bootstrap.engine import build_notifications
 from tompion.bootstrap.security import check_exposure
-from tompion.config.loader import OPTIONS, Config, load
+from tompion.config.loader import load
+from tompion.config.schema import OPTIONS, Config
 from tompion.errors import InvalidInput, Unauthenticated
 from tompion.model.rows import KeyRow
 from tompion.model.security import KeyParts, key_hash
@@ -46,33 +47,33 @@ def from_environment(text: str) -> None:
 
 def _obeyed(told: Config) -> None:
     check_exposure(told)
-    build_notifications(told.notifications, {}, told.settings)
-    if any(told.get(name) is None for name in OPTIONS):
+    build_notifications(told.notifications, told.settings)
+    if any(getattr(told, name) is None for name in OPTIONS):
         raise AssertionError("an option without a value")
 
 
 def with_key(text: str) -> None:
     """An API key: only one that was given out opens anything."""
-    _awaited(_keys().caller_with(text))
+    _awaited(_keys().authenticate(text))
     if text not in key_seeds():
         raise AssertionError("a key that nobody was given")
 
 
 def with_token(text: str) -> None:
     """A token as it is shown."""
-    _awaited(_tokens().caller(text))
+    _awaited(_tokens().authenticate(text))
     if text not in token_seeds():
         raise AssertionError("a token that nobody has issued")
 
 
 def with_claims(text: str) -> None:
     """What a token claims, rightly signed."""
-    _awaited(_tokens().caller(put_together(HMAC.header(), text.encode(errors="replace"), HMAC.sign)))
+    _awaited(_tokens().authenticate(put_together(HMAC.header(), text.encode(errors="replace"), HMAC.sign)))
 
 
 def with_header(text: str) -> None:
     """How a token says that it is signed, and is."""
-    _awaited(_tokens().caller(put_together(text.encode(errors="replace"), HMAC.claims(), HMAC.sign)))
+    _awaited(_tokens().authenticate(put_together(text.encode(errors="replace"), HMAC.claims(), HMAC.sign)))
 
 
 REFUSALS: dict[Callable[[str], None], type[Exception]] = {

@@ -100,7 +100,7 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 @defect
 def pause_read_before_the_lock(patches: Patches) -> None:
     """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
-    patches.set(edit, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    patches.set(pause, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
     def blind(self: FireStep, transaction: Transaction, now_ms: int, states: list[StateTuple], budget: int) -> Any:

@@ -61,7 +61,7 @@ SETTINGS = Settings(
     max_catchup_per_tick=3,
     catchup_rate_per_s=50,
     max_buffer=4,
-    max_span_ticks=7,
+    max_dropped_range_ticks=7,
     fire_batch=3,
     settle_batch=3,
     lock_ttl_ms=20_000,
@@ -73,8 +73,8 @@ SETTINGS = Settings(
     max_clock_skew_ms=600_000,
     max_pickups=50,
     shutdown_grace_ms=5_000,
-    notice_timeout_ms=10_000,
-    notice_retry_ms=2_000,
+    notification_timeout_ms=10_000,
+    notification_retry_ms=2_000,
 )
 
 

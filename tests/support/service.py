@@ -18,7 +18,8 @@ from tompion import Tompion
 from tompion.bootstrap.security import server_config
 from tompion.bootstrap.service import build_service
 from tompion.client import AsyncClient
-from tompion.config.loader import Config, load
+from tompion.config.loader import load
+from tompion.config.schema import Config
 from tompion.config.settings import Settings
 from tompion.contract.methods import SyncMethods
 from tompion.operations.runner import OperationRunner
@@ -47,7 +48,7 @@ class Served:
         self._server = PromptServer(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
-        scheme = "https" if told.get("tls_cert") else "http"
+        scheme = "https" if told.tls_cert else "http"
         self.url = f"{scheme}://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def close(self) -> None:
@@ -114,8 +115,8 @@ class Blocking(SyncMethods):
         self._runner = asyncio.Runner()
         self._client = AsyncClient(url, tls=tls)
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        return self._runner.run(self._client._ask(operation, args, kwargs, writes=writes))
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._runner.run(self._client._run_operation(operation, args, kwargs, writes=writes))
 
     def close(self) -> None:
         self._runner.run(self._client.close())
@@ -130,8 +131,8 @@ class BlockingTompion(SyncMethods):
         self._tompion = Tompion(store, engine=False)
         self._runner.run(self._tompion.open())
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        return self._runner.run(self._tompion._ask(operation, args, kwargs, writes=writes))
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._runner.run(self._tompion._run_operation(operation, args, kwargs, writes=writes))
 
     def close(self) -> None:
         self._runner.run(self._tompion.close())
@@ -144,7 +145,7 @@ class Direct(SyncMethods):
     def __init__(self, runner: OperationRunner) -> None:
         self._runner = runner
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
         sent = self._runner.send(
             lambda session: operation(session, *args, **kwargs), namespace="default", actor="local", writes=writes
         )

@@ -38,7 +38,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
-from tompion.runtime.signals import stopping
+from tompion.runtime.signals import handle_stop_signals
 from tompion.sdk.declarations import Declaration, Declarations, F
 from tompion.sdk.remote_worker import RemoteWorker
 from tompion.store.base import Store
@@ -112,7 +112,7 @@ class _BaseApp:
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self.outside = build_notifications(notifications or {}, {}, self._settings, public_url)
+        self.outside = build_notifications(notifications or {}, self._settings, public_url=public_url)
         self.declarations = Declarations(queues[0])
         self._opened = False
         self._pulse: EngineHealth | None = None
@@ -279,7 +279,7 @@ class Tompion(_BaseApp, AsyncMethods):
             return
         self._client = self._async_client()
         for each in self.declarations.declared.values():
-            self._tell(await self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True))
+            self._tell(await self._run_operation(declare.declare, (each.schedule_id,), each.fields, writes=True))
 
     async def close(self) -> None:
         """Stop the engine gracefully and close the store; whoever is closed already stays so.
@@ -299,9 +299,9 @@ class Tompion(_BaseApp, AsyncMethods):
                 await client.close()
             self._opened = False
 
-    async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
-            return await self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
+            return await self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
         return await asyncio.wrap_future(self._send(partial(_called, operation, args, kwargs), writes=writes))
 
     def _is_elsewhere(self) -> bool:
@@ -326,9 +326,9 @@ class Tompion(_BaseApp, AsyncMethods):
         return _run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
-        with stopping(self._settings.shutdown_grace_ms / 1000) as state:
+        with handle_stop_signals(self._settings.shutdown_grace_ms / 1000) as state:
             async with self:
-                await state.asked.wait()
+                await state.requested.wait()
         return state.code or 0
 
     async def __aenter__(self) -> Self:
@@ -376,7 +376,7 @@ class SyncTompion(_BaseApp, SyncMethods):
             return
         self._client = Client(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
         for each in self.declarations.declared.values():
-            self._tell(self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True))
+            self._tell(self._run_operation(declare.declare, (each.schedule_id,), each.fields, writes=True))
 
     def close(self) -> None:
         """Stop the engine gracefully and close the store; whoever is closed already stays so."""
@@ -392,9 +392,9 @@ class SyncTompion(_BaseApp, SyncMethods):
             self._opened = False
             _open.discard(self)
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
-            return self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
+            return self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
         return self._send(partial(_called, operation, args, kwargs), writes=writes).result()
 
     def _leave(self) -> None:
@@ -414,10 +414,10 @@ class SyncTompion(_BaseApp, SyncMethods):
 
     async def _until_stopped(self) -> int:
         with (
-            stopping(self._settings.shutdown_grace_ms / 1000) as state,
+            handle_stop_signals(self._settings.shutdown_grace_ms / 1000) as state,
             self,
         ):  # this loop has nothing to do but to wait for a signal
-            await state.asked.wait()
+            await state.requested.wait()
         return state.code or 0
 
     def __enter__(self) -> Self:

@@ -51,7 +51,7 @@ _SHAPES: dict[str, list[tuple[str, int, int | str, bool]]] = {
 """Each message: the names, numbers and types of its fields, and which of them repeat."""
 
 
-def reflected(body: bytes) -> bytes:
+def reflect(body: bytes) -> bytes:
     """Answer one question about the services."""
     request, response = message(_REQUEST), message(_RESPONSE)
     try:

@@ -44,7 +44,7 @@ from tompion.api.temporal.convert.describe import (
 )
 from tompion.api.temporal.convert.spec import spec_message, spec_of
 from tompion.api.temporal.convert.values import attributes_of, epoch_ms, instant, memo_of, milliseconds, overlap_of
-from tompion.api.temporal.dispatcher import CallContext, Method, bound
+from tompion.api.temporal.dispatcher import CallContext, Method, bind
 from tompion.api.temporal.visibility_query import Test, read_query
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField
@@ -77,13 +77,13 @@ LOOKED_AT = 10_000
 """How many schedules one page of a list may look at before it lets the caller ask for the next."""
 
 
-async def create_schedule(asked: CallContext, request: CreateScheduleRequest) -> CreateScheduleResponse:
+async def create_schedule(context: CallContext, request: CreateScheduleRequest) -> CreateScheduleResponse:
     """Create a schedule."""
     if not request.request_id:
         raise InvalidField("request_id", "it is not set on the request")
 
     def work(session: OperationContext) -> Schedule:
-        seed = f"{asked.namespace_id}-{request.schedule_id}"
+        seed = f"{context.namespace_id}-{request.schedule_id}"
         registered = search_attribute_types(session)
         given, document = given_of(request.schedule, request.memo, request.search_attributes, seed, registered)
         wishes = wishes_of(request.initial_patch)
@@ -91,7 +91,7 @@ async def create_schedule(asked: CallContext, request: CreateScheduleRequest) ->
             session, request.schedule_id, document=document, given=given, wishes=wishes, request_id=request.request_id
         )
 
-    made = await asked.send(_once("CreateSchedule", request, work), writes=True)
+    made = await context.run(_once("CreateSchedule", request, work), writes=True)
     return CreateScheduleResponse(conflict_token=token_bytes(made))
 
 
@@ -109,9 +109,9 @@ def given_of(
     return given, document_of(schedule.action, keep_id=schedule.policies.keep_original_workflow_id)
 
 
-async def describe_schedule(asked: CallContext, request: DescribeScheduleRequest) -> DescribeScheduleResponse:
+async def describe_schedule(context: CallContext, request: DescribeScheduleRequest) -> DescribeScheduleResponse:
     """Show a schedule."""
-    known, registered = await asked.send(bound(_described, request.schedule_id))
+    known, registered = await context.run(bind(_described, request.schedule_id))
     return DescribeScheduleResponse(
         schedule=schedule_message(known, registered),
         info=info_message(known),
@@ -125,10 +125,10 @@ def _described(session: OperationContext, schedule_id: str) -> tuple[TemporalVie
     return temporal_view(session, schedule_id), search_attribute_types(session)
 
 
-async def update_schedule(asked: CallContext, request: UpdateScheduleRequest) -> UpdateScheduleResponse:
+async def update_schedule(context: CallContext, request: UpdateScheduleRequest) -> UpdateScheduleResponse:
     """Replace a schedule; whatever is sent as it was shown stays as it is, with all that Temporal cannot show of it."""
     seen = read_token(request.conflict_token)
-    seed = f"{asked.namespace_id}-{request.schedule_id}"
+    seed = f"{context.namespace_id}-{request.schedule_id}"
 
     def work(session: OperationContext) -> Schedule:
         registered = search_attribute_types(session)
@@ -143,49 +143,49 @@ async def update_schedule(asked: CallContext, request: UpdateScheduleRequest) ->
             session, request.schedule_id, document=document, given=given, seen=seen, request_id=request.request_id
         )
 
-    await asked.send(_once("UpdateSchedule", request, work), writes=True)
+    await context.run(_once("UpdateSchedule", request, work), writes=True)
     return UpdateScheduleResponse()
 
 
-async def patch_schedule(asked: CallContext, request: PatchScheduleRequest) -> PatchScheduleResponse:
+async def patch_schedule(context: CallContext, request: PatchScheduleRequest) -> PatchScheduleResponse:
     """Pause, unpause, trigger or backfill a schedule."""
     wishes = wishes_of(request.patch)
     if wishes == ScheduleActions() and not request.patch.backfill_request:
         raise InvalidField("patch", "it is not set on the request")
     named = request.request_id or None
-    work = bound(temporal_writes.patch_bundle, request.schedule_id, wishes=wishes, request_id=named)
-    await asked.send(_once("PatchSchedule", request, work), writes=True)
+    work = bind(temporal_writes.patch_bundle, request.schedule_id, wishes=wishes, request_id=named)
+    await context.run(_once("PatchSchedule", request, work), writes=True)
     return PatchScheduleResponse()
 
 
-async def delete_schedule(asked: CallContext, request: DeleteScheduleRequest) -> DeleteScheduleResponse:
+async def delete_schedule(context: CallContext, request: DeleteScheduleRequest) -> DeleteScheduleResponse:
     """Delete a schedule; what it has started goes on."""
-    await asked.send(bound(delete, request.schedule_id), writes=True)
+    await context.run(bind(delete, request.schedule_id), writes=True)
     return DeleteScheduleResponse()
 
 
 async def list_matching_times(
-    asked: CallContext, request: ListScheduleMatchingTimesRequest
+    context: CallContext, request: ListScheduleMatchingTimesRequest
 ) -> ListScheduleMatchingTimesResponse:
     """Say when a schedule would start, after one instant up to another, whatever its state."""
     times = [epoch_ms(name, getattr(request, name)) for name in ("start_time", "end_time")]
-    found = await asked.send(bound(matching_times, request.schedule_id, *times))
+    found = await context.run(bind(matching_times, request.schedule_id, *times))
     answer = ListScheduleMatchingTimesResponse()
     for moment in found:
         answer.start_time.add().FromDatetime(moment)
     return answer
 
 
-async def list_schedules(asked: CallContext, request: ListSchedulesRequest) -> ListSchedulesResponse:
+async def list_schedules(context: CallContext, request: ListSchedulesRequest) -> ListSchedulesResponse:
     """List schedules by their ids, those that a query lets pass."""
-    test = await _test(asked, request.query)
+    test = await _test(context, request.query)
     wanted = request.maximum_page_size if 0 < request.maximum_page_size <= MAX_PAGE else MAX_PAGE
     after = _page(request.next_page_token)
     answer = ListSchedulesResponse()
     for _ in range(LOOKED_AT // MAX_PAGE):
         most = wanted - len(answer.schedules)
         look_at = most if test is None else MAX_PAGE
-        found, after = await asked.send(bound(temporal_views, limit=most, look_at=look_at, after=after, test=test))
+        found, after = await context.run(bind(temporal_views, limit=most, look_at=look_at, after=after, test=test))
         answer.schedules.extend(map(entry_message, found))
         if after is None or len(answer.schedules) == wanted:
             break
@@ -193,25 +193,25 @@ async def list_schedules(asked: CallContext, request: ListSchedulesRequest) -> L
     return answer
 
 
-async def count_schedules(asked: CallContext, request: CountSchedulesRequest) -> CountSchedulesResponse:
+async def count_schedules(context: CallContext, request: CountSchedulesRequest) -> CountSchedulesResponse:
     """Count the schedules that a query lets pass."""
-    test = await _test(asked, request.query)
+    test = await _test(context, request.query)
     if test is None:
-        return CountSchedulesResponse(count=await asked.send(dossier_count))
+        return CountSchedulesResponse(count=await context.run(dossier_count))
     after, count = None, 0
     while True:
-        passing, after = await asked.send(bound(count_matching_views, look_at=MAX_PAGE, after=after, test=test))
+        passing, after = await context.run(bind(count_matching_views, look_at=MAX_PAGE, after=after, test=test))
         count += passing
         if after is None:
             return CountSchedulesResponse(count=count)
 
 
-async def _test(asked: CallContext, query: str) -> Test | None:
+async def _test(context: CallContext, query: str) -> Test | None:
     """The test that a query is, if it is any; it is read before anything is looked up."""
     read_query(query)
     if not query.strip():
         return None
-    return read_query(query, await asked.send(search_attribute_types))
+    return read_query(query, await context.run(search_attribute_types))
 
 
 # --- what is asked for ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
 from tompion.api.temporal import schedule_service
-from tompion.api.temporal.dispatcher import CallContext, Method, bound
+from tompion.api.temporal.dispatcher import CallContext, Method, bind
 from tompion.api.temporal.errors import Code, GrpcError
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, StoreError
@@ -43,32 +43,32 @@ TYPES = {
 SYSTEM_ATTRIBUTES = {"ScheduleId": AttributeType.KEYWORD, "TemporalSchedulePaused": AttributeType.BOOL}
 
 
-async def get_system_info(asked: CallContext, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
+async def get_system_info(context: CallContext, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
     """Say what can be done here."""
-    answer = GetSystemInfoResponse(server_version=asked.house.version)
+    answer = GetSystemInfoResponse(server_version=context.deps.version)
     answer.capabilities.supports_schedules = True
     answer.capabilities.internal_error_differentiation = True
     answer.capabilities.sdk_metadata = True
     return answer
 
 
-async def describe_namespace(asked: CallContext, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
+async def describe_namespace(context: CallContext, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
     """Show a namespace."""
     answer = DescribeNamespaceResponse()
-    answer.namespace_info.name = asked.namespace
-    answer.namespace_info.id = asked.namespace_id
+    answer.namespace_info.name = context.namespace
+    answer.namespace_info.id = context.namespace_id
     answer.namespace_info.state = NamespaceState.NAMESPACE_STATE_REGISTERED
-    answer.config.workflow_execution_retention_ttl.FromMilliseconds(asked.house.runner.settings.retention_ms)
+    answer.config.workflow_execution_retention_ttl.FromMilliseconds(context.deps.runner.settings.retention_ms)
     answer.replication_config.active_cluster_name = CLUSTER
     answer.replication_config.clusters.add(cluster_name=CLUSTER)
     return answer
 
 
 async def list_search_attributes(
-    asked: CallContext, _request: ListSearchAttributesRequest
+    context: CallContext, _request: ListSearchAttributesRequest
 ) -> ListSearchAttributesResponse:
     """List the search attributes that were registered."""
-    registered = await asked.send(search_attribute_types)
+    registered = await context.run(search_attribute_types)
     answer = ListSearchAttributesResponse()
     answer.custom_attributes.update({name: TYPES[AttributeType(kind)] for name, kind in registered.items()})
     answer.system_attributes.update({name: TYPES[kind] for name, kind in SYSTEM_ATTRIBUTES.items()})
@@ -76,7 +76,7 @@ async def list_search_attributes(
 
 
 async def register_search_attributes(
-    asked: CallContext, request: AddSearchAttributesRequest
+    context: CallContext, request: AddSearchAttributesRequest
 ) -> AddSearchAttributesResponse:
     """Register search attributes."""
     names = {number: kind for kind, number in TYPES.items()}
@@ -87,16 +87,16 @@ async def register_search_attributes(
         if name in SYSTEM_ATTRIBUTES:
             raise InvalidField(f"search_attributes.{name}", "every schedule has one of that name")
         types[name] = names[number]
-    await asked.send(bound(add_search_attributes, types), writes=True)
+    await context.run(bind(add_search_attributes, types), writes=True)
     return AddSearchAttributesResponse()
 
 
-async def check_health(asked: CallContext, request: HealthCheckRequest) -> HealthCheckResponse:
+async def check_health(context: CallContext, request: HealthCheckRequest) -> HealthCheckResponse:
     """Say whether a service is there, and whether the store behind it answers."""
     if request.service not in SERVICES:
         raise GrpcError(Code.NOT_FOUND, f"there is no service {request.service} here")
     try:
-        await asked.send(lambda session: session.now_ms)
+        await context.run(lambda session: session.now_ms)
     except StoreError:
         return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.NOT_SERVING)
     return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.SERVING)

@@ -55,7 +55,7 @@ class SweepStep:
         settings = self._instance.settings
         now_ms = transaction.now_ms()
         before_ms = now_ms - settings.retention_ms
-        given_up = transaction.notification_give_up(now_ms - settings.notice_give_up_ms, now_ms, SWEEP_BATCH)
+        given_up = transaction.notification_give_up(now_ms - settings.notification_give_up_ms, now_ms, SWEEP_BATCH)
         if given_up:
             self._instance.probe.count("notifications_given_up", given_up)
             self._instance.probe.warn(f"{given_up} notices were given up: nobody has delivered them in time")
