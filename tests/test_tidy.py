@@ -1,4 +1,4 @@
-"""The rules of the house, as tests: who may import whom, how long things may be, and what nobody may call.
+"""Code rules as tests: allowed imports, sizes, docstrings and forbidden calls.
 
 Each rule is a function from one file (its path in the repository and its text) to a list of complaints. The first
 half of this module runs every rule over the repository. The second half feeds each rule a bad snippet, because a rule
@@ -69,7 +69,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
 }
 
-# the same, for packages from outside; a part that is not named here has the standard library only
+# the same for third-party packages. A package without a row has the standard library only
 THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "spec": frozenset({"tzdata", "holidays"}),
     "store": frozenset({"psycopg"}),
@@ -99,7 +99,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "testing": EVERYTHING,
 }
 
-# Zone data comes from the pinned package through spec/zone.py; zoneinfo may read the machine's copy.
+# Zone data comes from the pinned package through spec/zone. zoneinfo may read the machine's copy.
 NEVER_IMPORTED = frozenset({"zoneinfo"})
 
 SLEEPING = frozenset({"time.sleep"})
@@ -140,7 +140,7 @@ LOCK_LINE = re.compile(r"[a-z0-9][a-z0-9._-]*==[^\s;/]+( ; [^/\\]+)? \\|    --ha
 
 @cache
 def repository_files() -> tuple[str, ...]:
-    """Every tracked file, and what is new in our folders. Somebody's stray log beside them is not our business."""
+    """Return every tracked file and the new files in our folders, without stray files beside them."""
     git = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
     tracked = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     new = [*git, "--others", "--exclude-standard", "--", *OUR_FOLDERS]
@@ -280,10 +280,10 @@ def bare_suppressions(path: str, text: str) -> list[str]:
     """Silenced lint and type errors that do not say which one, and why."""
     complaints = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        found = SUPPRESSION.search(token.string) if token.type == tokenize.COMMENT else None
-        if found is None:
+        suppression = SUPPRESSION.search(token.string) if token.type == tokenize.COMMENT else None
+        if suppression is None:
             continue
-        codes = SUPPRESSION_CODES.match(token.string, found.end())
+        codes = SUPPRESSION_CODES.match(token.string, suppression.end())
         rest = SUPPRESSION.sub("", token.string[codes.end() :]) if codes else ""
         if codes is None or not REASON.search(SUPPRESSION_CODES.sub("", rest)):
             complaints.append(f"{path}:{token.start[0]}: '{token.string}' needs a code and a reason")

@@ -48,7 +48,7 @@ class Ending(NamedTuple):
 
 
 class FaultInjector:
-    """Injects faults until it is stopped. It runs in the thread that started the server, which ends with that thread."""
+    """Injects faults until it is stopped. It runs in the thread of the server, which ends with it."""
 
     def __init__(self, dice: Random, server: PostgresServer, fleet: Fleet, clients: TcpProxy, gap_s: float) -> None:
         self._dice = dice

@@ -156,7 +156,9 @@ def too_early(key: int, was_state: str | None, state: str, before: str) -> Tampe
 
     def move(changes: list[Change]) -> None:
         own = [change for change in changes if change.schedule_key == key]
-        (moved,) = [change for change in own if (change.was_state, change.state, change.nominal_s) == (was_state, state, 1_002)]
+        (moved,) = [
+            change for change in own if (change.was_state, change.state, change.nominal_s) == (was_state, state, 1_002)
+        ]
         changes.remove(moved)
         changes.insert(next(n for n, change in enumerate(changes) if (change[1], change.state) == (key, before)), moved)
 

@@ -203,7 +203,9 @@ class _Trial:
         if now - self._progress_at >= PROGRESS_S:
             self._progress_at = now
             launches = len(self._fleet.lines())
-            self._show_progress(f"{now - self._begun:5.0f} s  {self._faults.counts.total()} faults, {launches} launches")
+            self._show_progress(
+                f"{now - self._begun:5.0f} s  {self._faults.counts.total()} faults, {launches} launches"
+            )
 
 
 def _superseded(evidence: Evidence) -> int:

@@ -221,7 +221,9 @@ def main() -> int:
     arguments = parser.parse_args()
     seed = SystemRandom().randrange(1_000_000) if arguments.seed is None else arguments.seed
     with tempfile.TemporaryDirectory() as directory:
-        report = run(Options(seed, arguments.seconds, arguments.workers, arguments.careless), Path(directory), show_progress)
+        report = run(
+            Options(seed, arguments.seconds, arguments.workers, arguments.careless), Path(directory), show_progress
+        )
     for line in report.lines():
         show_progress(line)
     return 1 if report.violations else 0

@@ -95,7 +95,12 @@ def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     with (home / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=home, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**kept, **(surroundings or {})}
+            command,
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**kept, **(surroundings or {})},
         )
     try:
         yield Worker(home, process)

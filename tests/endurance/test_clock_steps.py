@@ -54,9 +54,7 @@ def verified(store: str, clock: SteppedClock) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def step_clocks(
-    process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None
-) -> None:
+def step_clocks(process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
     """Step the clock that counts forward by two hours, back by one, and on again."""
     clocks = [step] if server is None else [server, step]
     begun = latest(tompion, "skips")

@@ -15,9 +15,9 @@ from schemathesis.core.failures import FailureGroup
 
 from tests.fuzz import __main__ as command
 from tests.fuzz import process, rest_sequences, search
-from tests.fuzz.parsers import DOORS, Broken, Door, check_error
+from tests.fuzz.parsers import PARSERS, Broken, FuzzedParser, check_error
 from tests.fuzz.rest_sequences import converse
-from tests.fuzz.search import Misbehaved, Tally, hunt, judge, run_case
+from tests.fuzz.search import Misbehaved, Tally, judge, run_case, run_search
 from tests.support.seeds import suite_seed
 from tompion import InvalidSpec, Spec
 
@@ -33,9 +33,9 @@ def test_arbitrary_text_parses_or_raises_invalid_spec(capfd: pytest.CaptureFixtu
     seed = suite_seed()
     with capfd.disabled():  # the seed is to be seen even when all is well
         sys.stderr.write(f"\nfuzz: python -m tests.fuzz --seed {seed}\n")
-    tally = hunt(seed, HOUR_S, range(CASES))
+    tally = run_search(seed, HOUR_S, range(CASES))
     assert tally.cases == CASES
-    assert set(tally.refused) == set(DOORS), "a door that refuses nothing reads nothing"
+    assert set(tally.refused) == set(PARSERS), "a parser never rejected a text"
 
 
 # ---------------------------------------------------------------- what was found
@@ -81,7 +81,7 @@ FOUND = [
     ("json", '{"cron": "@daily", "exclude": {"holidays": ["utils"]}}'),
     ("json", '{"cron": "@daily", "exclude": {"holidays": ["__class__"]}}'),
     ("json", '{"cron": "@daily", "exclude": {"holidays": ["DE-XX", ""]}}'),
-    # numbers that are none, and far too many digits
+    # invalid numbers, and far too many digits
     ("json", '{"intervals": [{"every": 1e400}]}'),
     ("json", '{"jitter_ms": ' + "9" * 5000 + "}"),
     ("json", '{"intervals": [' + "9" * 4000 + "]}"),
@@ -136,7 +136,7 @@ FOUND = [
     ("token claims", "[" * 3000),
     ("token claims", '{"iss": "https://hmac.example", "exp": 1e400}'),
     ("token claims", '{"iss": ["https://hmac.example"]}'),
-    # an instant that no float can hold, signed by somebody who is believed
+    # an instant that no float can hold, with a valid signature
     ("token claims", process.CLAIM_SEEDS[0].replace('"exp": 1', '"exp": 1' + "1" * 400)),
     ("token header", '{"alg": ["HS256"]}'),
     ("token header", '{"alg": "HS256", "alg": "none"}'),
@@ -146,7 +146,7 @@ FOUND = [
 @pytest.mark.parametrize(("name", "text"), FOUND)
 def test_former_findings_stay_fixed(name: str, text: str) -> None:
     search.warm()
-    judge(DOORS[name], text, 0, Tally(), "regression", random.Random(0))
+    judge(PARSERS[name], text, 0, Tally(), "regression", random.Random(0))
 
 
 @pytest.mark.parametrize("depth", range(900, 1010, 2))
@@ -184,8 +184,8 @@ def test_undescribed_response_ends_a_sequence(monkeypatch: pytest.MonkeyPatch) -
 # ---------------------------------------------------------------- the fuzzer itself can fail
 
 
-def with_door(monkeypatch: pytest.MonkeyPatch, door: Door) -> None:
-    monkeypatch.setattr(search, "DOORS", {door.name: door})
+def with_parser(monkeypatch: pytest.MonkeyPatch, parser: FuzzedParser) -> None:
+    monkeypatch.setattr(search, "PARSERS", {parser.name: parser})
 
 
 def refuse(problem: str, position: int | None = None) -> InvalidSpec:
@@ -196,13 +196,13 @@ def test_unexpected_exception_is_detected(monkeypatch: pytest.MonkeyPatch) -> No
     def stumble(text: str) -> None:
         raise KeyError(text)
 
-    with_door(monkeypatch, Door("broken", stumble, lambda _draw: "a\nb"))
+    with_parser(monkeypatch, FuzzedParser("broken", stumble, lambda _draw: "a\nb"))
     with pytest.raises(Misbehaved, match=r"seed 7, case 3: KeyError(.|\n)*text: 'a\\nb'"):
         run_case(7, 3, Tally())
 
 
 def test_slow_text_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_door(monkeypatch, Door("slow", lambda text: Spec(cron=text), lambda _draw: "0 9 * * *", limit_s=0.0))
+    with_parser(monkeypatch, FuzzedParser("slow", lambda text: Spec(cron=text), lambda _draw: "0 9 * * *", limit_s=0.0))
     with pytest.raises(Misbehaved, match="more than 0"):
         run_case(7, 3, Tally())
 
@@ -213,7 +213,7 @@ def test_endless_parser_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     monkeypatch.setattr(search, "ENDLESS_S", 0.05)
-    with_door(monkeypatch, Door("endless", loop, lambda _draw: "x"))
+    with_parser(monkeypatch, FuzzedParser("endless", loop, lambda _draw: "x"))
     with pytest.raises(Misbehaved, match="no end after"):
         run_case(7, 3, Tally())
 
@@ -226,7 +226,7 @@ def test_bad_message_is_detected(error: InvalidSpec) -> None:
 
 def test_case_is_reproducible() -> None:
     def texts(seed: int) -> list[str]:
-        return [DOORS["json"].make(random.Random(f"{seed}/{number}")) for number in range(20)]
+        return [PARSERS["json"].make(random.Random(f"{seed}/{number}")) for number in range(20)]
 
     assert texts(1) == texts(1)
     assert texts(1) != texts(2)
@@ -244,7 +244,7 @@ def test_command_prints_its_tally(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_command_fails_with_the_offending_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with_door(monkeypatch, Door("broken", lambda text: Spec(cron=int(text)), lambda _draw: "\ud800"))  # type: ignore[arg-type]  # on purpose
+    with_parser(monkeypatch, FuzzedParser("broken", lambda text: Spec(cron=int(text)), lambda _draw: "\ud800"))  # type: ignore[arg-type]  # on purpose
     monkeypatch.setattr(sys, "argv", ["fuzz", "--seconds", "1"])
     assert command.main() == 1
     assert "text: '\\ud800'" in capsys.readouterr().out

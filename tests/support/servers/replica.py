@@ -86,7 +86,7 @@ class Pair:
         self.primary, self.standby = self.standby, self.primary
 
     def rebuild(self) -> None:
-        """Make a new standby where the dead primary was: what that has written and nobody confirmed is forgotten."""
+        """Create a new standby in place of the dead primary. Its unconfirmed writes are lost."""
         assert self.standby is not None
         port = self.standby.port
         self.standby.close()

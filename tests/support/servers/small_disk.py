@@ -30,7 +30,7 @@ def can_mount() -> bool:
 
 
 class SmallDisk(PostgresServer):
-    """A server with a tablespace on a disk of so many MiB. It must not be restarted: the disk would be empty."""
+    """A server with a tablespace on a small disk. It must not be restarted: the disk would be empty."""
 
     def __init__(self, mib: int) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs. One that has ended and that nobody has collected does not."""
+    """Return whether a process runs. A zombie does not."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -128,11 +128,11 @@ def test_a_template_is_copied(own: PostgresServer, url: str) -> None:
 
 def test_settings_are_passed_on_over_the_defaults() -> None:
     with PostgresServer({"fsync": "on", "max_connections": "17"}) as server, psycopg.connect(server.url) as connection:
-        shown = [
+        settings = [
             connection.execute("SELECT current_setting(%s)", [name]).fetchone()
             for name in ("fsync", "max_connections", "synchronous_commit", "server_encoding", "timezone", "lc_messages")
         ]
-    assert shown == [("on",), ("17",), ("off",), ("UTF8",), ("UTC",), ("C",)]
+    assert settings == [("on",), ("17",), ("off",), ("UTF8",), ("UTC",), ("C",)]
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -157,7 +157,7 @@ def test_a_wrong_setting_is_explained_by_the_log() -> None:
         _ = server.home
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent is dead")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the death of a parent")
 def test_a_killed_parent_takes_its_server_along_and_the_next_start_cleans_up() -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", STARTS_A_SERVER], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

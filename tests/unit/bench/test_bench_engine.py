@@ -1,4 +1,4 @@
-"""The benchmark of the engine measures what it says and adds up. How fast anything is, no test may say."""
+"""The benchmark of the engine runs and its figures add up. Speed is not asserted."""
 
 import json
 import sqlite3
@@ -39,8 +39,8 @@ TINY = QUICK._replace(burst=30, steady=5, seconds=2, timeout_s=120, stored=200, 
 
 @pytest.fixture
 def stores() -> Iterator[Stores]:
-    with Stores() as made:
-        yield made
+    with Stores() as stores:
+        yield stores
 
 
 @pytest.fixture
@@ -79,23 +79,23 @@ def test_steady_runs_count_what_was_due_and_ran_in_time(
 ) -> None:
     monkeypatch.setattr(burst, "HEAD_START_S", 1.0)
     monkeypatch.setattr(burst, "READY_S", 0.5)
-    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **given: burst.run_load(**given)._asdict())
+    monkeypatch.setattr(
+        "bench.engine.measures.in_child", lambda _call, **arguments: burst.run_load(**arguments)._asdict()
+    )
     turn = steady_once(Bench(stores, TINY, silent), SQLITE)
     assert turn.ticks == 10
     assert turn.rate == 5
     assert turn.p50 <= turn.p99
 
 
-def test_noisy_and_quiet_tenants_are_counted_separately(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_noisy_and_quiet_tenants_are_counted_separately(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(burst, "HEAD_START_S", 1.0)
     monkeypatch.setattr(burst, "READY_S", 0.5)
     monkeypatch.setattr(noisy_tenant, "KINDS", (SQLITE,))
     turns: list[noisy_tenant.Shared] = []
 
-    def in_child(_call: str, **given: Any) -> dict[str, Any]:
-        turns.append(noisy_tenant.share(**given))
+    def in_child(_call: str, **arguments: Any) -> dict[str, Any]:
+        turns.append(noisy_tenant.share(**arguments))
         return turns[-1]._asdict()
 
     monkeypatch.setattr(noisy_tenant, "in_child", in_child)
@@ -162,7 +162,7 @@ def test_child_returns_a_result_or_an_error(url: str, tmp_path: Path) -> None:
 def test_a_rest_has_its_sections(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "LOOK_S", 0.1)
     monkeypatch.setattr(idle_figures, "KINDS", (SQLITE,))
-    monkeypatch.setattr(idle_figures, "in_child", lambda _call, **given: idle.rest(**given)._asdict())
+    monkeypatch.setattr(idle_figures, "in_child", lambda _call, **arguments: idle.rest(**arguments)._asdict())
     sections = idle_figures.rest_sections(Bench(stores, TINY._replace(remembered=20), silent), idle=True, memory=True)
     assert [section.title.partition(",")[0] for section in sections] == ["200 stored", "Looking", "Memory and disk"]
     text = as_text(Report(environment(), sections))
@@ -197,7 +197,7 @@ def test_share_of_the_baseline_is_computed_per_round() -> None:
 
 def test_a_burst_that_loses_a_tick_is_not_a_result(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = {"begin": 1.0, "ticks": [[1.0, 1.5]], "settled_s": [1.0], "adding_s": 1.0}
-    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **_given: lost)
+    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **_arguments: lost)
     with pytest.raises(AssertionError, match="1 of 30"):
         burst_once(Bench(stores, TINY, silent), SQLITE)
 

@@ -1,4 +1,4 @@
-"""The benchmark runs, asks everybody the same questions and adds up. How fast anything is, no test may say."""
+"""The benchmark of the time engine runs with the same cases for all libraries. Speed is not asserted."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The benchmark of the page measures what it says. How fast anything is, no test may say."""
+"""The benchmark of the web UI runs. Speed is not asserted."""
 
 from __future__ import annotations
 

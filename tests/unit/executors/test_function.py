@@ -131,7 +131,7 @@ async def fails_without_words_asynchronously() -> None:
 
 
 async def cancels_itself() -> None:
-    raise asyncio.CancelledError("somebody else's")
+    raise asyncio.CancelledError("another task's")
 
 
 async def times_out() -> None:
@@ -189,12 +189,12 @@ def test_function_result_is_recorded(name: str, result: str | None) -> None:
         ("fails_without_words_asynchronously", "Speechless: <unprintable Speechless: SystemExit>"),
         ("leaves", "SystemExit: 3"),
         ("leaves_asynchronously", "SystemExit: enough"),
-        ("cancels_itself", "CancelledError: somebody else's"),
+        ("cancels_itself", "CancelledError: another task's"),
         ("times_out", "TimeoutError: no answer"),
     ],
 )
 def test_error_of_a_function_is_its_outcome(name: str, error: str) -> None:
-    """A function that leaves the process, or cancels something of its own, has failed and takes nobody along."""
+    """A function that exits or cancels something has failed, and the process continues."""
     ended = run(name)
     assert (ended.state, ended.result) == (RunState.FAILED, None)
     assert ended.error is not None
@@ -315,7 +315,7 @@ def test_run_without_a_free_thread_waits() -> None:
     """Its deadline counted while it waited: with every thread taken, runs timed out that had never begun."""
 
     async def scenario() -> None:
-        held, let_go, said = threading.Event(), threading.Event(), list[tuple[str, bool]]()
+        held, let_go, waits_seen = threading.Event(), threading.Event(), list[tuple[str, bool]]()
         began = asyncio.Event()
 
         def hold() -> None:
@@ -323,7 +323,7 @@ def test_run_without_a_free_thread_waits() -> None:
             assert let_go.wait(SECONDS)
 
         def note(name: str, waits: bool) -> None:
-            said.append((name, waits))
+            waits_seen.append((name, waits))
             if (name, waits) == ("second", False):
                 began.set()
 
@@ -333,7 +333,7 @@ def test_run_without_a_free_thread_waits() -> None:
         await asyncio.to_thread(held.wait, SECONDS)
         second = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", waits=partial(note, "second"))))
         await asyncio.sleep(0)
-        assert said == [("first", True), ("first", False), ("second", True)]
+        assert waits_seen == [("first", True), ("first", False), ("second", True)]
         let_go.set()
         assert (await first).state is RunState.SUCCESS
         await began.wait()
@@ -347,9 +347,9 @@ def test_function_context_can_be_pickled() -> None:
     """A function may hand the run to another process: what it gets must be as plain as the rest of it."""
 
     async def scenario() -> Completed:
-        asked = launch("function_tests:pickles", waits=lambda waits: None)
+        context = launch("function_tests:pickles", waits=lambda waits: None)
         async with aclosing(FunctionExecutor()) as executor:
-            return await executor.run(None, asked)
+            return await executor.run(None, context)
 
     sys.modules["function_tests"] = SimpleNamespace(pickles=lambda run: len(pickle.dumps(run)))  # type: ignore[assignment]  # a stand-in for a module
     assert asyncio.run(scenario()).error is None
@@ -357,7 +357,7 @@ def test_function_context_can_be_pickled() -> None:
 
 def test_slow_import_does_not_delay_other_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slow_to_import.py").write_text(
-        "from gates import opened, reached\n"
+        "from barriers import opened, reached\n"
         "reached.set()\n"
         "assert opened.wait(120)\n"
         "async def first(): return 1\n"
@@ -365,7 +365,7 @@ def test_slow_import_does_not_delay_other_runs(tmp_path: Path, monkeypatch: pyte
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     opened, reached = threading.Event(), threading.Event()
-    monkeypatch.setitem(sys.modules, "gates", SimpleNamespace(opened=opened, reached=reached))
+    monkeypatch.setitem(sys.modules, "barriers", SimpleNamespace(opened=opened, reached=reached))
     monkeypatch.setitem(sys.modules, "quick_tests", SimpleNamespace(asynchronous=asynchronous))
 
     async def scenario() -> list[Any]:

@@ -1,4 +1,4 @@
-"""Executors by entry point: ours, somebody else's, and those that cannot be had."""
+"""Executors by entry point: built in, of other packages, and missing ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tompion.executors.registry import build_executors
 
 
 class Foreign(Executor):
-    """An executor of somebody else's package."""
+    """An executor of another package."""
 
     def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         self.configured = configured
@@ -30,14 +30,14 @@ class Foreign(Executor):
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
-    found = registry.installed_executors()
+    entry_points = registry.installed_executors()
     added = {name: EntryPoint(name, value, registry.ENTRY_POINT_GROUP) for name, value in more.items()}
-    monkeypatch.setattr(registry, "installed_executors", lambda: {**found, **added})
+    monkeypatch.setattr(registry, "installed_executors", lambda: {**entry_points, **added})
 
 
 def test_function_and_http_need_no_configuration() -> None:
     executors = build_executors({}, ExecutorEnv())
-    assert {name: type(each) for name, each in executors.items()} == {
+    assert {name: type(executor) for name, executor in executors.items()} == {
         "function": FunctionExecutor,
         "http": HttpExecutor,
     }
@@ -51,9 +51,9 @@ def test_commands_are_off_unless_they_are_configured() -> None:
 def test_executor_of_another_package_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, foreign=f"{__name__}:Foreign")
     site = ExecutorEnv(max_threads=3)
-    made = build_executors({"foreign": {"a": 1}}, site)["foreign"]
-    assert isinstance(made, Foreign)
-    assert (made.configured, made.site) == ({"a": 1}, site)
+    foreign = build_executors({"foreign": {"a": 1}}, site)["foreign"]
+    assert isinstance(foreign, Foreign)
+    assert (foreign.configured, foreign.site) == ({"a": 1}, site)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is kept of a result: JSON that every store can hold, and that says what is missing from it."""
+"""Results are JSON that every store can hold, with a mark where they are truncated."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_long_value_is_truncated(value: object, limit: int) -> None:
     assert read["truncated"] is True
     assert read["bytes"] > 30_000
     assert ("not_json" in read) == isinstance(value, set)
-    if limit > 60 or not isinstance(value, set):  # what is said about it has to stand there in any case
+    if limit > 60 or not isinstance(value, set):  # the message is always included
         assert limit - 12 < len(kept.encode()) <= limit
 
 

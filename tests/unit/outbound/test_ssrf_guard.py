@@ -86,7 +86,7 @@ def test_a_password_in_a_url_is_not_repeated() -> None:
     ],
 )
 def test_a_name_must_have_public_addresses_and_no_others(addresses: list[str], fine: bool) -> None:
-    """A name that means two things is refused for the worse of them: nobody knows which one is connected to."""
+    """A name with a public and a private address is rejected, because the client may choose either."""
     if fine:
         assert SsrfGuard().check_all(addresses, 443) == addresses
     else:
