@@ -87,7 +87,7 @@ def route_row(route: Route) -> str:
 
 
 def extra_row(extra: SystemRoute) -> str:
-    role = f"{extra.role.name.lower()}{' everywhere' if extra.all_namespaces else ''}"
+    role = f"{extra.role.name.lower()}{' in `*`' if extra.all_namespaces else ''}"
     return f"| `{extra.method} {extra.full_path}` | {role} | {extra.summary} |\n"
 
 

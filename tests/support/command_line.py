@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "forecast": ("forecast", ()),
     "problems": ("problems", ()),
     "verify_audit": ("audit --verify", ()),
-    "list_notifications": ("notify list", ()),
+    "list_notifications": ("notifications list", ()),
     "get_run": ("runs get", ("run_id",)),
     "cancel_run": ("runs cancel", ("run_id",)),
     "terminate_run": ("runs terminate", ("run_id",)),
