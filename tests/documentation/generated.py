@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import fields
@@ -10,10 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tests.documentation.answers import answers
+from tests.documentation.defects import INTERLEAVINGS_HEAD, SIMULATION_HEAD, interleaving_rows, simulation_rows
 from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
-from tompion.api.rest.openapi.document import describe
-from tompion.api.rest.openapi.examples import ANSWERS
+from tompion.api.rest.openapi.document import describe, summary_and_description
+from tompion.api.rest.openapi.examples import RECORDED
 from tompion.config.schema import OPTIONS
 from tompion.config.settings import Settings
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
@@ -38,8 +38,8 @@ HEAD = "| route | role | what it does |\n|---|---|---|\n"
 def rest(text: str) -> str:
     """The reference of REST, with its tables as they must be."""
     text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if route.prefix)))
-    text = with_table(text, "## Beside the operations", map(extra_row, SYSTEM_ROUTES))
-    return with_table(text, "## Other names", map(route_row, (route for route in ROUTES if not route.prefix)))
+    text = with_table(text, "## System routes", map(extra_row, SYSTEM_ROUTES))
+    return with_table(text, "## Compatibility", map(route_row, (route for route in ROUTES if not route.prefix)))
 
 
 def settings(text: str) -> str:
@@ -50,6 +50,12 @@ def settings(text: str) -> str:
     ]
     text = with_table(text, "# Settings", options, SETTINGS_HEAD)
     return with_table(text, "## Limits", limits, SETTINGS_HEAD)
+
+
+def planted_defects(text: str) -> str:
+    """Return the page of planted defects with its tables."""
+    text = with_table(text, "## In the simulation", simulation_rows(), SIMULATION_HEAD)
+    return with_table(text, "## In interleavings on PostgreSQL", interleaving_rows(), INTERLEAVINGS_HEAD)
 
 
 def _default(value: object) -> str:
@@ -76,19 +82,18 @@ def with_table(text: str, title: str, rows: Iterable[str], head: str = HEAD) -> 
 
 
 def route_row(route: Route) -> str:
-    first = (inspect.getdoc(route.operation) or "").partition("\n")[0].partition(".  ")[0]
-    about = first.rstrip(".").replace("``", "`")
+    about = summary_and_description(route.operation)[0].replace("``", "`")
     return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {about} |\n"
 
 
 def extra_row(extra: SystemRoute) -> str:
-    role = f"{extra.role.name.lower()}{' everywhere' if extra.everywhere else ''}"
-    return f"| `{extra.method} {extra.address}` | {role} | {extra.summary} |\n"
+    role = f"{extra.role.name.lower()}{' in `*`' if extra.all_namespaces else ''}"
+    return f"| `{extra.method} {extra.full_path}` | {role} | {extra.summary} |\n"
 
 
 def openapi(_text: str) -> str:
     """The description of the API for machines, with the answers as they have just been written."""
-    ANSWERS.update(json.loads((ROOT / ANSWERS_FILE).read_text(encoding="utf-8")))
+    RECORDED.update(json.loads((ROOT / ANSWERS_FILE).read_text(encoding="utf-8")))
     return json.dumps(describe(version("tompion")), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -98,6 +103,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/reference/settings.md": settings,
     "docs/reference/openapi.json": openapi,
     "docs/reference/roles.md": lambda _text: roles(),
+    "docs/explanation/planted-defects.md": planted_defects,
     "docs/explanation/policies.md": lambda text: with_pictures(text, pictures()),
 }
 """What is written anew, in this order: the description of the API holds the answers."""

@@ -100,7 +100,7 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 @defect
 def pause_read_before_the_lock(patches: Patches) -> None:
     """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
-    patches.set(edit, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    patches.set(pause, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
     def blind(self: FireStep, transaction: Transaction, now_ms: int, states: list[StateTuple], budget: int) -> Any:
@@ -387,10 +387,10 @@ def launch_before_commit(patches: Patches) -> None:
 @defect
 def buffer_has_no_bound(patches: Patches) -> None:
     """As many runs wait as like to."""
-    admit = overlap.admit
+    admit = overlap.decide_overlap
     patches.set(
         decide,
-        "admit",
+        "decide_overlap",
         lambda policy, flying, waiting, most, overlap=None: admit(policy, flying, waiting, 1 << 30, overlap),
     )
 
@@ -444,7 +444,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
         decision.in_flight = decision.waiting = -100
         return decision
 
-    released = Decision.released
+    released = Decision.state_after_planned
 
     def corrected(self: Decision) -> ScheduleState:
         after = released(self)
@@ -452,7 +452,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
         return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)
 
     patches.set(planned, "Decision", alone)
-    patches.set(Decision, "released", corrected)
+    patches.set(Decision, "state_after_planned", corrected)
 
 
 @defect

@@ -22,8 +22,7 @@ Date.now = () => start
 const { setInterval } = window
 window.setInterval = (task, ms, ...rest) => setInterval(task, ms >= 10_000 ? 2 ** 31 - 1 : ms, ...rest)
 """
-"""Init script for tests that count requests. Cached answers do not expire and nothing is polled, however slow the machine
-is. What remains is what the page requests to show a view."""
+"""Init script for tests that count requests: cached answers do not expire, and nothing is polled, on a slow machine too."""
 TASKS = '''
 """What the schedules of these tests run."""
 

@@ -21,7 +21,7 @@ def test_create_with_the_builder(page: Page, service: Service) -> None:
     page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
     expect(page.get_by_label("Summary")).to_have_text("At 07:30, Monday to Thursday, in Europe/Berlin time.")
     expect(page.get_by_label("Next runs").get_by_role("listitem")).to_have_count(20)
-    expect(page.get_by_label("Upcoming DST changes")).to_contain_text("no tick fires near it")
+    expect(page.get_by_label("Upcoming DST changes")).to_contain_text("no tick is near the change")
     page.get_by_label("Function", exact=True).fill("tasks:work")
     page.get_by_role("button", name="Policies").click()
     page.get_by_label("Max attempts").fill("3")

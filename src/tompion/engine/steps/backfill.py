@@ -57,7 +57,7 @@ class BackfillStep:
             transaction.backfill_update(moved.backfill)
             decisions.append(moved.decision)
         recorded = transaction.write_decisions(
-            decision_writes(now_ms, decisions, [decision.standing() for decision in decisions])
+            decision_writes(now_ms, decisions, [decision.state_after_requests() for decision in decisions])
         )
         notes = Notes()
         notes.decided(decisions, recorded, schedules)

@@ -108,7 +108,7 @@ class FireStep:
                     written.append(self._broken(state, now_ms))
                     continue
                 decisions.append(decision)
-                written.append(decision.awake(moved))
+                written.append(decision.with_wake_up(moved))
                 if decision.runs and has_conflicting_hints(state, now_ms):
                     instance.probe.warn(f"{compiled.schedule_id}: two hints are live, the earlier wins")
                 catchups += used

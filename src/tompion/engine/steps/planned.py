@@ -61,7 +61,9 @@ class PlannedStep:
         now_ms = transaction.now_ms()
         known = {row.id: row for row in rows}
         decided = [run._replace(decided_ms=known[run.id].decided_ms) for each in decisions for run in each.runs]
-        record = decision_writes(now_ms, decisions, [decision.awake(decision.released()) for decision in decisions])
+        record = decision_writes(
+            now_ms, decisions, [decision.with_wake_up(decision.state_after_planned()) for decision in decisions]
+        )
         recorded = transaction.write_decisions(record._replace(runs=[]))
         transaction.run_release_waiting([run_change(run, 0) for run in decided])
         schedules = {decision.compiled.schedule_key: decision.compiled for decision in decisions}

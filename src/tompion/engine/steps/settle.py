@@ -101,7 +101,7 @@ class SettleStep:
         released = Notes()
         launches = self._released(transaction, states, schedules, touched, now_ms, released)
         transaction.state_update([states[key] for key in sorted(touched)])
-        if any(key in schedules and schedules[key].gate is not None for key in touched):
+        if any(key in schedules and schedules[key].allowed_seconds is not None for key in touched):
             transaction.notify()  # the next run of an adaptive schedule may be due at once
         self._wake_backfills(transaction, [change for change in changes if change.id in accepted], now_ms)
         retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & accepted
@@ -167,8 +167,8 @@ def _plain(
     rest: list[Outcome] = []
     for outcome in outcomes:
         row, compiled = rows.get(outcome.schedule_key), schedules.get(outcome.schedule_key)
-        simple = row is not None and compiled is not None and not row[WAITING] and not compiled.follows
-        (plain if simple and outcome.says_nothing else rest).append(outcome)
+        simple = row is not None and compiled is not None and not row[WAITING] and not compiled.is_sequential
+        (plain if simple and outcome.is_plain_success else rest).append(outcome)
     if rest:
         others = {outcome.schedule_key for outcome in rest}
         rest += [outcome for outcome in plain if outcome.schedule_key in others]
