@@ -116,7 +116,7 @@ def bodies(users: psycopg.Connection[Any]) -> list[Any]:
     return [found[0] for found in users.execute("SELECT body FROM app.jobs ORDER BY id").fetchall()]
 
 
-def test_a_row(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+def test_call_inserts_a_row(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     document = json.dumps({"a": [1, None]})
     assert made(postgres, row(number="5", body=document, **{'50% "of" it': "100 %s"})) == [SqlResult()]
     found = users.execute("""SELECT number, body, "50% ""of"" it" FROM app.jobs""").fetchall()
@@ -136,7 +136,7 @@ def test_a_row(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
         (function("add", SqlArgument(None, "integer")), "1"),
     ],
 )
-def test_a_function_and_what_is_kept_of_its_answer(
+def test_function_result_is_stored_if_it_is_a_number_or_uuid(
     postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall, answer: str | None
 ) -> None:
     """A number or a UUID tells which job it was; anything else may be what nobody should see in a list."""
@@ -160,14 +160,14 @@ def test_a_function_and_what_is_kept_of_its_answer(
         (function("documents", SqlArgument((), "jsonb", SqlForm.ARRAY)), []),
     ],
 )  # fmt: skip
-def test_arguments_that_are_more_than_a_value(
+def test_arguments_can_be_arrays_and_records(
     postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall, expected: list[Any]
 ) -> None:
     assert [called.error for called in made(postgres, call)] == [None]
     assert bodies(users) == expected
 
 
-def test_many_calls_keep_their_order_and_their_answers(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+def test_many_calls_keep_the_order_of_their_results(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     given = [function("add", str(each)) if each % 3 else row(number=str(each)) for each in range(600)]
     answers = made(postgres, *given)
     ids = dict(users.execute("SELECT number, id FROM app.jobs").fetchall())
@@ -175,9 +175,7 @@ def test_many_calls_keep_their_order_and_their_answers(postgres: PostgresStore, 
 
 
 @pytest.mark.parametrize("bad", [0, 1, 5, 9])
-def test_a_call_that_fails_has_no_effect_and_spoils_nothing(
-    postgres: PostgresStore, users: psycopg.Connection[Any], bad: int
-) -> None:
+def test_failed_call_has_no_effect_on_others(postgres: PostgresStore, users: psycopg.Connection[Any], bad: int) -> None:
     given = [row(number=str(each)) for each in range(10)]
     given[bad] = row("missing", number="1")
     answers = made(postgres, *given)
@@ -186,15 +184,13 @@ def test_a_call_that_fails_has_no_effect_and_spoils_nothing(
     assert numbers(users) == [each for each in range(10) if each != bad]
 
 
-def test_a_function_that_changes_where_names_are_looked_up(
-    postgres: PostgresStore, users: psycopg.Connection[Any]
-) -> None:
+def test_search_path_changed_by_a_function_is_restored(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     """What it sets lasts until the end of the transaction: our own statements no longer found our tables."""
     assert made(postgres, function("elsewhere"), row(number="1")) == [SqlResult(), SqlResult()]
     assert numbers(users) == [9, 1]
 
 
-def test_two_rows_that_exclude_each_other(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+def test_conflicting_rows_fail_individually(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     """A unique constraint of the user's is his affair: our transaction is not tried again because of it."""
     first, second, third = made(postgres, row(number="1"), row(number="1"), row(number="2"))
     assert (first.error, third.error) == (None, None)
@@ -204,7 +200,7 @@ def test_two_rows_that_exclude_each_other(postgres: PostgresStore, users: psycop
     assert numbers(users) == [1, 2]
 
 
-def test_a_constraint_that_is_deferred_to_the_commit(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+def test_deferred_constraint_is_checked_before_commit(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     """It would fail the commit, and with it everything else, again and again."""
     users.execute("INSERT INTO app.parents VALUES (1)")
     answers = made(postgres, row("children", parent="1"), row("children", parent="2"), row("children", parent="1"))
@@ -213,7 +209,7 @@ def test_a_constraint_that_is_deferred_to_the_commit(postgres: PostgresStore, us
     assert users.execute("SELECT parent FROM app.children").fetchall() == [(1,), (1,)]
 
 
-def test_a_function_may_rely_on_deferred_constraints(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+def test_function_may_rely_on_deferred_constraints(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     given = [function("late", str(each)) for each in range(5)]
     assert made(postgres, *given, row("children", parent="9")) == [
         *[SqlResult()] * 5, SqlResult(error='PostgreSQL: insert or update on table "children" violates foreign key '
@@ -221,9 +217,7 @@ def test_a_function_may_rely_on_deferred_constraints(postgres: PostgresStore, us
     ]  # fmt: skip
 
 
-def test_a_slow_call_is_ended_and_the_limit_is_gone_with_it(
-    postgres: PostgresStore, users: psycopg.Connection[Any]
-) -> None:
+def test_slow_call_times_out_and_the_limit_is_restored(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     def work(transaction: Transaction) -> tuple[list[SqlResult], Any]:
         answers = transaction.call([row(number="1"), function("slow"), row(number="2")], SLOW_MS)
         assert transaction.can_call
@@ -240,16 +234,14 @@ def test_a_slow_call_is_ended_and_the_limit_is_gone_with_it(
     assert limits == [("30s", "0")]
 
 
-def test_a_table_that_somebody_has_locked(
-    postgres: PostgresStore, users: psycopg.Connection[Any], migrated_url: str
-) -> None:
+def test_locked_table_times_out(postgres: PostgresStore, users: psycopg.Connection[Any], migrated_url: str) -> None:
     with psycopg.connect(migrated_url) as other:
         other.execute("LOCK TABLE app.jobs")
         (called,) = made(postgres, row(number="1"), timeout_ms=SLOW_MS)
     assert "timeout" in str(called.error)
 
 
-def test_there_is_time_for_some_of_many_slow_calls(
+def test_calls_beyond_the_time_limit_are_left_for_later(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
@@ -258,7 +250,7 @@ def test_there_is_time_for_some_of_many_slow_calls(
     assert all(called.error is not None for called in answers)
 
 
-def test_calls_that_are_slow_without_failing_have_a_budget_too(
+def test_slow_successful_calls_share_the_time_limit(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
@@ -268,22 +260,22 @@ def test_calls_that_are_slow_without_failing_have_a_budget_too(
 
 
 @pytest.mark.parametrize("given", ["a\x00b", "\ud800"])
-def test_a_value_that_no_database_can_hold(postgres: PostgresStore, users: psycopg.Connection[Any], given: str) -> None:
+def test_value_that_no_database_can_store_fails_the_call(
+    postgres: PostgresStore, users: psycopg.Connection[Any], given: str
+) -> None:
     before, bad, after = made(postgres, row(number="1"), function("echo", given), row(number="2"))
     assert (before, after) == (SqlResult(), SqlResult())
     assert bad.error is not None
     assert numbers(users) == [1, 2]
 
 
-def test_a_connection_that_ends_is_the_end_of_the_transaction(
-    postgres: PostgresStore, users: psycopg.Connection[Any]
-) -> None:
+def test_lost_connection_ends_the_transaction(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     with pytest.raises(StoreUnavailable):
         made(postgres, row(number="1"), function("deadly"))
     assert numbers(users) == []
 
 
-def test_a_transaction_that_is_rolled_back(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
+def test_rolled_back_transaction_undoes_calls(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     def work(transaction: Transaction) -> None:
         assert transaction.call([row(number="1")], SLOW_MS) == [SqlResult()]
         raise StoreError("no")
@@ -307,14 +299,16 @@ def test_a_transaction_that_is_rolled_back(postgres: PostgresStore, users: psyco
         row(**{CANARY[:10]: "1"}, body=json.dumps({"secret": CANARY})),
     ],
 )
-def test_what_was_sent_is_in_no_message(postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall) -> None:
+def test_error_messages_contain_no_sent_values(
+    postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall
+) -> None:
     (called,) = made(postgres, call)
     assert called.error is not None
     said = called.error.replace(f'column "{CANARY[:10]}"', "")  # that one is a name
     assert CANARY[:6] not in said.lower()
 
 
-def test_a_store_that_cannot(store: Store) -> None:
+def test_store_without_calls_rejects_them(store: Store) -> None:
     if isinstance(store, PostgresStore):
         return
 

@@ -272,7 +272,9 @@ def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, f
     store = SqliteStore(file)
     store.write(seal).result()
     store.close()
-    assert re.search(r"audit: \d+ rows unchanged; the hash chain ends at position \d+ with [0-9a-f]{64}\n", verify().out)
+    assert re.search(
+        r"audit: \d+ rows unchanged; the hash chain ends at position \d+ with [0-9a-f]{64}\n", verify().out
+    )
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DROP TRIGGER audit_append_only")
         connection.execute("UPDATE audit SET actor = 'eve' WHERE position = 2")

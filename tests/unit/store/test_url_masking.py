@@ -35,7 +35,7 @@ WORDS = ("canary", "can%zz", "zzary")
 
 @pytest.mark.parametrize("command", ["worker", "migrate up", "verify"])
 @pytest.mark.parametrize("url", URLS)
-def test_no_command_prints_it(
+def test_commands_do_not_print_the_password(
     command: str,
     url: str,
     tmp_path: Path,
@@ -57,7 +57,7 @@ def test_no_command_prints_it(
 
 
 @pytest.mark.parametrize("url", URLS[:2])
-def test_no_traceback_shows_it(url: str) -> None:
+def test_tracebacks_do_not_contain_the_password(url: str) -> None:
     """An error that nobody catches is printed with the error that it comes from."""
     program = f"from tompion import SyncTompion\nwith SyncTompion({url!r}): pass"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -83,7 +83,7 @@ def test_no_traceback_shows_it(url: str) -> None:
         ("postgresql://me:%22hush@h/d", 'unexpected ""hush" here', "unexpected ***"),
     ],
 )
-def test_an_error_says_as_much_as_it_may(url: str, text: str, told: str) -> None:
+def test_error_keeps_text_without_secrets(url: str, text: str, told: str) -> None:
     assert scrub_secrets(text, url) == told.format(mask_password(url))
 
 
@@ -99,5 +99,5 @@ def test_an_error_says_as_much_as_it_may(url: str, text: str, told: str) -> None
         ("postgresql://me:hush@[::1]:5432/jobs", "postgresql://me:***@[::1]:5432/jobs"),
     ],
 )
-def test_a_password_that_has_lost_its_host_is_masked(url: str, shown: str) -> None:
+def test_password_without_a_host_is_masked(url: str, shown: str) -> None:
     assert mask_password(url) == shown

@@ -322,21 +322,21 @@ RECURRENCE_RULES = [
 
 
 @pytest.mark.parametrize(("cron", "sentence"), CRON_STRINGS)
-def test_a_cron_string_in_english(cron: str, sentence: str) -> None:
+def test_cron_string_is_described(cron: str, sentence: str) -> None:
     assert describe_cron(cron) == sentence
 
 
 @pytest.mark.parametrize(("dialect", "cron", "sentence"), DIALECTS)
-def test_a_cron_string_of_another_dialect(dialect: Dialect, cron: str, sentence: str) -> None:
+def test_cron_string_of_another_dialect_is_described(dialect: Dialect, cron: str, sentence: str) -> None:
     assert describe_cron(cron, dialect) == sentence
 
 
 @pytest.mark.parametrize(("rule", "sentence"), RECURRENCE_RULES)
-def test_a_recurrence_rule_in_english(rule: str, sentence: str) -> None:
+def test_recurrence_rule_is_described(rule: str, sentence: str) -> None:
     assert Spec(rrules=rule, timezone=BERLIN).explain() == f"{sentence}, in Europe/Berlin time."
 
 
-def test_an_invalid_cron_string_has_no_explanation() -> None:
+def test_invalid_cron_string_is_rejected() -> None:
     with pytest.raises(InvalidSpec):
         describe_cron("61 * * * *")
 
@@ -348,7 +348,7 @@ UNITS = {"second": 1, "minute": 60, "hour": 3600}
 
 
 @pytest.mark.parametrize("cron", [cron for cron, sentence in CRON_STRINGS if EVERY.match(sentence) and "H" not in cron])
-def test_a_cadence_without_bounds_is_one(cron: str) -> None:
+def test_cadence_without_bounds_is_described_as_one(cron: str) -> None:
     """What is every 15 minutes must be so from the end of one day to the beginning of the next as well."""
     found = EVERY.match(describe_cron(cron))
     assert found
@@ -358,7 +358,7 @@ def test_a_cadence_without_bounds_is_one(cron: str) -> None:
 
 
 @pytest.mark.parametrize("step", range(1, 60))
-def test_steps_of_minutes_are_called_even_only_if_they_are(step: int) -> None:
+def test_uneven_minute_steps_are_not_described_as_even(step: int) -> None:
     cron = f"*/{step} * * * *"
     ticks = list(islice(compile_spec(cron).between_epochs(JANUARY, HORIZON), 200))
     even = len({after - before for before, after in pairwise(ticks)}) == 1
@@ -384,7 +384,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("rule", "cron"), SAME)
-def test_what_is_the_same_in_two_syntaxes_reads_the_same(rule: str, cron: str) -> None:
+def test_equal_specs_in_two_syntaxes_read_the_same(rule: str, cron: str) -> None:
     one, other = Spec(rrules=rule), Spec(cron=cron)
     assert one.explain() == other.explain()
     assert one.upcoming(50, JANUARY) == other.upcoming(50, JANUARY)
@@ -424,7 +424,7 @@ LONGEST = 1_200
 
 
 @given(STRINGS)
-def test_every_cron_string_has_a_sentence_that_mentions_all_it_restricts(cron: str) -> None:
+def test_every_restricted_field_is_mentioned(cron: str) -> None:
     rule = parse_cron(cron)
     assert isinstance(rule, CronRule)
     text = Spec(cron=cron).explain()

@@ -290,13 +290,13 @@ def draw_times(rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_the_times_of_day_are_those_that_are_told(seed: int) -> None:
+def test_described_times_of_day_match_the_ticks(seed: int) -> None:
     cron = f"{draw_times(random.Random(seed))} * * *"
     assert read_times(told(cron)) == set(compile_spec(cron).between_epochs(0, DAY - 1)), cron
 
 
 @pytest.mark.parametrize("seed", range(200, 260))
-def test_times_of_one_weekday_do_not_run_over_midnight(seed: int) -> None:
+def test_times_of_one_weekday_do_not_cross_midnight(seed: int) -> None:
     cron = f"{draw_times(random.Random(seed))} * * THU"
     text = told(cron)
     assert "next day" not in text
@@ -305,14 +305,14 @@ def test_times_of_one_weekday_do_not_run_over_midnight(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_the_days_are_those_that_are_told(seed: int) -> None:
+def test_described_days_match_the_ticks(seed: int) -> None:
     cron = f"0 0 0 {draw_days(random.Random(seed))}"
     text = told(cron)
     assert days_told(text) == ticking_days(Spec(cron=cron)), f"{cron}: {text}"
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_days_of_a_recurrence_rule_are_those_that_are_told(seed: int) -> None:
+def test_described_days_of_a_recurrence_rule_match_its_ticks(seed: int) -> None:
     rule = draw_rrule(random.Random(seed))
     text = told(rrule=rule)
     assert days_told(text) == ticking_days(Spec(rrules=rule)), f"{rule}: {text}"

@@ -178,7 +178,7 @@ def test_week_numbers_agree_with_counting(week_start: str) -> None:
         assert found == [day for day in expected if 1996 <= day.year <= 2009], (wanted, week_start)
 
 
-def test_the_meeting_of_grid_and_clock_agrees_with_trying() -> None:
+def test_steps_to_clock_agree_with_brute_force() -> None:
     draw = random.Random(SEED)
     for case in range(60):
         sizes = (24, 60, 60)[: draw.randint(1, 3)]
@@ -263,7 +263,7 @@ def test_times_of_day(rule: str, start: str, times: str) -> None:
 # --- beginning and end ------------------------------------------------------------------------------------------
 
 
-def test_start_written_beats_start_given_beats_1970() -> None:
+def test_dtstart_precedes_the_given_start() -> None:
     written = parse_rrule("DTSTART:20260101T090000\nRRULE:FREQ=DAILY", start=wall("2030-01-01"))
     given_ = parse_rrule("FREQ=DAILY", start=wall("2030-01-01T07:30:00"))
     neither = parse_rrule("RRULE:FREQ=WEEKLY")
@@ -282,7 +282,7 @@ def test_start_written_beats_start_given_beats_1970() -> None:
         ('DTSTART;TZID="America/New_York";VALUE=DATE-TIME:20260101T090000', "America/New_York"),
     ],
 )
-def test_start_names_its_zone(line: str, timezone: str | None) -> None:
+def test_dtstart_sets_the_zone(line: str, timezone: str | None) -> None:
     rule = parse_rrule(f"  {line}\r\n\n  rrule:freq=daily\n")
     assert (rule.timezone, text_of(rule.anchor)) == (timezone, "2026-01-01T09:00:00")
 
@@ -293,7 +293,7 @@ def test_start_before_1970_keeps_the_rhythm() -> None:
     assert rule.prev_local(wall("1971-01-01")) is None
 
 
-def test_nothing_lies_outside_of_the_range() -> None:
+def test_no_occurrence_is_outside_of_the_range() -> None:
     rule = parse_rrule("FREQ=DAILY;BYHOUR=12")
     assert rule.next_local(CEILING) is None
     assert text_of(rule.next_local(HORIZON - DAY)) == "2200-12-31T12:00:00"
@@ -331,7 +331,7 @@ def test_until_is_inclusive(until: str, last: str | None) -> None:
     assert text_of(rule.prev_local(10**10)) == last  # a search in vain has not made it forget
 
 
-def test_parts_are_what_was_written() -> None:
+def test_parts_are_kept_as_written() -> None:
     rule = parse_rrule("freq=monthly;byday=-1fr,2mo,2mo;bymonth=3,1;until=20300101t000000z;wkst=su;BYSETPOS=1,-1")
     assert rule.parts == {
         "FREQ": "MONTHLY",
@@ -370,7 +370,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize("text", IMPOSSIBLE)
-def test_an_impossible_rule_is_found_out_by_arithmetic(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_rule_ends_in_bounded_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No step per tick: at most a look at each month of the range, and as few meetings of grid and days."""
     looks = count_calls(RuleDays, "mask", monkeypatch)
     meetings = count_calls(grid.Grid, "first_from", monkeypatch)
@@ -380,7 +380,7 @@ def test_an_impossible_rule_is_found_out_by_arithmetic(text: str, monkeypatch: p
     assert (len(looks) <= 5 * MONTHS, len(meetings) <= 300) == (True, True)
 
 
-def test_an_impossible_rule_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_rule_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = parse_rrule("FREQ=DAILY;INTERVAL=7;BYDAY=MO", start=wall("2026-09-01"))
     assert rule.next_local(0) is None
     looks = count_calls(RuleDays, "mask", monkeypatch)
@@ -405,7 +405,7 @@ def count_calls(kind: type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[
 
 
 @given(seed=st.integers(0, 10**6), frequency=st.sampled_from(FREQUENCIES), probe=st.integers(-2 * DAY, HORIZON))
-def test_next_and_prev_are_one_order(seed: int, frequency: str, probe: int) -> None:
+def test_next_and_prev_have_the_same_order(seed: int, frequency: str, probe: int) -> None:
     draw = random.Random(seed)
     text, start = draw_rule(draw, frequency), wall(draw_start(draw))
     later = parse_rrule(text, start=start).next_local(probe)
@@ -432,7 +432,7 @@ broken_rules = st.builds(
 
 
 @given(st.text(max_size=60) | st.text("FREQDAILYMONTHWKSBUCP=;,:-+0123456789\n TZ", max_size=60) | broken_rules)
-def test_any_text_is_a_rule_or_an_invalid_spec(text: str) -> None:
+def test_any_text_gives_a_rule_or_invalid_spec(text: str) -> None:
     error = refusal(text)
     assert error is None or (error.field == "rrules" and error.position in range(len(text) + 1) and error.expected)
 
