@@ -1,4 +1,4 @@
-"""What every operation on schedules is given: one transaction, and who asks."""
+"""Idempotent operations: a request id makes a change happen once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 def idempotent(
     kind: type[T],
 ) -> Callable[[Callable[Concatenate[OperationContext, P], T]], Callable[Concatenate[OperationContext, P], T]]:
-    """Make a change one that is done once for each ``request_id`` it is given; ``kind`` is what it answers with."""
+    """Make an operation run once for each ``request_id``. ``kind`` is the type of its result."""
 
     def decorate(
         operation: Callable[Concatenate[OperationContext, P], T],
@@ -47,7 +47,7 @@ def idempotent(
 def answer_once(  # noqa: PLR0913 - the parts of one request
     context: OperationContext, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]
 ) -> T:
-    """Do something, unless the same request has been answered before: then answer the same again."""
+    """Run an operation, or return the stored result if the same request was answered before."""
     most = context.settings.max_name_chars
     # A number would pass as text in SQLite only.
     if type(request_id) is not str or not 1 <= len(request_id) <= most or not request_id.isprintable():
@@ -68,7 +68,7 @@ def answer_once(  # noqa: PLR0913 - the parts of one request
 
 
 def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
-    """What a request asks for: the same however its arguments are passed, and whether or not defaults are spelt out."""
+    """Return the arguments of a request, the same for positional and keyword arguments and for omitted defaults."""
     parameters = bound.signature.parameters
     return {
         name: value
@@ -78,6 +78,6 @@ def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
 
 
 def _fingerprint(operation: str, arguments: Any) -> str:
-    """A hash of what was asked for; what is not JSON is there as it is shown, and refused by whoever reads it."""
+    """Return a hash of a request. Arguments that are not JSON count with their repr, and the operation rejects them."""
     text = json.dumps([operation, to_plain(arguments)], default=repr, sort_keys=True)
     return sha256(text.encode()).hexdigest()

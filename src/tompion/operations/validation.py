@@ -1,4 +1,4 @@
-"""From loose fields to a checked definition: what a person may write about a schedule, in one flat document."""
+"""Checks of single values that callers send."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ UNSET: Any = object()
 _DECEIVING = frozenset(
     "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffd"
 ) | frozenset(map(chr, range(0x80, 0xA0)))
-"""What makes a name look like another, or is the remains of bytes that were no text."""
+"""Characters that make a name look like another, or that replace undecodable bytes."""
 
 
 def check_name(field: str, value: object, settings: Settings) -> str:
-    """Return an id that may be stored and shown."""
+    """Return a name that can be stored and displayed."""
     if not isinstance(value, str) or not value:
         raise InvalidField(field, f"{display(value)} is not a name")
     if len(value) > settings.max_name_chars:
@@ -41,7 +41,7 @@ def check_name(field: str, value: object, settings: Settings) -> str:
 
 
 def check_namespace(value: object, settings: Settings) -> str:
-    """Return the name of a namespace; with a slash in it, two schedules could share one key."""
+    """Return the name of a namespace. It has no slash, because two schedules could share one key otherwise."""
     namespace = check_name("namespace", value, settings)
     if "/" in namespace:
         raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
@@ -49,7 +49,7 @@ def check_namespace(value: object, settings: Settings) -> str:
 
 
 def check_text(field: str, value: object, most: int) -> str:
-    """Return free text that every store can hold: Unicode, no NUL, not too long."""
+    """Return free text that every store can hold: valid Unicode, no NUL, not too long."""
     if not isinstance(value, str) or len(value) > most:
         raise InvalidField(field, f"expected text of at most {most} characters")
     if "\x00" in value or not is_unicode(value):
@@ -58,12 +58,12 @@ def check_text(field: str, value: object, most: int) -> str:
 
 
 def check_note(note: object) -> str | None:
-    """Return a note that somebody leaves with a change."""
+    """Return the note of a change."""
     return None if note is None else check_text("note", note, MAX_NOTE_CHARS)
 
 
 def check_version(version: object) -> int | None:
-    """Return the number of a version, ``None`` for the newest."""
+    """Return the number of a version, or ``None`` for the newest."""
     return _whole("version", version, 1, 1 << 31, nullable=True)
 
 
@@ -75,7 +75,7 @@ def check_whole(field: str, value: object, least: int, most: int) -> int:
 
 
 def check_flag(field: str, value: object) -> bool:
-    """Return a yes or a no."""
+    """Return a boolean."""
     return _flag(field, value)
 
 
@@ -105,11 +105,11 @@ def _flag(field: str, value: object) -> bool:
 
 
 MAX_DEPTH = 100
-"""How deep a document may be nested: whoever reads it again stands deeper in the stack than whoever wrote it."""
+"""The maximum nesting of a document. A reader may have less stack left than the writer had."""
 
 
 def is_unicode(text: str) -> bool:
-    """Return whether every store can hold a text: half of a surrogate pair is none."""
+    """Return whether every store can hold a text. Half of a surrogate pair is not valid."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -118,7 +118,7 @@ def is_unicode(text: str) -> bool:
 
 
 def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
-    """Return whether a document is nested more deeply than may be stored; one that contains itself is."""
+    """Return whether a document is nested more deeply than can be stored. One that contains itself is."""
     if not isinstance(value, dict | list | tuple):
         return False
     return most == 0 or any(is_deep(each, most - 1) for each in (value.values() if isinstance(value, dict) else value))

@@ -1,7 +1,7 @@
-"""The same operations under the names and in the shapes of older services, for callers that know those.
+"""The same operations under the names and in the shapes of older services.
 
-A deployer calls ``/schedules/upsert`` and ``/run-launcher/start``; a page calls ``/api/cron``.  Nothing here decides
-anything: each is one of the other operations, and says less.
+A deployer calls ``/schedules/upsert`` and ``/run-launcher/start``. A cron dashboard calls ``/api/cron``. Each function calls
+another operation and returns a part of its result.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tompion.plan.upcoming import upcoming_ticks
 
 NEXT_FIRES = 5
 ALIASES = {"cron_expr": "cron", "version": "workflow_version", "name": "schedule_id", "catch_up": "catchup_policy"}
-"""Fields that have other names there."""
+"""Field names of the older services."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upserted:
-    """What is said about a schedule that was written."""
+    """The result of a write of a schedule."""
 
     schedule_id: str
     next_run_at: datetime | None
@@ -40,7 +40,7 @@ class Upserted:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A schedule, and when it will run next."""
+    """A schedule and its next fire times."""
 
     schedule: Schedule
     next_fire_times: tuple[datetime, ...]
@@ -48,14 +48,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Whether there is a workflow that a run was started of."""
+    """Whether the workflow of a started run exists."""
 
     started: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CronJob:
-    """A schedule as a page of cron jobs shows it; ``last_enqueued_at`` is up to when its ticks have been decided."""
+    """A schedule as a cron job. All ticks up to ``last_enqueued_at`` have been decided."""
 
     name: str
     cron: str | None
@@ -72,7 +72,7 @@ class CronJob:
 def upsert_schedule(
     context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
 ) -> Upserted:
-    """Create or replace a schedule; without an id, one is made up."""
+    """Create or replace a schedule. Without an id, one is generated."""
     named = {**given, "schedule_id": schedule_id}
     for alias, name in ALIASES.items():
         if named.get(alias) is not None and named.get(name) is not None:
@@ -94,7 +94,7 @@ def pause_schedule(
     paused_by: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
-    """Pause a schedule, or resume it."""
+    """Pause or resume a schedule."""
     if type(paused) is not bool:
         raise InvalidField("paused", f"{display(paused)}; expected true or false")
     return _paused(context, schedule_id, paused=paused, paused_by=paused_by)
@@ -121,7 +121,7 @@ def delete_schedule(
     *,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
-    """Close a schedule: no more ticks."""
+    """Close a schedule: no tick starts any more."""
     closed = crud.delete(context, schedule_id)
     return Upserted(closed.schedule_id, None)
 
@@ -158,7 +158,7 @@ def pause_cron(
     paused_by: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
-    """Pause a schedule: automatic fires stop."""
+    """Pause a schedule: no tick starts until it is resumed."""
     return _paused(context, name, paused=True, paused_by=paused_by)
 
 
@@ -169,7 +169,7 @@ def resume_cron(
     *,
     request_id: str | None = None,  # noqa: ARG001 - it is done once for each
 ) -> Upserted:
-    """Resume a schedule; what was missed goes by its policy."""
+    """Resume a schedule. Its ``on_resume`` setting decides the missed ticks."""
     return _paused(context, name, paused=False)
 
 

@@ -1,8 +1,4 @@
-"""What a door in the manner of another system shows of a schedule, gathered in one transaction.
-
-Its spec is in ranges there, its actions are the runs that were started, and its future is when they will be launched,
-jitter included.
-"""
+"""Read operations of the Temporal-compatible API."""
 
 from __future__ import annotations
 
@@ -40,9 +36,9 @@ Test = Callable[[Schedule], bool]
 
 @dataclass(frozen=True, slots=True)
 class TemporalView:
-    """A schedule, and what is known around it; ``left_out`` names the parts of its spec that ``spec`` cannot say.
+    """A schedule with its runs and ticks. ``left_out`` names the parts of its spec that ``spec`` cannot express.
 
-    The ``fire_at`` of ``recent`` runs is when each was to be launched: a backfill's or a trigger's is in the past.
+    The ``fire_at`` of ``recent`` runs is the time that each run was meant for. That of a backfill or a trigger is in the past.
     """
 
     schedule: Schedule
@@ -57,7 +53,7 @@ class TemporalView:
 
 
 def temporal_view(context: OperationContext, schedule_id: str) -> TemporalView:
-    """Return everything about a schedule that is not deleted.  Raises :class:`~tompion.errors.NotFound`."""
+    """Return everything about a schedule that is not deleted. Raises :class:`~tompion.errors.NotFound`."""
     opened = opened_for_reading(context, schedule_id)
     return _gathered(context, opened, schedule_view_of(context, opened))
 
@@ -65,9 +61,9 @@ def temporal_view(context: OperationContext, schedule_id: str) -> TemporalView:
 def temporal_views(
     context: OperationContext, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
 ) -> tuple[list[TemporalView], str | None]:
-    """Return the next schedules in the order of their ids that a test lets pass, and after which there may be more.
+    """Return the next schedules, in the order of their ids, that pass a test, and the id after which there may be more.
 
-    So many are looked at, and no more; only what passes is gathered.
+    At most ``look_at`` schedules are read.
     """
     found: list[TemporalView] = []
     seen = None
@@ -82,7 +78,7 @@ def temporal_views(
 
 
 def count_schedules(context: OperationContext) -> int:
-    """Return how many schedules there are."""
+    """Return the number of schedules."""
     found = context.transaction.schedule_count_by_status(context.namespace, MAX_COUNTED)
     return sum(number for state, number, _, _ in found if state != ScheduleStatus.CLOSED)
 
@@ -90,7 +86,7 @@ def count_schedules(context: OperationContext) -> int:
 def count_matching_views(
     context: OperationContext, *, look_at: int, after: str | None, test: Test
 ) -> tuple[int, str | None]:
-    """Return how many of the next schedules a test lets pass, and after which there are more."""
+    """Return how many of the next schedules pass a test, and the id after which there are more."""
     count, seen = 0, None
     for opened, more in _opened_page(context, look_at, after):
         count += test(schedule_view_of(context, opened))
@@ -99,7 +95,7 @@ def count_matching_views(
 
 
 def _opened_page(context: OperationContext, look_at: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
-    """The next schedules, and whether there are more after each; one that is damaged must not hide the others."""
+    """Yield the next schedules, and whether there are more after each. A damaged one must not hide the others."""
     look_at = page_limit(context, look_at)
     everything = schedule_filter(None, None, None, None, None)
     rows = context.transaction.schedule_list(context.namespace, page_name(after), look_at + 1, everything)
@@ -115,7 +111,7 @@ def _opened_page(context: OperationContext, look_at: int, after: str | None) -> 
 
 
 def matching_times(context: OperationContext, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
-    """Return when a schedule would be launched for its ticks after one instant, up to another; at most a thousand."""
+    """Return the fire times of a schedule's ticks after one instant up to another, at most a thousand."""
     return list(islice(_launches(opened_for_reading(context, schedule_id), start_ms, end_ms), MAX_TIMES))
 
 
@@ -128,7 +124,7 @@ def _launches(opened: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[da
 
 
 def opened_for_reading(context: OperationContext, schedule_id: str) -> LoadedSchedule:
-    """Return a schedule that is not deleted, and that nobody has locked."""
+    """Return a schedule that is not deleted, without a lock."""
     opened = load_by_id(context, schedule_id)
     if opened.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
@@ -156,7 +152,7 @@ def _gathered(context: OperationContext, opened: LoadedSchedule, schedule: Sched
 
 
 def _meant_ms(run: RunRow, compiled: CompiledSchedule) -> int:
-    """When a run was to be launched; of a time that somebody asked for, when it would have been."""
+    """Return the time that a run was meant for. For a backfill or a trigger, it is the fire time of the requested tick."""
     if run.source == RunSource.BACKFILL:
         return compiled.fire_ms(run.nominal_s)
     asked_for_another = run.source == RunSource.TRIGGER and run.nominal_s != run.fire_ms // 1000
@@ -170,7 +166,7 @@ def _end_of(spec: SpecDocument) -> datetime | None:
 
 
 def _started(context: OperationContext, row: ScheduleRow) -> list[RunRow]:
-    """The latest runs that were started, in the order in which they were; one that is queued is about to be."""
+    """Return the latest started runs in the order of their starts. A queued run counts, because it is about to start."""
     started = context.transaction.run_list_started(row.schedule_key, RECENT, LOOKED_AT)
     return sorted(started, key=lambda run: (run.started_ms or run.decided_ms, run.id))[-RECENT:]
 

@@ -1,7 +1,6 @@
-"""A schedule and the workflow that it alone starts, written together; and several requests at once.
+"""Write operations of the Temporal-compatible API: a schedule and its own workflow, written together.
 
-Doors in the manner of another system have one call for what are several operations here.  Nothing of it is decided
-here: each part is the operation that every door has, in one transaction.
+That API has one call for several operations. Each part is the operation that every API has, in one transaction.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from tompion.operations.views import datetime_ms
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 
 OWN = "temporal/"
-"""How the id of a workflow begins that belongs to one schedule; the schedule's id comes after it."""
+"""The prefix of the id of a workflow that belongs to one schedule. The schedule's id follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleActions:
-    """What is asked of a schedule besides its definition, in this order: pause or resume, a run now, backfills."""
+    """The actions of a request besides the definition, in this order: pause or resume, a trigger, backfills."""
 
     pause: str | None = None
     resume: str | None = None
@@ -40,12 +39,12 @@ class ScheduleActions:
 
 
 SCHEDULES_OWN = "schedule"
-"""As an overlap policy: whatever the schedule has."""
+"""The overlap policy that stands for the policy of the schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedState:
-    """What whoever changes a schedule has seen of it: its token and, perhaps, how many actions remained."""
+    """The state of a schedule that a caller has read: its token and, optionally, its remaining actions."""
 
     token: int
     remaining: int | None = None
@@ -61,7 +60,7 @@ def create_bundle(  # noqa: PLR0913 - the parts of the request
     wishes: ScheduleActions,
     request_id: str | None = None,
 ) -> Schedule:
-    """Create a schedule that starts a workflow of its own, and do at once what is wished."""
+    """Create a schedule that starts a workflow of its own, and apply the actions."""
     check_name("schedule_id", schedule_id, context.settings)
     deleted = crud.reserve_id(context, schedule_id)
     drafted = parse_schedule({**_in_ranges(given), **_own_workflow(context, schedule_id, document)}, context.settings)
@@ -95,7 +94,7 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
 def patch_bundle(
     context: OperationContext, schedule_id: str, *, wishes: ScheduleActions, request_id: str | None = None
 ) -> Schedule:
-    """Do with a schedule what is wished."""
+    """Apply actions to a schedule."""
     found = crud.get(context, schedule_id)
     if found.state is ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
@@ -118,7 +117,7 @@ def _granted(
 
 
 def _not_ahead(context: OperationContext, end: When) -> When:
-    """The end of a backfill; what is now by the clock of whoever asks, which may be a little ahead, is now."""
+    """Return the end of a backfill. An end slightly ahead of the store's clock counts as now."""
     ahead_ms = epoch_ms("end", end) - context.now_ms
     return datetime_ms(context.now_ms) if 0 < ahead_ms <= context.settings.max_clock_skew_ms else end
 
@@ -128,7 +127,7 @@ def _overlap(wanted: str, own: Overlap) -> str:
 
 
 def _own_workflow(context: OperationContext, schedule_id: str, document: Any) -> dict[str, Any]:
-    """Write the workflow of a schedule; return the fields that refer to it."""
+    """Write the workflow of a schedule, and return the fields that refer to it."""
     if len(OWN) + len(schedule_id) > context.settings.max_name_chars:
         most = context.settings.max_name_chars - len(OWN)
         raise InvalidField("schedule_id", f"{len(schedule_id)} characters, more than {most} (max_name_chars)")
@@ -137,17 +136,17 @@ def _own_workflow(context: OperationContext, schedule_id: str, document: Any) ->
 
 
 def in_ranges(spec: SpecDocument) -> SpecDocument:
-    """Return a spec in ranges, with the zone that its cron strings name."""
+    """Return a spec in ranges, with the time zone that its cron strings name."""
     return ranges_of(in_one_zone(spec)).spec
 
 
 def in_ranges_or_empty(spec: SpecDocument) -> SpecDocument:
-    """Return a spec in ranges; without any ticks there is nothing else to say."""
+    """Return a spec in ranges, or an empty spec if it has no ticks."""
     ranged = in_ranges(spec)
     return ranged if ranged.calendars or ranged.intervals else SpecDocument()
 
 
 def _in_ranges(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields whose spec is in ranges: so it is stored, and so it is read again."""
+    """Return fields with their spec in ranges, which is the form that is stored and read again."""
     spec = given.get("spec")
     return {**given, "spec": in_ranges_or_empty(spec)} if isinstance(spec, SpecDocument) else dict(given)

@@ -1,4 +1,4 @@
-"""What an edit would do to the ticks to come, before it is made."""
+"""The upcoming ticks that an edit would add, remove or keep."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MAX_TICKS = 500
 
 
 def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **given: Any) -> EditDiff:
-    """Return which of the coming ticks would stay, go and come if a schedule had this definition.  Nothing is written.
+    """Return which upcoming ticks an edit would keep, remove and add. Nothing is written.
 
-    ``given`` is a whole definition, as an update has it.  The ticks are those before and after, together, the first
-    ``count`` of them; a pause is not looked at.
+    ``fields`` is a whole definition, as in an update. The result has the first ``count`` ticks of before and after together.
+    A pause is ignored.
     """
     if type(count) is not int or count < 1:
         raise InvalidField("count", f"{display(count)}; expected a whole number from 1 to {MAX_TICKS}")

@@ -1,9 +1,9 @@
-"""How many fires are to come, of all schedules together, and where the spikes are.
+"""A forecast of the number of fires of all schedules, and of load spikes.
 
-Very many schedules share few specs, so the ticks of a spec are computed once and counted as often as there are
-schedules with it.  What depends on the schedule itself (``H``, jitter) is looked at one by one.  Both are bounded: of
-the schedules beyond the bounds the next fire is known all the same, because the store has it.  Where there are too many
-to read all their specs, those of every so many-th are read and counted so many times, and the answer says so.
+Many schedules share few specs, so the ticks of a spec are computed once and counted for each schedule with it. Specs
+that depend on the schedule itself (``H``, jitter) are computed one by one. Both are bounded. Beyond the bounds, only the
+next fire of a schedule counts, which the store has. If there are too many schedules to read all their specs, every n-th is
+read and counted n times, and the result says so.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ MAX_WINDOW_S = 7 * 86_400
 MAX_BUCKETS = 2_000
 MAX_SCHEDULES = 200_000
 MAX_READ = 25_000
-"""How many schedules are looked at for their spec; of more, every second, every third, and so on."""
+"""The maximum number of schedules whose spec is read. If there are more, every second or third is read, and so on."""
 MAX_SPECS = 300
 MAX_TICKS = 30_000
-"""How many ticks are computed for one answer."""
+"""The maximum number of ticks that one forecast computes."""
 HERDS = 5
 KIN = 5
 MIN_SPIKE = 10
@@ -42,7 +42,7 @@ MAX_JITTER_MS = 30 * 60_000
 
 
 def forecast(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Forecast:
-    """Return how many fires are to come within so many seconds, in equal buckets, and where they are too many."""
+    """Return the number of fires in the next seconds, in equal buckets, and the load spikes."""
     for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
         if type(value) is not int or not 1 <= value <= most:
             raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
@@ -86,9 +86,9 @@ def forecast(context: OperationContext, *, seconds: int = 3_600, buckets: int = 
 def same_spec(
     context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None
 ) -> Page[SameSpecSchedule]:
-    """Return the active schedules with the same spec as one, itself among them, in the order of their ids.
+    """Return the active schedules with the same spec as one, including itself, in the order of their ids.
 
-    Each has its conflict token, so that whoever changes it can say what they have seen.
+    Each has its conflict token, so a caller can change exactly the state that it has read.
     """
     version = load_by_id(context, schedule_id).version
     limit = page_limit(context, limit)
@@ -98,7 +98,7 @@ def same_spec(
 
 
 def _kinds(context: OperationContext, until_ms: int, step: int) -> list[tuple[SpecGroupRow, CompiledSchedule]]:
-    """The specs that fire, the most frequent first, each as often as it stands for; what cannot be read is left out."""
+    """Return the specs that fire, the most frequent first, with their counts. Unreadable specs are omitted."""
     found = []
     rows = context.transaction.state_count_fires_by_spec(context.namespace, until_ms, MAX_SCHEDULES, step, MAX_SPECS)
     for row in (each._replace(schedules=each.schedules * step) for each in rows):
@@ -112,7 +112,7 @@ def _kinds(context: OperationContext, until_ms: int, step: int) -> list[tuple[Sp
 
 
 def _later(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
-    """When the ticks after one fire."""
+    """Yield the fire times of the ticks after a tick."""
     tick = compiled.ticks.next_epoch(after_s)
     while tick is not None and (fire_ms := compiled.fire_ms(tick)) < until_ms:
         yield fire_ms
@@ -120,7 +120,7 @@ def _later(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[
 
 
 def _heavy(fires: Counter[int], buckets: int) -> list[int]:
-    """The buckets in which far more fires than usual, the heaviest first."""
+    """Return the buckets with far more fires than usual, the heaviest first."""
     usual = median(fires[number] for number in range(buckets))
     least = max(MIN_SPIKE, TIMES_THE_USUAL * usual)
     return sorted((number for number in fires if fires[number] >= least), key=lambda each: (-fires[each], each))[:HERDS]
@@ -137,7 +137,7 @@ def _herd(load: Load, same_spec: list[tuple[int, SpecGroupRow, CompiledSchedule]
 
 
 def _jitter_ms(row: SpecGroupRow, compiled: CompiledSchedule) -> int | None:
-    """Half the time between two ticks, so that none gets past another."""
+    """Return half the time between two ticks, so that no fire time passes the next tick."""
     following = compiled.ticks.next_epoch(row.next_nominal_s)
     if compiled.spec.jitter_ms:
         return None

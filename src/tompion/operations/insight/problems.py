@@ -1,4 +1,4 @@
-"""What somebody should look at: whatever is failing, late, waiting, forgotten or not quite right."""
+"""Current problems: schedules that fail, are late, wait or were forgotten, and engines that cannot fire."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tompion.operations.views import datetime_ms
 HOUR_MS = 3_600_000
 RECENT_MS = 24 * HOUR_MS
 STUCK_MS = HOUR_MS
-"""A run that started so long ago may be stuck."""
+"""A run that started longer ago may be stuck."""
 FORGOTTEN_MS = 7 * RECENT_MS
-"""A pause without an end that has lasted so long may be forgotten."""
+"""A pause without an end that has lasted longer may be forgotten."""
 GROWING = 10
-"""So many runs waiting for the one before them are too many."""
+"""This many waiting runs of one schedule are a problem."""
 MAX_SCHEDULES = 100_000
 MAX_INSTANCES = 200
 AHEAD_MS = 5_000
-"""What was decided or heard of so much later than now was so by a clock that has been set back since."""
+"""A decision or heartbeat later than this from now was made before a clock was set back."""
 ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
 def problems(context: OperationContext, *, limit: int = 50) -> Problems:
-    """Return what somebody should look at, the most urgent first: failing, stuck, missed, degraded, forgotten."""
+    """Return the current problems, the most urgent first: failing, stuck, missed, degraded, forgotten."""
     limit = page_limit(context, limit)
     now_ms = context.now_ms
     rows = context.transaction.schedule_list_unhealthy(
@@ -66,7 +66,7 @@ def _engines(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> 
 
 
 def _set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
-    """What one clock has decided stands: until it is as late again, nothing more of it is due, and no lease is over."""
+    """Yield problems of clocks that were set back. Until they catch up, no decided tick is due and no lease expires."""
     edge_ms = context.now_ms + AHEAD_MS
     number, last_ms = context.transaction.schedule_count_decided_ahead(context.namespace, edge_ms, MAX_SCHEDULES)
     if last_ms is not None:

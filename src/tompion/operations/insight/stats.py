@@ -1,4 +1,4 @@
-"""Figures about a namespace: its schedules as they are, and what became of their ticks lately."""
+"""Statistics of a namespace: its schedules, and the recent outcomes of their ticks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_RUNS = 20_000
 
 
 LOOKED_AT = 200_000
-"""How many runs, of all namespaces, are looked at to find them."""
+"""The maximum number of runs of all namespaces that are read."""
 
 
 MAX_WINDOW_S = 31 * 86_400
@@ -35,17 +35,17 @@ _KINDS: Mapping[str, str] = {
     RunState.SKIPPED: "skipped",
     **dict.fromkeys(OPEN, "open"),
 }
-"""What a state counts as; the others, which somebody has ended, are ``ended``."""
+"""The counter of each run state. All other states count as ``ended``."""
 
 
 _SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, "missed")}
-"""What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
+"""The counter of each reason of a dropped range. Ticks of a pause, an edit or a delete are not counted."""
 
 
 def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Stats:
-    """Return how many schedules there are, and what became of their ticks in the last so many seconds.
+    """Return the number of schedules, and the outcomes of their ticks in the last seconds, in equal buckets.
 
-    The time is cut into equal buckets.  So many schedules and runs are looked at, and no more: the answer says so.
+    The number of schedules and runs that are read is limited. The result says whether a limit was reached.
     """
     for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
         if type(value) is not int or not 1 <= value <= most:
@@ -80,7 +80,7 @@ def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60)
 
 
 def _decided(context: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
-    """Return what was decided since a moment, the newest first, and since when nothing is left out."""
+    """Return the runs decided since a moment, the newest first, and the moment since which they are complete."""
     transaction = context.transaction
     least = max(1, transaction.run_last_number() - LOOKED_AT)
     found = transaction.run_list_latest_decided(context.namespace, since_ms, least, MAX_RUNS + 1)
@@ -119,12 +119,12 @@ def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsB
 
 
 def _quantile(values: Sequence[int], share: float) -> int | None:
-    """Return the least value that so large a share does not exceed."""
+    """Return the smallest value that a given share of the values does not exceed."""
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
 def store_backlog(context: OperationContext) -> StoreBacklog:
-    """Count what is due, waits, is paused or degraded, none of it beyond a bound."""
+    """Return backlog gauges of all namespaces, for metrics. Each count is limited."""
     transaction, now_ms = context.transaction, context.now_ms
     due, waiting, paused, degraded = transaction.backlog_count(now_ms, MAX_COUNTED)
     live = transaction.instance_count_live(now_ms - MISSED_BEATS * context.settings.heartbeat_ms)

@@ -1,7 +1,7 @@
-"""Schedules at a glance: what a list of them shows beside what is stored of each.
+"""Summaries of schedules: the meaning of the spec and the latest outcomes, for the rows of a list.
 
-It is apart from the list itself, because it costs a look at the ledger for each schedule, and a sentence to be made up:
-whoever pages through all of them does not want to pay for that.
+They are separate from the list itself, because each costs a query of the ledger and an explanation of the spec. A client
+that pages through all schedules does not need them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OUTCOMES = 12
 
 
 def summaries(context: OperationContext, schedule_ids: list[str]) -> tuple[ScheduleSummary, ...]:
-    """Return what schedules mean, and what became of their newest ticks; ids that are none are left out."""
+    """Return summaries of schedules. Unknown ids are omitted."""
     if not isinstance(schedule_ids, list | tuple):
         raise InvalidField("schedule_ids", "expected a list of ids")
     if len(schedule_ids) > AT_ONCE:

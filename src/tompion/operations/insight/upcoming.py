@@ -1,4 +1,4 @@
-"""Which ticks are to come, of all schedules together."""
+"""Upcoming ticks of all schedules together."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tompion.plan.upcoming import upcoming_ticks
 HOUR_S = 3_600
 FARTHEST_S = 400 * 24 * HOUR_S
 MAX_SCHEDULES = 1_000
-"""How many schedules are looked at: those that fire first."""
+"""The maximum number of schedules that are read: those that fire first."""
 MIN_SHARE = 5
-"""How many ticks a calendar has of each schedule, however many schedules there are."""
+"""The minimum number of ticks of each schedule in a calendar feed."""
 Found: TypeAlias = tuple[int, str, int]
 """When a tick fires, in milliseconds; of which schedule; and the tick."""
 
@@ -30,7 +30,7 @@ Found: TypeAlias = tuple[int, str, int]
 def upcoming(
     context: OperationContext, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100
 ) -> Upcoming:
-    """Return the ticks that will fire within so many seconds, of one schedule or of all, the first one first."""
+    """Return the ticks that fire in the next seconds, of one schedule or of all, the earliest first."""
     limit = page_limit(context, limit)
     until_ms = _until(context, seconds)
     rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
@@ -41,7 +41,7 @@ def upcoming(
 
 
 def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> CalendarFeed:
-    """Return about so many coming ticks, shared out fairly: of each schedule as many as of any other."""
+    """Return about ``limit`` upcoming ticks with an equal share for each schedule."""
     until_ms = _until(context, seconds)
     rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
     share = max(MIN_SHARE, limit // max(1, len(rows)))
@@ -58,7 +58,7 @@ def _until(context: OperationContext, seconds: int) -> int:
 
 
 def _each(context: OperationContext, rows: list[ScheduleRow], until_ms: int) -> list[Iterator[Found]]:
-    """The ticks of each schedule."""
+    """Return the upcoming ticks of each schedule."""
     keys = [row.schedule_key for row in rows]
     states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
     return [
@@ -72,7 +72,7 @@ def _shown(found: Found) -> UpcomingTick:
 
 
 def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
-    """Return the schedules that fire first, and up to when these are all that do."""
+    """Return the schedules that fire first, and the time up to which they are all that fire."""
     transaction = context.transaction
     if schedule_id is not None:
         return [find(context, schedule_id)], until_ms
@@ -86,7 +86,7 @@ def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms:
 def _ticks_of(
     context: OperationContext, row: ScheduleRow, state: ScheduleState | None, version: VersionRow | None, until_ms: int
 ) -> Iterator[Found]:
-    """The ticks of a schedule that will fire; those of a pause will not, and nobody knows those of a damaged one."""
+    """Return the ticks of a schedule that will fire. A paused schedule has none, and those of a damaged one are unknown."""
     try:
         opened = load(context, row, state, version)
     except StoreError:

@@ -1,4 +1,4 @@
-"""What schedules refer to: named calendars, and pausing a workflow or a queue by itself."""
+"""Named calendars that specs can exclude."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tompion.spec.icalendar import MAX_EVENTS
 def put_calendar(
     context: OperationContext, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
 ) -> NamedCalendar:
-    """Store a named calendar; every schedule that excludes it is planned anew, as a new version."""
+    """Store a named calendar. Every schedule that excludes it gets a new version with the new ticks."""
     given = _calendar(context, calendar)
     context.transaction.name_lock("calendar", context.namespace, given.name)
     newest = context.transaction.calendar_get(context.namespace, given.name)
@@ -70,12 +70,12 @@ def list_calendars(
 
 
 def _before(number: int) -> dict[str, int] | None:
-    """What the audit says of the version before one."""
+    """Return the audit entry of the version before a number."""
     return None if number == 1 else {"version": number - 1}
 
 
 def _replan(context: OperationContext, name: str, request_id: str | None) -> None:
-    """A new version of every schedule that excludes the calendar: its coming ticks may be others."""
+    """Write a new version of every schedule that excludes the calendar, because its upcoming ticks may change."""
     most = context.settings.max_schedules_per_calendar
     keys = context.transaction.calendar_list_users(context.namespace, name, most + 1)
     if len(keys) > most:

@@ -1,4 +1,4 @@
-"""Notices: what somebody outside was told, or is to be told, and how that went."""
+"""Notifications: messages that were delivered or are to be delivered, and the state of their delivery."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def list_notifications(
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
 ) -> Page[Notification]:
-    """Return the notices of a namespace, the newest first, optionally of one state or schedule."""
+    """Return the notifications of a namespace, the newest first, optionally of one state or schedule."""
     if state is not None and state not in list(NotificationState):
         raise InvalidField("state", f"{display(state)}; expected one of {', '.join(NotificationState)}")
     if schedule_id is not None:

@@ -1,4 +1,4 @@
-"""What a schedule says about itself for others to read, and to find it by: its memo and its search attributes."""
+"""Registered search attributes of a namespace."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_REGISTERED = 1_000
 
 
 def search_attribute_types(context: OperationContext) -> dict[str, str]:
-    """Return the names of search attributes that were registered in this namespace, and what each holds."""
+    """Return the registered search attributes of a namespace with their types."""
     return context.transaction.search_attribute_list(context.namespace)
 
 
 def add_search_attributes(context: OperationContext, types: Mapping[str, str]) -> None:
-    """Register names of search attributes; one that is known keeps its type, and is refused another."""
+    """Register search attributes. A registered name keeps its type."""
     known = search_attribute_types(context)
     fresh = {check_attribute_name(name, context.settings): AttributeType(kind) for name, kind in types.items()}
     for name, kind in fresh.items():

@@ -1,8 +1,8 @@
-"""Workflow documents: what an executor is given, and who it is; and the schedules that a document declares.
+"""Workflow documents: the executor of a run and its input, and the schedules that a document declares.
 
-A document is an object with these fields, all of them optional: ``executor`` names who executes it (``function`` unless
-said otherwise), ``options`` is for that executor, ``dag`` is what it is given, and ``triggers`` is a list of schedules.
-``{"function": "package.module:function"}`` is short for a document of the ``function`` executor.
+A document is an object with optional fields: ``executor`` names the executor (``function`` by default), ``options`` are
+its options, ``dag`` is its input, and ``triggers`` is a list of schedules. ``{"function": "package.module:function"}`` is
+short for a document of the ``function`` executor.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_TRIGGERS = 100
 def put_workflow(
     context: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
 ) -> Workflow:
-    """Store a workflow document, and register the schedules that it declares; the same document changes nothing."""
+    """Store a workflow document and write the schedules that it declares. The same document changes nothing."""
     check_name("workflow_id", workflow_id, context.settings)
     read = read_document(document)
     text = compact(payload_of(read, context.settings, "document"))
@@ -65,8 +65,7 @@ def get_workflow(context: OperationContext, workflow_id: str, *, version: int | 
 def list_workflows(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
     """Return the newest version of each workflow, by id.
 
-    A list shows of a document who executes it, and nothing else: the rest may hold secrets, and ``get_workflow`` shows
-    it.
+    A list has only the executor of each document, because the rest may hold secrets. Use ``get_workflow`` for the document.
     """
     limit = page_limit(context, limit)
     rows = context.transaction.workflow_list(context.namespace, page_name(after), limit + 1)
@@ -79,7 +78,7 @@ def _listed(workflow: Workflow) -> Workflow:
 
 
 def read_document(document: Any) -> dict[str, Any]:
-    """Return a document as it is stored."""
+    """Return a document in its stored form."""
     if not isinstance(document, Mapping):
         raise InvalidField("document", f"a {type(document).__name__} is not an object")
     given = dict(document)
@@ -101,7 +100,7 @@ def read_document(document: Any) -> dict[str, Any]:
 
 
 def _register(context: OperationContext, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
-    """Make the schedules of a document; those that an earlier one declared and this one does not are deleted."""
+    """Write the schedules of a document. Schedules that only the version before declared are deleted."""
     declared: set[str] = set()
     for number, trigger in enumerate(triggers):
         given = dict(trigger)

@@ -1,7 +1,7 @@
-"""What whoever executes a run elsewhere says of it: that it has begun, lives, gets on, and how it ended.
+"""Reports about runs that execute outside of an engine: started, alive, progress, and the outcome.
 
-Whoever speaks shows the token of the run and the attempt.  A word about an attempt that is no longer the current one,
-or about a run that is over, changes nothing: :class:`~tompion.errors.StaleReport`.
+The reporter sends the token of the run and its attempt. A report about an attempt that is not the current one, or about
+a finished run, changes nothing and raises :class:`~tompion.errors.StaleReport`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_ERROR_CHARS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ReportAck:
-    """The answer to a report: which run it was about, and whether that is to end."""
+    """The answer to a report: its run, and whether the run should end."""
 
     run_id: str
     cancel_requested: bool
@@ -50,7 +50,7 @@ def report_run(  # noqa: PLR0913 - what can be said about a run
     progress: Any = None,
     execution_id: str | None = None,
 ) -> ReportAck:
-    """Take note of what became of a run that is executed elsewhere."""
+    """Record a report about a run that executes outside of an engine."""
     if event not in EVENTS:
         raise InvalidField("event", f"{display(event)}; expected one of {', '.join(EVENTS)}")
     run, attempt = run_of(context, token)
@@ -92,7 +92,7 @@ def _ended(  # noqa: PLR0913 - how it did
 
 
 def run_of(context: OperationContext, token: str) -> tuple[RunId, int]:
-    """Return the run and the attempt that a token is about; raises :class:`~tompion.errors.InvalidField`."""
+    """Return the run and the attempt of a token. Raises :class:`~tompion.errors.InvalidField`."""
     secret = context.transaction.secret_get_or_create(CALLBACKS, token_hex(32))
     found = read_token(secret, token) if type(token) is str else None
     if found is None:
@@ -101,7 +101,7 @@ def run_of(context: OperationContext, token: str) -> tuple[RunId, int]:
 
 
 def _until_ms(context: OperationContext, row: RunRow) -> int:
-    """When to worry about a run of which something was heard now."""
+    """Return when the lease of a run ends that was reported alive now."""
     version = context.transaction.version_get(row.schedule_key, row.version)
     policy = Policy() if version is None else stored_policy(version.policy)
     limit_ms = policy.remote_limit_ms(row.execution_id)

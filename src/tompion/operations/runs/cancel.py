@@ -1,4 +1,4 @@
-"""Steering single runs: to be cancelled, ended by force, or run once more."""
+"""Cancel, terminate and retry single runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tompion.plan.stored_definition import compact
 
 @idempotent(Run)
 def cancel_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
-    """Ask a run to end; one that waits, or that nobody has begun, is over at once.
+    """Ask a run to end. A run that waits, or that no worker has started, ends at once.
 
-    What is executed is told so within about a second; how it ends is for it to say.
+    A running executor learns it within about a second and decides how the run ends.
     """
     row, schedule = _open_run(context, run_id)
     if row.state not in IN_FLIGHT:
@@ -39,7 +39,7 @@ def cancel_run(context: OperationContext, run_id: str, *, request_id: str | None
 
 @idempotent(Run)
 def terminate_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
-    """End a run by force: it counts as ended, whatever whoever executes it does or says."""
+    """End a run by force. It counts as terminated, whatever its executor reports."""
     row, schedule = _open_run(context, run_id)
     if row.state in IN_FLIGHT:
         row = _ended(context, row, RunState.TERMINATED, "terminated on request")
@@ -52,7 +52,7 @@ def terminate_run(context: OperationContext, run_id: str, *, request_id: str | N
 
 @idempotent(Run)
 def retry_run(context: OperationContext, run_id: str, *, request_id: str | None = None) -> Run:
-    """Run once more what is over: another run, with the same nominal time and payload, and a key of its own."""
+    """Run a finished run again: a new run with the same nominal time and payload, and a key of its own."""
     row, schedule = found_run(context, run_id)
     if row.state not in FINAL:
         raise Conflict(f"run {run_id} is not over yet: {row.state}")
@@ -66,7 +66,7 @@ def retry_run(context: OperationContext, run_id: str, *, request_id: str | None 
 
 
 def _open_run(context: OperationContext, run_id: str) -> tuple[RunRow, ScheduleRow]:
-    """Return a run that is not over, with its dial locked: nobody decides about it meanwhile."""
+    """Return an open run with its schedule's state locked, so that no other transaction decides it."""
     row, schedule = found_run(context, run_id)
     context.transaction.state_lock([row.schedule_key])
     row, schedule = found_run(context, run_id)
@@ -90,7 +90,7 @@ def _dropped(context: OperationContext, row: RunRow, schedule: ScheduleRow) -> R
 
 
 def _ended(context: OperationContext, row: RunRow, state: RunState, error: str) -> RunRow:
-    """Say how a run has ended, for an engine to write down."""
+    """Save the outcome of a run, for an engine to settle."""
     said = compact({"state": state, "error": error, "reason": Reason.CANCEL_REQUESTED})
     context.transaction.run_save_report([(*row.id, row.attempt, said)], context.now_ms)
     return context.transaction.run_get(row.id) or row

@@ -1,4 +1,4 @@
-"""Reading the ledger: runs, spans, and everything about one schedule."""
+"""Read runs, dropped ranges, and the description of one schedule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCES = tuple(RunSource)
 RECENT = 10
 NEXT_TICKS = 10
 LOOKED_AT = 50_000
-"""How many runs are looked at for one page of the runs of all schedules."""
+"""The maximum number of runs that are read for one page of the runs of all schedules."""
 WOULD_RUN = 100
 MAX_ROWS_READ, MAX_PASSES = 10_000, 20
 """How many held-up ticks a description judges, and how many passes it takes to find them."""
@@ -61,10 +61,10 @@ def runs(  # noqa: PLR0913 - what a list can be about
 def recent_runs(
     context: OperationContext, *, state: str | None = None, limit: int = DEFAULT_PAGE, before: str | None = None
 ) -> Page[Run]:
-    """Return the runs of all schedules, in the order in which they were decided, the newest first.
+    """Return the runs of all schedules in the order of their decisions, the newest first.
 
-    A page may hold fewer than asked for, or none, and be followed by others: so many runs are looked at for each.  A
-    list shows no results, because they may be long: ``get_run`` does.
+    A page may be short or empty and still have a next page, because the number of runs read for each page is limited. A list
+    has no results, because they may be long. Use ``get_run`` for the result.
     """
     _check_state(state)
     limit = page_limit(context, limit)
@@ -84,13 +84,13 @@ def _check_state(state: str | None) -> None:
 
 
 def run(context: OperationContext, run_id: str) -> Run:
-    """Return one run, with what it was given."""
+    """Return one run with its payload."""
     row, schedule = found_run(context, run_id)
     return replace(run_view(row, schedule), payload=_payload_of(context, row))
 
 
 def _payload_of(context: OperationContext, row: RunRow) -> object:
-    """What a run was given: its own payload, or that of its version; nobody knows that of a damaged one."""
+    """Return the payload of a run: its own, or that of its version. The payload of a damaged version is unknown."""
     if row.payload is not None:
         return loaded_json(row.payload)
     version = context.transaction.version_get(row.schedule_key, row.version)
@@ -101,7 +101,7 @@ def _payload_of(context: OperationContext, row: RunRow) -> object:
 
 
 def found_run(context: OperationContext, run_id: str) -> tuple[RunRow, ScheduleRow]:
-    """Return a run of this namespace, and its schedule; raises :class:`~tompion.errors.NotFound`."""
+    """Return a run of this namespace and its schedule. Raises :class:`~tompion.errors.NotFound`."""
     wanted = _read_run_id(run_id)
     row = None if wanted is None else context.transaction.run_get(wanted)
     schedule = (
@@ -118,7 +118,7 @@ def _read_run_id(run_id: object) -> RunId | None:
 
 
 def _open_runs(context: OperationContext, state: ScheduleState) -> list[RunRow]:
-    """The runs that are not over, the oldest first."""
+    """Return the open runs of a schedule, the oldest first."""
     most, key = context.settings.max_page, state.schedule_key
     running = context.transaction.run_list_in_flight([(key, min(state.in_flight, most))])
     return sorted([*running, *context.transaction.run_list_waiting(key, most)], key=lambda run: run.id)
@@ -131,14 +131,14 @@ def _is_number(text: str) -> bool:
 def dropped_ranges(
     context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE
 ) -> tuple[DroppedTicks, ...]:
-    """Return which ticks were dropped together, and why, the newest first."""
+    """Return the dropped ranges of a schedule with their reasons, the newest first."""
     row = find(context, schedule_id)
     found = context.transaction.dropped_range_list(row.schedule_key, 0, FAR_S, page_limit(context, limit))
     return tuple(dropped_view(dropped_range) for dropped_range in found)
 
 
 def describe(context: OperationContext, schedule_id: str) -> Description:
-    """Return everything about one schedule: its state, its runs, what comes next, what would run on resume."""
+    """Return everything about one schedule: its state, its runs, its next ticks, and the runs of a resume."""
     transaction = context.transaction
     opened = load_by_id(context, schedule_id)
     row, state, compiled = opened.row, opened.state, opened.compiled
@@ -163,7 +163,7 @@ def describe(context: OperationContext, schedule_id: str) -> Description:
 
 
 def _would_run(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> list[int]:
-    """The ticks of a pause that a resume would start, or let wait: as the planner would decide, if no run ended."""
+    """Return the ticks of a pause that a resume would start or let wait, as the planner decides if no run ended."""
     settings, now_ms = context.settings, context.now_ms
     limits = DueLimits(
         grace_ms=settings.misfire_grace_ms,

@@ -1,8 +1,8 @@
-"""Workers that are no instances: they ask for runs over a network, and each run that they have has a lease of its own.
+"""The protocol of remote workers: they claim runs over the network, and each run has a lease of its own.
 
-A run that is given away is one that is executed elsewhere: STARTED, without an owner, and looked at when its time is
-over.  What its worker says of it are the reports that any target sends.  A worker of which nothing is heard loses its
-runs one by one; others are given them, with the same key and a higher attempt.
+A claimed run is STARTED and has no owner. It is checked when its lease ends. Its worker sends the same reports as any
+other target. A worker that sends none loses its runs one by one, and others claim them with the same key and a higher
+attempt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_WAIT_MS = 60_000
 
 
 def register_worker(context: OperationContext, name: str, *, queues: Sequence[str] = ("default",)) -> Worker:
-    """Become a worker that asks for runs of some queues."""
+    """Register a worker that claims runs of some queues."""
     check_name("name", name, context.settings)
     served = _queues(context, queues)
     number = context.transaction.instance_insert(name, "", context.now_ms, None, served, context.namespace)
@@ -44,9 +44,9 @@ def register_worker(context: OperationContext, name: str, *, queues: Sequence[st
 def claim_runs(
     context: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), limit: int = 1, wait_ms: int = 0
 ) -> tuple[Assignment, ...]:
-    """Give a worker runs of its queues that nobody has, and lease them to it.
+    """Claim runs of some queues for a worker, and lease them to it.
 
-    An operation never waits: ``wait_ms`` is how long a door asks again and again while there are none.
+    An operation never waits. ``wait_ms`` is how long the API repeats it while there are no runs.
     """
     for name, value, least, most in (("limit", limit, 1, MAX_RUNS), ("wait_ms", wait_ms, 0, MAX_WAIT_MS)):
         if type(value) is not int or not least <= value <= most:
@@ -82,7 +82,7 @@ def claim_runs(
 def heartbeat_worker(
     context: OperationContext, worker_id: int, *, queues: Sequence[str] = ("default",), tokens: Sequence[str] = ()
 ) -> HeartbeatAck:
-    """Say that a worker lives, and with it its runs; learn which of them are to end."""
+    """Renew the leases of a worker's runs, and return the runs that should end."""
     _heard(context, worker_id, _queues(context, queues))
     to_cancel: list[str] = []
     lost: list[str] = []
@@ -98,7 +98,7 @@ def heartbeat_worker(
 
 
 def remove_worker(context: OperationContext, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
-    """Say goodbye, and give back what will not be finished; return how many runs that were."""
+    """Deregister a worker, hand its unfinished runs back, and return their number."""
     held = [(*run, attempt) for run, attempt in (run_of(context, token) for token in _tokens(tokens))]
     given_back = context.transaction.run_hand_back(held, context.now_ms)
     if type(worker_id) is int:
@@ -131,7 +131,7 @@ def _tokens(tokens: Any) -> list[str]:
 def _unwanted(
     context: OperationContext, row: RunRow, definition: DefinitionRow, *, closed: bool
 ) -> dict[str, Any] | None:
-    """Return what is to be said of a run that nobody wants any more, or that was lost too often."""
+    """Return the outcome of a claimed run that must not start: it was cancelled, or lost too often."""
     if row.cancel_requested or closed:
         return {"state": RunState.CANCELLED, "error": "cancelled before anybody could go on with it"}
     policy = stored_policy(definition.policy)

@@ -1,6 +1,6 @@
-"""Runs that somebody asks for one by one, who keeps time elsewhere: of a stored workflow, under a key of their own.
+"""Runs of a stored workflow that an external scheduler starts one by one, each under a key of its own.
 
-They stand in the ledger like any other, as runs of a schedule that has no ticks.
+They are in the ledger as runs of a schedule without ticks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import check_name, check_version
 
 PREFIX = "run-launcher/"
-"""How the ids of schedules begin that have no ticks of their own."""
+"""The prefix of the ids of schedules without ticks."""
 
 
 def start_run(  # noqa: PLR0913 - what a run is asked for with
@@ -33,9 +33,9 @@ def start_run(  # noqa: PLR0913 - what a run is asked for with
     *,
     idempotency_key: str,
 ) -> bool:
-    """Start a run of a workflow, once for each key; return whether there is such a workflow.
+    """Start a run of a workflow, once for each key, and return whether the workflow exists.
 
-    Without one the run is recorded all the same, and fails with a reason.
+    If it does not exist, the run is recorded all the same, and fails with a reason.
     """
     check_name("workflow_id", workflow_id, context.settings)
     check_name("idempotency_key", idempotency_key, context.settings)

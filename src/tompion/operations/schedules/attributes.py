@@ -1,4 +1,4 @@
-"""Reading the memo and the search attributes of a schedule: what may be stored, and what of it can be found."""
+"""Checks of search attributes: their names, types and values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_attribute_name(name: object, settings: Settings) -> str:
 
 
 def read_attributes(value: object, settings: Settings) -> dict[str, Any]:
-    """Return search attributes as they are stored: each with its type and a value that fits."""
+    """Return search attributes in their stored form, each with its type and a value of that type."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Pause, resume, trigger, skip, backfill: what people do to schedules that exist."""
+"""Backfills: run past ticks again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     only: str = ALL,
     request_id: str | None = None,
 ) -> tuple[Backfill, ...]:
-    """Run the ticks of the past again: from ``start`` to ``end``, both included, or of several ranges."""
+    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges."""
     opened = open_schedule(context, schedule_id)
     chosen = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     if only not in BACKFILL_FILTERS:
@@ -50,7 +50,7 @@ def backfill(  # noqa: PLR0913 - the parts of the request
 
 @idempotent(Backfill)
 def cancel_backfill(context: OperationContext, backfill_id: int, *, request_id: str | None = None) -> Backfill:
-    """Stop a backfill where it is; what it has started goes on."""
+    """Stop a backfill. Runs that it has started continue."""
     row, schedule = _found_backfill(context, backfill_id)
     opened = open_schedule(context, schedule.schedule_id, closed=True)
     row, _ = _found_backfill(context, backfill_id)  # once more, now that nobody else changes it
@@ -62,13 +62,13 @@ def cancel_backfill(context: OperationContext, backfill_id: int, *, request_id: 
 
 
 def get_backfill(context: OperationContext, backfill_id: int) -> Backfill:
-    """Return one backfill, and how far it is."""
+    """Return one backfill and its progress."""
     row, schedule = _found_backfill(context, backfill_id)
     return backfill_view(row, schedule.schedule_id)
 
 
 def _found_backfill(context: OperationContext, backfill_id: int) -> tuple[BackfillRow, ScheduleRow]:
-    """Return a backfill of this namespace, and its schedule; raises :class:`~tompion.errors.NotFound`."""
+    """Return a backfill of this namespace and its schedule. Raises :class:`~tompion.errors.NotFound`."""
     known = type(backfill_id) is int and 0 < backfill_id < MAX_NUMBER
     row = context.transaction.backfill_get(backfill_id) if known else None
     schedule = (
@@ -80,7 +80,7 @@ def _found_backfill(context: OperationContext, backfill_id: int) -> tuple[Backfi
 
 
 def backfills(context: OperationContext, schedule_id: str, *, limit: int = 50) -> tuple[Backfill, ...]:
-    """Return the backfills of a schedule and how far they are, the newest first."""
+    """Return the backfills of a schedule and their progress, the newest first."""
     row = find(context, schedule_id)
     found = context.transaction.backfill_list(row.schedule_key, page_limit(context, limit))
     return tuple(backfill_view(each, schedule_id) for each in found)

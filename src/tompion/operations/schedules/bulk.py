@@ -1,7 +1,7 @@
-"""Pausing, resuming and triggering many schedules at once.
+"""Pause, resume and trigger many schedules at once.
 
-One request is one transaction, which holds up the ticks of what it changes: so it changes at most a page of schedules
-and says where to go on.
+One request is one transaction, which delays the ticks of the schedules that it changes. So it changes at most one page
+of schedules, and its result has the next page.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Change: TypeAlias = Callable[[str], object]
 
 
 class _Chosen(NamedTuple):
-    """Which schedules are meant."""
+    """The schedules of a bulk request."""
 
     wanted: ScheduleFilter
     schedule_ids: tuple[str, ...] | None
@@ -54,10 +54,10 @@ def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
     after: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
 ) -> BulkResult:
-    """Pause the schedules that match; those that are paused already stay as they are.
+    """Pause the schedules that match. Those that are paused already do not change.
 
-    They are chosen as a list chooses them, or by ids; ``everything`` says that no filter is meant to be all of them.
-    With ``dry_run`` nothing is changed.
+    They are chosen by the filters of a list or by ids. ``everything`` confirms that a request without a filter means all of
+    them. With ``dry_run`` nothing changes.
     """
     chosen = _chosen(
         context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
@@ -86,7 +86,7 @@ def resume_matching(  # noqa: PLR0913 - which schedules, and how
     after: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
 ) -> BulkResult:
-    """Resume the schedules that match and are paused; they are chosen as in ``pause_matching``."""
+    """Resume the paused schedules that match, chosen as in ``pause_matching``."""
     chosen = _chosen(
         context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
@@ -114,7 +114,7 @@ def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a tri
     after: str | None = None,
     request_id: str | None = None,
 ) -> BulkResult:
-    """Run the schedules that match now, each once; they are chosen as in ``pause_matching``."""
+    """Run the schedules that match now, once each, chosen as in ``pause_matching``."""
     chosen = _chosen(
         context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
@@ -155,7 +155,7 @@ def _touch(
     dry_run: bool,
     is_so_already: Callable[[ScheduleRow], bool],
 ) -> BulkResult:
-    """Change what is chosen, one after the other; what cannot be changed spoils nothing."""
+    """Change the chosen schedules one after another. A refused schedule does not stop the others."""
     dry_run = check_flag("dry_run", dry_run)
     found, refused = _found(context, chosen)
     shown_rows = found[: chosen.limit]
@@ -181,7 +181,7 @@ def _touch(
 
 
 def _found(context: OperationContext, chosen: _Chosen) -> tuple[list[ScheduleRow], list[BulkRefusal]]:
-    """Return the schedules that are named; or those of a page, and one more.  And the ids that are no schedules."""
+    """Return the chosen schedules, or those of a page and one more, and the refusals of unknown ids."""
     transaction, namespace = context.transaction, context.namespace
     if chosen.schedule_ids is None:
         return transaction.schedule_list(namespace, chosen.after, chosen.limit + 1, chosen.wanted), []

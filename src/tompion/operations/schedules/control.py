@@ -1,4 +1,4 @@
-"""Pause, resume, trigger, skip, backfill: what people do to schedules that exist."""
+"""Pause, resume, trigger and skip: control of existing schedules."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pause(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Pause a schedule: no tick starts, its cursor stands still.  Pausing again refreshes note, author and end."""
+    """Pause a schedule: no tick starts, and its cursor does not move. Pausing again updates note, author and end."""
     opened = open_schedule(context, schedule_id, token)
     until_ms = None if until is None else epoch_ms("until", until)
     if until_ms is not None and until_ms <= context.now_ms:
@@ -76,7 +76,7 @@ def resume(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Resume a schedule; what the pause missed goes by ``on_resume``, or by the schedule's own setting."""
+    """Resume a schedule. ``on_resume``, or the schedule's own setting, decides the ticks of the pause."""
     opened = open_schedule(context, schedule_id, token)
     chosen = opened.compiled.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
     row, state = resume_schedule(
@@ -97,7 +97,7 @@ def trigger(
     payload: Any = UNSET,
     request_id: str | None = None,
 ) -> Run:
-    """Run a schedule now, whether or not it is paused; its cursor does not move."""
+    """Run a schedule now, whether or not it is paused. Its cursor does not move."""
     return trigger_now(context, schedule_id, overlap, payload, request_id)
 
 
@@ -109,7 +109,7 @@ def trigger_now(  # noqa: PLR0913 - the parts of the request
     request_id: str | None,
     nominal_s: int | None = None,
 ) -> Run:
-    """Run a schedule now, or now for another time, whether or not the same request was answered before."""
+    """Run a schedule now, optionally for another nominal time, without a check of the request id."""
     asked = request_id or f"t-{token_hex(8)}"
     opened = open_schedule(context, schedule_id)
     chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
@@ -129,7 +129,7 @@ def create_manual_run(  # noqa: PLR0913 - what a run is asked for with
     asked: str,
     nominal_s: int | None = None,
 ) -> RunRow:
-    """Decide about a run that somebody asks for now, and write it down."""
+    """Decide and write a run that a caller requests now."""
     origin = Origin(source, context.transaction.number_next(), overlap, payload, asked)
     decision = Decision(opened.state, opened.compiled, context.decision_contexts().of(opened.compiled))
     decision.request(Due(context.now_ms // 1000 if nominal_s is None else nominal_s, context.now_ms), origin)
@@ -148,7 +148,7 @@ def skip(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Skip the next tick to come, or the ticks at given times; each is recorded as skipped on request."""
+    """Skip the next tick, or the ticks at given times. Each is recorded as skipped on request."""
     opened = open_schedule(context, schedule_id, token)
     ticks = (
         [_next_tick(context, opened)]
@@ -172,9 +172,9 @@ def unskip(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Take back a skip: of every tick to come that was to be skipped, or of those at given times, which run again.
+    """Remove the skip of every upcoming tick, or of the ticks at given times, so that they run.
 
-    One that nobody asked to skip stays as it is; one that has been skipped already is refused.
+    A tick without a skip stays as it is. A tick that was skipped already is rejected.
     """
     opened = open_schedule(context, schedule_id, token)
     known = edit.skips_of(opened.state)
@@ -205,9 +205,9 @@ def _record(context: OperationContext, decision: Decision) -> WriteResult:
 
 
 def _released(context: OperationContext, opened: LoadedSchedule) -> dict[RunId, RunRow]:
-    """Start what waits for the slot of a run that was given up, each in its turn; return what started.
+    """Start the runs that wait for the slot of a cancelled run, in their order, and return those that started.
 
-    It happens in the same transaction: otherwise whoever asks next finds the slot free, and goes first.
+    It happens in the same transaction. Otherwise the next request would find the slot free and overtake them.
     """
     transaction, key = context.transaction, opened.row.schedule_key
     states, schedules = transaction.state_lock([key]), {key: opened.compiled}
@@ -236,7 +236,7 @@ def _compile_versions(
 
 
 def _audit_request(context: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> None:
-    """A request that leaves the definition and the token as they are is on record all the same."""
+    """Audit a request that changes neither the definition nor the token."""
     audit(context, opened.row, note)
 
 
@@ -247,7 +247,7 @@ def _times(at: object, otherwise: str) -> list[When]:
 
 
 def _known_skips(opened: LoadedSchedule, known: set[int], times: list[When]) -> set[int]:
-    """Those of some times that are to be skipped; of the others, each has to be a tick that is still to come."""
+    """Return those of some times that have a skip. Each of the others must be an upcoming tick."""
     moments = {epoch_s("at", when) for when in times}
     for moment in moments - known:
         _tick_at(opened, at_s(moment))
@@ -268,7 +268,7 @@ def _tick_at(opened: LoadedSchedule, when: When) -> int:
 
 
 def _pending_tick(opened: LoadedSchedule, moment: int) -> int:
-    """The tick after a run that is to come, or that is to be skipped already: no other is known."""
+    """Return the one known tick of a sequential schedule, or a tick that has a skip already."""
     pending = edit.next_unskipped(opened.state, opened.compiled)
     if moment != pending and moment not in edit.skips_of(opened.state):
         hint = "none before its run has ended" if pending is None else f"the one at {at_s(pending).isoformat()}"

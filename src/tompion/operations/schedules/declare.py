@@ -1,8 +1,8 @@
-"""Schedules that code declares: made when it starts, and changed when the code has changed since.
+"""Schedules that code declares: created at start-up, and changed when the code has changed since.
 
-The code owns the definition; operators own the pause, the remaining actions and whatever they change in between.  A
-label says which code the schedule was last made from: while that is the same, a restart changes nothing, and what an
-operator has changed stays, and is told as drift.
+The code owns the definition. Operators own the pause, the remaining actions, and any change in between. A label has a
+fingerprint of the code that last wrote the schedule. While it is the same, a restart changes nothing: edits of operators
+stay, and are reported as drift.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LABEL = "tompion.code"
 
 @dataclass(frozen=True, slots=True)
 class DeclareResult:
-    """What a declaration did (``created``, ``updated``, ``unchanged``), and what is not as the code says."""
+    """The result of a declaration: ``created``, ``updated`` or ``unchanged``, and the fields that differ from the code."""
 
     schedule: Schedule
     outcome: str
@@ -33,7 +33,7 @@ class DeclareResult:
 
 
 def declare(context: OperationContext, /, schedule_id: str, **given: Any) -> DeclareResult:
-    """Make a schedule as code declares it, or leave it as operators have made it since."""
+    """Create or update a schedule as code declares it, or keep the edits of operators."""
     check_name("schedule_id", schedule_id, context.settings)
     drafted = parse_schedule(given, context.settings)
     wanted = drafted.definition
@@ -53,17 +53,17 @@ def declare(context: OperationContext, /, schedule_id: str, **given: Any) -> Dec
 
 
 def _fingerprint(definition: Definition) -> str:
-    """What the code says, in short."""
+    """Return a short hash of a declared definition."""
     return sha256(json.dumps(to_plain(definition), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _drift(current: Definition, wanted: Definition) -> tuple[str, ...]:
-    """The fields in which a schedule is not as the code says."""
+    """Return the fields in which a schedule differs from the code."""
     now, then = _flat(to_plain(current)), _flat(to_plain(wanted))
     return tuple(sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name)))
 
 
 def _flat(plain: dict[str, Any]) -> dict[str, Any]:
-    """Fields by the name that people know them by."""
+    """Return the fields of a definition by their public names."""
     inner = {name: value for part in ("spec", "policy", "action") for name, value in plain[part].items()}
     return {**inner, **{name: value for name, value in plain.items() if name not in ("spec", "policy", "action")}}

@@ -1,4 +1,4 @@
-"""From loose fields to a checked definition: what a person may write about a schedule, in one flat document."""
+"""From the flat document of a schedule to a checked definition."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ MAX_DESCRIPTION_CHARS = 2_000
 
 
 class ScheduleInput(NamedTuple):
-    """A checked definition, and what the same document says about the schedule's state."""
+    """A checked definition, and the fields of the same document that concern the schedule's state."""
 
     definition: Definition
     remaining: Any = UNSET
@@ -97,9 +97,9 @@ class ScheduleInput(NamedTuple):
 
 
 def parse_schedule(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> ScheduleInput:
-    """Return the definition that fields describe, on top of ``base``, or of the defaults.
+    """Return the definition of some fields, on top of ``base`` or of the defaults.
 
-    Raises :class:`~tompion.errors.InvalidInput` naming the field.
+    Raises :class:`~tompion.errors.InvalidInput` with the name of the field.
     """
     _check_fields(given, FIELDS)
     definition = Definition(
@@ -124,7 +124,7 @@ def parse_schedule(given: Mapping[str, Any], settings: Settings, base: Definitio
 
 
 def spec_of(given: Mapping[str, Any]) -> SpecDocument:
-    """Return the spec that fields describe; there may be no others among them."""
+    """Return the spec of some fields. Other fields are rejected."""
     _check_fields(given, ("spec", *SPEC_FIELDS))
     return _spec(given, None, 0)
 
@@ -139,7 +139,7 @@ def _check_fields(given: Mapping[str, Any], known: Sequence[str]) -> None:
 
 
 def _spec(given: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> SpecDocument:
-    """Return the spec; a document of fields without jitter gets that much, a whole one is taken as it is."""
+    """Return the spec. A document without jitter gets the default jitter, a :class:`SpecDocument` is used as it is."""
     flat = {name: given[name] for name in SPEC_FIELDS if name in given}
     if "spec" in given:
         if flat:
@@ -165,7 +165,7 @@ def _spec(given: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> 
 
 
 def _read_new(given: Mapping[str, Any], jitter_ms: int) -> SpecDocument:
-    """Read the fields of a spec, with the default jitter unless they say theirs, or have no ticks that could move."""
+    """Parse the fields of a spec. Without ``jitter_ms`` it gets the default, unless it has no ticks."""
     return read_spec(given if not given or "jitter_ms" in given or not jitter_ms else {**given, "jitter_ms": jitter_ms})
 
 
@@ -230,7 +230,7 @@ def _policy(given: Mapping[str, Any], base: Definition | None, settings: Setting
 
 
 def default_policy(settings: Settings) -> Policy:
-    """Return the policy of a schedule that says nothing of it."""
+    """Return the policy of a schedule without policy fields."""
     return Policy(
         overlap_policy=settings.default_overlap_policy,
         catchup_policy=settings.default_catchup_policy,
@@ -239,7 +239,7 @@ def default_policy(settings: Settings) -> Policy:
 
 
 def without_defaults(settings: Settings) -> Settings:
-    """Return settings whose defaults for schedules are those that Tompion comes with."""
+    """Return settings with Tompion's own defaults for schedules."""
     names = ("default_overlap_policy", "default_catchup_policy", "default_jitter_ms", "min_interval_ms")
     return replace(settings, **{name: getattr(_PLAIN, name) for name in names})
 
@@ -248,7 +248,7 @@ _PLAIN = Settings()
 
 
 def _check_governor(policy: Policy, given: Mapping[str, Any]) -> None:
-    """Raise if the bounds of an adaptive schedule contradict each other, or belong to one that is not."""
+    """Raise if the bounds of an adaptive schedule contradict each other, or if another schedule has them."""
     longest = policy.max_interval_ms
     if not policy.adaptive:
         for field, alone in (("max_interval_ms", longest is not None), ("failure_backoff", not policy.failure_backoff)):
@@ -274,7 +274,7 @@ def _window(value: Any) -> int | None:
 
 
 def payload_of(value: object, settings: Settings, field: str = "payload") -> Any:
-    """Return a document that can be stored: JSON as every reader understands it, and not too large."""
+    """Return a document that can be stored: valid JSON, and not too large."""
     if is_deep(value):
         raise InvalidField(field, f"not JSON: it is nested more than {MAX_DEPTH} deep, or contains itself")
     try:
@@ -292,7 +292,7 @@ def payload_of(value: object, settings: Settings, field: str = "payload") -> Any
 
 
 def _odd_keys(value: object) -> list[object]:
-    """The keys that are not text: they would be stored as text, and read back as something else than was given."""
+    """Return the keys that are not text. They would be stored as text and would not be read back as they were sent."""
     if isinstance(value, dict):
         odd = [key for key in value if not isinstance(key, str)]
         return odd or [key for each in value.values() for key in _odd_keys(each)]

@@ -1,4 +1,4 @@
-"""Hints to adaptive schedules, and the failures that their governor counts."""
+"""Hints to adaptive schedules, and their count of failures."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def hint(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Outlook:
-    """Suggest to an adaptive schedule to run at an interval for a while, or once at a time, or both.
+    """Suggest an interval, a time for one run, or both to an adaptive schedule.
 
-    A hint takes the place of an earlier one of its kind.  It holds for ``ttl_ms``: an hour if left out, for a one-shot
-    hint counted from ``at``.
+    A hint replaces an earlier one of its kind. It is live for ``ttl_ms``: an hour by default, for a one-shot hint counted
+    from ``at``.
     """
     opened = _adaptive(open_schedule(context, schedule_id, token))
     if interval_ms is None and at is None:
@@ -59,7 +59,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
 
 
 def hints(context: OperationContext, schedule_id: str) -> Outlook:
-    """Return the live hints of an adaptive schedule, and what it does next."""
+    """Return the live hints of an adaptive schedule and its next run."""
     opened = _adaptive(load_by_id(context, schedule_id))
     return outlook_view(opened.row, opened.state, opened.compiled, context.now_ms)
 
@@ -73,7 +73,7 @@ def clear_hints(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Outlook:
-    """Take back all hints of an adaptive schedule: it goes back to its baseline."""
+    """Remove all hints of an adaptive schedule: it returns to its baseline."""
     opened = _adaptive(open_schedule(context, schedule_id, token))
     why = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     live = adaptive.hints_of(opened.state).live_at(context.now_ms)
@@ -90,7 +90,7 @@ def reset_failures(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Forget the failures in a row: the interval of an adaptive schedule is again what its definition says."""
+    """Reset the failures in a row: the interval of an adaptive schedule returns to its definition."""
     opened = open_schedule(context, schedule_id, token)
     state = opened.state._replace(failures=0)
     if opened.compiled.allowed_seconds is not None:
@@ -100,7 +100,7 @@ def reset_failures(
 
 
 def _end_of(expires_ms: int) -> int:
-    """The end of the second in which a hint expires: in the middle of one, it would be live and not live."""
+    """Return the end of the second in which a hint expires, so that live hints never change within a second."""
     return -(-expires_ms // 1000) * 1000
 
 
@@ -111,7 +111,7 @@ def _adaptive(opened: LoadedSchedule) -> LoadedSchedule:
 
 
 def _governed(context: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> Outlook:
-    """Write an adaptive schedule whose hints have changed, aimed anew."""
+    """Save an adaptive schedule with changed hints and a new plan."""
     state = edit.replan_adaptive(opened.state, opened.compiled, context.now_ms)
     schedule = save(context, opened._replace(state=state), note)
     row = opened.row._replace(token=schedule.token)

@@ -1,4 +1,4 @@
-"""Creating, reading, changing and deleting schedules, and their history."""
+"""The history of schedules: audit entries and versions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def history(
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
 ) -> Page[Change]:
-    """Return who changed a schedule, the newest first; without an id, who changed what is not a schedule.
+    """Return the changes of a schedule, the newest first, or of everything that is not a schedule if no id is given.
 
-    With ``everything``, and without an id, who changed anything at all.
+    With ``everything`` and without an id, return the changes of everything.
     """
     check_flag("everything", everything)
     if schedule_id is not None:
@@ -62,7 +62,7 @@ def restore(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Make an old version the newest again."""
+    """Write an old version as the newest."""
     opened = open_schedule(context, schedule_id, token)
     known = type(version) is int and 0 < version <= opened.row.version
     old = context.transaction.version_get(opened.row.schedule_key, version) if known else None

@@ -1,6 +1,6 @@
-"""Is the audit as it was written?  Its chain is walked, and the first row that does not fit is named.
+"""Verification of the audit: walks its hash chain and names the first row that does not fit.
 
-What it says is there must be there, too: a schedule that nobody has deleted.
+Every schedule that the audit names must exist or be deleted.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ MAX_ROWS = 10_000
 _NEWEST = 1 << 62
 _DELETED = ("delete", "purge")
 _AFTERWARDS = ("cancel_run", "terminate_run", "cancel_backfill")
-"""What is still done to what a deleted schedule has left."""
+"""Operations on the runs and backfills that a deleted schedule leaves behind."""
 
 
 def verify_audit(context: OperationContext, *, after: int = 0, limit: int = MAX_ROWS) -> AuditVerification:
-    """Prove that rows of the audit are as they were written, in their order, or say which is not."""
+    """Prove that rows of the audit are unchanged and in order, or return the first problem."""
     if type(limit) is not int or not 1 <= limit <= MAX_ROWS:
         raise InvalidField("limit", f"{display(limit)}; expected 1 to {MAX_ROWS}")
     if type(after) is not int or not 0 <= after < 1 << 62:
@@ -44,7 +44,7 @@ class _Walk:
         self._problem: str | None = None
 
     def go(self, limit: int) -> None:
-        """Look at so many rows, up to the first that does not fit."""
+        """Check rows up to the limit or to the first problem."""
         while self._checked < limit and self._problem is None:
             rows = self._rows(self._at, min(PAGE, limit - self._checked))
             if not rows:
@@ -59,7 +59,7 @@ class _Walk:
                 self._named.add(row.schedule_id)
 
     def look_for_schedules(self) -> None:
-        """Whatever schedule was named must be there, unless somebody has deleted it."""
+        """Check that every named schedule exists or was deleted."""
         named = self._named - {NO_SCHEDULE} if self._problem is None else set()
         there = self._session.transaction.schedule_get_full(self._session.namespace, named) if named else {}
         for name in sorted(named - there.keys()):
@@ -68,7 +68,7 @@ class _Walk:
                 return
 
     def _was_deleted(self, name: str) -> bool:
-        """Whether the last that was done to a schedule itself was to delete it."""
+        """Return whether the last operation on a schedule itself deleted it."""
         number = _NEWEST
         while page := self._session.transaction.audit_list(self._session.namespace, name, number, PAGE):
             for row in page:
@@ -78,7 +78,7 @@ class _Walk:
         return True
 
     def answer(self) -> AuditVerification:
-        """Return what was found."""
+        """Return the result."""
         return AuditVerification(
             namespace=self._session.namespace,
             after=self._from,
@@ -93,7 +93,7 @@ class _Walk:
         )
 
     def _before(self) -> str:
-        """The digest of the row that the walk begins after."""
+        """Return the digest of the row before the first one to check."""
         if self._from == self._head.gone_position:
             return self._head.gone_digest
         found = self._rows(self._from - 1, 1)
@@ -103,7 +103,7 @@ class _Walk:
         return self._session.transaction.audit_list_chain(self._session.namespace, after, limit)
 
     def _wrong(self, row: AuditRow) -> str | None:
-        """What is wrong with the next row, if anything is."""
+        """Return the problem of the next row, if it has one."""
         place = self._at + 1
         if row.position != place:
             return _missing(place, (row.position or place) - 1)
@@ -116,7 +116,7 @@ class _Walk:
         return None
 
     def _end(self) -> None:
-        """The last row is the one that the head says."""
+        """Check that the last row is the one that the head names."""
         if self._at < self._head.position:
             self._problem = _missing(self._at + 1, self._head.position)
         elif self._at > self._head.position:

@@ -1,4 +1,4 @@
-"""The check of a whole namespace and its audit: each part in a transaction of its own, so that nobody waits for it."""
+"""Verification of a whole namespace and its audit. Each part has a transaction of its own, so no other waits for it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ PAGE = 200
 
 
 class NamespaceVerifier:
-    """Checks the schedules of one namespace; nothing is written."""
+    """Verifies the schedules of one namespace. Nothing is written."""
 
     def __init__(self, store: Store, namespace: str, settings: Settings) -> None:
-        """Take an open store."""
         self._store = store
         self._namespace = check_name("namespace", namespace, settings)
         self._settings = settings
 
     def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
-        """Check all schedules; the deleted ones last."""
+        """Verify all schedules, the deleted ones last."""
         for schedule_id in self._schedules():
             try:
                 found = self.one(schedule_id, start, end)
@@ -43,16 +42,16 @@ class NamespaceVerifier:
             yield found
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
-        """Check one schedule.  Raises :class:`~tompion.errors.NotFound`."""
+        """Verify one schedule. Raises :class:`~tompion.errors.NotFound`."""
         return self._read(lambda context: verify(context, schedule_id, start=start, end=end))
 
     def count(self) -> int | None:
-        """Return how many schedules there are, the deleted ones too, if they have been counted to the end."""
+        """Return the number of schedules, including deleted ones, or ``None`` if there are too many to count."""
         found = self._read(partial(stats, seconds=1, buckets=1)).schedules
         return None if found.capped else found.active + found.paused + found.closed
 
     def audit(self) -> AuditVerification:
-        """Check the audit up to its end, or to the first row that is not as it was written."""
+        """Verify the audit up to its end or to the first problem."""
         found = first = self._read(verify_audit)
         checked = found.checked
         while found.more:

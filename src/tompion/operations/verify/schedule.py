@@ -1,6 +1,7 @@
-"""Verify: recompute every tick from the history of a schedule's versions, and find each in the ledger exactly once.
+"""Verification of one schedule: recompute every tick from its versions, and find each exactly once in the ledger.
 
-Whoever has changed the database by hand may have broken anything: what cannot be read is a problem too, never an error.
+A database that was changed by hand can have anything in it. A row that cannot be read is a problem to report, never an
+error.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tompion.store.base import FAR_S
 PAGE = 10_000
 MAX_PROBLEMS = 100
 AHEAD_S = 86_400
-"""How far a cursor may be ahead of the clock, besides jitter; what lies beyond is not recomputed."""
+"""How far a cursor may be ahead of the clock, besides jitter. Ticks beyond it are not recomputed."""
 ALWAYS = 1 << 62
 """Later than any time that a row can hold, in seconds or milliseconds."""
 _STATES, _SOURCES = frozenset(RunState), frozenset(RunSource)
@@ -44,9 +45,9 @@ _NUMBERED = frozenset({RunSource.TRIGGER, RunSource.BACKFILL, RunSource.LAUNCH})
 def verify(
     context: OperationContext, schedule_id: str, *, start: When | None = None, end: When | None = None
 ) -> Verification:
-    """Prove that each tick of a range is in exactly one place of the ledger, or say which is not.
+    """Prove that each tick of a range is in exactly one place of the ledger, or return the problems.
 
-    The range is what the ledger still holds, unless ``start`` and ``end`` ask for less.
+    The range is everything that the ledger still holds, unless ``start`` and ``end`` narrow it.
     """
     first = 0 if start is None else epoch_s("start", start)
     last = ALWAYS if end is None else epoch_s("end", end)
@@ -64,7 +65,7 @@ def verify(
 
 
 class _Check:
-    """One schedule's check; lives only as long as that takes."""
+    """The verification of one schedule."""
 
     def __init__(self, context: OperationContext, row: ScheduleRow, after: int, end: int) -> None:
         self._session = context
@@ -78,7 +79,7 @@ class _Check:
         self._problems: list[Violation] = []
 
     def against(self, state: ScheduleState) -> None:
-        """Compare the ledger with what the versions say, up to where the dial stands."""
+        """Compare the ledger with the versions, up to the cursor of the state."""
         self._until = max(self._after, min(state.cursor_s, self._end))
         self._retabled = self._older_tables()
         for run in self._all_runs():
@@ -94,7 +95,7 @@ class _Check:
         self._standing(state)
 
     def answer(self) -> Verification:
-        """Return what was found."""
+        """Return the result."""
         return Verification(
             self._row.schedule_id,
             shown_at(self._after),
@@ -107,14 +108,14 @@ class _Check:
         )
 
     def problem(self, kind: str, at: int | None, text: str) -> None:
-        """Note what is wrong, unless there is enough of it."""
+        """Add a problem, unless there are enough."""
         if len(self._problems) < MAX_PROBLEMS:
             self._problems.append(Violation(kind, None if at is None else shown_at(at), text))
 
     # --- what the ledger holds ------------------------------------------------------------------------------------
 
     def _all_runs(self) -> Iterator[RunRow]:
-        """Every run of the range, whatever it comes from, the newest first."""
+        """Yield every run of the range, of any source, the newest first."""
         before = (min(self._end + 1, ALWAYS), 0)
         while True:
             page = self._session.transaction.run_list_page(self._row.schedule_key, before, PAGE)
@@ -124,7 +125,7 @@ class _Check:
             before = (page[-1].nominal_s, page[-1].origin)
 
     def _read(self, run: RunRow, cursor_s: int) -> None:
-        """Look at one run, and keep it for its version if it is one of the schedule's own ticks."""
+        """Check one run, and keep it for its version if it is one of the schedule's own ticks."""
         if run.state not in _STATES:
             self.problem("unreadable", run.nominal_s, f"a run whose state is {display(run.state)}")
         if run.source not in _SOURCES or (run.source in _NUMBERED) != (run.origin != 0):
@@ -146,7 +147,7 @@ class _Check:
     # --- what the versions say ------------------------------------------------------------------------------------
 
     def _fault(self, fault: ChainFault) -> None:
-        """A break in the chain of versions; runs that nobody can judge are left alone."""
+        """Report a break in the chain of versions. Runs that cannot be judged are skipped."""
         if fault.kind != "overlap":
             self._claim(fault.after_s, fault.until_s)
         meets = max(fault.after_s, self._after) < min(fault.until_s, self._until)
@@ -154,7 +155,7 @@ class _Check:
             self.problem(fault.kind, None if fault.kind == "version" else fault.after_s, fault.text)
 
     def _begin(self, stretch: VersionPeriod) -> None:
-        """Nothing was decided before the first version."""
+        """Check that no tick was decided before the first version."""
         if stretch.version.version == 1:
             for dropped_range in self._spans(self._after, min(stretch.after_s, self._until)):
                 if dropped_range.after_s < stretch.after_s:
@@ -162,7 +163,7 @@ class _Check:
                     self.problem("beyond", dropped_range.after_s, text)
 
     def _stretch(self, stretch: VersionPeriod) -> None:
-        """Check the ticks that one version decided; where two overlap, those of the later one alone."""
+        """Check the ticks that one version decided. Where two versions overlap, the later one counts."""
         after = max(stretch.after_s, self._reached)
         until = min(stretch.until_s, self._until)
         self._reached = max(self._reached, until)
@@ -180,7 +181,7 @@ class _Check:
             self._compare(compiled, after, self._not_ahead(compiled, until))
 
     def _governed(self, after: int, until: int) -> None:
-        """Runs of an adaptive schedule are no ticks of its spec: each had its time, and somebody gave the hints."""
+        """Check the runs of an adaptive schedule, which are not ticks of its spec: their times and their hints."""
         own = {at: decided_ms for at, decided_ms in self._decided.items() if after < at <= until}
         for nominal, decided_ms in sorted(own.items()):
             if decided_ms < nominal * 1000:
@@ -199,7 +200,7 @@ class _Check:
             return 0
 
     def _rule(self, version: VersionRow) -> CompiledSchedule | None:
-        """The rule of a version, or the problem that it has none."""
+        """Return a version compiled, or report why it cannot be."""
         try:
             stored_definition(version)
             return compile_version(self._session, self._row, version)
@@ -208,7 +209,7 @@ class _Check:
             return None
 
     def _not_ahead(self, compiled: CompiledSchedule, until: int) -> int:
-        """Up to where ticks can have been decided, whatever the dial says."""
+        """Return the last second up to which ticks can have been decided, whatever the state says."""
         latest = self._session.now_ms // 1000 + AHEAD_S + compiled.spec.jitter_ms // 1000
         if until > latest:
             self.problem("state", None, f"its cursor is ahead of the time: {moment(until)}")
@@ -256,14 +257,14 @@ class _Check:
                 )
 
     def _claim(self, after: int, until: int) -> None:
-        """Take the runs of a range out of what is to be judged."""
+        """Remove the runs of a range from those to judge."""
         if until > after:
             self._decided = {at: decided for at, decided in self._decided.items() if not after < at <= until}
 
     # --- where the dial stands ------------------------------------------------------------------------------------
 
     def _standing(self, state: ScheduleState) -> None:
-        """Check that the dial agrees with the schedule, and with the rows it counts."""
+        """Check that the state agrees with the schedule and with the rows that it counts."""
         for dropped_range in self._spans(max(state.cursor_s, self._after), self._end):
             if dropped_range.until_s > state.cursor_s:
                 self.problem(
@@ -283,7 +284,7 @@ class _Check:
         self._aim(state)
 
     def _aim(self, state: ScheduleState) -> None:
-        """Check what the dial says of the schedule, of its next tick, and of the runs there were."""
+        """Check the state's next tick and its counters of past runs."""
         try:
             for text in misaimed(self._session, self._row, state, self._in_force(state)):
                 self.problem("state", None, text)
@@ -294,7 +295,7 @@ class _Check:
                 self.problem("counter", None, text)
 
     def _in_force(self, state: ScheduleState) -> CompiledSchedule | None:
-        """The rule that a dial goes by; none if it is damaged, which has been said."""
+        """Return the version of a state compiled, or ``None`` if it is damaged, which is reported elsewhere."""
         version = self._session.transaction.version_get(self._row.schedule_key, state.version)
         try:
             return None if version is None else compile_version(self._session, self._row, version)
@@ -303,6 +304,6 @@ class _Check:
 
 
 def _near(dropped_ranges: list[DroppedRange], tick: int) -> list[DroppedRange]:
-    """The spans, in order of their ends, that a tick could be in."""
+    """Return the dropped ranges, in the order of their ends, that a tick could be in."""
     first = bisect_left(dropped_ranges, tick, key=lambda dropped_range: dropped_range.until_s)
     return dropped_ranges[first : first + 8]

@@ -1,7 +1,7 @@
-"""Is a dial as its schedule, its version and its ledger say?  Whatever of it can be computed anew is compared.
+"""Verification of a state row: recompute it from the schedule, its version and its ledger, and compare.
 
-A dial may be looked at sooner than its next tick fires: that costs a look, and is so whenever something has been
-changed.  What may not be is that it is looked at later, or never.
+An engine may wake up before the next tick fires, which happens after every change and does no harm. It must not wake up
+later, or never.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import zones_text
 
 PUT_OFF_MS = 5 * 60_000
-"""So much later than its next tick a dial may be looked at again, because it could not be read just then."""
+"""How much later than its next tick an engine may wake up for a schedule that it could not read."""
 UNBEGUN = "unbegun"
-"""A run that was cancelled before anybody began with it: some of them were counted as started, some were waiting."""
+"""A run that was cancelled before a worker started it. Some of them were counted as started, some were waiting."""
 
 
 def misaimed(
     context: OperationContext, row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule | None
 ) -> Iterator[str]:
-    """Return what a dial says otherwise than its schedule and its version do."""
+    """Yield how a state disagrees with its schedule and its version."""
     is_closed = row.state == "closed"
     if state.closed != is_closed:
         yield f"the schedule is {row.state}, and the dial is {'closed' if state.closed else 'not closed'}"
@@ -38,7 +38,7 @@ def misaimed(
 
 
 def _next(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> Iterator[str]:
-    """The next tick is the first one after the cursor, and somebody looks when it fires, or when the pause ends."""
+    """Check that the next tick is the first one after the cursor, and that an engine wakes up in time for it."""
     if not compiled.is_sequential and state.next_nominal_s != (expected_s := compiled.next_after(state.cursor_s)):
         aim, first = _shown(state.next_nominal_s), _shown(expected_s)
         yield f"it is aimed at {aim}, and the first tick after its cursor is {first}"
@@ -62,7 +62,7 @@ def _next(context: OperationContext, state: ScheduleState, compiled: CompiledSch
 
 
 def miscounted(context: OperationContext, row: ScheduleRow, schedule_state: ScheduleState) -> Iterator[str]:
-    """Return which runs a dial has counted otherwise than the ledger, if that still has all of them."""
+    """Yield how the counters of a state disagree with the ledger, if that still has all runs."""
     first = context.transaction.version_get(row.schedule_key, 1)
     kept_ms = context.now_ms - context.settings.retention_ms
     if first is None or first.created_ms <= kept_ms or row.purge or row.state == "closed":
@@ -81,7 +81,7 @@ def miscounted(context: OperationContext, row: ScheduleRow, schedule_state: Sche
 
 
 def _started(counts: Mapping[str, int]) -> int:
-    """How many runs were started for certain."""
+    """Return the number of runs that were certainly started."""
     ended = {RunState.SUCCESS, *FAILURES, RunState.TERMINATED, RunState.CANCELLED}
     return sum(counts.get(state, 0) for state in ended | IN_FLIGHT)
 

@@ -1,7 +1,7 @@
-"""Which version of a schedule decided which ticks, and where that chain is broken.
+"""The chain of versions: which version decided which ticks, and where the chain is broken.
 
-Each version ends where the next one begins.  Only a deletion leaves a gap: until the schedule was created again, there
-were no ticks to decide.
+Each version ends where the next one begins. Only a deletion leaves a gap: until the schedule is created again, there are
+no ticks to decide.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class VersionPeriod(NamedTuple):
 
 
 class ChainFault(NamedTuple):
-    """The ticks after one instant up to another, and why it is not known who decided them."""
+    """The ticks after one instant up to another that no version or more than one version decided."""
 
     kind: str
     text: str
@@ -41,7 +41,7 @@ class ChainFault(NamedTuple):
 
 
 def lineage(context: OperationContext, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
-    """Return what every version decided, the oldest first, and each fault where it is."""
+    """Yield the ticks that each version decided, the oldest first, and each fault in its place."""
     versions = context.transaction.version_list(row.schedule_key, MAX_VERSIONS)[::-1]
     if not versions:
         yield ChainFault("version", "all its versions are missing", 0, FAR_S)
@@ -59,7 +59,7 @@ def lineage(context: OperationContext, row: ScheduleRow, cursor_s: int) -> Itera
 
 
 def _beginning(first: VersionRow) -> Iterator[ChainFault]:
-    """The first version begins when it was made."""
+    """Check that the first version begins at its creation."""
     made_s = cursor_before(first.created_ms)
     if first.version > 1:
         yield _missing(0, first.version, 0, first.after_s)
@@ -81,7 +81,7 @@ def _between(context: OperationContext, row: ScheduleRow, one: VersionRow, other
 
 
 def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
-    """The newest version is the schedule's own, and only a deletion ends it."""
+    """Check that the newest version is the schedule's own, and that only a deletion ends it."""
     in_force = row.state != "closed" and last.version == row.version
     until_s = FAR_S if in_force or last.until_s is None else last.until_s
     yield VersionPeriod(last, last.after_s, until_s)
@@ -97,7 +97,7 @@ def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[Versi
 
 
 def retabled_s(context: OperationContext, row: ScheduleRow) -> int:
-    """Return up to which tick a schedule was decided with time zone data that are others now; 0 if there is none."""
+    """Return the last tick that a schedule decided with older time zone data, or 0 if there is no such tick."""
     if not row.zones:
         return 0
     changes = (change for change in _changes(context, row) if change.operation == "zone_data")
@@ -109,9 +109,9 @@ def retabled_s(context: OperationContext, row: ScheduleRow) -> int:
 
 
 def first_hint_ms(context: OperationContext, row: ScheduleRow) -> int:
-    """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did.
+    """Return when a schedule got its first hint, or a time later than any run if it never had one.
 
-    If some of the audit is gone, the first may be gone, too.
+    If a part of the audit was removed, the first hint may be gone, too.
     """
     head = context.transaction.audit_head_get(row.namespace)
     if head is not None and head.gone_position:
@@ -120,7 +120,7 @@ def first_hint_ms(context: OperationContext, row: ScheduleRow) -> int:
 
 
 def _missing(known: int, following: int, after_s: int, until_s: int) -> ChainFault:
-    """Versions between two numbers are gone."""
+    """Return the fault of missing versions between two numbers."""
     first, last = known + 1, following - 1
     text = f"version {first} is missing" if first == last else f"versions {first} to {last} are missing"
     return ChainFault("version", text, after_s, until_s)
@@ -131,7 +131,7 @@ def _gap(after_s: int, until_s: int) -> ChainFault:
 
 
 def _was_deleted(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
-    """Whether a version ended with a deletion, and the next one began when the schedule was created again."""
+    """Return whether a version ended with a deletion, and the next one began when the schedule was created again."""
     assert one.until_s is not None
     if other.after_s > max(one.until_s, cursor_before(other.created_ms)):
         return False
@@ -152,10 +152,10 @@ def _changes(context: OperationContext, row: ScheduleRow) -> Iterator[AuditRow]:
 
 
 def moment(seconds: int) -> str:
-    """Return an instant that is stored in seconds, as a line of text shows it."""
+    """Return an instant in seconds as text."""
     return f"{shown_at(seconds):%Y-%m-%d %H:%M:%SZ}"
 
 
 def shown_at(seconds: int) -> datetime:
-    """Return an instant that is stored in seconds, or the nearest one that can be shown."""
+    """Return an instant in seconds, or the nearest one that a datetime can hold."""
     return at_s(min(max(seconds, 0), _LAST_S))
