@@ -6,18 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from tompion.config.settings import Settings
 from tompion.plan.context import DecisionContexts
 from tompion.plan.due_ticks import DueLimits
 from tompion.store.base import Transaction
-
-P = ParamSpec("P")
-
-
-T = TypeVar("T")
-
 
 NO_CATCH_UP = DueLimits(grace_ms=0, max_catchup=0, max_spread=0, max_dropped_range_ticks=0, lookahead_ms=0)
 """The limits of an operation that decides manual runs only, no ticks."""

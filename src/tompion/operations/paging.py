@@ -7,6 +7,7 @@ from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_text
 
 DEFAULT_PAGE = 50
+MAX_FILTER_CHARS = 1_000
 
 
 def page_limit(context: OperationContext, limit: int) -> int:
@@ -28,6 +29,3 @@ def page_number(field: str, text: str | None, default: int) -> int:
     if not (str(text).isascii() and str(text).isdecimal()) or len(str(text)) > 18:
         raise InvalidField(field, f"{display(text)} is not a page token")
     return int(text)
-
-
-MAX_FILTER_CHARS = 1_000

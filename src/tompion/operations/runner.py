@@ -38,30 +38,31 @@ class OperationRunner:
     ) -> Future[T]:
         """Start an operation and return a future of its result.
 
-        An operation that is not ``walled`` concerns more than one namespace, such as the lookup of an API key or a run token.
+        An operation that is not ``walled`` concerns more than one namespace, such as the lookup of an API key or a run
+        token.
         """
-        last: list[OperationContext] = []
+        contexts: list[OperationContext] = []
 
         def work(transaction: Transaction) -> T:
             if walled:
                 transaction.enter(namespace)
-            last[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
-            return operation(last[0])
+            contexts[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
+            return operation(contexts[0])
 
         if not writes:
             return self.store.read(work)
         answer = self.store.write(work)
-        answer.add_done_callback(lambda done: self._count(done, last))
+        answer.add_done_callback(lambda done: self._count(done, contexts))
         return answer
 
-    def _count(self, done: Future[T], last: list[OperationContext]) -> None:
+    def _count(self, done: Future[T], contexts: list[OperationContext]) -> None:
         """Add the metrics of a committed operation. A retried transaction counts once."""
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
             self.tally.count("stale_writes_rejected", isinstance(error, StaleReport))
             return
-        for context in last:
+        for context in contexts:
             for (name, reason), number in context.counted.items():
                 labels = (self.tally.namespace(context.namespace), reason) if reason else ()
                 self.tally.count(name, number, labels)

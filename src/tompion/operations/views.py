@@ -29,7 +29,7 @@ from tompion.plan.upcoming import upcoming_ticks
 
 TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
 """Reasons that hold only while a run is in certain states. The others stay true."""
-BOTH_HINTS = "an interval hint and a one-shot hint are both live: whichever is earlier wins"
+BOTH_HINTS = "an interval hint and a one-shot hint are live: the earlier one wins"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
 
@@ -58,7 +58,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     exhausted: bool,
 ) -> Schedule:
     """Return the public view of a schedule."""
-    next_s, fire_ms = _coming(state, compiled, now_ms)
+    next_s, fire_ms = _next_run(state, compiled, now_ms)
     return Schedule(
         namespace=row.namespace,
         schedule_id=row.schedule_id,
@@ -84,7 +84,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     )
 
 
-def _coming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tuple[int | None, int | None]:
+def _next_run(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tuple[int | None, int | None]:
     """Return the next tick that will run, and its fire time. The engine also wakes up for ticks that it only skips.
 
     For a paused schedule it is the next tick from now on. The resume decides the ticks before it.
@@ -104,8 +104,8 @@ def _coming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tu
 def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Outlook:
     """Return the next run of an adaptive schedule, its cause, and its live hints."""
     live = adaptive.hints_of(state).live_at(now_ms)
-    silent = state.next_nominal_s is None or state.closed or state.remaining == 0
-    found = None if silent else adaptive.pending_run(state, compiled, now_ms)
+    is_silent = state.next_nominal_s is None or state.closed or state.remaining == 0
+    planned = None if is_silent else adaptive.pending_run(state, compiled, now_ms)
     return Outlook(
         schedule_id=row.schedule_id,
         token=row.token,
@@ -121,9 +121,9 @@ def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSched
             for hint in live
             if hint is not None
         ),
-        next_run_at=None if found is None else at_s(found.nominal_s),
-        source=None if found is None else str(found.source),
-        bound=None if found is None else found.bound,
+        next_run_at=None if planned is None else at_s(planned.nominal_s),
+        source=None if planned is None else str(planned.source),
+        bound=None if planned is None else planned.bound,
         consecutive_failures=state.failures,
         warning=BOTH_HINTS if all(live) else None,
     )
@@ -150,9 +150,9 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         version=row.version,
         attempt=row.attempt,
         error=row.error,
-        result=None if row.result is None else loaded_json(row.result),
+        result=None if row.result is None else parse_json(row.result),
         execution_id=row.execution_id,
-        progress=None if row.progress is None else loaded_json(row.progress),
+        progress=None if row.progress is None else parse_json(row.progress),
     )
 
 
@@ -163,11 +163,11 @@ def _reason(row: RunRow) -> str | None:
     return str(row.reason)
 
 
-def loaded_json(text: str) -> object:
+def parse_json(text: str) -> object:
     """Return stored JSON, or the text itself if it is not JSON."""
     try:
         loaded: object = json.loads(text)
-    except ValueError:  # an executor that does not keep to JSON
+    except ValueError:  # the executor did not store JSON
         return text
     return loaded
 

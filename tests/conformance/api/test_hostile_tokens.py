@@ -259,7 +259,10 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "sub with a newline": (lambda: RSA.token(sub="ann\nroot logged in"), "not printable"),
     "sub with an escape": (lambda: RSA.token(sub="ann\x1b[2J"), "not printable"),
     "sub written backwards": (lambda: RSA.token(sub="ann\u202eeve"), "not printable"),
-    "sub half a character": (lambda: signed(claims_text(sub="X").replace('"X"', '"\\ud800"').encode()), "not printable"),
+    "sub half a character": (
+        lambda: signed(claims_text(sub="X").replace('"X"', '"\\ud800"').encode()),
+        "not printable",
+    ),
     # --- what it may do
     "no roles": (lambda: RSA.token(tompion=None), NO_ROLE),
     "roles empty": (lambda: RSA.token(tompion={}), NO_ROLE),

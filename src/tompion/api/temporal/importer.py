@@ -28,7 +28,7 @@ from tompion.errors import AlreadyExists, InvalidInput, NotFound, StoreUnavailab
 from tompion.model.import_result import ImportResult
 from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations.compat.temporal_writes import OWN, in_ranges_or_empty
+from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX, in_ranges_or_empty
 
 AHEAD = timedelta(days=366)
 COMPARED = 1_000
@@ -173,7 +173,7 @@ class ScheduleImporter:
             raise AlreadyExists(f"schedule {schedule_id!r} exists already")
 
     async def _create(self, schedule_id: str, given: dict[str, Any], document: dict[str, Any]) -> None:
-        made = await self.home.put_workflow(f"{OWN}{schedule_id}", document)
+        made = await self.home.put_workflow(f"{WORKFLOW_PREFIX}{schedule_id}", document)
         action = {"workflow_id": made.workflow_id, "workflow_version": made.version}
         await self.home.create(schedule_id, **given, **action)
 

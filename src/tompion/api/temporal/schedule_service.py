@@ -88,7 +88,7 @@ async def create_schedule(context: CallContext, request: CreateScheduleRequest) 
         given, document = given_of(request.schedule, request.memo, request.search_attributes, seed, registered)
         wishes = wishes_of(request.initial_patch)
         return temporal_writes.create_bundle(
-            session, request.schedule_id, document=document, given=given, wishes=wishes, request_id=request.request_id
+            session, request.schedule_id, document=document, fields=given, actions=wishes, request_id=request.request_id
         )
 
     made = await context.run(_once("CreateSchedule", request, work), writes=True)
@@ -140,7 +140,7 @@ async def update_schedule(context: CallContext, request: UpdateScheduleRequest) 
             memo = memo_of(request.memo)
             given["memo"] = {name: value for name, value in memo.items() if name != TOMPION}
         return temporal_writes.update_bundle(
-            session, request.schedule_id, document=document, given=given, seen=seen, request_id=request.request_id
+            session, request.schedule_id, document=document, fields=given, expected=seen, request_id=request.request_id
         )
 
     await context.run(_once("UpdateSchedule", request, work), writes=True)
@@ -153,7 +153,7 @@ async def patch_schedule(context: CallContext, request: PatchScheduleRequest) ->
     if wishes == ScheduleActions() and not request.patch.backfill_request:
         raise InvalidField("patch", "it is not set on the request")
     named = request.request_id or None
-    work = bind(temporal_writes.patch_bundle, request.schedule_id, wishes=wishes, request_id=named)
+    work = bind(temporal_writes.patch_bundle, request.schedule_id, actions=wishes, request_id=named)
     await context.run(_once("PatchSchedule", request, work), writes=True)
     return PatchScheduleResponse()
 
@@ -328,7 +328,7 @@ def read_token(data: bytes) -> ExpectedState | None:
     if len(data) not in (8, 16):
         raise InvalidField("conflict_token", "this is no token of a schedule")
     token, left = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
-    return ExpectedState(token, None if left == UNLIMITED else left, says_remaining=len(data) == 16)
+    return ExpectedState(token, None if left == UNLIMITED else left, checks_remaining=len(data) == 16)
 
 
 def _page(token: bytes) -> str | None:

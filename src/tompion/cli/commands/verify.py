@@ -230,7 +230,7 @@ def audit_line(found: AuditVerification) -> str:
         return f"audit: {found.problem}"
     text = f"audit: {_counted(found.checked, 'row')} as written"
     if found.digest:
-        text += f"; at place {found.position:,} its chain ends with {found.digest}"
+        text += f"; at position {found.position:,} its chain ends with {found.digest}"
     if found.gone:
         text += f"; {_counted(found.gone, 'row')} gone by retention"
     if found.unsealed:

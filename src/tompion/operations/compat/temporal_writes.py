@@ -23,7 +23,7 @@ from tompion.operations.validation import UNSET, check_name
 from tompion.operations.views import datetime_ms
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 
-OWN = "temporal/"
+WORKFLOW_PREFIX = "temporal/"
 """The prefix of the id of a workflow that belongs to one schedule. The schedule's id follows it."""
 
 
@@ -48,7 +48,7 @@ class ExpectedState:
 
     token: int
     remaining: int | None = None
-    says_remaining: bool = False
+    checks_remaining: bool = False
 
 
 def create_bundle(  # noqa: PLR0913 - the parts of the request
@@ -56,18 +56,20 @@ def create_bundle(  # noqa: PLR0913 - the parts of the request
     schedule_id: str,
     *,
     document: Any,
-    given: Mapping[str, Any],
-    wishes: ScheduleActions,
+    fields: Mapping[str, Any],
+    actions: ScheduleActions,
     request_id: str | None = None,
 ) -> Schedule:
     """Create a schedule that starts a workflow of its own, and apply the actions."""
     check_name("schedule_id", schedule_id, context.settings)
     deleted = crud.reserve_id(context, schedule_id)
-    drafted = parse_schedule({**_in_ranges(given), **_own_workflow(context, schedule_id, document)}, context.settings)
-    made = crud.create_definition(
-        context, schedule_id, deleted, drafted, AuditEntry("create", request_id), may_never_fire=True
+    schedule_input = parse_schedule(
+        {**_in_ranges(fields), **_own_workflow(context, schedule_id, document)}, context.settings
     )
-    return _granted(context, made, wishes, request_id)
+    schedule = crud.create_definition(
+        context, schedule_id, deleted, schedule_input, AuditEntry("create", request_id), may_never_fire=True
+    )
+    return _apply(context, schedule, actions, request_id)
 
 
 def update_bundle(  # noqa: PLR0913 - the parts of the request
@@ -75,43 +77,41 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     schedule_id: str,
     *,
     document: Any = None,
-    given: Mapping[str, Any],
-    seen: ExpectedState | None = None,
+    fields: Mapping[str, Any],
+    expected: ExpectedState | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Change a schedule and, if there is a document, the workflow that it starts."""
-    opened = open_schedule(context, schedule_id, None if seen is None else seen.token, closed=True)
-    if seen is not None and seen.says_remaining and opened.state.remaining != seen.remaining:
-        changed = f"{seen.remaining} actions were left, now it is {opened.state.remaining}"
-        raise StaleToken(seen.token, opened.row.token, changed)
-    if opened.row.state == ScheduleStatus.CLOSED:
+    loaded = open_schedule(context, schedule_id, None if expected is None else expected.token, closed=True)
+    if expected is not None and expected.checks_remaining and loaded.state.remaining != expected.remaining:
+        changed = f"{expected.remaining} actions were left, now it is {loaded.state.remaining}"
+        raise StaleToken(expected.token, loaded.row.token, changed)
+    if loaded.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
     action = {} if document is None else _own_workflow(context, schedule_id, document)
-    drafted = parse_schedule({**_in_ranges(given), **action}, context.settings, opened.definition)
-    return crud.replace_definition(context, opened, drafted, AuditEntry("update", request_id))
+    schedule_input = parse_schedule({**_in_ranges(fields), **action}, context.settings, loaded.definition)
+    return crud.replace_definition(context, loaded, schedule_input, AuditEntry("update", request_id))
 
 
 def patch_bundle(
-    context: OperationContext, schedule_id: str, *, wishes: ScheduleActions, request_id: str | None = None
+    context: OperationContext, schedule_id: str, *, actions: ScheduleActions, request_id: str | None = None
 ) -> Schedule:
     """Apply actions to a schedule."""
-    found = crud.get(context, schedule_id)
-    if found.state is ScheduleStatus.CLOSED:
+    schedule = crud.get(context, schedule_id)
+    if schedule.state is ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
-    return _granted(context, found, wishes, request_id)
+    return _apply(context, schedule, actions, request_id)
 
 
-def _granted(
-    context: OperationContext, schedule: Schedule, wishes: ScheduleActions, request_id: str | None
-) -> Schedule:
+def _apply(context: OperationContext, schedule: Schedule, actions: ScheduleActions, request_id: str | None) -> Schedule:
     name, own = schedule.schedule_id, schedule.definition.policy.overlap_policy
-    if wishes.pause is not None:
-        schedule = control.pause(context, name, note=wishes.pause)
-    if wishes.resume is not None:
-        schedule = control.resume(context, name, note=wishes.resume)
-    if wishes.trigger is not None:
-        control.trigger_now(context, name, _overlap(wishes.trigger, own), UNSET, request_id, wishes.trigger_s)
-    for start, end, overlap in wishes.backfills:
+    if actions.pause is not None:
+        schedule = control.pause(context, name, note=actions.pause)
+    if actions.resume is not None:
+        schedule = control.resume(context, name, note=actions.resume)
+    if actions.trigger is not None:
+        control.trigger_now(context, name, _overlap(actions.trigger, own), UNSET, request_id, actions.trigger_s)
+    for start, end, overlap in actions.backfills:
         backfills.backfill(context, name, start, _not_ahead(context, end), overlap=_overlap(overlap, own))
     return schedule
 
@@ -128,11 +128,11 @@ def _overlap(wanted: str, own: Overlap) -> str:
 
 def _own_workflow(context: OperationContext, schedule_id: str, document: Any) -> dict[str, Any]:
     """Write the workflow of a schedule, and return the fields that refer to it."""
-    if len(OWN) + len(schedule_id) > context.settings.max_name_chars:
-        most = context.settings.max_name_chars - len(OWN)
+    if len(WORKFLOW_PREFIX) + len(schedule_id) > context.settings.max_name_chars:
+        most = context.settings.max_name_chars - len(WORKFLOW_PREFIX)
         raise InvalidField("schedule_id", f"{len(schedule_id)} characters, more than {most} (max_name_chars)")
-    made = put_workflow(context, f"{OWN}{schedule_id}", document)
-    return {"workflow_id": made.workflow_id, "workflow_version": made.version}
+    workflow = put_workflow(context, f"{WORKFLOW_PREFIX}{schedule_id}", document)
+    return {"workflow_id": workflow.workflow_id, "workflow_version": workflow.version}
 
 
 def in_ranges(spec: SpecDocument) -> SpecDocument:
@@ -146,7 +146,7 @@ def in_ranges_or_empty(spec: SpecDocument) -> SpecDocument:
     return ranged if ranged.calendars or ranged.intervals else SpecDocument()
 
 
-def _in_ranges(given: Mapping[str, Any]) -> dict[str, Any]:
+def _in_ranges(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields with their spec in ranges, which is the form that is stored and read again."""
-    spec = given.get("spec")
-    return {**given, "spec": in_ranges_or_empty(spec)} if isinstance(spec, SpecDocument) else dict(given)
+    spec = fields.get("spec")
+    return {**fields, "spec": in_ranges_or_empty(spec)} if isinstance(spec, SpecDocument) else dict(fields)

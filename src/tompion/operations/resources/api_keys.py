@@ -26,18 +26,18 @@ def create_key(context: OperationContext, name: str, *, role: str = "reader", ex
         raise InvalidField("role", f"{display(role)}; expected one of {', '.join(ROLES)}")
     expires_ms = None if expires_at is None else epoch_ms("expires_at", expires_at)
     if expires_ms is not None and expires_ms <= context.now_ms:
-        raise InvalidField("expires_at", f"{datetime_ms(expires_ms).isoformat()} is over already")
+        raise InvalidField("expires_at", f"{datetime_ms(expires_ms).isoformat()} is in the past; choose a later time")
     parts = new_key_parts()
     row = KeyRow(
-        parts.key_id,
-        context.namespace,
-        role,
-        name,
-        key_hash(parts.secret),
-        context.actor,
-        context.now_ms,
-        expires_ms,
-        None,
+        key_id=parts.key_id,
+        namespace=context.namespace,
+        role=role,
+        name=name,
+        hash=key_hash(parts.secret),
+        created_by=context.actor,
+        created_ms=context.now_ms,
+        expires_ms=expires_ms,
+        revoked_ms=None,
     )
     context.transaction.api_key_insert(row)
     audit_other(context, AuditEntry("create_key", None, None, {"key_id": parts.key_id, "name": name, "role": role}))
@@ -67,8 +67,8 @@ def find_key(context: OperationContext, text: str) -> ApiKey | None:
     row = None if parts is None else context.transaction.api_key_get(parts.key_id)
     if parts is None or row is None or not matches_hash(parts.secret, row.hash):
         return None
-    over = row.revoked_ms is not None or (row.expires_ms is not None and row.expires_ms <= context.now_ms)
-    return None if over else _view(row)
+    is_over = row.revoked_ms is not None or (row.expires_ms is not None and row.expires_ms <= context.now_ms)
+    return None if is_over else _view(row)
 
 
 def _view(row: KeyRow) -> ApiKey:

@@ -20,14 +20,16 @@ def search_attribute_types(context: OperationContext) -> dict[str, str]:
 
 def add_search_attributes(context: OperationContext, types: Mapping[str, str]) -> None:
     """Register search attributes. A registered name keeps its type."""
-    known = search_attribute_types(context)
-    fresh = {check_attribute_name(name, context.settings): AttributeType(kind) for name, kind in types.items()}
-    for name, kind in fresh.items():
-        if known.get(name, kind) != kind:
-            raise AlreadyExists(f"the search attribute {name!r} exists already, and holds a {known[name]}")
-    if len(known | fresh) > MAX_REGISTERED:
-        raise InvalidField("search_attributes", f"more than {MAX_REGISTERED} of them in this namespace")
-    for name, kind in fresh.items():
-        if name not in known:
+    registered = search_attribute_types(context)
+    requested = {check_attribute_name(name, context.settings): AttributeType(kind) for name, kind in types.items()}
+    for name, kind in requested.items():
+        if registered.get(name, kind) != kind:
+            raise AlreadyExists(f"the search attribute {name!r} has the type {registered[name]}")
+    if len(registered | requested) > MAX_REGISTERED:
+        raise InvalidField(
+            "search_attributes", f"the namespace would have more than {MAX_REGISTERED} of them; reuse existing names"
+        )
+    for name, kind in requested.items():
+        if name not in registered:
             context.transaction.search_attribute_insert(context.namespace, name, kind)
             audit_other(context, AuditEntry("add_search_attribute", after={"name": name, "type": str(kind)}))

@@ -55,7 +55,7 @@ def resume_target(
 
 def _target(context: OperationContext, workflow_id: str | None, queue: str | None) -> tuple[str, str]:
     if (workflow_id is None) == (queue is None):
-        raise InvalidField("workflow_id", "give either workflow_id or queue")
+        raise InvalidField("workflow_id", "send either workflow_id or queue")
     if workflow_id is not None:
         return "workflow", check_name("workflow_id", workflow_id, context.settings)
     return "queue", check_name("queue", queue, context.settings)

@@ -22,7 +22,7 @@ def list_queues(context: OperationContext) -> tuple[Queue, ...]:
         for namespace, kind, target in context.transaction.target_list_paused()
         if namespace == context.namespace and kind == "queue"
     }
-    waiting = _waiting(context, paused)
+    waiting = _waiting_by_queue(context, paused)
     return tuple(
         Queue(
             name,
@@ -35,13 +35,13 @@ def list_queues(context: OperationContext) -> tuple[Queue, ...]:
     )
 
 
-def _waiting(context: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
+def _waiting_by_queue(context: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
     """Return the number of runs per queue that wait for a worker or for the end of a pause, and since when."""
-    found = context.transaction.queue_list_waiting(context.namespace, context.now_ms)
+    rows = context.transaction.queue_list_waiting(context.namespace, context.now_ms)
     if paused:
-        found += [each for each in context.transaction.queue_list_held(context.namespace) if each[0] in paused]
+        rows += [row for row in context.transaction.queue_list_held(context.namespace) if row[0] in paused]
     waiting: dict[str, tuple[int, int]] = {}
-    for name, count, since_ms in found:
+    for name, count, since_ms in rows:
         before, earliest_ms = waiting.get(name, (0, since_ms))
         waiting[name] = before + count, min(earliest_ms, since_ms)
     return waiting

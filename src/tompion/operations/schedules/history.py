@@ -49,8 +49,8 @@ def history(
 def versions(context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
     """Return the versions of a schedule, the newest first."""
     row = find(context, schedule_id)
-    found = context.transaction.version_list(row.schedule_key, page_limit(context, limit))
-    return tuple(version_view(version) for version in found)
+    rows = context.transaction.version_list(row.schedule_key, page_limit(context, limit))
+    return tuple(version_view(version) for version in rows)
 
 
 @idempotent(Schedule)
@@ -63,9 +63,9 @@ def restore(
     request_id: str | None = None,
 ) -> Schedule:
     """Write an old version as the newest."""
-    opened = open_schedule(context, schedule_id, token)
-    known = type(version) is int and 0 < version <= opened.row.version
-    old = context.transaction.version_get(opened.row.schedule_key, version) if known else None
+    loaded = open_schedule(context, schedule_id, token)
+    is_valid = type(version) is int and 0 < version <= loaded.row.version
+    old = context.transaction.version_get(loaded.row.schedule_key, version) if is_valid else None
     if old is None:
         raise NotFound(f"schedule {schedule_id!r} has no version {display(version)}")
-    return replace_definition(context, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))
+    return replace_definition(context, loaded, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))

@@ -36,10 +36,10 @@ class NamespaceVerifier:
         """Verify all schedules, the deleted ones last."""
         for schedule_id in self._schedules():
             try:
-                found = self.one(schedule_id, start, end)
+                verification = self.one(schedule_id, start, end)
             except NotFound:  # purged since it was listed
                 continue
-            yield found
+            yield verification
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
         """Verify one schedule. Raises :class:`~tompion.errors.NotFound`."""
@@ -47,17 +47,17 @@ class NamespaceVerifier:
 
     def count(self) -> int | None:
         """Return the number of schedules, including deleted ones, or ``None`` if there are too many to count."""
-        found = self._read(partial(stats, seconds=1, buckets=1)).schedules
-        return None if found.capped else found.active + found.paused + found.closed
+        counts = self._read(partial(stats, seconds=1, buckets=1)).schedules
+        return None if counts.capped else counts.active + counts.paused + counts.closed
 
     def audit(self) -> AuditVerification:
         """Verify the audit up to its end or to the first problem."""
-        found = first = self._read(verify_audit)
-        checked = found.checked
-        while found.more:
-            found = self._read(partial(verify_audit, after=found.until))
-            checked += found.checked
-        return replace(found, after=first.after, checked=checked)
+        verification = first = self._read(verify_audit)
+        checked = verification.checked
+        while verification.more:
+            verification = self._read(partial(verify_audit, after=verification.until))
+            checked += verification.checked
+        return replace(verification, after=first.after, checked=checked)
 
     def _schedules(self) -> Iterator[str]:
         for state in (None, "closed"):

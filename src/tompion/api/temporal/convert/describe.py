@@ -33,7 +33,7 @@ from tompion.model.run import Reason
 from tompion.model.schedule import Run
 from tompion.model.schedule import ScheduleStatus as State
 from tompion.operations.compat.temporal_reads import TemporalView
-from tompion.operations.compat.temporal_writes import OWN
+from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX
 
 TOMPION = "tompion"
 """The field of a memo that says what Temporal has no field for."""
@@ -106,7 +106,7 @@ def memo_shown(known: TemporalView) -> Memo:
     document = definition_document(known.schedule.definition)
     if not known.left_out:
         del document["spec"]
-    if (document.get("workflow_id") or "").startswith(OWN):
+    if (document.get("workflow_id") or "").startswith(WORKFLOW_PREFIX):
         del document["workflow_id"], document["workflow_version"]
     more = {name: value for name, value in document.items() if name not in SAID}
     memo = dict(known.schedule.definition.memo or {})
