@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from tests.conformance.api.stories import line
+from tests.conformance.api.scenarios import line
 from tompion.cli.main import exit_code, main
 from tompion.client.errors import error_of
 from tompion.contract.json import decode
@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "forecast": ("forecast", ()),
     "problems": ("problems", ()),
     "verify_audit": ("audit --verify", ()),
-    "list_notifications": ("notify list", ()),
+    "list_notifications": ("notifications list", ()),
     "get_run": ("runs get", ("run_id",)),
     "cancel_run": ("runs cancel", ("run_id",)),
     "terminate_run": ("runs terminate", ("run_id",)),

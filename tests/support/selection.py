@@ -31,7 +31,8 @@ SLOW_DIRECTORIES = ("conformance/peers", "differential", "models", "simulation")
 
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than there are cores: a third of the time, a test waits for a server or a process."""
-    return len(os.sched_getaffinity(0)) + 1
+    is_linux = hasattr(os, "sched_getaffinity")
+    return (len(os.sched_getaffinity(0)) if is_linux else os.cpu_count() or 1) + 1
 
 
 def directory_of(item: pytest.Item) -> str:

@@ -23,7 +23,7 @@ class Wanted(Exception):
     """What a test raises."""
 
 
-def test_an_exception_leaves_nothing_and_reaches_the_caller(store: Store, write: Write) -> None:
+def test_exception_rolls_back_and_reaches_the_caller(store: Store, write: Write) -> None:
     def work(t: Transaction) -> None:
         t.state_insert(state(1))
         t.run_insert([run(1)])
@@ -35,7 +35,7 @@ def test_an_exception_leaves_nothing_and_reaches_the_caller(store: Store, write:
     assert write(lambda t: (t.state_get([1]), t.run_list_waiting(1, 9))) == ({}, [])
 
 
-def test_a_failing_statement_leaves_nothing(store: Store, write: Write) -> None:
+def test_failing_statement_rolls_back(store: Store, write: Write) -> None:
     def work(t: Transaction) -> None:
         t.state_insert(state(1))
         t.state_update([state(1, in_flight=-1)])
@@ -45,14 +45,14 @@ def test_a_failing_statement_leaves_nothing(store: Store, write: Write) -> None:
     assert write(lambda t: t.state_get([1])) == {}
 
 
-def test_a_batch_of_which_one_row_is_wrong_leaves_nothing(store: Store, write: Write) -> None:
+def test_batch_with_one_invalid_row_rolls_back(store: Store, write: Write) -> None:
     write(lambda t: t.many("state_insert_many", [state(1), state(2)]))
     with pytest.raises(StoreError):
         store.write(lambda t: t.state_update([state(1, 5), state(2, waiting=-1)])).result(SECONDS)
     assert write(lambda t: t.state_get([1])) == {1: state(1)}
 
 
-def test_time_is_the_clock_that_was_given(write: Write, clock: ManualClock) -> None:
+def test_time_comes_from_the_given_clock(write: Write, clock: ManualClock) -> None:
     assert write(lambda t: t.now_ms()) == NOW_MS
     clock.advance(1.5)
     assert write(lambda t: t.now_ms()) == NOW_MS + 1500
@@ -60,7 +60,7 @@ def test_time_is_the_clock_that_was_given(write: Write, clock: ManualClock) -> N
     assert write(lambda t: t.now_ms()) == 0
 
 
-def test_reading_sees_what_was_written(store: Store, write: Write) -> None:
+def test_read_sees_committed_writes(store: Store, write: Write) -> None:
     write(lambda t: t.state_insert(state(1)))
     assert store.read(lambda t: t.state_get([1])).result(SECONDS) == {1: state(1)}
 
@@ -69,7 +69,7 @@ def failing() -> None:
     raise Wanted  # somebody's fault is nobody else's problem
 
 
-def test_everybody_who_subscribed_hears_of_a_commit(store: Store, write: Write) -> None:
+def test_all_subscribers_are_notified_of_a_commit(store: Store, write: Write) -> None:
     heard = threading.Event()
     store.subscribe(failing)
     stop = store.subscribe(heard.set)
@@ -83,7 +83,7 @@ def test_everybody_who_subscribed_hears_of_a_commit(store: Store, write: Write) 
     stop()
 
 
-def test_a_store_that_is_closed_leaves_no_thread(tmp_path: Path, migrated_url: str) -> None:
+def test_closed_store_leaves_no_thread(tmp_path: Path, migrated_url: str) -> None:
     before = set(threading.enumerate())
     for made in (SqliteStore(tmp_path / "x.db"), PostgresStore(migrated_url)):
         made.subscribe(lambda: None)
@@ -136,5 +136,5 @@ def statements_for(store: PostgresStore, size: int) -> int:
     return store.write(work).result(SECONDS)
 
 
-def test_a_batch_takes_as_many_statements_whatever_its_size(postgres: PostgresStore) -> None:
+def test_batch_takes_a_constant_number_of_statements(postgres: PostgresStore) -> None:
     assert statements_for(postgres, 10) == statements_for(postgres, 1000) == 15

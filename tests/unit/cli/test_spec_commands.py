@@ -198,7 +198,7 @@ def test_jitter_shows_when_each_tick_fires(tompion: Run) -> None:
 
 
 def test_nothing_to_come_is_said_and_is_no_error(tompion: Run) -> None:
-    assert tompion("next", "0 0 30 2 *") == (0, "no ticks after that; 'tompion lint' says why\n", "")
+    assert tompion("next", "0 0 30 2 *") == (0, "No ticks after that. 'tompion lint' shows the reason.\n", "")
     assert tompion("next", "0 0 30 2 *", "--json") == (0, "[]\n", "")
 
 
@@ -273,7 +273,7 @@ def test_explain_needs_no_calendar_to_name_it(tompion: Run) -> None:
 
 
 def test_lint_with_nothing_to_say_exits_0(tompion: Run) -> None:
-    assert tompion("lint", "0 9 * * MON-FRI") == (0, "nothing to say\n", "")
+    assert tompion("lint", "0 9 * * MON-FRI") == (0, "No findings.\n", "")
     assert tompion("lint", "0 9 * * MON-FRI", "--json") == (0, "[]\n", "")
 
 
@@ -324,9 +324,9 @@ def test_lint_with_an_id_resolves_h(tompion: Run) -> None:
 # --- bad input --------------------------------------------------------------------------------------------------
 
 BAD: list[tuple[list[str], str]] = [
-    (["next"], "nothing to look at; expected a cron string, --every, --rrule, --at or --spec"),
-    (["explain"], "nothing to look at"),
-    (["lint"], "nothing to look at"),
+    (["next"], "no spec given; expected a cron string, --every, --rrule, --at or --spec"),
+    (["explain"], "no spec given"),
+    (["lint"], "no spec given"),
     (["next", "61 * * * *"], "cron.minute: 61 is out of range at position 1 of '61 * * * *'; expected 0 to 59"),
     (["next", "0 9 * *"], "cron: 4 fields at position 1 of '0 9 * *'"),
     (["next", "0 9 * * FRY"], "did you mean FRI?"),
@@ -398,7 +398,7 @@ def test_bad_input_is_one_clear_line_on_standard_error_and_exit_2(
         ("[]", "[] is not a spec; expected a JSON object"),
         ('{"crons": "0 9 * * *"}', "unknown field 'crons'"),
         ('{"cron": 5}', "cron: 5 is not a list"),
-        ("{}", "nothing to look at"),
+        ("{}", "no spec given"),
         ('{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}', "exclude.named[0]: unknown calendar 'company'"),
     ],
 )

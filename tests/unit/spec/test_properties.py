@@ -160,7 +160,7 @@ quickly = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow,
 
 @quickly
 @given(cases(), st.data())
-def test_next_is_later_and_constant_up_to_its_answer(case: tuple[Document, int], data: st.DataObject) -> None:
+def test_next_is_later_and_constant_up_to_its_result(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     ticks = compiled(spec)
     tick = ticks.next_epoch(near)
@@ -177,7 +177,7 @@ def test_next_is_later_and_constant_up_to_its_answer(case: tuple[Document, int],
 
 @quickly
 @given(cases(), st.data())
-def test_prev_is_earlier_and_constant_down_to_its_answer(case: tuple[Document, int], data: st.DataObject) -> None:
+def test_prev_is_earlier_and_constant_down_to_its_result(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     ticks = compiled(spec)
     tick = ticks.prev_epoch(near)
@@ -208,9 +208,7 @@ def test_prev_and_next_are_inverse_on_ticks(case: tuple[Document, int]) -> None:
 
 @quickly
 @given(cases(), st.data())
-def test_recomputing_from_any_point_between_gives_the_same_sequence(
-    case: tuple[Document, int], data: st.DataObject
-) -> None:
+def test_sequence_is_the_same_from_any_point_between(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     ticks = compiled(spec)
     found = walk(ticks, near - DAY, 20)
@@ -223,7 +221,7 @@ def test_recomputing_from_any_point_between_gives_the_same_sequence(
 
 @quickly
 @given(cases())
-def test_between_is_repeated_next_with_both_ends_inside(case: tuple[Document, int]) -> None:
+def test_between_equals_repeated_next(case: tuple[Document, int]) -> None:
     spec, near = case
     ticks = compiled(spec)
     found = walk(ticks, near, 12)
@@ -240,7 +238,7 @@ def test_between_is_repeated_next_with_both_ends_inside(case: tuple[Document, in
 
 @quickly
 @given(cases())
-def test_every_answer_lies_between_1970_and_2200(case: tuple[Document, int]) -> None:
+def test_every_tick_is_between_1970_and_2200(case: tuple[Document, int]) -> None:
     ticks = compiled(case[0])
     for instant in (-(10**15), -1, 0, HORIZON - 1, HORIZON, HORIZON + DAY, 10**15):
         for tick in (ticks.next_epoch(instant), ticks.prev_epoch(instant)):
@@ -289,7 +287,7 @@ def load_moment(text: str) -> int:
 
 @quickly
 @given(cases(), st.data())
-def test_bounds_clip_and_nothing_else(case: tuple[Document, int], data: st.DataObject) -> None:
+def test_bounds_only_clip(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     if any(text.startswith("FREQ") for text in spec.get("rrules", ())):
         del spec["rrules"]  # without DTSTART, start_at is what such a rule counts from
@@ -305,7 +303,7 @@ def test_bounds_clip_and_nothing_else(case: tuple[Document, int], data: st.DataO
 
 @quickly
 @given(cases())
-def test_policies_differ_only_as_they_say(case: tuple[Document, int]) -> None:
+def test_dst_policies_differ_only_as_documented(case: tuple[Document, int]) -> None:
     """Both passes are the first and the second; skipping leaves out what catching up and shifting add."""
     spec, near = case
     first, last, _ticks = span_of(compiled({**spec, "dst_overlap": "both", "dst_gap": "shift"}), near)
@@ -335,7 +333,7 @@ def forget_everything() -> None:
 
 @settings(quickly, max_examples=25)
 @given(cases())
-def test_the_same_spec_compiled_anew_gives_the_same_ticks(case: tuple[Document, int]) -> None:
+def test_recompiled_spec_has_the_same_ticks(case: tuple[Document, int]) -> None:
     spec, near = case
     before = compiled(spec)
     found = walk(before, near - DAY, 30)
@@ -350,7 +348,7 @@ def test_the_same_spec_compiled_anew_gives_the_same_ticks(case: tuple[Document, 
 
 @quickly
 @given(cases(), st.data())
-def test_the_order_of_questions_changes_no_answer(case: tuple[Document, int], data: st.DataObject) -> None:
+def test_order_of_calls_does_not_change_results(case: tuple[Document, int], data: st.DataObject) -> None:
     """Nothing is remembered between two calls: asked in any order, each question has one answer."""
     spec, near = case
     questions = data.draw(st.lists(st.integers(near - 9 * DAY, near + 9 * DAY), min_size=2, max_size=8))
@@ -362,7 +360,7 @@ def test_the_order_of_questions_changes_no_answer(case: tuple[Document, int], da
 
 @pytest.mark.parametrize("text", ["0 0 30 2 *", "0 0 0 29 2 ? 2023", "0 0 31 2,4,6,9,11 *", "0 0 L-30 2 *"])
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Apia", "Africa/Casablanca"])
-def test_an_impossible_spec_is_none_from_everywhere(text: str, zone: str) -> None:
+def test_impossible_spec_has_no_tick_from_any_instant(text: str, zone: str) -> None:
     ticks = Spec(cron=text, timezone=zone).compile()
     for instant in range(0, HORIZON, 997 * DAY):
         assert ticks.next_epoch(instant) is None

@@ -226,7 +226,7 @@ def _refuse_short(material: object) -> None:
 
 
 async def fetch_jwks(url: str) -> bytes:
-    """Return the body at a URL. Raises ``OSError`` if there is none, or it is too late or too large."""
+    """Return the body at a URL. Raises ``OSError`` for an error, a timeout or a large body."""
     timeout = ClientTimeout(total=FETCH_TIMEOUT_S)
     headers = {"Accept": "application/jwk-set+json, application/json"}
     try:

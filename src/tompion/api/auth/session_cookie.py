@@ -28,7 +28,7 @@ MAX_COOKIE_CHARS = 4_000
 class SessionCookies:
     """Encrypts and decrypts the credential in a session cookie.
 
-    ``over_tls`` says that browsers always connect over TLS, even if a proxy hides that from this process.
+    ``over_tls`` is true if browsers always connect over TLS, even where a proxy hides that from this process.
     """
 
     def __init__(self, runner: OperationRunner, now: Callable[[], float], *, over_tls: bool = False) -> None:

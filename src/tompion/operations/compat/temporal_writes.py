@@ -48,7 +48,7 @@ class ExpectedState:
 
     token: int
     remaining: int | None = None
-    checks_remaining: bool = False
+    has_remaining: bool = False
 
 
 def create_bundle(  # noqa: PLR0913 - the parts of the request
@@ -83,7 +83,7 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
 ) -> Schedule:
     """Change a schedule and, if there is a document, the workflow that it starts."""
     loaded = open_schedule(context, schedule_id, None if expected is None else expected.token, closed=True)
-    if expected is not None and expected.checks_remaining and loaded.state.remaining != expected.remaining:
+    if expected is not None and expected.has_remaining and loaded.state.remaining != expected.remaining:
         changed = f"{expected.remaining} actions were left, now it is {loaded.state.remaining}"
         raise StaleToken(expected.token, loaded.row.token, changed)
     if loaded.row.state == ScheduleStatus.CLOSED:
