@@ -14,7 +14,7 @@ import typer
 from typer.main import get_command
 
 import tompion
-from tests.documentation import generated
+from tests.documentation import generated_pages
 from tompion import errors
 from tompion.api import metrics
 from tompion.api.rest import problems
@@ -69,17 +69,17 @@ def test_every_method_of_tompion_is_in_the_python_reference() -> None:
     assert [name for name in methods if f"`{name}(" not in text] == []
 
 
-@pytest.mark.parametrize("name", generated.PAGES)
+@pytest.mark.parametrize("name", generated_pages.PAGES)
 def test_generated_pages_are_up_to_date(name: str) -> None:
     """`python -m tests.documentation` writes them again."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert generated.PAGES[name](text) == text
+    assert generated_pages.PAGES[name](text) == text
 
 
 def test_every_route_is_in_the_rest_reference() -> None:
     text = page("reference/rest.md")
     text = text[text.index("## Routes") :]
-    rows = [*map(generated.route_row, ROUTES), *map(generated.extra_row, SYSTEM_ROUTES)]
+    rows = [*map(generated_pages.route_row, ROUTES), *map(generated_pages.extra_row, SYSTEM_ROUTES)]
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
 

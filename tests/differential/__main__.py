@@ -17,8 +17,8 @@ from contextlib import closing, contextmanager
 from functools import partial
 from random import SystemRandom
 
-from tests.differential.comparing import Judge, alike, by_heart, shortened
-from tests.differential.drawing import draw
+from tests.differential.comparison import Judge, alike, by_heart, shortened
+from tests.differential.generator import draw
 from tests.differential.sides import PLAIN_SETTINGS, OnPostgres, on_sqlite, over_rest
 from tests.support.servers.postgres import PostgresServer
 from tompion.store.postgres.driver import PostgresMigrator

@@ -71,7 +71,7 @@ def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> Non
     assert {span.name for span in traced.spans} == {
         "tompion.run",
         "tompion.decide",
-        "tompion.executors",
+        "tompion.launch",
         "tompion.execute",
     }
     (root,) = traced.named("tompion.run")
@@ -150,7 +150,7 @@ def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> N
     async def story() -> None:
         await world.engine(tracing=traced.one).start()
         await pause(35)
-        assert {span.name for span in traced.spans} == {"tompion.executors", "tompion.execute"}
+        assert {span.name for span in traced.spans} == {"tompion.launch", "tompion.execute"}
         await pause(60)
 
     world.run(story)

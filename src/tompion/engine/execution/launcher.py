@@ -26,7 +26,7 @@ from tompion.executors.base import (
     ignore_wait,
 )
 from tompion.model.codec import storable
-from tompion.model.policy import REMOTE_EXECUTION_MS
+from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
 from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -198,7 +198,7 @@ class Launcher:
     def _end(self, attempt: Attempt, ended: Completed | Accepted, reason: Reason | None) -> None:
         row, lease_ms = attempt.row, 0
         if isinstance(ended, Accepted):
-            lease_ms = attempt.compiled.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            lease_ms = attempt.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
             ended = Completed(RunState.STARTED, execution_id=ended.execution_id)
         elif attempt.cancelled is not None and ended.state in FAILURES:  # it was asked to end: it is not tried again
             reason = reason or Reason.CANCEL_REQUESTED

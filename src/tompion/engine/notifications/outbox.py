@@ -160,9 +160,20 @@ class NotificationOutbox:
         self, rule: NotificationRule, each: NotificationEvent, namespace: str, schedule_id: str, about: str, now_ms: int
     ) -> NotificationRow:
         notification_id = self.notification_id(f"{rule.name}:{each.topic}:{each.subject}")
-        whose = (rule.name, each.topic, namespace, schedule_id)
         return NotificationRow(
-            notification_id, *whose, about, NotificationState.PENDING, 0, now_ms, now_ms, None, None, None
+            notification_id=notification_id,
+            rule_name=rule.name,
+            topic=each.topic,
+            namespace=namespace,
+            schedule_id=schedule_id,
+            about=about,
+            state=NotificationState.PENDING,
+            attempts=0,
+            due_ms=now_ms,
+            created_ms=now_ms,
+            finished_ms=None,
+            last_error=None,
+            summary_id=None,
         )
 
     def notification_id(self, subject: str) -> str:

@@ -19,7 +19,7 @@ from tompion.engine.steps.settle import SettleStep
 from tompion.errors import LaunchError
 from tompion.executors.base import Accepted, Executor, RunContext, TransactionalExecutor
 from tompion.model.codec import storable
-from tompion.model.policy import REMOTE_EXECUTION_MS
+from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.sql_call import SqlCall, SqlResult
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -158,7 +158,7 @@ class TransactionalStep:
             return _failed(row, now_ms, _broken(error))
         execution_id = _kept(said.execution_id)
         if isinstance(said, Accepted):
-            lease_ms = order.compiled.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            lease_ms = order.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
             return _outcome(row, now_ms, RunState.STARTED)._replace(execution_id=execution_id, lease_ms=lease_ms)
         return _outcome(row, now_ms, said.state)._replace(
             error=_kept(said.error), result=_kept(said.result), execution_id=execution_id

@@ -2,7 +2,7 @@
 
 One run, one trace; its id is the first half of the run's key.  Each attempt at it is a span ``tompion.run``, from its
 fire time to its outcome, with what it consisted of below: ``tompion.decide`` (fire time to decision), ``tompion.wait``
-(decision to lease), ``tompion.executors`` (lease to call) and ``tompion.execute`` (the executor's call).  An attempt after
+(decision to lease), ``tompion.launch`` (lease to call) and ``tompion.execute`` (the executor's call).  An attempt after
 another is no child of it, but linked to it.
 
 All ids are derived from the key (:mod:`tompion.model.trace_context`), and all times but those of the call are the ledger's.  So
@@ -143,7 +143,7 @@ class Tracing:
         leased_ns = (outcome.started_ms or told.row.decided_ms) * MS
         called_ns = min(max(course.called_ns, leased_ns), end_ns)
         ended_ns = min(max(course.ended_ns, called_ns), end_ns)
-        self._write("tompion.executors", key, attempt, leased_ns, called_ns, part="launch")
+        self._write("tompion.launch", key, attempt, leased_ns, called_ns, part="launch")
         self._write(
             "tompion.execute",
             key,

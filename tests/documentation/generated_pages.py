@@ -8,9 +8,9 @@ from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.documentation.answers import answers
 from tests.documentation.defects import INTERLEAVINGS_HEAD, SIMULATION_HEAD, interleaving_rows, simulation_rows
-from tests.documentation.pictures import pictures, with_pictures
+from tests.documentation.diagrams import pictures, with_pictures
+from tests.documentation.example_responses import answers
 from tests.documentation.roles import page as roles
 from tompion.api.rest.openapi.document import describe, summary_and_description
 from tompion.api.rest.openapi.examples import RECORDED
