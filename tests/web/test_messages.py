@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import get_args
 
 import pytest
@@ -15,7 +16,7 @@ from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import Severity
 
 CATALOGUE = (UI / "src" / "messages" / "en.ts").read_text(encoding="utf-8")
-CODES = {
+CODES: dict[str, Iterable[str]] = {
     "catchup": CatchUp,
     "overlap": Overlap,
     "role": [role.name.lower() for role in Role if role is not Role.PUBLIC],
