@@ -73,8 +73,8 @@ SETTINGS = Settings(
     max_clock_skew_ms=600_000,
     max_pickups=50,
     shutdown_grace_ms=5_000,
-    notice_timeout_ms=10_000,
-    notice_retry_ms=2_000,
+    notification_timeout_ms=10_000,
+    notification_retry_ms=2_000,
 )
 
 

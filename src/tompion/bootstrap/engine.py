@@ -90,7 +90,7 @@ def build_notifications(
             read_receiver(f"{where}{name}", {"name": name, **block}, os.environ)
             for name, block in notifications.items()
         ]
-        courier = WebhookNotifier(receivers, settings.notice_timeout_ms)
+        courier = WebhookNotifier(receivers, settings.notification_timeout_ms)
     if ping.get("ping_url"):
         from tompion.outbound.healthcheck_ping import HttpPinger
 

@@ -99,11 +99,11 @@ class Settings:
     max_metric_namespaces: int = _limit(
         50, "how many namespaces have numbers of their own in the metrics; those that are seen later share `other`"
     )
-    notice_timeout_ms: int = _limit(10 * SECOND_MS, "how long one try to deliver a notice may take")
-    notice_retry_ms: int = _limit(
+    notification_timeout_ms: int = _limit(10 * SECOND_MS, "how long one try to deliver a notice may take")
+    notification_retry_ms: int = _limit(
         5 * SECOND_MS, "the pause before the second try to deliver a notice; it doubles, up to an hour"
     )
-    notice_give_up_ms: int = _limit(DAY_MS, "how long the delivery of a notice is tried")
+    notification_give_up_ms: int = _limit(DAY_MS, "how long the delivery of a notice is tried")
     stalled_after_ms: int = _limit(
         30 * SECOND_MS,
         "an engine that has not looked for work for so long is not working: its ping stops, and `/readyz` says so",

@@ -77,7 +77,7 @@ class WebhookNotifier:
         except LaunchError as error:
             return Delivery(False, str(error))
         except TimeoutError:
-            return Delivery(False, f"no response within notice_timeout_ms ({self._timeout_ms})")
+            return Delivery(False, f"no response within notification_timeout_ms ({self._timeout_ms})")
         except aiohttp.ClientError as error:
             cause = error.__cause__
             message = str(cause) if isinstance(cause, LaunchError) else f"cannot connect: {type(error).__name__}"

@@ -93,7 +93,7 @@ def test_what_answers_mean(server: Server, status: int, expected: Delivery) -> N
 
 def test_who_does_not_answer_is_not_waited_for(server: Server) -> None:
     answer = sent(receiver(server, url=f"{server.url}/hold"), timeout_ms=50)
-    assert answer == Delivery(False, "no response within notice_timeout_ms (50)")
+    assert answer == Delivery(False, "no response within notification_timeout_ms (50)")
 
 
 def test_a_name_that_leads_to_a_forbidden_address_is_not_connected_to(server: Server) -> None:
@@ -184,7 +184,7 @@ def test_a_failure_reaches_its_receiver(
     store = request.getfixturevalue("migrated_url") if kind == "postgres" else f"sqlite:///{tmp_path}/tompion.db"
     server.answer = lambda _: (200 if len(server.seen) > 1 else 503, {}, b"")
     ops = {"url": server.url, "secret_env": "OPS_SECRET", "on": ["failed"], "allow": [server.allow]}
-    settings = Settings(tick_ms=50, notice_retry_ms=100)
+    settings = Settings(tick_ms=50, notification_retry_ms=100)
     with SyncTompion(store, notifications={"ops": ops}, settings=settings) as tompion:
         tompion.create("report", cron="0 9 * * *", function=f"{__name__}:boom", payload={"secret": "canary"})
         run = tompion.trigger("report")

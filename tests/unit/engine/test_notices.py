@@ -284,7 +284,7 @@ def test_a_notice_is_tried_again_with_the_same_id_and_body(world: World) -> None
     world.plan = lambda _: (0.0, FAILED)
     courier = Recorder(world)
     courier.answer = lambda _: ARRIVED if len(courier.sent) == 4 else REFUSED
-    told(world, 120, courier, notice_retry_ms=5_000)
+    told(world, 120, courier, notification_retry_ms=5_000)
     assert len({sent.notification_id for sent in courier.sent}) == 1
     assert len({json.dumps(sent.message) for sent in courier.sent}) == 1
     pauses = [after.at - before.at for before, after in zip(courier.sent, courier.sent[1:], strict=False)]
@@ -298,7 +298,7 @@ def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> No
     world.plan = lambda _: (0.0, FAILED)
     courier = Recorder(world)
     courier.answer = lambda _: REFUSED
-    told(world, 300, courier, notice_retry_ms=5_000, notice_give_up_ms=60_000)
+    told(world, 300, courier, notification_retry_ms=5_000, notification_give_up_ms=60_000)
     (notification,) = kept(world, state="GIVEN_UP")
     assert (notification.attempts, notification.last_error, notification.next_try_at) == (4, REFUSED.said, None)
     assert [event.text for event in world.events][-1].endswith("was given up: the receiver responded with 500")
@@ -380,7 +380,7 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
         await first.start()
         await pause(35)
         await first.stop(0)
-        settings = Settings(notice_give_up_ms=600_000, sweep_ms=60_000)
+        settings = Settings(notification_give_up_ms=600_000, sweep_ms=60_000)
         await world.engine(settings, outside=Outside(other)).start()
         await pause(500)
         assert [notification.state for notification in kept(world)] == ["PENDING"]

@@ -114,7 +114,7 @@ class NotificationDispatcher:
                 fresh.setdefault(row.namespace, []).append(row)
         for namespace, rows in sorted(fresh.items()):
             taken += self._within_rate(transaction, namespace, rows, AT_ONCE - len(taken), now_ms)
-        lease_ms = LEASE_TIMEOUTS * self._instance.settings.notice_timeout_ms
+        lease_ms = LEASE_TIMEOUTS * self._instance.settings.notification_timeout_ms
         transaction.notification_lease([row.notification_id for row in taken], now_ms + lease_ms)
         return [row._replace(attempts=row.attempts + 1) for row in taken]
 
@@ -192,8 +192,8 @@ class NotificationDispatcher:
         if delivery.arrived:
             return NotificationState.DELIVERED, None, now_ms, None
         settings = self._instance.settings
-        pause_ms = min(settings.notice_retry_ms << min(row.attempts - 1, MAX_DOUBLINGS), MAX_PAUSE_MS)
-        if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notice_give_up_ms:
+        pause_ms = min(settings.notification_retry_ms << min(row.attempts - 1, MAX_DOUBLINGS), MAX_PAUSE_MS)
+        if delivery.hopeless or now_ms + pause_ms > row.created_ms + settings.notification_give_up_ms:
             return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.said)
         return NotificationState.PENDING, now_ms + pause_ms, None, storable(delivery.said)
 
