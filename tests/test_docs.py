@@ -263,10 +263,22 @@ def test_every_guarantee_names_tests_that_exist() -> None:
         assert missing == [], f"{number} names tests that do not exist"
 
 
-def test_every_file_on_the_map_exists() -> None:
-    named = re.findall(r"`((?:src|tests)/[\w/.]+)`", page("explanation/map.md"))
-    assert len(named) > 20
-    assert [path for path in named if not (ROOT / path).exists()] == []
+def test_every_file_and_package_on_the_map_exists_and_no_package_is_missing() -> None:
+    text = page("explanation/map.md")
+    source = ROOT / "src" / "tompion"
+    files = re.findall(r"[\w/]+\.(?:py|sql)\b", text)
+    folders = re.findall(r"[\w/]+/(?=[\s`,])", text)
+    assert len(files) > 60
+    assert [name for name in files if not [*source.rglob(name)]] == []
+    assert [name for name in folders if not ([*source.rglob(name)] or (ROOT / name).exists())] == []
+    packages = {path.parent.name for path in source.glob("*/__init__.py")}
+    assert packages - {name.rstrip("/") for name in folders} == set()
+
+
+def test_the_map_fits_on_one_screen() -> None:
+    lines = page("explanation/map.md").splitlines()
+    assert len(lines) <= 45
+    assert [line for line in lines if len(line) > 100] == []
 
 
 def consoles() -> list[tuple[str, str, str]]:

@@ -36,7 +36,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "config": frozenset({"model", "errors", "store.url_masking"}),
     "spec": frozenset({"model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
-    "store": frozenset({"model", "errors", "runtime"}),
+    "store": frozenset({"model", "plan.counters", "errors", "runtime"}),
     "outbound": frozenset({"model", "errors", "runtime"}),
     "executors": frozenset({"outbound", "model", "errors", "runtime"}),
     "engine": frozenset(

@@ -42,7 +42,7 @@ STEPS: tuple[tuple[str, Any, str], ...] = (
     ("fire", fire.FireStep, "_fire"),
     ("  state_claim_due", Transaction, "state_claim_due"),
     ("  rules (fire and settle)", schedule_cache.ScheduleCache, "of"),
-    ("  record, all writes", Transaction, "record"),
+    ("  write_decisions", Transaction, "write_decisions"),
     ("    run_insert", Transaction, "run_insert"),
     ("    state_update (fire and settle)", Transaction, "state_update"),
     ("  launches_of", fire, "launches_of"),

@@ -14,7 +14,7 @@ from tompion.engine.steps.fire import NOTHING, FireStep
 from tompion.model.backfill import RUNNING
 from tompion.model.run import RunSource
 from tompion.operations.schedules import backfills
-from tompion.plan import backfill, edit
+from tompion.plan import backfill, pause
 from tompion.plan.decide import Decision
 from tompion.store.base import Transaction
 
@@ -39,12 +39,12 @@ def a_cancelled_backfill_seems_to_go_on(patches: Patches) -> None:
 
 def a_resume_aims_at_nothing(patches: Patches) -> None:
     """A schedule that goes on is never looked at, as in the twin of the model of pauses."""
-    resumed = edit.resume_state
+    resumed = pause.resume_state
 
     def aimless(state: Any, *rest: Any) -> Any:
         return resumed(state, *rest)._replace(next_fire_ms=None) if state.paused else state
 
-    patches.set(edit, "resume_state", aimless)
+    patches.set(pause, "resume_state", aimless)
 
 
 def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:

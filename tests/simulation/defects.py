@@ -21,7 +21,7 @@ from tompion.model.policy import CatchUp
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations import idempotency
 from tompion.operations.schedules import control, crud, repository
-from tompion.plan import decide, due_ticks, edit, outcome, overlap
+from tompion.plan import decide, due_ticks, edit, outcome, overlap, pause
 from tompion.plan.backfill import next_chunk as backfill_step
 from tompion.plan.decide import Decision
 from tompion.spec import jitter
@@ -65,12 +65,12 @@ def drop_index(patches: Patches) -> None:
 @defect
 def advance_before_insert(patches: Patches) -> None:
     """The cursor moves in one transaction, the runs follow in another: a crash in between loses them."""
-    record = Transaction.record
+    write = Transaction.write_decisions
     later: list[Any] = []
 
     def split(self: Transaction, wanted: Any) -> Any:
         later.extend(wanted.runs)
-        return record(self, wanted._replace(runs=[]))
+        return write(self, wanted._replace(runs=[]))
 
     begin = Engine._begin
 
@@ -80,7 +80,7 @@ def advance_before_insert(patches: Patches) -> None:
             self._store.write(lambda transaction: transaction.run_insert(rows))
         return begin(self, fired)
 
-    patches.set(Transaction, "record", split)
+    patches.set(Transaction, "write_decisions", split)
     patches.set(Engine, "_begin", insert)
 
 
@@ -279,7 +279,7 @@ def key_contains_the_attempt(patches: Patches) -> None:
 @defect
 def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
-    resumed = edit.resume_state
+    resumed = pause.resume_state
 
     def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
         after = resumed(state, rule_, now_ms, on_resume)
@@ -289,8 +289,7 @@ def resume_moves_the_cursor(patches: Patches) -> None:
             else after
         )
 
-    patches.set(edit, "resume_state", forgetful)
-    patches.set(fire, "resume_state", forgetful)
+    patches.set(pause, "resume_state", forgetful)
 
 
 @defect

@@ -10,12 +10,12 @@ from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.execution.attempt import Attempt
 from tompion.engine.execution.launcher import Launcher
-from tompion.model.run import Reason, RunRow
+from tompion.model.run import Reason
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan import release
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision
-from tompion.store.base import Transaction
+from tompion.store import base
 
 
 @defect
@@ -101,15 +101,7 @@ def the_last_action_is_dropped(patches: Patches) -> None:
 @defect
 def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
     """A run that waited for its retry gives way, and nobody counts it out."""
-    give_up = Transaction._given_up
-
-    def uncounted(
-        self: Transaction, states: list[ScheduleState], ended: list[RunRow], now_ms: int
-    ) -> list[ScheduleState]:
-        give_up(self, states, ended, now_ms)
-        return states
-
-    patches.set(Transaction, "_given_up", uncounted)
+    patches.set(base, "without_unheld", lambda states, *_: states)
 
 
 @defect

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import psycopg
 
@@ -27,3 +29,9 @@ def wait_for_waiting(url: str, count: int = 1) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         asked = (connection.execute(_WAITING).fetchall()[0][0] for _ in range(100_000))
         assert any(found >= count for found in asked), "nobody waits"
+
+
+async def pause(seconds: float = 0.02) -> None:
+    """Wait a little before a server is polled again. Polling without a pause takes the CPU time that the server needs."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.Event().wait(), seconds)

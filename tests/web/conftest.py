@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog,
 from tests.web.kit import NO_BROWSER, Service, browser_path, serving
 from tompion.web.app import BUILT
 
-MS = 15_000
+MS = 60_000
 HARMLESS = ("Failed to load resource: the server responded with a status of 4",)
 """What a browser says of answers that a test asks for."""
 

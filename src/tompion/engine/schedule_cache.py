@@ -87,4 +87,4 @@ def document_of(text: str) -> Any:
 
 
 def _calendars(transaction: Transaction, row: DefinitionRow) -> tuple[NamedCalendar, ...]:
-    return tuple(stored_calendar(calendar.document) for calendar in transaction.calendars_of(row))
+    return tuple(stored_calendar(calendar.document) for calendar in transaction.calendar_list_for_version(row))

@@ -9,12 +9,18 @@ from functools import cached_property
 from typing import ParamSpec, TypeAlias, TypeVar
 
 from tompion.config.settings import Settings
+from tompion.plan.context import DecisionContexts
+from tompion.plan.due_ticks import DueLimits
 from tompion.store.base import Transaction
 
 P = ParamSpec("P")
 
 
 T = TypeVar("T")
+
+
+NO_CATCH_UP = DueLimits(grace_ms=0, max_catchup=0, max_spread=0, max_span_ticks=0, lookahead_ms=0)
+"""The limits of an operation that decides manual runs only, no ticks."""
 
 
 Counted: TypeAlias = tuple[str, str]
@@ -38,3 +44,8 @@ class OperationContext:
     def now_ms(self) -> int:
         """Return the moment of the operation, by the database's clock."""
         return self.transaction.now_ms()
+
+    def decision_contexts(self, limits: DueLimits = NO_CATCH_UP) -> DecisionContexts:
+        """Return the contexts in which this operation decides runs. An operation launches no run itself."""
+        paused = self.transaction.target_list_paused()
+        return DecisionContexts(self.now_ms, limits, self.settings.max_buffer, paused)

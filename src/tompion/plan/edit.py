@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tompion.model.policy import OnResume
 from tompion.model.run import Reason
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive
@@ -172,36 +171,6 @@ def dropped_between(
         return []
     count = 1 if compiled.follows else compiled.ticks_between(state.cursor_s, until_s, MAX_EDIT_COUNT)
     return [DroppedRange(state.schedule_key, state.cursor_s, until_s, count, reason, compiled.version, now_ms)]
-
-
-def pause_state(state: ScheduleState, until_ms: int | None) -> ScheduleState:
-    """Return the dial paused: the cursor stands still."""
-    return with_next_fire(state._replace(paused=True, pause_until_ms=until_ms), None)
-
-
-def resume_state(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, on_resume: OnResume) -> ScheduleState:
-    """Return the dial running again; the ticks of the pause are decided by the next pass of the engine."""
-    if not state.paused:
-        return state
-    state = state._replace(paused=False, pause_until_ms=None)
-    if on_resume != OnResume.POLICY:
-        state = state._replace(carry=on_resume, carry_until_s=_last_due(compiled, state, now_ms))
-    return due_now_if_waiting(with_next_fire(state, fire_ms_of(state, compiled)), now_ms)
-
-
-def _last_due(compiled: CompiledSchedule, state: ScheduleState, now_ms: int) -> int:
-    """Return the last second whose ticks have all had their fire time, which jitter may have put before them."""
-    now_s = now_ms // 1000
-    if compiled.gate is not None:
-        return now_s
-    ahead = None if compiled.follows else compiled.ticks.next_epoch(now_s)
-    if ahead is not None and compiled.fire_ms(ahead) <= now_ms:
-        return ahead
-    tick = compiled.ticks.prev_epoch(now_s + 1)
-    while tick is not None and tick > state.cursor_s and compiled.fire_ms(tick) > now_ms:
-        now_s = tick - 1
-        tick = compiled.ticks.prev_epoch(tick)
-    return now_s
 
 
 def set_remaining(state: ScheduleState, compiled: CompiledSchedule, remaining: int | None, now_ms: int) -> EditResult:

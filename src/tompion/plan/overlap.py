@@ -46,7 +46,7 @@ def admit(
 
     A free slot is the tick's, whatever waits: a run that waits beside a free slot waits for something else, such as the
     resume of its schedule.  Whoever frees a slot starts what waits for it in the same transaction
-    (:func:`~tompion.plan.release.release_runs`), and so does whoever wakes a schedule, before it decides new ticks.
+    (:func:`~tompion.plan.release.release_queues`), and so does whoever wakes a schedule, before it decides new ticks.
     """
     chosen = overlap or policy.overlap_policy
     if chosen == Overlap.ALLOW or in_flight < policy.max_concurrent:

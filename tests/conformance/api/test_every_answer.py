@@ -17,7 +17,7 @@ from tompion.api.auth import api_key_cache
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.operations.runner import OperationRunner
-from tompion.web.app import FOR_A_DAY, FOR_EVER
+from tompion.web.app import CACHE_IMMUTABLE, CACHE_ONE_DAY
 
 CLOSED = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"}
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
@@ -46,7 +46,7 @@ def check(answer: Answer, *about: object) -> None:
     kind = headers.get("content-type", "")
     if not kind.startswith("text/html"):
         assert policy == CLOSED, about
-        kept = FOR_EVER if "/assets/" in str(about[:1]) else FOR_A_DAY if about[:1] == ("/favicon.svg",) else "no-store"
+        kept = CACHE_IMMUTABLE if "/assets/" in str(about[:1]) else CACHE_ONE_DAY if about[:1] == ("/favicon.svg",) else "no-store"
         assert headers["cache-control"] == kept, about
     assert not {"server", "x-powered-by"} & headers.keys(), about
 

@@ -57,7 +57,7 @@ def _counted(send: Callable[..., Any], names: Counter[str]) -> Callable[..., Any
     ("document", "more"),
     [
         ({"workflow_id": None, "function": "tasks:work"}, {}),
-        ({"workflow_get_version": 1}, {"workflow_get_version": 1}),
+        ({"workflow_version": 1}, {"workflow_get_version": 1}),
         ({}, {"workflow_list_newest": 1, "workflow_get_version": 1}),
     ],
     ids=["a function", "a version of a workflow", "the newest of a workflow"],

@@ -103,13 +103,11 @@ class Scene:
     """A store, a user's table in the same database, and what engines tell."""
 
     def __init__(self, url: str, store: PostgresStore, clock: ManualClock) -> None:
-        """Make the table."""
         self.url = url
         self.store = store
         self.clock = clock
         self.events: list[Event] = []
         self._told = asyncio.Event()
-        self.sql(JOBS)
 
     def sql(self, text: str, *values: Any) -> list[Any]:
         """Do something in the user's name."""

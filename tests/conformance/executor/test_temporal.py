@@ -17,6 +17,7 @@ from temporalio.common import SearchAttributeKey
 from tests.support.executors import CANARY, launch_of
 from tests.support.servers import free_port
 from tests.support.temporal_workflows import QUEUE, working
+from tests.support.waiting import pause
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, RunContext
 from tompion.executors.options import ExecutorEnv
@@ -72,7 +73,7 @@ async def begun(client: Client, workflow_id: str, count: int = 1) -> WorkflowHan
     """Wait until a workflow is there, and so many executions of it."""
     asked = f"WorkflowId = '{workflow_id}'"
     while (await client.count_workflows(asked)).count < count:
-        pass
+        await pause()
     return client.get_workflow_handle(workflow_id)
 
 

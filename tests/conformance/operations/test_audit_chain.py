@@ -29,7 +29,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 TABLES = ("audit", "audit_heads")
-TRIGGERS = ("audit_is_kept", "audit_is_not_emptied", "audit_heads_are_kept", "audit_heads_are_not_emptied")
+TRIGGERS = ("audit_append_only", "audit_no_removal", "audit_heads_append_only", "audit_heads_no_removal")
 COPY = "at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after"
 
 

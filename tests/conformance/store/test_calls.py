@@ -12,6 +12,7 @@ import pytest
 from tests.conformance.store.conftest import SECONDS
 from tests.support.databases import WORKER, owner_url
 from tests.support.rows import workflow
+from tests.support.servers.database_pool import temporary_objects
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm, SqlResult
 from tompion.store.base import Store, Transaction
@@ -79,9 +80,7 @@ GRANT ALL ON ALL SEQUENCES IN SCHEMA app TO {WORKER};
 @pytest.fixture
 def users(postgres: PostgresStore, migrated_url: str) -> Iterator[psycopg.Connection[Any]]:
     """The user's own connection, and what is there of his."""
-    with psycopg.connect(owner_url(migrated_url), autocommit=True) as connection:
-        connection.execute(USERS_SIDE.encode())
-        connection.execute(GRANTED.encode())
+    with temporary_objects(owner_url(migrated_url), USERS_SIDE + GRANTED, "DROP SCHEMA app CASCADE") as connection:
         yield connection
 
 
@@ -253,7 +252,7 @@ def test_a_table_that_somebody_has_locked(
 def test_there_is_time_for_some_of_many_slow_calls(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
     answers = made(postgres, *[function("slow")] * 50, timeout_ms=SLOW_MS)
     assert 1 <= len(answers) <= 3
     assert all(called.error is not None for called in answers)
@@ -262,7 +261,7 @@ def test_there_is_time_for_some_of_many_slow_calls(
 def test_calls_that_are_slow_without_failing_have_a_budget_too(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_sql, "BUDGET_MS", SLOW_MS)
+    monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
     answers = made(postgres, *[function("sluggish")] * 40)
     assert 2 <= len(answers) <= 16
     assert answers == [SqlResult()] * len(answers)

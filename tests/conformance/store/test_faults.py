@@ -21,7 +21,7 @@ from tompion.runtime.clock import SystemClock
 from tompion.store.base import Transaction
 from tompion.store.postgres import connection
 from tompion.store.postgres.binary_arrays import ARRAYS, register
-from tompion.store.postgres.connection import TICKS_ALLOWED
+from tompion.store.postgres.connection import MAX_TICKS
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
 
 pytestmark = pytest.mark.server
@@ -181,7 +181,7 @@ def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) ->
 
     lost = far.write(work)
     assert swallowed.wait(SECONDS)
-    for _ in range(TICKS_ALLOWED + 1):
+    for _ in range(MAX_TICKS + 1):
         far._watchdog.tick()
     with pytest.raises(StoreUnavailable):
         lost.result(SECONDS)
@@ -193,7 +193,7 @@ def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
     far: PostgresStore, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A worker asked for the schema's version, and waited in silence for an answer that never came."""
-    for name in ("SILENT_S", "ANSWER_S"):
+    for name in ("WARNING_S", "RESPONSE_TIMEOUT_S"):
         monkeypatch.setattr(connection, name, 0.01)
 
     def swallow(_: object) -> None:
@@ -204,8 +204,8 @@ def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
         PostgresMigrator(far._url).version()
     where = f"PostgreSQL at {LOOPBACK}:{proxy.port}"
     assert caplog.messages == [
-        f"waiting for {where}: it has taken the connection, and does not answer",
-        f"{where} has not answered for 0.01 seconds: giving up",
+        f"waiting for {where}: it accepted the connection but does not respond",
+        f"{where} has not responded for 0.01 seconds: giving up",
     ]
 
 

@@ -18,7 +18,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
-from tompion.store.postgres.row_security import SHARED, WALLS
+from tompion.store.postgres.row_security import SHARED, TENANT_ROWS
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -57,7 +57,7 @@ def seen(bench: Bench, namespace: str | None, statement: str) -> list[tuple[obje
 def test_every_table_has_a_wall_or_is_nobody_s(migrated_url: str) -> None:
     with psycopg.connect(migrated_url) as connection:
         found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").fetchall()
-    assert {name for (name,) in found} == WALLS.keys() | SHARED
+    assert {name for (name,) in found} == TENANT_ROWS.keys() | SHARED
 
 
 def test_a_query_that_names_no_namespace_finds_one_s_own_rows(walled: Bench) -> None:
@@ -86,7 +86,7 @@ def test_whoever_works_while_the_walls_are_made_anew_never_sees_an_empty_table(
     ):
         administrator.execute(begun.encode())
         worker.execute("SET lock_timeout = '10ms'")
-        for table in WALLS:
+        for table in TENANT_ROWS:
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 worker.execute(f"SELECT count(*) FROM {table}".encode())
         administrator.execute(commit)
@@ -96,7 +96,7 @@ def test_whoever_works_while_the_walls_are_made_anew_never_sees_an_empty_table(
 def test_nothing_is_found_before_anybody_says_whose(walled: Bench) -> None:
     def look(transaction: Transaction) -> int:
         execute(transaction, f"SET LOCAL ROLE {TENANT}")
-        return sum(len(execute(transaction, f"SELECT 1 FROM {table}")) for table in WALLS if table != "secrets")
+        return sum(len(execute(transaction, f"SELECT 1 FROM {table}")) for table in TENANT_ROWS if table != "secrets")
 
     assert walled.write(look) == 0
 
@@ -151,9 +151,9 @@ FORBIDDEN = (
     "CREATE TABLE more (x int)",
     "ALTER TABLE schedules ADD COLUMN x int",
     "DROP TABLE audit",
-    "DROP TRIGGER audit_is_kept ON audit",
+    "DROP TRIGGER audit_append_only ON audit",
     "ALTER TABLE audit DISABLE TRIGGER USER",
-    "CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+    "CREATE OR REPLACE FUNCTION audit_reject_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
     "ALTER TABLE schedules DISABLE ROW LEVEL SECURITY",
     "DROP POLICY tompion_tenant ON schedules",
     "TRUNCATE schedules",
@@ -204,7 +204,7 @@ def test_a_file_has_no_roles() -> None:
 
     from tompion.store.sqlite.driver import SqliteMigrator
 
-    with pytest.raises(StoreError, match="no roles in sqlite"):
+    with pytest.raises(StoreError, match="sqlite has no roles"):
         SqliteMigrator(sqlite3.connect(":memory:")).roles(WORKER, TENANT)
 
 

@@ -28,6 +28,7 @@ from tests.conformance.temporal.kit import client_of, door_to, opened, schedule,
 from tests.support.app import SECONDS, Home
 from tests.support.servers import free_port
 from tests.support.temporal_workflows import QUEUE, working
+from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
@@ -144,7 +145,7 @@ def test_a_running_workflow_is_shown_and_the_rest_waits(temporal_address: str, t
         handle = await client.create_schedule("holding", made, trigger_immediately=True)
         async with asyncio.timeout(SECONDS):
             while not (running := (await handle.describe()).info.running_actions):
-                pass
+                await pause()
             while not (execution := workflow_of(running[0])).first_execution_run_id:
                 running = (await handle.describe()).info.running_actions
         for _ in range(3):

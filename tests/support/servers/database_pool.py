@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 
@@ -41,6 +42,31 @@ OTHERS = b"""
 SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
+
+
+SECONDS_TO_DROP = 10
+
+
+@contextmanager
+def temporary_objects(url: str, create: str, drop: str) -> Iterator[psycopg.Connection[Any]]:
+    """Create objects for one test and drop them after it, so that the database can be used again.
+
+    If the test has changed tables by itself, they are not dropped, and the database is thrown away.
+    """
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(create.encode())
+        before = _notes(connection)
+        yield connection
+        if _notes(connection) == before:
+            connection.execute(f"SET lock_timeout = '{SECONDS_TO_DROP}s'".encode())
+            connection.execute(drop.encode())
+            connection.execute("TRUNCATE keeper.spoilt")
+
+
+def _notes(connection: psycopg.Connection[Any]) -> int:
+    row = connection.execute("SELECT count(*) FROM keeper.spoilt").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 class Recycling:

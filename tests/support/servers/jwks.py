@@ -44,7 +44,7 @@ def publishing() -> Iterator[Publisher]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         publisher.url = f"http://127.0.0.1:{server.server_address[1]}/keys.json"
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
             yield publisher

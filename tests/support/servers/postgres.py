@@ -63,6 +63,8 @@ QUICK: Mapping[str, str] = {
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
+    # Some tests cause deadlocks. The default is to look for one after a second.
+    "deadlock_timeout": "50ms",
     "max_connections": "100",
     "timezone": "UTC",
     "log_timezone": "UTC",

@@ -71,7 +71,7 @@ def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
         store.write(seal).result()
     assert run(["audit", "--verify"]).code == 0
     with closing(sqlite3.connect("tompion.db", isolation_level=None)) as database:
-        database.execute("DROP TRIGGER audit_is_kept")
+        database.execute("DROP TRIGGER audit_append_only")
         changed = database.execute("UPDATE audit SET actor = 'mallory' WHERE position IS NOT NULL").rowcount
     broken = run(["audit", "--verify"])
     assert (broken.code, changed > 0) == (1, True)

@@ -274,7 +274,7 @@ def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, f
     store.close()
     assert re.search(r"audit: \d+ rows as written; at place \d+ its chain ends with [0-9a-f]{64}\n", verify().out)
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("DROP TRIGGER audit_is_kept")
+        connection.execute("DROP TRIGGER audit_append_only")
         connection.execute("UPDATE audit SET actor = 'eve' WHERE position = 2")
     result = verify()
     assert result.code == 1

@@ -26,7 +26,7 @@ from tompion.model.run import OPEN, Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan.decide import Decision, Origin
 from tompion.plan.due_ticks import Due
-from tompion.plan.edit import pause_state, resume_state
+from tompion.plan.pause import pause_state, resume_state
 
 Rows = list[tuple[RunState, Reason | None]]
 TENS = every(10)

@@ -22,12 +22,11 @@ from tompion.plan.edit import (
     cursor_before,
     new_state,
     next_unskipped,
-    pause_state,
     replace_version,
-    resume_state,
     set_remaining,
     skips_of,
 )
+from tompion.plan.pause import pause_state, resume_state
 
 HOUR = 3_600
 HOURLY = every(HOUR)

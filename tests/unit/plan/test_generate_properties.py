@@ -19,7 +19,7 @@ from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.due_ticks import Dropped, Due, DueLimits, DueTicks, generate
-from tompion.plan.edit import pause_state, resume_state
+from tompion.plan.pause import pause_state, resume_state
 
 GRACE = 30_000
 LONGEST = 20_000

@@ -12,12 +12,12 @@ from tompion.model.hint import HintRows
 from tompion.model.policy import OnResume, Overlap
 from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
-from tompion.plan import edit
+from tompion.plan import edit, pause
 from tompion.plan.adaptive import AdaptivePlan, pending
 from tompion.plan.decide import decide
 from tompion.plan.fast_path import decide_fast
 from tompion.plan.outcome import free_slot
-from tompion.plan.release import release_runs
+from tompion.plan.release import release_queue
 from tompion.plan.upcoming import upcoming_ticks
 
 # --- in the planner ---------------------------------------------------------------------------------------------------
@@ -94,9 +94,9 @@ def test_it_is_late_but_never_missed() -> None:
 @pytest.mark.parametrize("spec", [every(60), FIVE_MINUTES], ids=["interval", "grid"])
 def test_a_resume_that_skips_begins_anew(spec: SpecDocument) -> None:
     rule = governed(spec)
-    state = edit.pause_state(edit.replan_adaptive(ran(rule, hints=hints(once=20)), rule, NOON_MS + 10_000), None)
+    state = pause.pause_state(edit.replan_adaptive(ran(rule, hints=hints(once=20)), rule, NOON_MS + 10_000), None)
     now_ms = NOON_MS + 1_000_000
-    state = edit.resume_state(state, rule, now_ms, OnResume.SKIP)
+    state = pause.resume_state(state, rule, now_ms, OnResume.SKIP)
     decision, after, _ = decide(state, rule, world_at(now_ms), 0)
     assert decision.runs == []
     assert [
@@ -109,10 +109,10 @@ def test_a_resume_that_skips_begins_anew(spec: SpecDocument) -> None:
 
 def test_a_pause_beats_everything() -> None:
     rule = governed(max_interval_ms=60_000)
-    state = edit.pause_state(edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000), NOON_MS + 500_000)
+    state = pause.pause_state(edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000), NOON_MS + 500_000)
     hinted = edit.replan_adaptive(state._replace(hints=hints(once=30)), rule, NOON_MS + 20_000)
     assert (hinted.next_nominal_s, hinted.next_fire_ms) == (NOON + 30, NOON_MS + 500_000)
-    forever = edit.replan_adaptive(edit.pause_state(hinted, None), rule, NOON_MS + 20_000)
+    forever = edit.replan_adaptive(pause.pause_state(hinted, None), rule, NOON_MS + 20_000)
     assert forever.next_fire_ms is None
 
 
@@ -157,7 +157,7 @@ def test_what_does_not_start_is_followed_after_its_time(
 def test_a_run_that_was_dropped_from_the_queue_is_followed() -> None:
     rule = governed(shadow=True)
     state = ran(rule, waiting=1)
-    released = release_runs(state, rule, [(run_of(NOON + 60), world_at(NOON_MS + 70_000))])
+    released = release_queue(state, rule, [(run_of(NOON + 60), world_at(NOON_MS + 70_000))])
     assert released.state.next_nominal_s == NOON + 70
 
 
@@ -166,8 +166,8 @@ def test_a_hinted_run_that_waits_is_held_by_a_pause() -> None:
     rule = governed()
     state = ran(rule, waiting=1, remaining=1, paused=True)
     waiting = [(run_of(NOON + 60, source=RunSource.HINT), world_at(NOON_MS + 70_000))]
-    assert release_runs(state, rule, waiting).changes == []
-    resumed = release_runs(state._replace(paused=False), rule, waiting).state
+    assert release_queue(state, rule, waiting).changes == []
+    resumed = release_queue(state._replace(paused=False), rule, waiting).state
     assert (resumed.remaining, resumed.last_start_ms) == (0, NOON_MS + 70_000)
 
 

@@ -11,7 +11,7 @@ from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
 from tompion.model.hint import HintRow, HintRows
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
-from tompion.plan import edit
+from tompion.plan import edit, pause
 from tompion.plan.adaptive import pending, plan
 from tompion.plan.compiled_schedule import CompiledSchedule
 
@@ -163,7 +163,7 @@ def test_expired_hints_are_as_none(past: Past) -> None:
 
 @given(pasts, st.one_of(st.none(), st.integers(1, 10**9)))
 def test_a_paused_schedule_never_fires(past: Past, until: int | None) -> None:
-    paused = edit.pause_state(past.state, None if until is None else NOON_MS + until)
+    paused = pause.pause_state(past.state, None if until is None else NOON_MS + until)
     assert edit.replan_adaptive(paused, past.compiled, past.now_ms).next_fire_ms == paused.pause_until_ms
 
 

@@ -16,7 +16,7 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext
 from tompion.plan.edit import after_run
 from tompion.plan.outcome import MAX_BACKOFF_DOUBLINGS, Outcome, free_slot, settle, should_pause
-from tompion.plan.release import ReleaseResult, release_runs
+from tompion.plan.release import QueueRelease, release_queue
 
 NOW = NOON_MS + 10_000
 SUCCESS, FAILED, TIMED_OUT = RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT
@@ -177,9 +177,9 @@ def requests(count: int, overlap: Overlap = Overlap.QUEUE) -> list[RunRow]:
 
 def released(
     state: ScheduleState, compiled: CompiledSchedule, rows: list[RunRow], world: DecisionContext
-) -> tuple[list[str], ReleaseResult]:
+) -> tuple[list[str], QueueRelease]:
     """Release, and check that the dial agrees with the changes: ``+`` started, or the reason of a drop."""
-    result = release_runs(state, compiled, [(row, world) for row in rows])
+    result = release_queue(state, compiled, [(row, world) for row in rows])
     started = [change for change in result.changes if change.state == RunState.ENQUEUED]
     dropped = [change for change in result.changes if change.state == RunState.SKIPPED]
     assert [row.id for row in result.started] == [change.id for change in started]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tompion.cli.main import main
-from tompion.store.url_masking import mask_password, scrubbed
+from tompion.store.url_masking import mask_password, scrub_secrets
 
 # Each has the canary, or a part of it, where a password stands or was meant to stand.
 URLS = [
@@ -84,7 +84,7 @@ def test_no_traceback_shows_it(url: str) -> None:
     ],
 )
 def test_an_error_says_as_much_as_it_may(url: str, text: str, told: str) -> None:
-    assert scrubbed(text, url) == told.format(mask_password(url))
+    assert scrub_secrets(text, url) == told.format(mask_password(url))
 
 
 @pytest.mark.parametrize(

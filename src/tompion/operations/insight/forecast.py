@@ -104,7 +104,7 @@ def _kinds(context: OperationContext, until_ms: int, step: int) -> list[tuple[Sp
     for row in (each._replace(schedules=each.schedules * step) for each in rows):
         version = DefinitionRow(0, 0, context.namespace, row.example, row.spec, "{}", "{}", None, row.calendars)
         try:
-            calendars = tuple(map(calendar_of, context.transaction.calendars_of(version)))
+            calendars = tuple(map(calendar_of, context.transaction.calendar_list_for_version(version)))
             found.append((row, compiled_from_row(version, calendars)))
         except (TompionError, *UNREADABLE):
             continue

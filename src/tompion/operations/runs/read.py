@@ -17,10 +17,10 @@ from tompion.operations.schedules.repository import UNREADABLE, find, load_by_id
 from tompion.operations.views import at_s, backfill_view, dropped_view, loaded_json, outlook_view, run_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.context import DecisionContext, is_target_paused
 from tompion.plan.decide import decide
 from tompion.plan.due_ticks import DueLimits
-from tompion.plan.release import release_runs
+from tompion.plan.pause import resume_state
+from tompion.plan.release import release_queue
 from tompion.plan.stored_definition import stored_definition
 from tompion.plan.upcoming import upcoming_ticks
 from tompion.store.base import FAR_S
@@ -165,14 +165,19 @@ def describe(context: OperationContext, schedule_id: str) -> Description:
 def _would_run(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> list[int]:
     """The ticks of a pause that a resume would start, or let wait: as the planner would decide, if no run ended."""
     settings, now_ms = context.settings, context.now_ms
-    limits = DueLimits(settings.misfire_grace_ms, MAX_ROWS_READ, MAX_ROWS_READ, MAX_ROWS_READ, settings.lookahead_ms)
-    is_paused = is_target_paused(compiled, context.transaction.target_list_paused())
-    decision_context = DecisionContext(now_ms, None, limits, settings.max_buffer, is_paused)
+    limits = DueLimits(
+        grace_ms=settings.misfire_grace_ms,
+        max_catchup=MAX_ROWS_READ,
+        max_spread=MAX_ROWS_READ,
+        max_span_ticks=MAX_ROWS_READ,
+        lookahead_ms=settings.lookahead_ms,
+    )
+    decision_context = context.decision_contexts(limits).of(compiled)
     most = MAX_ROWS_READ if state.remaining is None else min(MAX_ROWS_READ, state.remaining)
-    state = edit.resume_state(state, compiled, now_ms, compiled.policy.on_resume)
+    state = resume_state(state, compiled, now_ms, compiled.policy.on_resume)
     if state.waiting:
         waiting = context.transaction.run_list_buffered([state.schedule_key], settings.max_page)
-        state = release_runs(state, compiled, [(row, decision_context) for row in waiting]).state
+        state = release_queue(state, compiled, [(row, decision_context) for row in waiting]).state
     judged: list[RunRow] = []
     for _ in range(MAX_PASSES):
         decision, state, _ = decide(state, compiled, decision_context, MAX_ROWS_READ)

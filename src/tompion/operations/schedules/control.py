@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
@@ -27,10 +28,10 @@ from tompion.operations.validation import UNSET, check_name, check_note, choice
 from tompion.operations.views import at_s, datetime_ms, run_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.context import DecisionContext, is_target_paused
 from tompion.plan.decide import Decision, Origin, decision_writes
-from tompion.plan.due_ticks import Due, DueLimits
-from tompion.plan.release import release_runs
+from tompion.plan.due_ticks import Due
+from tompion.plan.pause import pause_schedule, resume_schedule
+from tompion.plan.release import older_versions, release_queues, with_versions
 from tompion.plan.stored_definition import compact
 from tompion.plan.upcoming import upcoming_ticks
 
@@ -57,9 +58,11 @@ def pause(  # noqa: PLR0913 - the parts of the request
     if until_ms is not None and until_ms <= context.now_ms:
         raise InvalidField("until", f"{datetime_ms(until_ms).isoformat()} is over already")
     who = context.actor if paused_by is None else check_name("paused_by", paused_by, context.settings)
-    row = opened.row._replace(state="paused", paused_by=who, pause_note=check_note(note), paused_ms=context.now_ms)
+    row, state = pause_schedule(
+        opened.row, opened.state, paused_by=who, note=check_note(note), now_ms=context.now_ms, until_ms=until_ms
+    )
     after = {"state": "paused", "paused_by": who, "note": note, "until": until_ms}
-    changed = opened._replace(row=row, state=edit.pause_state(opened.state, until_ms))
+    changed = opened._replace(row=row, state=state)
     return save(context, changed, AuditEntry("pause", request_id, {"state": opened.row.state}, after))
 
 
@@ -76,8 +79,9 @@ def resume(  # noqa: PLR0913 - the parts of the request
     """Resume a schedule; what the pause missed goes by ``on_resume``, or by the schedule's own setting."""
     opened = open_schedule(context, schedule_id, token)
     chosen = opened.compiled.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
-    row = opened.row._replace(state="active", paused_by=None, pause_note=check_note(note), paused_ms=None)
-    state = edit.resume_state(opened.state, opened.compiled, context.now_ms, chosen)
+    row, state = resume_schedule(
+        opened.row, opened.state, opened.compiled, on_resume=chosen, now_ms=context.now_ms, note=check_note(note)
+    )
     context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
     after = {"state": "active", "on_resume": chosen, **({} if note is None else {"note": note})}
     changed = opened._replace(row=row, state=state)
@@ -127,7 +131,7 @@ def create_manual_run(  # noqa: PLR0913 - what a run is asked for with
 ) -> RunRow:
     """Decide about a run that somebody asks for now, and write it down."""
     origin = Origin(source, context.transaction.number_next(), overlap, payload, asked)
-    decision = Decision(opened.state, opened.compiled, _world(context, opened.compiled))
+    decision = Decision(opened.state, opened.compiled, context.decision_contexts().of(opened.compiled))
     decision.request(Due(context.now_ms // 1000 if nominal_s is None else nominal_s, context.now_ms), origin)
     recorded = _record(context, decision)
     row = decision.runs[-1]
@@ -183,15 +187,8 @@ def unskip(  # noqa: PLR0913 - the parts of the request
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _world(context: OperationContext, compiled: CompiledSchedule) -> DecisionContext:
-    settings, now_ms = context.settings, context.now_ms
-    limits = DueLimits(0, 0, 0, 0, 0)
-    is_paused = is_target_paused(compiled, context.transaction.target_list_paused())
-    return DecisionContext(now_ms, None, limits, settings.max_buffer, is_paused)
-
-
 def _record(context: OperationContext, decision: Decision) -> WriteResult:
-    recorded = context.transaction.record(
+    recorded = context.transaction.write_decisions(
         decision_writes(context.now_ms, [decision], [decision.awake(decision.standing())])
     )
     for (
@@ -213,27 +210,29 @@ def _released(context: OperationContext, opened: LoadedSchedule) -> dict[RunId, 
     It happens in the same transaction: otherwise whoever asks next finds the slot free, and goes first.
     """
     transaction, key = context.transaction, opened.row.schedule_key
-    state = transaction.state_lock([key])[key]
+    states, schedules = transaction.state_lock([key]), {key: opened.compiled}
     waiting = transaction.run_list_buffered([key], context.settings.max_buffer + 1)
-    versions = {row.version for row in waiting}
-    contexts = {number: _world(context, _as_decided(context, opened, number)) for number in versions}
-    released = release_runs(state, opened.compiled, [(row, contexts[row.version]) for row in waiting])
+    older = _compile_versions(context, opened, older_versions(waiting, schedules))
+    runs = with_versions(waiting, schedules, older)
+    released = release_queues(states, schedules, runs, context.decision_contexts())
     transaction.run_release_waiting(released.changes)
-    transaction.state_update([released.state])
+    transaction.state_update([released.states[key]])
     skipped = [change for change in released.changes if change.state == RunState.SKIPPED]
     context.counted.update([("runs_skipped", str(change.reason)) for change in skipped])
-    return {row.id: row for row in released.started}
+    return {row.id: row for row, _ in released.started}
 
 
-def _as_decided(context: OperationContext, opened: LoadedSchedule, number: int) -> CompiledSchedule:
-    """The rule of the version that decided a run; that of now, if nobody can read it any more."""
-    if number == opened.compiled.version:
-        return opened.compiled
-    version = context.transaction.version_get(opened.row.schedule_key, number)
-    try:
-        return opened.compiled if version is None else compile_version(context, opened.row, version)
-    except UNREADABLE:
-        return opened.compiled
+def _compile_versions(
+    context: OperationContext, opened: LoadedSchedule, versions: list[tuple[int, int]]
+) -> dict[tuple[int, int], CompiledSchedule]:
+    """Return the compiled older versions of a schedule, without those that cannot be read."""
+    compiled: dict[tuple[int, int], CompiledSchedule] = {}
+    for key, number in versions:
+        version = context.transaction.version_get(key, number)
+        with suppress(*UNREADABLE):
+            if version is not None:
+                compiled[key, number] = compile_version(context, opened.row, version)
+    return compiled
 
 
 def _audit_request(context: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> None:

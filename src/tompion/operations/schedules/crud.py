@@ -37,6 +37,8 @@ from tompion.operations.schedules.repository import (
 from tompion.operations.validation import UNSET, check_flag, check_name, check_text
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
+from tompion.plan.counters import without_deleted
+from tompion.plan.pause import pause_schedule, resume_schedule
 from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
 
 MAX_COUNTED = 200_000
@@ -223,9 +225,7 @@ def delete(
     closed = edit.close_state(opened.state, opened.compiled, now_ms)
     gone = transaction.run_drop_waiting(key, Reason.DELETED, now_ms)
     given_up = transaction.run_give_up_unheld([(key, closed.state.in_flight)], Reason.DELETED, now_ms)
-    state = closed.state._replace(
-        waiting=0, skipped=closed.state.skipped + gone, in_flight=closed.state.in_flight - len(given_up)
-    )
+    state = without_deleted(closed.state, dropped=gone, cancelled=len(given_up))
     context.counted["runs_skipped", Reason.DELETED] += gone
     context.counted["runs_finished", RunState.CANCELLED] += len(given_up)
     transaction.version_end(key, opened.row.version, state.cursor_s)
@@ -379,12 +379,10 @@ def _paused_as_named(
 ) -> tuple[ScheduleRow, ScheduleState]:
     """Pause or resume, if the document says so."""
     if drafted.paused is True and not state.paused:
-        row = row._replace(state="paused", paused_by=context.actor, paused_ms=context.now_ms)
-        return row, edit.pause_state(state, None)
+        return pause_schedule(row, state, paused_by=context.actor, note=row.pause_note, now_ms=context.now_ms)
     if drafted.paused is False and state.paused:
-        row = row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
         context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
-        return row, edit.resume_state(state, compiled, context.now_ms, compiled.policy.on_resume)
+        return resume_schedule(row, state, compiled, on_resume=compiled.policy.on_resume, now_ms=context.now_ms)
     return row, state
 
 

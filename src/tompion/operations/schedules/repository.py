@@ -193,7 +193,7 @@ def one_line(error: Exception) -> str:
 def compile_version(context: OperationContext, row: ScheduleRow, version: VersionRow) -> CompiledSchedule:
     """Return the rule of one version of a schedule."""
     definition = definition_row(row.namespace, row.schedule_id, version)
-    calendars = context.transaction.calendars_of(definition)
+    calendars = context.transaction.calendar_list_for_version(definition)
     return compiled_from_row(definition, tuple(calendar_of(calendar) for calendar in calendars))
 
 
@@ -234,7 +234,7 @@ def save(
     row = opened.row._replace(token=opened.row.token + 1, updated_ms=now_ms)
     transaction.schedule_update(row)
     state = edit.due_now_if_waiting(opened.state, now_ms)  # what waits may start, now that things are otherwise
-    transaction.record(DecisionWrites(now_ms, [state], [], dropped_ranges or [], [], [], []))
+    transaction.write_decisions(DecisionWrites(now_ms, [state], [], dropped_ranges or [], [], [], []))
     audit(context, row, note)
     transaction.notify()
     return schedule_view_of(context, opened._replace(row=row))

@@ -1,4 +1,4 @@
-"""The statements of the PostgreSQL dialect, each with the types of the arrays that it takes."""
+"""The statements of the PostgreSQL dialect, with the types of their array parameters."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _PART = re.compile(r"(\w+)_(\d)")
 
 
 class Statement(NamedTuple):
-    """One statement: its text, the arrays for many rows, and the parameters that are lists."""
+    """One statement: its text, the array types for many rows, and the list parameters."""
 
     text: bytes
     columns: tuple[str, ...]
     lists: tuple[tuple[str, str], ...]
 
     def arrays(self, rows: Sequence[Sequence[Any]]) -> list[BinaryArray]:
-        """Return rows as one array for each column."""
+        """Return rows as one array per column."""
         return [ARRAYS[kind](column) for kind, column in zip(self.columns, zip(*rows, strict=True), strict=True)]
 
     def bound(self, params: Params) -> Params:
-        """Return parameters with lists as arrays; ``held_2`` is the second column of the list of lists ``held``."""
+        """Return parameters with lists as arrays. ``held_2`` is the second column of the list of rows ``held``."""
         if not self.lists:
             return params
         bound = dict(params)
@@ -47,11 +47,11 @@ class Statement(NamedTuple):
 @cache
 def load_statements() -> dict[str, Statement]:
     """Return the statements by name."""
-    found = {}
+    statements = {}
     for name, text in load_queries(PACKAGE).items():
         lists = tuple(dict.fromkeys(_NAMED.findall(text)))
-        found[name] = Statement(text.encode(), tuple(_POSITIONAL.findall(text)), lists)
-    return found
+        statements[name] = Statement(text.encode(), tuple(_POSITIONAL.findall(text)), lists)
+    return statements
 
 
 @cache

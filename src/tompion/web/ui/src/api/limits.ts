@@ -1,0 +1,8 @@
+/** Schedules per page of the list. */
+export const SCHEDULES_PER_PAGE = 100
+
+/** Schedules per request for summaries. */
+export const SUMMARIES_PER_REQUEST = 50
+
+/** The next day by the minute. Its first buckets are the next hour, so one request serves both ranges. */
+export const FORECAST_PARAMS = { seconds: 86_400, stretches: 1_440 }
