@@ -179,7 +179,7 @@ class Maintenance:
                 attempt.progress = None
 
     async def _terminate_remote(self, lost: list[Attempt]) -> None:
-        """Terminate lost remote runs at their target if the store says TERMINATED. Other instances own the rest."""
+        """Terminate lost remote runs at their target if their state is TERMINATED. Other instances own the rest."""
         for attempt in lost:
             run = attempt.row.id
             row = await self._read(lambda transaction, run=run: transaction.run_get(run))

@@ -45,6 +45,7 @@ class WorkerLink(RunSignals):
         """It was, until it turns out otherwise."""
         super().__init__()
         self.launched = True
+        self.is_lost = False
 
 
 class RemoteWorker:
@@ -65,7 +66,7 @@ class RemoteWorker:
         self._settings = settings
         self._probe = probe
         self._stopping = asyncio.Event()
-        self._active: dict[str, tuple[asyncio.Task[None], RunSignals]] = {}
+        self._active: dict[str, tuple[asyncio.Task[None], WorkerLink]] = {}
         self._room = asyncio.Event()
         self._room.set()
         self._idle = asyncio.Event()
@@ -94,7 +95,7 @@ class RemoteWorker:
         await clock.wait(self._idle, grace)
         left = dict(self._active)
         for task, link in left.values():
-            link.lost = True
+            link.is_lost, link.is_wanted = True, False
             task.cancel()
         beating.cancel()
         await asyncio.wait([beating, *(task for task, _ in left.values())], timeout=5)
@@ -191,10 +192,9 @@ class RemoteWorker:
 
     def _cancel(self, token: str, *, lost: bool) -> None:
         task, link = self._active.get(token, (None, None))
-        if task is None or link is None or link.cancelled is not None:
+        if task is None or link is None or not link.is_wanted:
             return
-        link.lost = lost
-        link.cancelled = RunState.CANCELLED
+        link.is_lost, link.is_wanted = lost, False
         if lost:
             self._probe.count("leases_lost")
         task.cancel()
@@ -215,7 +215,7 @@ class RemoteWorker:
         try:
             done, _ = await asyncio.wait([running], timeout=limit_s)
             if not done:
-                link.unwanted = True
+                link.is_wanted = False
                 running.cancel()
                 return Completed(
                     RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({given.max_execution_ms})"
@@ -223,7 +223,7 @@ class RemoteWorker:
             return running.result()
         except asyncio.CancelledError:
             running.cancel()
-            if link.lost:
+            if link.is_lost:
                 raise
             return Completed(RunState.CANCELLED, error="cancelled on request")
         except LaunchError as error:

@@ -19,7 +19,7 @@ Launches: TypeAlias = list[tuple[RunRow, CompiledSchedule]]
 
 @dataclass(slots=True)
 class StepResult:
-    """What one committed step wrote. ``Engine.apply`` acts on it.
+    """The writes of one committed step. ``Engine.apply`` acts on it.
 
     A step fills the fields that concern it and leaves the others empty.
     """

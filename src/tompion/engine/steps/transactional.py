@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from tompion.engine.context import EngineContext
-from tompion.engine.execution.launcher import lost_too_often, run_context, workflow_parts
+from tompion.engine.execution.launcher import build_run_context, lost_too_often, workflow_parts
 from tompion.engine.schedule_cache import UNREADABLE, parse_document
 from tompion.engine.steps.result import Launches, StepResult
 from tompion.engine.steps.settle import SettleStep
@@ -43,7 +43,7 @@ class TransactionalWorkflow(NamedTuple):
 
 
 class TransactionalRun(NamedTuple):
-    """A run to execute: its SQL call, or why there is none."""
+    """A run to execute: its SQL call, or the error that prevents it."""
 
     row: RunRow
     compiled: CompiledSchedule
@@ -129,7 +129,7 @@ class TransactionalStep:
     # --- their outcomes -------------------------------------------------------------------------------------------
 
     def _prepare(self, row: RunRow, compiled: CompiledSchedule, workflow: TransactionalWorkflow) -> TransactionalRun:
-        run = TransactionalRun(row, compiled, workflow, run_context(self._context, row, compiled, workflow.options))
+        run = TransactionalRun(row, compiled, workflow, build_run_context(self._context, row, compiled, workflow.options))
         if compiled.policy.gives_up(row.pickups, self._context.settings.max_pickups):
             completed, reason = lost_too_often(row)
             return run._replace(error=completed.error, reason=reason)
