@@ -19,7 +19,7 @@ from tompion import errors
 from tompion.api import metrics
 from tompion.api.rest import problems
 from tompion.cli import main
-from tompion.config import loader
+from tompion.config import schema
 from tompion.config.settings import Settings
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.executors import registry
@@ -103,8 +103,8 @@ def test_every_setting_is_documented_with_its_default() -> None:
 def test_every_option_of_a_process_is_documented_with_its_default() -> None:
     text = page("reference/settings.md")
     found = rows(text)
-    assert [name for name in loader.OPTIONS if name not in found] == []
-    said = {name: str(option.default) for name, option in loader.OPTIONS.items() if option.kind in (str, int)}
+    assert [name for name in schema.OPTIONS if name not in found] == []
+    said = {name: str(option.default) for name, option in schema.OPTIONS.items() if option.kind in (str, int)}
     assert [name for name, value in said.items() if value and f"| `{name}` | `{value}` |" not in text] == []
 
 

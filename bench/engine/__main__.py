@@ -19,7 +19,7 @@ from bench.engine.measures import (
     burst_sections,
     steady_sections,
 )
-from bench.engine.noisy_tenant import neighbour_sections
+from bench.engine.noisy_tenant import tenant_sections
 from bench.engine.peers.progress import Progress, to_stderr
 from bench.engine.peers.runner import PEERS
 from bench.engine.report import Report, Section, as_json, as_text, environment
@@ -30,11 +30,11 @@ ALL_PEERS = tuple(peer.name for peer in PEERS)
 
 FULL = Scale(10_000, 3, 120, 1_000, 20, 500, 1_000_000, 1_000, 300, 20, 100_000, ALL_PEERS, (10, 100), 10)
 QUICK = Scale(300, 1, 20, 100, 2, 20, 20_000, 1_000, 30, 1, 2_000, (), (2,), 2)
-"""Enough to prove that the benchmark works; its figures say little.  The peers have a ``--quick`` of their own."""
+"""A short run to check the benchmark. Its figures are not meaningful.  The peers have a ``--quick`` of their own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; return 0, whatever the figures are."""
+    """Measure and print. Return 0, whatever the figures are."""
     parser = argparse.ArgumentParser(prog="python -m bench.engine", description="Benchmark of Tompion's engine.")
     parser.add_argument("--quick", action="store_true", help="about a minute, to see that it works")
     parser.add_argument("--only", choices=PARTS, action="append", help="one part; may be given more than once")
@@ -67,7 +67,7 @@ def measure(scale: Scale, parts: frozenset[str], progress: Progress) -> Report:
         if "steady" in parts:
             sections += steady_sections(bench)
         if "noisy-tenant" in parts:
-            sections += neighbour_sections(bench)
+            sections += tenant_sections(bench)
         if parts & {"idle", "memory"}:
             sections += rest_sections(bench, idle="idle" in parts, memory="memory" in parts)
     facts["load after"] = _load()

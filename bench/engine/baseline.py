@@ -1,9 +1,9 @@
 """The baseline: the rows of a burst moved by a bare script, with nothing around it.
 
-It claims due dials in batches of the engine's size, inserts a run for each and advances the dials, in the same tables
-with the same columns and indexes, through the same driver, and commits after each batch.  It decides nothing (the next
-tick is a day later), launches nothing and settles nothing.  Only what changes is written, and what is the same for all
-runs stands in the statement; on PostgreSQL both writes are one statement with arrays in binary.
+It claims due schedule states in batches of the engine's size, inserts a run for each and advances the state, in the
+same tables with the same columns and indexes, through the same driver, and commits after each batch.  It decides
+nothing (the next tick is a day later), launches nothing and settles nothing.  It writes only what changes, and the
+constants of all runs are in the statement. On PostgreSQL both writes are one statement with arrays in binary.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FROM due WHERE d.schedule_key = due.schedule_key
 
 
 def run(url: str, batch: int = 0) -> dict[str, float]:
-    """Move all that is due; return how many ticks that were and how many seconds it took."""
+    """Move all due rows. Return the number of ticks and the seconds."""
     size = batch or Settings().fire_batch
     until_ms = int(time.time() * 1000)
     moved, seconds = _sqlite(url, until_ms, size) if url.startswith("sqlite") else _postgres(url, until_ms, size)

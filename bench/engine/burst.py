@@ -1,8 +1,8 @@
-"""Tompion's own turn: a burst or a steady stream, in this process, as each peer's program does it.
+"""The load for Tompion: a burst or a steady stream in this process, as the program of each peer does it.
 
-Schedules are created through the operations that every door uses, many in a transaction, and then all aimed at one
-second.  The engine of the embedded door starts, fires, launches and writes outcomes as it does for anybody, with the
-default settings, in a process that has settled in as ``tompion worker`` does.
+Schedules are created through the operations that every API uses, many in a transaction, and then all become due in one
+second.  The engine of the Python API fires, launches and records as in production, with the default settings and the
+garbage collector tuned as in ``tompion worker``.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ BURST, STEADY = "burst", "steady"
 PER_TRANSACTION = 500
 PROBES = 20
 LATER = {"cron": "0 0 1 1 *"}
-"""When schedules are due until all have been created: nobody knows how long that takes, so they are aimed after it."""
+"""The spec until all schedules exist. Their real due time is set afterwards."""
 LOOK_S = 0.004
 HEAD_START_S = 3.5
 READY_S = 1.5
-"""How long before they are due the schedules must have been aimed: the engine has to start."""
+"""How long before the due time the schedules must be ready, because the engine has to start."""
 AGAIN_S = 6
-"""After this many seconds a burst comes again: the engine remembers the rules by then."""
+"""The seconds until the second burst, which finds the compiled schedules in the cache."""
 SINGLES = 200
 
 
 class Outcome(NamedTuple):
-    """What was seen."""
+    """The observed ticks and times."""
 
     begin: float
     ticks: list[tuple[float, float]]
@@ -51,13 +51,13 @@ class Outcome(NamedTuple):
 
 
 class Undo(Exception):
-    """Ends a transaction without a trace."""
+    """Rolls a transaction back."""
 
 
 def run_load(
     url: str, kind: str, count: int, seconds: float, around: Callable[[], AbstractContextManager[None]] = nullcontext
 ) -> Outcome:
-    """Create so many schedules, let them run for at most so many seconds and say what was seen.
+    """Create ``count`` schedules, run them for at most ``seconds`` and return the outcome.
 
     ``around`` is entered after creating and before the engine starts.
     """
@@ -81,11 +81,11 @@ def spec_of(kind: str, begin: float) -> dict[str, Any]:
     if kind == STEADY:
         return {"cron": "* * * * * *", "start_at": moment.isoformat()}
     again = moment + timedelta(seconds=AGAIN_S)
-    return {"cron": [f"{each.second} {each.minute} {each.hour} * * *" for each in (moment, again)]}
+    return {"cron": [f"{time_.second} {time_.minute} {time_.hour} * * *" for time_ in (moment, again)]}
 
 
 def create_many(store: Store, spec: dict[str, Any], count: int, *, undo: bool = False) -> float:
-    """Create schedules through the operation, many in a transaction; return how many seconds that took."""
+    """Create schedules through the operation, many in a transaction. Return the seconds."""
     start = time.perf_counter()
     for first in range(0, count, PER_TRANSACTION):
         numbers = range(first, min(count, first + PER_TRANSACTION))
@@ -105,7 +105,7 @@ def create_many(store: Store, spec: dict[str, Any], count: int, *, undo: bool = 
 
 
 def create_singly(url: str, count: int = SINGLES) -> float:
-    """Create schedules one by one, as a program with the embedded door does; return how many per second."""
+    """Create schedules one by one, as a program with the Python API does. Return the rate per second."""
 
     async def create() -> float:
         async with Tompion(url, engine=False) as tompion:
@@ -132,7 +132,7 @@ async def _run_load(url: str, kind: str, begin: float, count: int, seconds: floa
 
 
 async def _watch(tompion: Tompion, begin: float, expected: int, seconds: float) -> float:
-    """Wait until all outcomes are written or the time is over; return how long that took."""
+    """Wait until all outcomes are written or the time is over. Return the seconds."""
     end = begin + seconds
     await asyncio.sleep(max(0.0, begin - time.time()))
     while time.time() < end and tompion.counts.get("runs_settled", 0) < expected:  # noqa: ASYNC110 - a count, no event

@@ -20,7 +20,7 @@ FLAT = Goal(Target("≤", 2), TIMES)
 
 
 def rest_sections(bench: Bench, *, idle: bool, memory: bool) -> list[Section]:
-    """Fill a small and a large store of each kind, and look at an engine that has nothing to do."""
+    """Fill a small and a large store of each kind and measure an idle engine."""
     return [section for kind in KINDS for section in _of_store(bench, kind, idle=idle, memory=memory)]
 
 
@@ -76,7 +76,7 @@ def _memory(bench: Bench, kind: str, seen: dict[str, float], little: dict[str, f
         Row("MB more, which is the growth", {"figure": growth / MB}),
     ]
     if seen["remembered"]:
-        each = seen["rules_bytes"] / seen["remembered"]
-        rows.append(Row("bytes of a rule in memory", {"figure": each}))
+        bytes_per_schedule = seen["rules_bytes"] / seen["remembered"]
+        rows.append(Row("bytes of a rule in memory", {"figure": bytes_per_schedule}))
     notes = ["rules are remembered once they fired, 200,000 at most"] if seen["remembered"] else []
     return Section(f"Memory and disk, {NAMES[kind]}", ("figure",), rows, notes)

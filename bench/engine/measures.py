@@ -1,4 +1,4 @@
-"""The races: Tompion's turns, the baseline's, and those of the peers on the same kind of store."""
+"""The measurements of Tompion, the baseline and the peers on the same kind of store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RACE = (RATE, P50, P99, RATIO)
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     burst: int
     rounds: int
@@ -60,7 +60,7 @@ class Burst(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What all measures need."""
+    """The shared parts of all measurements."""
 
     stores: Stores
     scale: Scale
@@ -76,7 +76,7 @@ def turn_of(ticks: Sequence[Sequence[float]], begin: float, expected: int, settl
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float:
-    """Return the value that so many percent do not exceed; 0 where there is none."""
+    """Return a percentile of sorted values, or 0 if there are no values."""
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0.0
 
 
@@ -84,7 +84,7 @@ def percentile(ordered: Sequence[float], percent: int) -> float:
 
 
 def burst_once(bench: Bench, kind: str) -> Burst:
-    """Let Tompion do one burst on a new store."""
+    """Run one burst on a new store."""
     url, count = bench.stores.migrated(kind), bench.scale.burst
     seen = in_child("run_load", url=url, kind=BURST, count=count, seconds=bench.scale.timeout_s)
     begin, settled = seen["begin"], seen["settled_s"]
@@ -99,7 +99,7 @@ def burst_once(bench: Bench, kind: str) -> Burst:
 
 
 def baseline_once(bench: Bench, kind: str) -> float:
-    """Let the bare script move the same rows on a new store; return ticks per second."""
+    """Run the bare script on a new store. Return ticks per second."""
     url = bench.stores.migrated(kind)
     moment = int(time()) - 1
     fill(url, bench.scale.burst, Due(moment, moment))
@@ -114,7 +114,6 @@ class Bursts:
     """The bursts of Tompion and of the baseline, in turns, by store."""
 
     def __init__(self, bench: Bench, *, with_baseline: bool) -> None:
-        """Measure."""
         self.tompion: dict[str, list[Burst]] = {kind: [] for kind in KINDS}
         self.baseline: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for number in range(bench.scale.rounds):
@@ -126,12 +125,12 @@ class Bursts:
 
     def middle(self, kind: str) -> Burst:
         """Return the burst of the median rate."""
-        return sorted(self.tompion[kind], key=lambda each: each.first.rate)[len(self.tompion[kind]) // 2]
+        return sorted(self.tompion[kind], key=lambda pair: pair.first.rate)[len(self.tompion[kind]) // 2]
 
     def shares(self, kind: str, *, again: bool = False) -> list[float]:
         """Return which percentage of the baseline each round reached."""
         pairs = zip(self.tompion[kind], self.baseline[kind], strict=True)
-        turns = [(each.again if again else each.first, baseline) for each, baseline in pairs]
+        turns = [(pair.again if again else pair.first, baseline) for pair, baseline in pairs]
         return [100 * turn.rate / baseline for turn, baseline in turns if turn is not None]
 
 
@@ -140,15 +139,15 @@ def burst_sections(bench: Bench, bursts: Bursts) -> list[Section]:
     results = run_peers(bench, BURST)
     sections = []
     for kind in KINDS:
-        found = bursts.middle(kind)
+        middle = bursts.middle(kind)
         ours = [
-            Row("Tompion", _figures(found.first)),
-            Row("  until all outcomes are written", {RATE: found.first.settled_rate}),
+            Row("Tompion", _figures(middle.first)),
+            Row("  until all outcomes are written", {RATE: middle.first.settled_rate}),
         ]
-        if found.again is not None:
-            ours.append(Row("  the same schedules again", _figures(found.again)))
+        if middle.again is not None:
+            ours.append(Row("  the same schedules again", _figures(middle.again)))
         title = f"Burst of {bench.scale.burst:,}, {NAMES[kind]}"
-        sections.append(_with_peers(title, ours, found.first.rate, results, kind, FASTER))
+        sections.append(_with_peers(title, ours, middle.first.rate, results, kind, FASTER))
     return [*sections, *_elsewhere(results), adding_section(bench, bursts, results)]
 
 
@@ -156,27 +155,27 @@ def baseline_section(bench: Bench, bursts: Bursts) -> Section:
     """Compare with the bare script, round by round."""
     rows = []
     for kind in KINDS:
-        found = bursts.middle(kind)
+        middle = bursts.middle(kind)
         rows.append(Row(f"bare script, {NAMES[kind]}", {RATE: median(bursts.baseline[kind])}))
         rows.append(
-            Row(f"  Tompion, {NAMES[kind]}", {RATE: found.first.rate, SHARE: median(bursts.shares(kind))}, OF_FLOOR)
+            Row(f"  Tompion, {NAMES[kind]}", {RATE: middle.first.rate, SHARE: median(bursts.shares(kind))}, OF_FLOOR)
         )
         again = bursts.shares(kind, again=True)
-        if found.again is not None and again:
-            rows.append(Row("  the same schedules again", {RATE: found.again.rate, SHARE: median(again)}))
+        if middle.again is not None and again:
+            rows.append(Row("  the same schedules again", {RATE: middle.again.rate, SHARE: median(again)}))
     note = f"median of {bench.scale.rounds} rounds in turns; the script decides, launches and settles nothing"
     return Section("The baseline: only the rows", (RATE, SHARE), rows, [note])
 
 
 def adding_section(bench: Bench, bursts: Bursts, results: Sequence[Result]) -> Section:
-    """Tell how fast schedules are created, by door."""
+    """Return how fast schedules are created, by API."""
     rows = []
     for kind in KINDS:
         url = bench.stores.migrated(kind)
         singly = float(in_child("create_singly", url=url, count=bench.scale.singles))
         bench.stores.drop(url)
         rows.append(Row(f"Tompion.create(), {NAMES[kind]}", {RATE: singly}))
-        rows.append(Row("  500 in a transaction", {RATE: median(each.added for each in bursts.tompion[kind])}))
+        rows.append(Row("  500 in a transaction", {RATE: median(round_.added for round_ in bursts.tompion[kind])}))
         rows += [
             Row(f"  {result.peer}", {RATE: result.added_per_second})
             for result in results
@@ -252,10 +251,10 @@ def _figures(turn: Turn) -> Mapping[str, float]:
 def _with_peers(  # noqa: PLR0913 - the parts of one table
     title: str, ours: list[Row], rate: float, results: Sequence[Result], kind: str, goal: Goal | None
 ) -> Section:
-    """Return a table of Tompion and the peers on a store; the best of them is what the target is about."""
+    """Return a table of Tompion and the peers on a store. The target refers to the best peer."""
     there = [result for result in results if result.store == kind]
     best = max((result.per_second for result in there), default=0.0)
-    rows = [*ours, *(_peer_row(each, rate, goal if each.per_second == best else None) for each in there)]
+    rows = [*ours, *(_peer_row(result, rate, goal if result.per_second == best else None) for result in there)]
     return Section(title, RACE, rows, _notes(there))
 
 
@@ -281,6 +280,6 @@ def _elsewhere(results: Sequence[Result]) -> list[Section]:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    notes = [f"{each.peer}: {each.note}" for each in results if each.note]
-    notes += [f"{each.peer}: {each.counted}" for each in results if each.counted != runner.RAN]
-    return [*notes, *(f"{each.peer}: {each.error.splitlines()[-1][:60]}" for each in results if each.error)]
+    notes = [f"{result.peer}: {result.note}" for result in results if result.note]
+    notes += [f"{result.peer}: {result.counted}" for result in results if result.counted != runner.RAN]
+    return [*notes, *(f"{result.peer}: {result.error.splitlines()[-1][:60]}" for result in results if result.error)]

@@ -1,7 +1,8 @@
-"""What a noisy tenant does to a quiet one: both on one store and one engine, which has no bound between them.
+"""The effect of a noisy tenant on a quiet one, on one store and one engine without limits between them.
 
-Some schedules of one namespace are due each second, alone and then beside twenty times as many of another; turn by
-turn, so that whatever else the machine does is done to both.  The quiet ones are created last: nothing favours them.
+Some schedules of one namespace are due each second, alone and then beside twenty times as many of another.  The rounds
+alternate, so that other load on the machine affects both.  The quiet schedules are created last, so nothing favours
+them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Shared(NamedTuple):
 
 
 def share(url: str, quiet: int, noisy: int, seconds: float) -> Shared:
-    """Let so many schedules of each be due every second, for some seconds."""
+    """Run both tenants with schedules that are due every second."""
     store = open_store(url)
     try:
         for namespace, count in ((NOISY, noisy), (QUIET, quiet)):
@@ -65,14 +66,14 @@ def _create(store: Store, namespace: str, count: int) -> None:
 
 
 async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple[str, float, float]]:
-    """Return whose each tick was that was due in time, when it was due and when it ran."""
+    """Return tenant, due time and start of each tick."""
     job.RUNS.clear()
     tune_garbage_collector()
     end, expected = begin + seconds, quiet * int(seconds)
 
     def seen() -> list[tuple[str, float, float]]:
-        found = [(launch.schedule_id, launch.scheduled_for.timestamp(), at) for launch, at in job.RUNS]
-        return [(name.partition("-")[0], due, at) for name, due, at in found if begin <= due < end]
+        runs = [(launch.schedule_id, launch.scheduled_for.timestamp(), at) for launch, at in job.RUNS]
+        return [(name.partition("-")[0], due, at) for name, due, at in runs if begin <= due < end]
 
     async with Tompion(url):
         await asyncio.sleep(max(0.0, end - time.time()))
@@ -81,7 +82,7 @@ async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple
         return seen()
 
 
-def neighbour_sections(bench: Bench) -> list[Section]:
+def tenant_sections(bench: Bench) -> list[Section]:
     """Measure each load on each store, in turns."""
     sections = []
     for kind in KINDS:
@@ -91,20 +92,20 @@ def neighbour_sections(bench: Bench) -> list[Section]:
             rows.append(_row(f"{quiet:,} a second, alone", alone))
             rows.append(_row(f"  beside {quiet * TIMES:,} of another", beside, alone))
         note = f"{bench.scale.rounds} rounds of {bench.scale.share_s:.0f} s in turns; the quiet namespace's lateness"
-        sections.append(Section(f"A noisy neighbour, {NAMES[kind]}", (P50, P99, "times"), rows, [note]))
+        sections.append(Section(f"A noisy tenant, {NAMES[kind]}", (P50, P99, "times"), rows, [note]))
     return sections
 
 
 def _turns(bench: Bench, kind: str, quiet: int) -> tuple[list[float], list[float]]:
-    """Return how late the quiet one was, alone and beside the noisy one."""
+    """Return the lateness of the quiet tenant, alone and beside the noisy one."""
     late: tuple[list[float], list[float]] = ([], [])
     for _ in range(bench.scale.rounds):
-        for found, noisy in zip(late, (0, quiet * TIMES), strict=True):
+        for lateness, noisy in zip(late, (0, quiet * TIMES), strict=True):
             bench.progress(f"Tompion on {NAMES[kind]}: {quiet:,} a second beside {noisy:,} …")
             url = bench.stores.migrated(kind)
             seen = Shared(**in_child("share", url=url, quiet=quiet, noisy=noisy, seconds=bench.scale.share_s))
             bench.stores.drop(url)
-            found.extend(seen.late)
+            lateness.extend(seen.late)
             bench.progress(
                 f"  {len(seen.late):,} ticks, p99 {percentile(seen.late, 99):.3f} s, {seen.others:,} of others"
             )

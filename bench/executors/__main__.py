@@ -1,4 +1,7 @@
-"""Run the benchmark of the executors: ``python -m bench.executors [--quick] [--only EXECUTOR] [--rounds N] [--json]``."""
+"""Run the benchmark of the executors.
+
+``python -m bench.executors [--quick] [--only EXECUTOR] [--rounds N] [--json]``
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from bench.executors.measures import Scale, sections
 NAMES = tuple(dict.fromkeys(setting.name.partition(",")[0] for setting in SETTINGS))
 FULL = Scale(4_000, 5)
 QUICK = Scale(40, 1)
-"""Enough to prove that the benchmark works; its figures say little."""
+"""A short run to check the benchmark. Its figures are not meaningful."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; return 0, whatever the figures are."""
+    """Measure and print. Return 0, whatever the figures are."""
     parser = argparse.ArgumentParser(prog="python -m bench.executors", description="Benchmark of Tompion's executors.")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it works")
     parser.add_argument("--only", choices=NAMES, action="append", help="one executor; may be given more than once")
@@ -43,9 +46,9 @@ def measure(scale: Scale, wanted: frozenset[str], progress: Progress) -> Report:
     """Run the chosen parts, one after the other."""
     facts = {**environment(), "load before": f"{os.getloadavg()[0]:.1f}"}
     with tempfile.TemporaryDirectory(prefix="tompion-launch-") as folder:
-        found = sections(scale, wanted, Path(folder), progress)
+        figures = sections(scale, wanted, Path(folder), progress)
     facts["load after"] = f"{os.getloadavg()[0]:.1f}"
-    return Report(facts, found)
+    return Report(facts, figures)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How each executor hands a run over, and how the bare client library does: with a body that was prepared before."""
+"""The launch by each executor, and by its bare client library with a prepared body."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Call = Callable[[int], Awaitable[Any]]
 """Hands over the run of a number, each of which is used once."""
 
 
-class Rival(NamedTuple):
+class Contestant(NamedTuple):
     """One executor and the library below it, on the same target."""
 
     tompion: Call
@@ -56,14 +56,14 @@ class Rival(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A rival that is yet to be set up: in a folder of its own."""
+    """A contestant before its setup, with a folder of its own."""
 
     name: str
     library: str
     at_once: int
     share: float
-    """How much of the full number of launches is worth waiting for."""
-    opened: Callable[[Path], AbstractAsyncContextManager[Rival]]
+    """The share of the full number of launches to wait for."""
+    opened: Callable[[Path], AbstractAsyncContextManager[Contestant]]
 
 
 def launch(number: int, options: dict[str, Any]) -> RunContext:
@@ -83,7 +83,7 @@ def _handing(executor: Executor, options: dict[str, Any]) -> Call:
 
 
 @asynccontextmanager
-async def function(_folder: Path) -> AsyncIterator[Rival]:
+async def function(_folder: Path) -> AsyncIterator[Contestant]:
     """Call an asynchronous function."""
 
     async def work(run: RunContext) -> None:
@@ -92,11 +92,11 @@ async def function(_folder: Path) -> AsyncIterator[Rival]:
     executor = FunctionExecutor()
     executor.register("bench:work", work)
     async with aclosing(executor):
-        yield Rival(_handing(executor, {"function": "bench:work"}), lambda number: work(launch(number, {})))
+        yield Contestant(_handing(executor, {"function": "bench:work"}), lambda number: work(launch(number, {})))
 
 
 @asynccontextmanager
-async def thread(_folder: Path) -> AsyncIterator[Rival]:
+async def thread(_folder: Path) -> AsyncIterator[Contestant]:
     """Call a synchronous function."""
 
     def work(run: RunContext) -> None:
@@ -110,22 +110,22 @@ async def thread(_folder: Path) -> AsyncIterator[Rival]:
             async def bare(number: int) -> None:
                 await asyncio.get_running_loop().run_in_executor(pool, work, launch(number, {}))
 
-            yield Rival(_handing(executor, {"function": "bench:work"}), bare)
+            yield Contestant(_handing(executor, {"function": "bench:work"}), bare)
 
 
 @asynccontextmanager
-async def command(_folder: Path) -> AsyncIterator[Rival]:
+async def command(_folder: Path) -> AsyncIterator[Contestant]:
     """Start a program."""
     program = "/bin/true"
-    said = run_message(DAG, launch(1, {}), SITE)
+    message = run_message(DAG, launch(1, {}), SITE)
 
     async def bare(_number: int) -> None:
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(program, stdin=pipe, stdout=pipe, stderr=pipe)
-        await process.communicate(said)
+        await process.communicate(message)
 
     async with aclosing(CommandExecutor({"commands": {"it": {"argv": [program]}}}, SITE)) as executor:
-        yield Rival(_handing(executor, {"command": "it"}), bare)
+        yield Contestant(_handing(executor, {"command": "it"}), bare)
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def _target() -> Iterator[int]:
 
 
 @asynccontextmanager
-async def http(_folder: Path) -> AsyncIterator[Rival]:
+async def http(_folder: Path) -> AsyncIterator[Contestant]:
     """Post."""
     with _target() as port:
         url = f"http://127.0.0.1:{port}/run"
@@ -157,11 +157,11 @@ async def http(_folder: Path) -> AsyncIterator[Rival]:
                 async with session.post(url, data=body, headers=headers) as answer:
                     await answer.read()
 
-            yield Rival(_handing(executor, {"url": url}), bare)
+            yield Contestant(_handing(executor, {"url": url}), bare)
 
 
 @asynccontextmanager
-async def jetstream(folder: Path) -> AsyncIterator[Rival]:
+async def jetstream(folder: Path) -> AsyncIterator[Contestant]:
     """Publish, and wait for the acknowledgement."""
     with nats_server(folder) as url:
         client = await nats.connect(url)
@@ -173,13 +173,13 @@ async def jetstream(folder: Path) -> AsyncIterator[Rival]:
             await stream.publish("runs.bare", body, headers={"Nats-Msg-Id": f"bare-{number}"})
 
         async with aclosing(NatsExecutor({"servers": [url]}, SITE)) as executor:
-            yield Rival(_handing(executor, {"subject": "runs.tompion"}), bare)
+            yield Contestant(_handing(executor, {"subject": "runs.tompion"}), bare)
         await client.close()
 
 
 @asynccontextmanager
-async def redis(folder: Path) -> AsyncIterator[Rival]:
-    """Add to a stream; the bare client does not look whether it has done so before."""
+async def redis(folder: Path) -> AsyncIterator[Contestant]:
+    """Add to a stream. The bare client does not look whether it has done so before."""
     with valkey_server(folder) as url:
         body = run_message(DAG, launch(1, {}), SITE)
         async with aclosing(Redis.from_url(url)) as client, aclosing(RedisExecutor({"url": url}, SITE)) as executor:
@@ -187,11 +187,11 @@ async def redis(folder: Path) -> AsyncIterator[Rival]:
             async def bare(number: int) -> None:
                 await client.xadd("bare", {"key": str(number), "message": body})
 
-            yield Rival(_handing(executor, {"stream": "tompion"}), bare)
+            yield Contestant(_handing(executor, {"stream": "tompion"}), bare)
 
 
 @asynccontextmanager
-async def celery(folder: Path) -> AsyncIterator[Rival]:
+async def celery(folder: Path) -> AsyncIterator[Contestant]:
     """Send a task, from one thread: Celery's connections are not for many."""
     with valkey_server(folder) as url, ThreadPoolExecutor(1) as only:
         app = Celery("bench", broker=url, set_as_current=False)
@@ -202,21 +202,21 @@ async def celery(folder: Path) -> AsyncIterator[Rival]:
             await asyncio.get_running_loop().run_in_executor(only, send)
 
         async with aclosing(CeleryExecutor({"broker": url}, SITE)) as executor:
-            yield Rival(_handing(executor, {"task": "bench.work"}), bare)
+            yield Contestant(_handing(executor, {"task": "bench.work"}), bare)
 
 
 @asynccontextmanager
-async def temporal(_folder: Path) -> AsyncIterator[Rival]:
-    """Start a workflow that nobody works on."""
+async def temporal(_folder: Path) -> AsyncIterator[Contestant]:
+    """Start a workflow without a worker."""
     with temporal_server() as address:
         client = await Client.connect(address)
-        given = json.loads(run_message(DAG, launch(1, {}), SITE))
+        message = json.loads(run_message(DAG, launch(1, {}), SITE))
 
         async def bare(number: int) -> None:
-            await client.start_workflow("work", given, id=f"bare-{number}", task_queue="nobody")
+            await client.start_workflow("work", message, id=f"bare-{number}", task_queue="no-worker")
 
         async with aclosing(TemporalExecutor({"address": address}, SITE)) as executor:
-            yield Rival(_handing(executor, {"workflow": "work", "task_queue": "nobody", "done": "taken"}), bare)
+            yield Contestant(_handing(executor, {"workflow": "work", "task_queue": "no-worker", "done": "taken"}), bare)
 
 
 SETTINGS = (

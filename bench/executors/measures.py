@@ -1,4 +1,4 @@
-"""Taking turns: the executor, the bare library, and again, each time with as many launches under way."""
+"""Measures the executor and the bare library in turns, with the same concurrency."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ COLUMNS = (RATE, BARE, SHARE)
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     launches: int
     rounds: int
 
 
 def sections(scale: Scale, wanted: frozenset[str], folder: Path, progress: Progress) -> list[Section]:
-    """Measure every executor that is wanted."""
+    """Measure the requested executors."""
     rows = [
         _measured(setting, scale, folder / str(number), progress)
         for number, setting in enumerate(SETTINGS)
@@ -43,7 +43,7 @@ def _measured(setting: Setting, scale: Scale, folder: Path, progress: Progress) 
     progress(f"{setting.name} …")
     folder.mkdir()
     rounds = asyncio.run(_rounds(setting, max(1, int(scale.launches * setting.share)), scale.rounds, folder))
-    rate, bare = (median(each) for each in zip(*rounds, strict=True))
+    rate, bare = (median(column) for column in zip(*rounds, strict=True))
     share = median(100 * ours / theirs for ours, theirs in rounds)
     goal = HTTP_SHARE if setting.name == "http" else None
     return Row(f"{setting.name} ({setting.library})", {RATE: rate, BARE: bare, SHARE: share}, goal)
@@ -65,7 +65,7 @@ async def _rounds(setting: Setting, launches: int, rounds: int, folder: Path) ->
 
 
 async def rate_of(call: Call, launches: int, at_once: int, numbers: Iterator[int]) -> float:
-    """Return how many launches a second there are, with so many under way at a time."""
+    """Return launches per second with a number of concurrent ones."""
     left = iter(range(launches))
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""An HTTP target that answers every request at once and does nothing else, so that whoever asks is the slower one.
+"""An HTTP target that answers every request at once and does nothing else, so that the client is the bottleneck.
 
 ``python -m bench.executors.target`` prints its port.
 """
@@ -18,28 +18,27 @@ class Target(asyncio.Protocol):
     """One connection."""
 
     def __init__(self) -> None:
-        """Nothing was said yet."""
-        self._said = b""
+        self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember whom to answer."""
+        """Store the transport for responses."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer whatever has been asked in full."""
-        self._said += data
-        while (end := self._said.find(END)) >= 0:
-            head = self._said[:end].lower()
+        """Respond to every complete request."""
+        self._buffer += data
+        while (end := self._buffer.find(END)) >= 0:
+            head = self._buffer[:end].lower()
             length = int(head.partition(LENGTH)[2].partition(b"\r\n")[0] or b"0")
-            if len(self._said) < end + len(END) + length:
+            if len(self._buffer) < end + len(END) + length:
                 return
-            self._said = self._said[end + len(END) + length :]
+            self._buffer = self._buffer[end + len(END) + length :]
             self._transport.write(ANSWER)
 
 
 async def serve() -> None:
-    """Serve until somebody ends this process."""
+    """Serve until the process is killed."""
     server = await asyncio.get_running_loop().create_server(Target, HOST, 0, backlog=4_096)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()

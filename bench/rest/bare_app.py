@@ -16,7 +16,7 @@ HOST = "127.0.0.1"
 
 
 class Document(BaseModel):
-    """What a PUT takes."""
+    """The body of a PUT."""
 
     cron: str
     timezone: str | None = None
@@ -28,7 +28,7 @@ class Document(BaseModel):
 
 
 class Definition(BaseModel):
-    """What a schedule is."""
+    """A schedule."""
 
     spec: dict[str, Any]
     function: str | None
@@ -36,7 +36,7 @@ class Definition(BaseModel):
 
 
 class Counters(BaseModel):
-    """How many ticks became what."""
+    """The counters of a schedule."""
 
     starts: int = 0
     successes: int = 0
@@ -46,7 +46,7 @@ class Counters(BaseModel):
 
 
 class Schedule(BaseModel):
-    """What a GET answers with: as many fields as Tompion's own answer."""
+    """The response of a GET, with as many fields as that of Tompion."""
 
     namespace: str = "default"
     schedule_id: str
@@ -93,7 +93,7 @@ def build() -> FastAPI:
 
 
 def main() -> None:
-    """Serve on a free port, and say on which."""
+    """Serve on a free port and print it."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # or it would wait to send
     listening.bind((HOST, 0))
     listening.listen()

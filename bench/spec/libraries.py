@@ -1,4 +1,4 @@
-"""The libraries that Tompion is compared with, asked in the way their documentation asks them.
+"""The libraries that Tompion is compared with, called as their documentation recommends.
 
 Both get what suits them best: an aware datetime that exists already, ``datetime.UTC`` itself for UTC (which cronsim
 recognises and handles faster), and zones that have been loaded before.  The zones come from the same pinned ``tzdata``
@@ -34,7 +34,7 @@ def moment_of(epoch: int, zone: str) -> datetime:
 
 
 def new_croniter(expression: str, moment: datetime) -> Iterator:
-    """Return croniter's object for an expression; a sixth field is the first, as it is for the others."""
+    """Return croniter's object for an expression. A sixth field is the first, as it is for the others."""
     return croniter(expression, moment, datetime, second_at_beginning=True)
 
 
@@ -57,7 +57,7 @@ def croniter_next(iterator: Iterator, moment: datetime) -> int | None:
 
 
 def cronsim_next(expression: str, moment: datetime) -> int | None:
-    """Return the next tick as cronsim computes it; its objects cannot be set to another instant, so it parses."""
+    """Return the next tick as cronsim computes it. Its objects cannot be set to another instant, so it parses."""
     try:
         return int(next(CronSim(expression, moment)).timestamp())
     except (CronSimError, StopIteration):

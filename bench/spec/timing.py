@@ -1,10 +1,10 @@
 """Fair timing on a machine that others use too.
 
-Contenders take turns, and whoever begins changes from round to round.  A ratio is taken within a round, where all ran
-under the same conditions, and the median over the rounds is what counts; the quartiles beside it show the noise.
+Contenders take turns, and the first one changes from round to round.  A ratio is taken within a round, where all ran
+under the same conditions, and the median over the rounds is what counts. The quartiles beside it show the noise.
 
-Turns are measured in the thread's own CPU time where the system counts it finely, so that the time during which other
-programs had the processor is nobody's.
+Turns are measured in the thread's own CPU time where the system counts it finely, so that the time of other programs
+is not counted.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ class Spread(NamedTuple):
 
 
 class Rounds:
-    """How long each contender took for an operation in each round."""
+    """The time of each contender per operation and round."""
 
     def __init__(self, spent: dict[str, list[float]]) -> None:
-        """Take nanoseconds by contender and round."""
         self.spent = spent
 
     def microseconds(self, name: str) -> float:
@@ -57,7 +56,7 @@ def spread(values: list[float]) -> Spread:
 
 
 def contest(contenders: Mapping[str, Turn], rounds: int) -> Rounds:
-    """Let contenders take turns for so many rounds."""
+    """Run the contenders in turns for some rounds."""
     names = list(contenders)
     spent: dict[str, list[float]] = {name: [] for name in names}
     with no_garbage_collection():
@@ -70,7 +69,7 @@ def contest(contenders: Mapping[str, Turn], rounds: int) -> Rounds:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Keep the collector from running in somebody's turn."""
+    """Disable the garbage collector during a turn."""
     gc.collect()
     gc.disable()
     try:

@@ -1,1 +1,1 @@
-"""The benchmark of the page: how soon it shows something, and answers, with very many schedules stored."""
+"""The benchmark of the web UI with very many schedules."""

@@ -1,4 +1,4 @@
-"""Run the benchmark of the page: ``python -m bench.web [--quick] [--only views|live] [--minutes N] [--json]``."""
+"""Run the benchmark of the web UI: ``python -m bench.web [--quick] [--only views|live] [--minutes N] [--json]``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bench.web.measures import PARTS, Scale, sections
 
 FULL = Scale(100_000, 5, 3_600)
 QUICK = Scale(1_500, 1, 90)
-"""Enough to prove that the benchmark works; its figures say little."""
+"""A short run to check the benchmark. Its figures are not meaningful."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; return 0, whatever the figures are."""
+    """Measure and print. Return 0, whatever the figures are."""
     parser = argparse.ArgumentParser(prog="python -m bench.web", description="Benchmark of Tompion's page.")
     parser.add_argument("--quick", action="store_true", help="half a minute, to see that it works")
     parser.add_argument("--only", choices=PARTS, default=None, help="one part")
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     options = parser.parse_args(arguments)
     for name in ("schedules", "rounds"):
-        if (given := getattr(options, name)) is not None and given < 1:
+        if (value := getattr(options, name)) is not None and value < 1:
             parser.error(f"--{name}: at least 1")
     scale = QUICK if options.quick else FULL
     scale = scale._replace(
@@ -43,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def measure(scale: Scale, parts: Sequence[str], progress: Progress) -> Report:
     """Measure everything, one after the other."""
     facts = {**environment(), "load before": f"{os.getloadavg()[0]:.1f}"}
-    found = sections(scale, parts, progress)
+    figures = sections(scale, parts, progress)
     facts["load after"] = f"{os.getloadavg()[0]:.1f}"
-    return Report(facts, found)
+    return Report(facts, figures)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time as the browser tells it: marks of its own clock, its paint times, and what it says of each event."""
+"""Timings of the browser: marks of its clock, paint times and event timings."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ window.stopwatch = {
     const hear = done => event => done(event.timeStamp)
     const begun = new Promise(done => addEventListener(kind, hear(done), { capture: true, once: true }))
     const answered = begun.then(begin => new Promise(painted).then(end => end - begin))
-    const shown = begun.then(begin => when(what).then(end => end - begin))
+    const visible = begun.then(begin => when(what).then(end => end - begin))
     this.found = null
-    Promise.all([answered, shown]).then(found => { this.found = found })
+    Promise.all([answered, visible]).then(found => { this.found = found })
   },
 }
 new PerformanceObserver(list => {
@@ -38,14 +38,14 @@ new PerformanceObserver(list => {
 
 
 class Interaction(NamedTuple):
-    """How many milliseconds after an event the page had answered it with a picture, and shown what was asked."""
+    """Milliseconds from an event to the next paint, and to the visible result."""
 
     answered: float
-    shown: float
+    visible: float
 
 
 def watch(page: Page, **views: str) -> None:
-    """Let each page that is opened note when an expression became true, and that was painted."""
+    """Record in each opened page when an expression became true and was painted."""
     noted = "".join(
         f"stopwatch.when(() => {what}).then(at => {{ performance.mark({name!r}); stopwatch.views[{name!r}] = at }})\n"
         for name, what in views.items()
@@ -54,19 +54,19 @@ def watch(page: Page, **views: str) -> None:
 
 
 def viewed(page: Page, name: str) -> float:
-    """Return when something was seen, in milliseconds since the page was asked for."""
+    """Return when something was seen, in milliseconds since the navigation started."""
     page.wait_for_function("name => stopwatch.views[name] !== undefined", arg=name, timeout=MS)
     return float(page.evaluate("name => stopwatch.views[name]", name))
 
 
 def first_paint(page: Page) -> float:
-    """Return when the browser painted anything, in milliseconds since the page was asked for."""
+    """Return when the browser painted anything, in milliseconds since the navigation started."""
     return float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"))
 
 
-def timed(page: Page, event: str, act: Callable[[], object], shown: str) -> Interaction:
-    """Do something that begins with an event, and return how long the page took until an expression became true."""
-    page.evaluate(f"stopwatch.start({event!r}, () => {shown})")
+def timed(page: Page, event: str, act: Callable[[], object], visible: str) -> Interaction:
+    """Perform an action and return the times until the next paint and until an expression became true."""
+    page.evaluate(f"stopwatch.start({event!r}, () => {visible})")
     act()
     answered, done = page.wait_for_function("() => stopwatch.found", timeout=MS).json_value()
     return Interaction(max(answered, page.evaluate("stopwatch.slowest")), done)

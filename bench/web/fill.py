@@ -11,12 +11,12 @@ from tompion.model.rows import DefinitionRow
 from tompion.plan.stored_definition import compiled_from_row
 
 AHEAD_S = 600
-"""Nothing is due before: the page is measured, not an engine."""
+"""Nothing is due earlier, because the web UI is measured and not an engine."""
 PAUSED_EVERY = 500
 
 
-def stock(url: str, count: int) -> None:
-    """Put so many schedules into an empty store."""
+def insert_schedules(url: str, count: int) -> None:
+    """Insert schedules into an empty store."""
     now_s = int(time.time())
     fill(url, count, Due(now_s + AHEAD_S, now_s + AHEAD_S))
     mark = "?" if url.startswith("sqlite") else "%s"
@@ -25,7 +25,10 @@ def stock(url: str, count: int) -> None:
         for key, spec in connection.execute("SELECT schedule_key, spec FROM schedule_versions"):
             keys[spec].append(key)
         rows = [
-            (tick, tick * 1000, key) for spec, found in keys.items() for tick in _next(spec, now_s) for key in found
+            (tick, tick * 1000, key)
+            for spec, schedule_keys in keys.items()
+            for tick in _next(spec, now_s)
+            for key in schedule_keys
         ]
         connection.cursor().executemany(
             f"UPDATE schedule_state SET next_nominal_s = {mark}, next_fire_ms = {mark} WHERE schedule_key = {mark}",  # noqa: S608 - our own names
@@ -43,7 +46,7 @@ def _next(spec: str, now_s: int) -> list[int]:
 
 
 def pause_some(url: str) -> None:
-    """Let a few of all schedules be paused, as if it had been so for long: nobody is told of it."""
+    """Pause a few of all schedules in the past, without events."""
     mark, true = ("?", "1") if url.startswith("sqlite") else ("%s", "true")
     with closing(connected(url)) as connection:
         keys = connection.execute(

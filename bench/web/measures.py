@@ -1,4 +1,4 @@
-"""Opening the real page in a real browser, looking, and acting; then live updates, and what they leave behind."""
+"""Opens the web UI in a real browser and measures views, interactions and live updates with their memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bench.engine.stores import KINDS, NAMES, Stores
 from bench.rest.measures import running
 from bench.spec.report import Target
 from bench.web.browser_timing import Interaction, first_paint, timed, viewed, watch
-from bench.web.fill import stock
+from bench.web.fill import insert_schedules
 from tests.web.kit import browser_path, serving
 from tompion.web.app import BUILT
 
@@ -39,7 +39,7 @@ SECTION = "document.querySelector('[aria-label={}]')"
 FILLED = "[...document.querySelectorAll('[role=rowgroup] [role=row]')]"
 OVERVIEW_SHOWN = (
     "document.querySelectorAll('main section').length >= 6 && "
-    "['Timeline', '\"What needs attention\"', 'Lateness', 'Instances'].every("
+    "['Timeline', 'Problems', 'Lateness', 'Instances'].every("
     "name => !document.querySelector(`[aria-label=${name}] [aria-busy=true]`))"
 )
 OVERVIEW_ALL = f"{OVERVIEW_SHOWN} && !document.querySelector('main [aria-busy=true]')"
@@ -50,7 +50,7 @@ ONE_SHOWN = (
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     schedules: int
     rounds: int
@@ -59,23 +59,23 @@ class Scale(NamedTuple):
 
 
 def sections(scale: Scale, parts: Sequence[str], progress: Progress) -> list[Section]:
-    """Measure the parts that are wanted."""
-    found = [_bundle()]
+    """Measure the requested parts."""
+    figures = [_bundle()]
     with _browser() as browser:
         if VIEWS in parts:
             with Stores(progress) as stores:
                 for kind in KINDS:
                     progress(f"{NAMES[kind]}: storing {scale.schedules:,} schedules …")
                     url = stores.migrated(kind)
-                    stock(url, scale.schedules)
+                    insert_schedules(url, scale.schedules)
                     progress(f"{NAMES[kind]}: looking …")
                     with running("tompion", "serve", "--no-engine", "--port", "0", "--store", url) as address:
-                        found += _looked(browser, address, NAMES[kind], scale)
+                        figures += _looked(browser, address, NAMES[kind], scale)
                     stores.drop(url)
         if LIVE in parts:
             progress(f"{scale.events:,} live updates …")
-            found.append(_live(browser, scale))
-    return found
+            figures.append(_live(browser, scale))
+    return figures
 
 
 @contextmanager
@@ -114,10 +114,10 @@ def _looked(browser: Browser, address: str, name: str, scale: Scale) -> list[Sec
 
 
 class View(NamedTuple):
-    """A view, and the expressions that say when something of it is there to be worked with, and when all of it is."""
+    """A view, with the expressions that are true when it is usable and when it is complete."""
 
     label: str
-    shown: str
+    visible: str
     all: str
 
 
@@ -125,29 +125,29 @@ def _opened(browser: Browser, url: str, view: View, rounds: int) -> Row:
     figures: list[tuple[float, float, float]] = []
     for _ in range(rounds + 1):
         with _window(browser) as page:
-            watch(page, shown=view.shown, all=view.all)
+            watch(page, visible=view.visible, all=view.all)
             page.goto(url)
-            figures.append((viewed(page, "shown"), viewed(page, "all"), first_paint(page)))
-    seen, all_of_it, painted = (median(each) for each in zip(*figures[1:], strict=True))
+            figures.append((viewed(page, "visible"), viewed(page, "all"), first_paint(page)))
+    seen, all_of_it, painted = (median(column) for column in zip(*figures[1:], strict=True))
     return Row(view.label, {PAINTED: painted, SHOWN: seen, ALL: all_of_it}, FIRST_VIEW)
 
 
 def _acted(browser: Browser, url: str, scale: Scale) -> list[Row]:
-    found: dict[str, list[Interaction]] = {}
+    times_by_act: dict[str, list[Interaction]] = {}
     wanted = f"report-{scale.schedules - 1}"
     for _ in range(scale.rounds + 1):
         with _window(browser) as page:
-            watch(page, shown=LIST_SHOWN)
+            watch(page, visible=LIST_SHOWN)
             page.goto(url)
-            viewed(page, "shown")
+            viewed(page, "visible")
             for label, act in ACTS.items():
-                found.setdefault(label, []).append(act(page, wanted))
-    return [_act_row(label, times[1:]) for label, times in found.items()]
+                times_by_act.setdefault(label, []).append(act(page, wanted))
+    return [_act_row(label, times[1:]) for label, times in times_by_act.items()]
 
 
 def _act_row(label: str, times: list[Interaction]) -> Row:
-    answered, shown = (median(each) for each in zip(*times, strict=True))
-    return Row(label, {ANSWERED: answered, SHOWN: shown}, AT_ONCE if label == SEARCH else DONE)
+    answered, visible = (median(column) for column in zip(*times, strict=True))
+    return Row(label, {ANSWERED: answered, SHOWN: visible}, AT_ONCE if label == SEARCH else DONE)
 
 
 def _scroll(page: Page, _: str) -> Interaction:
@@ -179,8 +179,8 @@ def _row(name: str, text: str) -> str:
 def _filter(page: Page, _: str) -> Interaction:
     page.get_by_role("combobox", name="State").or_(page.get_by_role("textbox", name="State")).first.click()
     option = page.get_by_role("option", name="Paused")
-    shown = f"{FILLED}.length > 0 && {FILLED}.every(row => row.textContent.includes('paused'))"
-    return timed(page, "click", option.click, shown)
+    visible = f"{FILLED}.length > 0 && {FILLED}.every(row => row.textContent.includes('paused'))"
+    return timed(page, "click", option.click, visible)
 
 
 def _search(page: Page, wanted: str) -> Interaction:
@@ -212,26 +212,26 @@ ACTS: dict[str, Callable[[Page, str], Interaction]] = {
 
 
 def _live(browser: Browser, scale: Scale) -> Section:
-    """Let another client trigger runs while the page is open, and weigh the page after each burst."""
+    """Trigger runs from another client and measure the memory of the open UI after each burst."""
     with tempfile.TemporaryDirectory() as home, serving(Path(home)) as service, _window(browser) as page:
         service.other.create("busy", cron="0 0 1 1 *", function="tasks:work")
         session = page.context.new_cdp_session(page)
         session.send("HeapProfiler.enable")
         session.send("Performance.enable")
         weights: list[dict[str, float]] = []
-        begin, told = time.perf_counter(), 0
+        begin, updates = time.perf_counter(), 0
         page.goto(f"{service.url}/schedules/busy/runs")
-        while told < scale.events or time.perf_counter() - begin < scale.minutes * 60:
+        while updates < scale.events or time.perf_counter() - begin < scale.minutes * 60:
             last = [service.other.trigger("busy") for _ in range(BURST)][-1]
-            told += BURST
+            updates += BURST
             expect(page.locator(f"a[href*='{last.run_id}']").first).to_be_visible(timeout=MS)
-            expect(page.get_by_text(f"{told} succeeded")).to_be_visible(timeout=MS)
+            expect(page.get_by_text(f"{updates} succeeded")).to_be_visible(timeout=MS)
             session.send("HeapProfiler.collectGarbage")
             counters = session.send("Memory.getDOMCounters")
-            metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+            metrics = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
             heap = metrics["JSHeapUsedSize"] / MIB
             weights.append(
-                {EVENTS: told, HEAP: heap, NODES: counters["nodes"], LISTENERS: counters["jsEventListeners"]}
+                {EVENTS: updates, HEAP: heap, NODES: counters["nodes"], LISTENERS: counters["jsEventListeners"]}
             )
     labels = ((1, "after the second burst"), (len(weights) // 2, "half way"), (-1, "at the end"))
     note = f"of one page that stays open, after collecting garbage; bursts of {BURST} runs by another client"

@@ -27,9 +27,14 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 SETTINGS = replace(
-    Settings(), max_buffer=3, lookahead_ms=20_000, backfills_per_iteration=3, max_catchup_per_tick=3, max_span_ticks=7
+    Settings(),
+    max_buffer=3,
+    lookahead_ms=20_000,
+    backfills_per_iteration=3,
+    max_catchup_per_tick=3,
+    max_dropped_range_ticks=7,
 )
-PLAIN_SETTINGS = replace(SETTINGS, max_catchup_per_tick=10_000, max_span_ticks=100_000)
+PLAIN_SETTINGS = replace(SETTINGS, max_catchup_per_tick=10_000, max_dropped_range_ticks=100_000)
 """Everything that is due is decided at once: the reference knows no passes."""
 PASSES = 400
 _NUMBERED = re.compile(r"\b\d+-1[78]\d{8}-\d+\b|\b[0-9a-f]{64}\b|\b[0-9a-f]{32}\b")

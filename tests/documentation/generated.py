@@ -14,7 +14,7 @@ from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
 from tompion.api.rest.openapi.document import describe
 from tompion.api.rest.openapi.examples import ANSWERS
-from tompion.config.loader import OPTIONS
+from tompion.config.schema import OPTIONS
 from tompion.config.settings import Settings
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 
@@ -23,13 +23,13 @@ ANSWERS_FILE = "src/tompion/api/rest/openapi/answers.json"
 SETTINGS_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 SAYING_MORE = {
     "Temporal's SDKs": "temporal.md",
-    "metrics are shown": "metrics.md",
-    "one object for each event": "../how-to/alerts.md#in-the-log",
+    "serves metrics": "metrics.md",
+    "one object per event": "../how-to/alerts.md#in-the-log",
     "spans are sent": "../how-to/tracing.md",
-    "a monitor notices": "../how-to/notifications.md#the-ping",
-    "the audit is kept": "security.md#the-audit",
-    "one try to deliver a notice": "../how-to/notifications.md",
-    "any of its words": "schedule.md",
+    "for a monitor": "../how-to/notifications.md#the-ping",
+    "the audit log": "security.md#the-audit",
+    "attempt to deliver a notification": "../how-to/notifications.md",
+    "any of its values": "schedule.md",
 }
 """Words of settings' meanings, and the page that says more about them."""
 HEAD = "| route | role | what it does |\n|---|---|---|\n"
@@ -54,7 +54,7 @@ def settings(text: str) -> str:
 
 def _default(value: object) -> str:
     """A default as a file has it; nothing, if it is empty."""
-    if value in ("", []):
+    if value in ("", ()):
         return ""
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
 

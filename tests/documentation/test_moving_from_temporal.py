@@ -31,7 +31,7 @@ async def planned(cluster: str) -> None:
 
 async def managed(shown: str, here: str, cluster: str) -> Any:
     """Do with the SDK what the page shows, while a worker serves the cluster; give the one action that comes of it."""
-    text = shown.replace('"127.0.0.1:7234"', repr(here)).replace("flt_…", "flt_not-needed")
+    text = shown.replace('"127.0.0.1:7234"', repr(here)).replace("tpn_…", "tpn_not-needed")
     scope: dict[str, Any] = {"Client": Client}
     exec("async def page():\n" + "".join(f"    {line}\n" for line in text.splitlines()), scope)  # noqa: S102 - our own page
     async with asyncio.timeout(SECONDS), working(cluster):

@@ -99,7 +99,7 @@ def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Serve
 def test_what_is_wrong_is_said_in_one_line(home: Path) -> None:
     unknown = tompion(home, "notify", "test", "nobody")
     assert unknown.returncode == 2
-    assert "there is no [[notification]] 'nobody'" in unknown.stderr
+    assert "no [[notification]] 'nobody'" in unknown.stderr
     for command in (["notify", "test", "ops"], ["worker"]):
         missing = tompion(home, *command, OPS_SECRET="")
         assert missing.returncode == 2

@@ -40,7 +40,7 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
             places = [process.stdout.readline() for _ in range(4)]
             assert all(len(each) <= 80 for each in [line, *places])
             here = found.group()
-            assert [each.split()[1] for each in places[:3]] == [
+            assert [each.split()[-1] for each in places[:3]] == [
                 f"{here}/",
                 f"{here}/api/v1",
                 f"{here}/api/v1/openapi.json",

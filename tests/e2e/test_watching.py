@@ -82,8 +82,8 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         tmp_path, "serve", "--port", "0",
         TOMPION_TRACING="otlp", TOMPION_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
     ) as (process, said):  # fmt: skip
-        line = until(process, said, message="Tompion is on http://")
-        url = line["message"].split()[3]
+        line = until(process, said, message="Tompion is running on http://")
+        url = line["message"].split()[4]
         for name, function in (("good", "tasks:work"), ("bad", "tasks:fail")):
             fields = {"cron": "0 0 1 1 *", "function": function, "payload": {"secret": CANARY}}
             post(f"{url}/api/v1/schedules", {"schedule_id": name, **fields})
@@ -114,7 +114,7 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
 def test_a_worker_shows_its_metrics_on_a_port_of_its_own(tmp_path: Path) -> None:
     port = free_port()
     with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, said):
-        where = until(process, said, message="metrics are on")["message"].split()[-1]
+        where = until(process, said, message="metrics: http")["message"].split()[-1]
         until(process, said, message="running the schedules")
         with SyncTompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
             tompion.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})

@@ -154,7 +154,7 @@ ELSEWHERE = {
     "max_metric_namespaces": "endurance/test_namespaces.py::test_a_tenant_of_sqlite_pays_for_what_it_has",
     "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
     "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_their_limit_are_cut",
-    "max_span_ticks": "unit/plan/test_generate.py::test_missed_ticks_are_walked_in_chunks",
+    "max_dropped_range_ticks": "unit/plan/test_generate.py::test_missed_ticks_are_walked_in_chunks",
     "max_threads": "unit/executors/test_function.py::test_a_run_that_waits_for_a_thread_says_so",
 }
 """Limits that refuse nothing, but bound what an engine does at a time: where that is seen."""

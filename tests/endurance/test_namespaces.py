@@ -108,7 +108,7 @@ async def fire(url: str) -> dict[str, set[str]]:
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}
         return {
-            name: {values[labels.index("namespace")] for values in [*tally.labelled(name), *tally.spreads(name)]}
+            name: {values[labels.index("namespace")] for values in [*tally.labelled(name), *tally.histograms(name)]}
             for name, labels in labelled.items()
         }
 

@@ -18,7 +18,8 @@ from tompion.api.auth.issuers import read_issuers
 from tompion.api.auth.jwt import JwtVerifier
 from tompion.bootstrap.engine import build_notifications
 from tompion.bootstrap.security import check_exposure
-from tompion.config.loader import OPTIONS, Config, load
+from tompion.config.loader import load
+from tompion.config.schema import OPTIONS, Config
 from tompion.errors import InvalidInput, Unauthenticated
 from tompion.model.rows import KeyRow
 from tompion.model.security import KeyParts, key_hash
@@ -46,8 +47,8 @@ def from_environment(text: str) -> None:
 
 def _obeyed(told: Config) -> None:
     check_exposure(told)
-    build_notifications(told.notifications, {}, told.settings)
-    if any(told.get(name) is None for name in OPTIONS):
+    build_notifications(told.notifications, told.settings)
+    if any(getattr(told, name) is None for name in OPTIONS):
         raise AssertionError("an option without a value")
 
 

@@ -128,9 +128,9 @@ FOUND = [
     ("config variables", "TOMPION_PUBLIC_URL=http://["),
     ("config variables", "TOMPION_HOSTS=\ud800"),
     # credentials that are nearly right, or nothing at all
-    ("key", "flt_0123456789ab_"),
-    ("key", "flt_" + "_" * 61),
-    ("key", "flt_0123456789ab_" + "ß" * 48),
+    ("key", "tpn_0123456789ab_"),
+    ("key", "tpn_" + "_" * 61),
+    ("key", "tpn_0123456789ab_" + "ß" * 48),
     ("token", "a.b.c"),
     ("token", "=.=.="),
     ("token claims", "[" * 3000),

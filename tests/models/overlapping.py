@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.models.recording import Commit, Key, Recording
 from tests.models.writing import NONE, Module, Told, boolean, members, module, moment
 from tompion.model.policy import Policy
-from tompion.model.run import AUTOMATIC_ORIGINS, IN_FLIGHT, RunRow, RunSource, RunState
+from tompion.model.run import AUTOMATIC_SOURCES, IN_FLIGHT, RunRow, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.edit import skips_of
 from tompion.plan.stored_definition import stored_action, stored_policy
@@ -94,7 +94,7 @@ def _told(changes: list[Change]) -> Told:
     ordered = sorted(queued, key=lambda key: (last[key].source == RunSource.BACKFILL, queued[key], key))
     numbers = {key: number for number, key in enumerate(ordered, start=1)}
     kinds = ", ".join(
-        f'[auto |-> {"TRUE" if last[key].source in AUTOMATIC_ORIGINS else "FALSE"}, overlap |-> "{last[key].overlap or "own"}"]'
+        f'[auto |-> {"TRUE" if last[key].source in AUTOMATIC_SOURCES else "FALSE"}, overlap |-> "{last[key].overlap or "own"}"]'
         for key in ordered
     )
     nothing = _record(changes[0], numbers, {}, [], set())

@@ -30,7 +30,7 @@ def replay_fire(recordings: Iterable[Recording]) -> Replayed:
     constants = {
         "Ticks": "<- ToldTicks", "FireAt": "<- ToldFires", "Policies": "<- ToldPolicies", "Specs": "<- ToldSpecs",
         "Grace": f"= {SETTINGS.misfire_grace_ms}", "MaxCatchup": f"= {SETTINGS.max_catchup_per_tick}",
-        "MaxSpread": f"= {SETTINGS.max_buffer}", "MaxSpan": f"= {SETTINGS.max_span_ticks}",
+        "MaxSpread": f"= {SETTINGS.max_buffer}", "MaxSpan": f"= {SETTINGS.max_dropped_range_ticks}",
         "Lookahead": f"= {SETTINGS.lookahead_ms}", "Second": "= 1000",
         "Guards": '= {"pause", "cursor"}', "Patience": f"= {SETTINGS.misfire_grace_ms}",
     }  # fmt: skip

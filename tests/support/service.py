@@ -18,7 +18,8 @@ from tompion import Tompion
 from tompion.bootstrap.security import server_config
 from tompion.bootstrap.service import build_service
 from tompion.client import AsyncClient
-from tompion.config.loader import Config, load
+from tompion.config.loader import load
+from tompion.config.schema import Config
 from tompion.config.settings import Settings
 from tompion.contract.methods import SyncMethods
 from tompion.operations.runner import OperationRunner
@@ -47,7 +48,7 @@ class Served:
         self._server = PromptServer(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
-        scheme = "https" if told.get("tls_cert") else "http"
+        scheme = "https" if told.tls_cert else "http"
         self.url = f"{scheme}://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def close(self) -> None:

@@ -14,8 +14,9 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from tompion.api.auth.issuers import FIELDS
 from tompion.api.auth.jwks import FITS
 from tompion.api.auth.mtls import KINDS
-from tompion.bootstrap.security import check_exposure, hosts_of
-from tompion.config.loader import Config, load
+from tompion.bootstrap.security import allowed_hosts, check_exposure
+from tompion.config.loader import load
+from tompion.config.schema import Config
 from tompion.errors import InvalidField
 
 SECRET = "VARIABLE_OF_AN_ISSUER"  # noqa: S105 - the name of one
@@ -139,12 +140,12 @@ MISTAKES = {
     f"{CERTIFICATE}dns = 'A.x'\nroles = {{ a = 'reader' }}\n[[certificate]]\ndns = 'a.x'\nroles = {{ a = 'reader' }}": (
         "[[certificate]] number 2: dns: 'a.x' is there twice"
     ),
-    WITH_SECRET.replace("required", "open"): "auth: [[issuer]] is there, and nobody is asked",
-    CERTIFICATE.replace("required", "open"): "auth: [[certificate]] is there, and nobody is asked",
-    "tls_client_ca = 'ca.pem'": "auth: tls_client_ca is there, and nobody is asked",
-    "auth = 'required'\ntls_client_ca = 'ca.pem'": "tls_client_ca: clients show certificates over TLS only",
-    "auth = 'required'\n[[certificate]]\ncn = 'a'": "tls_client_ca: [[certificate]] is there, and nobody who signs",
-    "tls_cert = 'cert.pem'": "tls_cert: a certificate and its key, tls_key, come together",
+    WITH_SECRET.replace("required", "open"): "auth: [[issuer]] is set, but no credentials are checked",
+    CERTIFICATE.replace("required", "open"): "auth: [[certificate]] is set, but no credentials are checked",
+    "tls_client_ca = 'ca.pem'": "auth: tls_client_ca is set, but no credentials are checked",
+    "auth = 'required'\ntls_client_ca = 'ca.pem'": "tls_client_ca: client certificates need TLS",
+    "auth = 'required'\n[[certificate]]\ncn = 'a'": "tls_client_ca: [[certificate]] is set, but no authority",
+    "tls_cert = 'cert.pem'": "tls_cert: tls_cert and tls_key must be set together",
     "tls_cert = 'nowhere.pem'\ntls_key = 'key.pem'": "tls_cert: nowhere.pem and key.pem cannot be used: No such file",
     "tls_cert = 'ca.pem'\ntls_key = 'key.pem'": "cannot be used: key values mismatch",
     "tls_cert = 'cert.pem'\ntls_key = 'locked.pem'": "tls_cert: cert.pem and locked.pem cannot be used",
@@ -152,10 +153,10 @@ MISTAKES = {
     CERTIFICATE.replace("ca.pem", "list.json"): "tls_client_ca: list.json cannot be used",
     "tls_client = 'perhaps'": "tls_client: 'perhaps'; expected required or optional",
     "host = '0.0.0.0'": "host: 0.0.0.0: only a loopback address",
-    "hosts = ['ex*mple.org']": "hosts: 'ex*mple.org': a star stands alone",
+    "hosts = ['ex*mple.org']": "hosts: 'ex*mple.org': use * alone",
     "hosts = ['example.org:8640']": "hosts: 'example.org:8640': expected a name or an address, without a port",
     "hosts = ['https://example.org']": "hosts: 'https://example.org': expected a name",
-    "public_url = 'http://[bad'": "public_url: 'http://[bad' is no URL",
+    "public_url = 'http://[bad'": "public_url: 'http://[bad' is not a URL",
     "issuer = 1": "tompion.toml: issuer: expected blocks, [[issuer]]",
     "certificate = { cn = 'a' }": "tompion.toml: certificate: expected blocks, [[certificate]]",
 }
@@ -202,7 +203,9 @@ def test_the_files_that_the_how_to_shows_can_be_obeyed(files: Path, monkeypatch:
 
 
 def test_by_which_names_a_service_may_be_addressed() -> None:
-    found = hosts_of(load({}, {"host": "fd00::1", "public_url": "https://cron.example/x", "hosts": ["a", "[fd00::2]"]}))
+    found = allowed_hosts(
+        load({}, {"host": "fd00::1", "public_url": "https://cron.example/x", "hosts": ["a", "[fd00::2]"]})
+    )
     assert found == ("127.0.0.1", "localhost", "[::1]", "[fd00::1]", "cron.example", "a", "[fd00::2]")
 
 

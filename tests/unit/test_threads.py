@@ -74,7 +74,7 @@ def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
     threads.close()
     with pytest.raises(CancelledError):
         waiting.result(SECONDS)
-    with pytest.raises(RuntimeError, match="stopping"):
+    with pytest.raises(RuntimeError, match="closed"):
         threads.submit(gate)
     gate.let_go.set()
     assert running.result(SECONDS) == "test-1"
@@ -93,7 +93,7 @@ def test_finishing_does_what_was_asked_for_and_ends_every_thread() -> None:
         ended.join(SECONDS)
         assert not ended.is_alive()
         assert all(each.done() for each in held)
-        with pytest.raises(RuntimeError, match="stopping"):
+        with pytest.raises(RuntimeError, match="closed"):
             threads.submit(gate)
         threads.finish()
 

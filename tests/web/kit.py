@@ -78,6 +78,6 @@ def make_key(home: Path, role: str) -> str:
     made = subprocess.run(
         [*command, "--store", "sqlite:///web.db"], cwd=home, capture_output=True, text=True, check=True
     )
-    found = re.search(r"flt_[0-9a-f_]+", made.stdout)
+    found = re.search(r"tpn_[0-9a-f_]+", made.stdout)
     assert found, made.stdout
     return found.group()

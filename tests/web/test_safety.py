@@ -100,7 +100,7 @@ def visited(window: BrowserContext, home: Path, *options: str) -> Iterator[tuple
 def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path) -> None:
     with visited(window, tmp_path, "--auth", "required") as (service, page):
         page.goto(f"{service.url}/schedules?state=paused")
-        page.get_by_label("API key or token").fill("flt_000000000000_" + "0" * 48)
+        page.get_by_label("API key or token").fill("tpn_000000000000_" + "0" * 48)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_text("this API key is not known")).to_be_visible()
         page.get_by_label("API key or token").fill(make_key(tmp_path, "operator"))
@@ -108,7 +108,7 @@ def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path
         expect(page.get_by_role("heading", name="No schedule matches")).to_be_visible()
         assert page.evaluate("document.cookie") == "", "no script reads it"
         kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
-        assert "flt_" not in kept
+        assert "tpn_" not in kept
         page.reload()
         expect(page.get_by_role("heading", name="Schedules", level=1)).to_be_visible()
         page.get_by_role("button", name="Signed in as").click()

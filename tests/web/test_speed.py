@@ -69,7 +69,7 @@ def window(browser: Browser, shown: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(60_000)
     page = context.new_page()
-    watch(page, shown=shown)
+    watch(page, visible=shown)
     yield page
     context.close()
 
@@ -110,7 +110,7 @@ def opened(browser: Browser, url: str, shown: str) -> tuple[Cost, Sizes, int]:
         asked, answers = sizes(page)
         browser.start_tracing(page=page, categories=CATEGORIES)
         page.goto(url)
-        seen = viewed(page, "shown")
+        seen = viewed(page, "visible")
         found = cost(browser.stop_tracing(), seen)
         print(f"painted after {first_paint(page):.0f} ms", end=", ")  # noqa: T201 - times are told, not judged
         ended = [each for each in answers if not each.url.endswith("/events")]
@@ -150,11 +150,11 @@ def test_interactions(browser: Browser, stores: dict[int, Service]) -> None:
     for count, service in list(stores.items()) * ROUNDS:
         with window(browser, LIST_SHOWN) as page:
             page.goto(f"{service.url}/schedules")
-            viewed(page, "shown")
+            viewed(page, "visible")
             for what, act in ACTS.items():
                 browser.start_tracing(page=page, categories=CATEGORIES)
                 done = act(page, f"report-{count - 1}")
-                found = cost(browser.stop_tracing(), done.shown)
+                found = cost(browser.stop_tracing(), done.visible)
                 best[count][what] = min(found, best[count].get(what, found))
                 assert page.evaluate(ROWS) < 100, f"{what}: only what can be seen is there"
     for what in ACTS:

@@ -1,4 +1,4 @@
-"""The peers of Tompion: what other durable schedulers in Python do with the same work, on the same machine.
+"""Other durable schedulers in Python with the same work on the same machine.
 
 ``runner`` is what a benchmark calls::
 
@@ -14,9 +14,9 @@ URL is the caller's, and a peer empties what it uses of it: its tables in SQLite
 whole database in Valkey (``valkey`` starts a server to throw away).
 
 Each peer runs as a program of its own (``scripts``) in an environment of its own (``environments``, pinned in
-``requirements``), tuned as somebody would who knows it well; its docstring says how.  The job does nothing but note the
-time.  Peers that hand their work to a broker or a queue are counted when the hand-over is done, with no worker beside
-them, which flatters them; ``Peer.counted`` says so.
+``requirements``), tuned as an expert would. Its docstring describes how.  The job only records the time.  Peers that
+hand their work to a broker or a queue are counted when the hand-over is done, with no worker beside them, which favours
+them. ``Peer.counted`` records that.
 
 ``python -m bench.engine.peers [--quick]`` prints a table of all of them.
 """

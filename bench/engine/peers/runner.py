@@ -1,8 +1,8 @@
-"""Let one peer do one piece of work, and make figures of what it reports.
+"""Runs one peer with one load and computes figures from its report.
 
-The figures are the same for everybody.  Lateness is the time of the run minus the nominal time of its tick.  A burst
+All peers get the same figures.  Lateness is the time of the run minus the nominal time of its tick.  A burst
 lasts from the second in which everything is due until the last run.  In a steady run the ticks count that were both due
-and run within its seconds; a peer that falls behind is judged by the ticks that it managed.
+and run within its seconds. A peer that falls behind is judged by the ticks that it managed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DEFERRED = "deferred, a row in the queue; no worker runs"
 
 START_SECONDS = 60.0
 SECONDS_PER_SCHEDULE = 0.02
-"""How long a peer may take before the race: to start, and to add a schedule."""
+"""The time that a peer may take to start and to add a schedule."""
 
 
 class Peer(NamedTuple):
@@ -60,22 +60,22 @@ PEERS: tuple[Peer, ...] = (
 
 
 class Work(NamedTuple):
-    """What a peer is to do."""
+    """The load of a peer."""
 
     kind: str
     url: str
-    asked: int
+    requested: int
     schedules: int
     seconds: float
 
 
 class Result(NamedTuple):
-    """What a peer achieved; without ticks (``error`` may say why) the figures are zero."""
+    """The figures of a peer. Without ticks they are zero, and ``error`` may have the reason."""
 
     peer: str
     store: str
     kind: str
-    asked: int
+    requested: int
     """The schedules that the caller wanted."""
     schedules: int
     """The schedules that there were: fewer where more would take too long, see ``note``."""
@@ -93,7 +93,7 @@ class Result(NamedTuple):
 
 
 class PeerFailed(Exception):
-    """A peer did not get to its report; the message is the end of what it said."""
+    """A peer failed before its report. The message is the end of its output."""
 
 
 def burst(
@@ -120,22 +120,22 @@ def store_of(url: str) -> str:
     return kinds[scheme]
 
 
-def failed(peer: Peer, store: str, kind: str, asked: int, error: str) -> Result:
+def failed(peer: Peer, store: str, kind: str, requested: int, error: str) -> Result:
     """Return the result of a peer that did not run."""
-    return Result(peer.name, store, kind, asked, asked, 0, 0, 0.0, 0.0, 0.0, 0.0, None, peer.counted, "", error)
+    return Result(peer.name, store, kind, requested, requested, 0, 0, 0.0, 0.0, 0.0, 0.0, None, peer.counted, "", error)
 
 
 def _run_peer(peer: Peer, work: Work, progress: Progress) -> Result:
-    kind, asked, used = work.kind, work.asked, work.schedules
+    kind, requested, used = work.kind, work.requested, work.schedules
     store = store_of(work.url)
     if store not in peer.stores:
-        return failed(peer, store, kind, asked, f"{peer.name} stores in {' or '.join(peer.stores)}, not in {store}")
+        return failed(peer, store, kind, requested, f"{peer.name} stores in {' or '.join(peer.stores)}, not in {store}")
     progress(f"{peer.name} on {store}: {kind}, {used:,} schedules …")
     try:
         outcome = _run(peer, work, python_of(peer.environment, progress))
-        result = _figures(failed(peer, store, kind, asked, "")._replace(schedules=used), outcome, work.seconds)
+        result = _figures(failed(peer, store, kind, requested, "")._replace(schedules=used), outcome, work.seconds)
     except (InstallFailed, PeerFailed, OSError, ValueError, KeyError) as error:
-        result = failed(peer, store, kind, asked, str(error) or type(error).__name__)
+        result = failed(peer, store, kind, requested, str(error) or type(error).__name__)
         progress(f"  failed: {result.error.splitlines()[-1]}")
         return result
     progress(f"  {result.ticks:,} of {result.expected:,} ticks, {result.per_second:,.0f}/s")
@@ -156,25 +156,25 @@ def _run(peer: Peer, work: Work, python: Path) -> dict[str, Any]:
             "outcome": str(folder / "outcome.json"),
         }
         command = [str(python), "-m", f"bench.engine.peers.scripts.{peer.script}", json.dumps(assignment)]
-        said = _wait(command, folder, patience)
+        output = _wait(command, folder, patience)
         try:
             outcome: dict[str, Any] = json.loads((folder / "outcome.json").read_text())
         except FileNotFoundError:
-            raise PeerFailed(said or "it ended without a word") from None
+            raise PeerFailed(output or "it ended without any output") from None
         return outcome
 
 
 def _wait(command: Sequence[str], folder: Path, patience: float) -> str:
-    """Wait for a program, and end it with all its children if it takes too long; return the end of what it said."""
+    """Wait for a program, and end it with all its children if it takes too long. Return the end of its output."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "TZ": "UTC"}
-    log = folder / "said.txt"
-    with log.open("wb") as said:
+    log = folder / "output.txt"
+    with log.open("wb") as file:
         process = subprocess.Popen(  # noqa: S603 - the peer's own interpreter, with our script
             command,
             cwd=folder,
             env=variables,
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
@@ -216,13 +216,13 @@ def _figures(result: Result, outcome: Mapping[str, Any], seconds: float) -> Resu
 
 def _note(result: Result, ticks: int, expected: int, seconds: float) -> str:
     notes = []
-    if result.schedules < result.asked:
-        notes.append(f"{result.schedules:,} instead of {result.asked:,} schedules, to end in a minute")
+    if result.schedules < result.requested:
+        notes.append(f"{result.schedules:,} instead of {result.requested:,} schedules, to end in a minute")
     if result.kind == BURST and ticks < expected:
         notes.append(f"stopped after {seconds:.0f} s with {expected - ticks:,} ticks to go")
     return "; ".join(notes)
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float:
-    """Return the value that so many percent do not exceed; 0 where there is none."""
+    """Return a percentile of sorted values, or 0 if there are no values."""
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0.0

@@ -130,7 +130,7 @@ class MetricsExporter(Collector):
         for name, entry in COUNTERS.items():
             yield self._counter(name, entry)
         for name, entry in HISTOGRAMS.items():
-            yield _histogram(name, entry, self._runner.tally.spreads(entry.tallied))
+            yield _histogram(name, entry, self._runner.tally.histograms(entry.tallied))
         for name, value in self._runner.tally.gauges.items():
             yield _gauge(f"tompion_{name}", value())
         build = GaugeMetricFamily("tompion_build_info", GAUGES["tompion_build_info"], labels=list(self._build))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import After, Connection, Limit, complete_schedules, given
+from tompion.cli.connection import After, Connection, Limit, complete_schedules, drop_unset
 from tompion.cli.output import console, progress
 from tompion.errors import InvalidInput
 from tompion.model.schedule import BulkResult
 
 if TYPE_CHECKING:
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
 
 SOME_REFUSED = 1
 NAMED = 3
@@ -49,7 +49,7 @@ class BulkSelection:
         """Return which schedules are meant, as the operation takes it."""
         if not schedule_ids and not self.filters:
             raise InvalidInput("which schedules? name them, choose by --label, --state, --text, …, or say --all")
-        return given(schedule_ids=list(schedule_ids or ())) | self.filters
+        return drop_unset(schedule_ids=list(schedule_ids or ())) | self.filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class BulkWork:
     verb: str
     done: str
     already: str
-    operation: Callable[[Home], Callable[..., BulkResult]]
+    operation: Callable[[Api], Callable[..., BulkResult]]
 
 
 def choosing(  # noqa: PLR0913 - each is an option of the command
@@ -75,27 +75,31 @@ def choosing(  # noqa: PLR0913 - each is an option of the command
     after: After = None,
 ) -> BulkSelection:
     """Read which schedules are meant."""
-    filters = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
+    filters = drop_unset(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
     if everything:
         filters["everything"] = True
-    return BulkSelection(filters, given(limit=limit, after=after), dry_run, yes)
+    return BulkSelection(filters, drop_unset(limit=limit, after=after), dry_run, yes)
 
 
 def touch(
-    ask: Connection, work: BulkWork, chosen: BulkSelection, schedule_ids: Sequence[str] | None, options: dict[str, Any]
+    connection: Connection,
+    work: BulkWork,
+    chosen: BulkSelection,
+    schedule_ids: Sequence[str] | None,
+    options: dict[str, Any],
 ) -> None:
     """Do it to all that are meant, and say to how many; exits 1 if any was refused."""
     if "token" in options:
         raise InvalidInput("--token: it is of one schedule, and many are meant")
     question = chosen.question(schedule_ids)
-    with ask.home() as home:
-        change = work.operation(home)
+    with connection.open() as api:
+        change = work.operation(api)
         if chosen.dry_run:
-            found = _paged(ask, work, change, {**question, **options, "dry_run": True}, chosen.paging, None)
+            found = _paged(connection, work, change, {**question, **options, "dry_run": True}, chosen.paging, None)
         else:
             total = None if chosen.yes or schedule_ids else _agreed(work, change, question, chosen.paging)
-            found = _paged(ask, work, change, {**question, **options}, chosen.paging, total)
-        ask.tell(found, lambda touched: _summary(work, touched))
+            found = _paged(connection, work, change, {**question, **options}, chosen.paging, total)
+        connection.print_result(found, lambda touched: _summary(work, touched))
     if found.refused:
         raise typer.Exit(SOME_REFUSED)
 
@@ -116,7 +120,7 @@ def _agreed(work: BulkWork, change: Callable[..., BulkResult], question: dict[st
 
 
 def _paged(  # noqa: PLR0913 - what is asked, and who is told how far it is
-    ask: Connection,
+    connection: Connection,
     work: BulkWork,
     change: Callable[..., BulkResult],
     question: dict[str, Any],
@@ -131,7 +135,7 @@ def _paged(  # noqa: PLR0913 - what is asked, and who is told how far it is
                 found = _merged(found, each)
                 move(len(found.schedule_ids) + found.unchanged + len(found.refused))
     except BaseException:
-        if found.next_page is not None and not ask.as_json:
+        if found.next_page is not None and not connection.as_json:
             _summary(work, found)
         raise
     return found

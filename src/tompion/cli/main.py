@@ -132,7 +132,7 @@ def main() -> None:
     except (Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except (console.BrokenOutput, BrokenPipeError):
-        console.forget_reader()
+        console.silence_stdout()
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
 

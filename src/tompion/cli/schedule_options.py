@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.connection import given
+from tompion.cli.connection import drop_unset
 from tompion.errors import InvalidField, InvalidInput, display
 
 WHEN, WHAT, WHOLE = "When", "What, and how", "All of it"
@@ -97,8 +97,8 @@ def timing(  # noqa: PLR0913 - each is an option
     dialect: Dialect = None,
 ) -> dict[str, Any]:
     """Read the fields of a spec."""
-    left_out = given(dates=exclude, holidays=holidays, named=exclude_calendar)
-    return given(
+    left_out = drop_unset(dates=exclude, holidays=holidays, named=exclude_calendar)
+    return drop_unset(
         cron=_one(cron),
         intervals=_one(every),
         rrules=_one(rrule and [text.replace("\\n", "\n") for text in rrule]),
@@ -131,7 +131,7 @@ def acting(  # noqa: PLR0913 - each is an option
     description: Description = None,
 ) -> dict[str, Any]:
     """Read the fields of an action and of its policies."""
-    fields = given(
+    fields = drop_unset(
         function=function,
         workflow_id=workflow,
         workflow_version=workflow_version,

@@ -14,7 +14,7 @@ from tompion.model.schedule import Run, Schedule
 from tompion.model.worker import InstanceInfo, Queue
 
 if TYPE_CHECKING:
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
 
 PAGE = 1_000
 MAX_SCHEDULES = 10_000
@@ -52,39 +52,39 @@ class Snapshot:
     queues: tuple[Queue, ...]
 
 
-def glance(home: Home) -> SnapshotRow:
+def glance(api: Api) -> SnapshotRow:
     """Look at what comes next, what runs and the latest outcomes, however many schedules there are."""
-    tally = home.stats(seconds=1, buckets=1).schedules
-    ended = [run for run in home.recent_runs(limit=MAX_RECENT_RUNS).items if run.state in FINAL]
+    tally = api.stats(seconds=1, buckets=1).schedules
+    ended = [run for run in api.recent_runs(limit=MAX_RECENT_RUNS).items if run.state in FINAL]
     return SnapshotRow(
         schedules=tally,
-        coming=home.upcoming(seconds=AHEAD_S, limit=SHOWN).ticks,
-        running=_in_flight(home, min(tally.in_flight, SHOWN), pages=1),
+        coming=api.upcoming(seconds=AHEAD_S, limit=SHOWN).ticks,
+        running=_in_flight(api, min(tally.in_flight, SHOWN), pages=1),
         recent=tuple(sorted(ended, key=lambda run: run.finished_at or run.decided_at, reverse=True)),
-        instances=home.list_instances(),
-        queues=home.list_queues(),
+        instances=api.list_instances(),
+        queues=api.list_queues(),
     )
 
 
-def survey(home: Home) -> Snapshot:
+def survey(api: Api) -> Snapshot:
     """Look at every schedule and every run in flight, but at so many only."""
-    tally = home.stats(seconds=1, buckets=1).schedules
-    found = tuple(islice(every_schedule(home), MAX_SCHEDULES + 1))
+    tally = api.stats(seconds=1, buckets=1).schedules
+    found = tuple(islice(every_schedule(api), MAX_SCHEDULES + 1))
     return Snapshot(
         tally=tally,
         schedules=found[:MAX_SCHEDULES],
         is_whole=len(found) <= MAX_SCHEDULES,
-        running=_in_flight(home, min(tally.in_flight, PAGE), pages=MAX_PAGES),
-        instances=home.list_instances(),
-        queues=home.list_queues(),
+        running=_in_flight(api, min(tally.in_flight, PAGE), pages=MAX_PAGES),
+        instances=api.list_instances(),
+        queues=api.list_queues(),
     )
 
 
-def every_schedule(home: Home) -> Iterator[Schedule]:
+def every_schedule(api: Api) -> Iterator[Schedule]:
     """Yield every schedule of the namespace, page by page."""
     after: str | None = None
     while True:
-        page = home.list_schedules(limit=PAGE, after=after)
+        page = api.list_schedules(limit=PAGE, after=after)
         yield from page.items
         if page.next_page is None:
             return
@@ -92,23 +92,23 @@ def every_schedule(home: Home) -> Iterator[Schedule]:
 
 
 def latest_runs(
-    home: Home, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MAX_PAGES
+    api: Api, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MAX_PAGES
 ) -> Page[Run]:
     """Return the latest runs of all schedules; what a short page leaves room for comes from those after it."""
-    page = home.recent_runs(state=state, limit=limit, before=before)
+    page = api.recent_runs(state=state, limit=limit, before=before)
     for _ in range(pages - 1):
         missing = limit - len(page.items)
         if missing <= 0 or page.next_page is None:
             break
-        more = home.recent_runs(state=state, limit=missing, before=page.next_page)
+        more = api.recent_runs(state=state, limit=missing, before=page.next_page)
         page = Page(page.items + more.items, more.next_page)
     return page
 
 
-def _in_flight(home: Home, wanted: int, *, pages: int) -> tuple[Run, ...]:
+def _in_flight(api: Api, wanted: int, *, pages: int) -> tuple[Run, ...]:
     """Return runs in flight, those that are executed first; nobody looks for more than there are."""
     found: tuple[Run, ...] = ()
     for state in (RunState.STARTED, RunState.ENQUEUED):
         if len(found) < wanted:
-            found += latest_runs(home, wanted - len(found), state=state, pages=pages).items
+            found += latest_runs(api, wanted - len(found), state=state, pages=pages).items
     return found

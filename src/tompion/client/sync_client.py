@@ -22,7 +22,7 @@ from tompion.client.protocol import (
     question,
 )
 from tompion.contract.methods import SyncMethods
-from tompion.runtime.clock import wait_here
+from tompion.runtime.clock import pause_thread
 
 BROKEN = (OSError, http.client.HTTPException)
 
@@ -77,7 +77,7 @@ class Client(RequestSender, SyncMethods):
             else:
                 if last or is_final(asked, found):
                     return answer(asked, found)
-            wait_here(pause_s(attempt, found))
+            pause_thread(pause_s(attempt, found))
         raise AssertionError("the last attempt returns or raises")
 
     def _connected(self, *, fresh: bool) -> http.client.HTTPConnection:

@@ -48,7 +48,7 @@ class EngineContext:
             settings.misfire_grace_ms,
             settings.max_catchup_per_tick,
             settings.max_buffer,
-            settings.max_span_ticks,
+            settings.max_dropped_range_ticks,
             settings.lookahead_ms,
         )
 

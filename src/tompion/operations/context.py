@@ -19,7 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-NO_CATCH_UP = DueLimits(grace_ms=0, max_catchup=0, max_spread=0, max_span_ticks=0, lookahead_ms=0)
+NO_CATCH_UP = DueLimits(grace_ms=0, max_catchup=0, max_spread=0, max_dropped_range_ticks=0, lookahead_ms=0)
 """The limits of an operation that decides manual runs only, no ticks."""
 
 

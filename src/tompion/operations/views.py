@@ -10,7 +10,17 @@ from tompion.model.backfill import BackfillRow
 from tompion.model.hint import Hint, Outlook
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
-from tompion.model.schedule import Backfill, Change, Counters, DroppedTicks, Run, Schedule, ScheduleStatus, Version
+from tompion.model.schedule import (
+    Backfill,
+    Change,
+    Counters,
+    Definition,
+    DroppedTicks,
+    Run,
+    Schedule,
+    ScheduleStatus,
+    Version,
+)
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive, edit
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -41,7 +51,7 @@ def _maybe_ms(milliseconds: int | None) -> datetime | None:
 def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     row: ScheduleRow,
     state: ScheduleState,
-    version: VersionRow,
+    definition: Definition,
     compiled: CompiledSchedule,
     now_ms: int,
     *,
@@ -55,7 +65,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
         state=ScheduleStatus.EXHAUSTED if exhausted else ScheduleStatus(row.state),
         version=row.version,
         token=row.token,
-        definition=stored_definition(version),
+        definition=definition,
         cursor=at_s(state.cursor_s),
         next_run_at=None if next_s is None else at_s(next_s),
         next_fire_at=_maybe_ms(fire_ms),

@@ -73,7 +73,7 @@ class WebhookNotifier:
                 message = f"the receiver responded with {response.status}"
                 if text:
                     message = f"{message}: {truncate(text, MAX_RESPONSE_BYTES)}"
-                return Delivery(200 <= response.status < 300, message, hopeless=response.status == GONE)
+                return Delivery(200 <= response.status < 300, message, permanent=response.status == GONE)
         except LaunchError as error:
             return Delivery(False, str(error))
         except TimeoutError:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.policy import Overlap
-from tompion.model.run import AUTOMATIC_ORIGINS, OPEN, WAITING, Reason, RunRow, RunSource, RunState
+from tompion.model.run import AUTOMATIC_SOURCES, OPEN, WAITING, Reason, RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -212,7 +212,7 @@ class Decision:
                 self.skipped += 1
                 self.starts -= 1
                 self.in_flight -= 1
-                if self.remaining is not None and run.source in AUTOMATIC_ORIGINS:
+                if self.remaining is not None and run.source in AUTOMATIC_SOURCES:
                     self.remaining += 1
                 taken = True
         return taken

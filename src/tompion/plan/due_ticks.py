@@ -27,7 +27,7 @@ class DueLimits(NamedTuple):
     grace_ms: int
     max_catchup: int
     max_spread: int
-    max_span_ticks: int
+    max_dropped_range_ticks: int
     lookahead_ms: int
 
 
@@ -171,7 +171,7 @@ class _Pass:
         """The missed ticks of this pass, and whether they are all there are."""
         missed: list[int] = []
         while self.following is not None and (self._is_carried(self.following) or self._is_late(self.following)):
-            if len(missed) == self.limits.max_span_ticks:
+            if len(missed) == self.limits.max_dropped_range_ticks:
                 return missed, False
             missed.append(self.following)
             self.following = self.compiled.ticks.next_epoch(self.following)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from tompion.model.policy import Overlap, Policy
-from tompion.model.run import AUTOMATIC_ORIGINS, Reason, RunChange, RunRow, RunState
+from tompion.model.run import AUTOMATIC_SOURCES, Reason, RunChange, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext, DecisionContexts
@@ -87,7 +87,7 @@ def release_queue(
     dropped_ms = None
     lost = False
     for row, context in rows:
-        automatic = row.source in AUTOMATIC_ORIGINS
+        automatic = row.source in AUTOMATIC_SOURCES
         if state.closed:
             state = _dropped(state, changes, row, Reason.DELETED, context.now_ms)
         elif context.target_paused or (state.paused and automatic) or not _fits(state, compiled.policy, row):
@@ -97,7 +97,7 @@ def release_queue(
             dropped_ms, lost = context.now_ms, lost or automatic
         else:
             state = _launched(state, changes, started, row, context)
-    if compiled.gate is not None and any(row.source in AUTOMATIC_ORIGINS for row in started):
+    if compiled.gate is not None and any(row.source in AUTOMATIC_SOURCES for row in started):
         state = with_next_fire(state._replace(next_nominal_s=None), None)  # the next run follows the end of this one
     elif dropped_ms is not None:  # perhaps no run is left that the next tick could follow
         state = reschedule_if_idle(state, compiled, dropped_ms, waiting=0 if lost else state.waiting)
@@ -133,7 +133,7 @@ def _launched(
     )
     changes.append(run_change(row, 0))
     started.append(row)
-    automatic = row.source in AUTOMATIC_ORIGINS
+    automatic = row.source in AUTOMATIC_SOURCES
     remaining = state.remaining
     return state._replace(
         in_flight=state.in_flight + 1,

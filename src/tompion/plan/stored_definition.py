@@ -127,12 +127,28 @@ def compiled_from_row(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] =
     if shared is not None and not calendars:
         return CompiledSchedule._make((*names, *shared[:4], row.payload, *shared[4:], None))
     spec, policy, action = stored_spec(row.spec), stored_policy(row.policy), stored_action(row.action)
+    return compile_or_degrade(*names, spec, policy, action, row.payload, calendars)
+
+
+def compile_or_degrade(  # noqa: PLR0913 - the parts of a version
+    schedule_key: int,
+    version: int,
+    namespace: str,
+    schedule_id: str,
+    spec: SpecDocument,
+    policy: Policy,
+    action: Action,
+    payload: str | None,
+    calendars: tuple[NamedCalendar, ...],
+) -> CompiledSchedule:
+    """Return a compiled schedule. It fires in UTC, and ``degraded`` has the reason, if its time zone is unknown."""
+    names = (schedule_key, version, namespace, schedule_id)
     try:
-        return compile_schedule(*names, spec, policy, action, row.payload, calendars)
+        return compile_schedule(*names, spec, policy, action, payload, calendars)
     except UnknownZone as error:
         degraded = f"{error}; it fires in UTC meanwhile"
         spec = replace(spec, timezone=None)
-    return compile_schedule(*names, spec, policy, action, row.payload, calendars)._replace(degraded=degraded)
+    return compile_schedule(*names, spec, policy, action, payload, calendars)._replace(degraded=degraded)
 
 
 @lru_cache(maxsize=INTERNED_TEXTS)

@@ -38,7 +38,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
-from tompion.runtime.signals import stopping
+from tompion.runtime.signals import handle_stop_signals
 from tompion.sdk.declarations import Declaration, Declarations, F
 from tompion.sdk.remote_worker import RemoteWorker
 from tompion.store.base import Store
@@ -112,7 +112,7 @@ class _BaseApp:
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self.outside = build_notifications(notifications or {}, {}, self._settings, public_url)
+        self.outside = build_notifications(notifications or {}, self._settings, public_url=public_url)
         self.declarations = Declarations(queues[0])
         self._opened = False
         self._pulse: EngineHealth | None = None
@@ -326,9 +326,9 @@ class Tompion(_BaseApp, AsyncMethods):
         return _run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
-        with stopping(self._settings.shutdown_grace_ms / 1000) as state:
+        with handle_stop_signals(self._settings.shutdown_grace_ms / 1000) as state:
             async with self:
-                await state.asked.wait()
+                await state.requested.wait()
         return state.code or 0
 
     async def __aenter__(self) -> Self:
@@ -414,10 +414,10 @@ class SyncTompion(_BaseApp, SyncMethods):
 
     async def _until_stopped(self) -> int:
         with (
-            stopping(self._settings.shutdown_grace_ms / 1000) as state,
+            handle_stop_signals(self._settings.shutdown_grace_ms / 1000) as state,
             self,
         ):  # this loop has nothing to do but to wait for a signal
-            await state.asked.wait()
+            await state.requested.wait()
         return state.code or 0
 
     def __enter__(self) -> Self:

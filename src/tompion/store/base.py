@@ -18,7 +18,7 @@ from tompion.errors import StoreError
 from tompion.model.decision_writes import DecisionWrites, WriteResult
 from tompion.model.rows import CalendarRow, DefinitionRow
 from tompion.model.run import Reason, RunRow, RunState
-from tompion.model.sql_call import Answers, SqlCall
+from tompion.model.sql_call import SqlCall, SqlResults
 from tompion.plan.counters import (
     fast_advances_without_duplicates,
     without_duplicates,
@@ -77,7 +77,7 @@ class Transaction(
         This is a second line of defence. Every statement also names its namespace.
         """
 
-    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
+    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
         """Execute calls as part of this transaction, each within a time limit.
 
         A call that fails has no effect, and its result has the error. If time runs out, only the results of the first

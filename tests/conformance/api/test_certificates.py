@@ -162,7 +162,7 @@ def test_what_a_request_shows_counts_before_the_certificate(world: World) -> Non
         shown = {"Authorization": f"Bearer {key_of(world, 'reader')}"}
         assert http("GET", LIST, **shown).status == 200
         assert http("GET", "/api/v1/keys", **shown).status == 403
-        assert http("GET", "/api/v1/keys", Authorization="Bearer flt_000000000000_" + "0" * 48).status == 401
+        assert http("GET", "/api/v1/keys", Authorization="Bearer tpn_000000000000_" + "0" * 48).status == 401
         assert http("GET", "/api/v1/keys", Authorization="").status == 401
 
 

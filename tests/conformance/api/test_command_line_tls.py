@@ -68,9 +68,9 @@ def test_a_service_that_nobody_vouches_for_is_not_asked(world: World, papers: tu
         (("--url", "https://127.0.0.1:1", "--ca", "none.pem"), "--ca: cannot use none.pem: No such file"),
         (("--url", "https://127.0.0.1:1", "--cert", "none.pem"), "--cert: cannot use none.pem: No such file"),
         (("--url", "https://127.0.0.1:1", "--ca", "{text}"), "--ca: cannot use"),
-        (("--url", "https://127.0.0.1:1", "--cert-key", "k.pem"), "--cert-key: of which certificate?"),
-        (("--url", "http://127.0.0.1:1", "--ca", "c.pem"), "only for a service at https://"),
-        (("--store", "sqlite:///x.db", "--cert", "c.pem"), "only for a service at https://"),
+        (("--url", "https://127.0.0.1:1", "--cert-key", "k.pem"), "--cert-key needs --cert"),
+        (("--url", "http://127.0.0.1:1", "--ca", "c.pem"), "need a service at https://"),
+        (("--store", "sqlite:///x.db", "--cert", "c.pem"), "need a service at https://"),
     ],
 )
 def test_papers_that_cannot_be_used_are_one_line(argv: tuple[str, ...], told: str, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_keys_are_kept_alike(door: SyncMethods, direct: SyncMethods) -> None:
     """But for what is random in them."""
     for asked in (door, direct):
         made = asked.create_key("root", role="admin")
-        assert made.secret.startswith(f"flt_{made.key.key_id}_")
+        assert made.secret.startswith(f"tpn_{made.key.key_id}_")
         assert asked.revoke_key(made.key.key_id) is True
     there, here = [keys_of(each) for each in (door, direct)]
     assert there == here

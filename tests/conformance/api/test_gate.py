@@ -118,7 +118,7 @@ def test_keys_are_made_listed_and_revoked_by_administrators(world: World) -> Non
     made = world.ask("POST", "/api/v1/keys", admin.secret, {"name": "ci", "role": "editor"})
     assert made.status == 201
     secret, key_id = made.said["secret"], made.said["key"]["key_id"]
-    assert re.fullmatch(r"flt_[0-9a-f]{12}_[0-9a-f]{48}", secret)
+    assert re.fullmatch(r"tpn_[0-9a-f]{12}_[0-9a-f]{48}", secret)
     listed = world.ask("GET", "/api/v1/keys", admin.secret)
     assert {each["key_id"] for each in listed.said["items"]} == {admin.key.key_id, key_id}
     assert secret.encode() not in listed.body
@@ -187,11 +187,11 @@ def test_only_a_hash_of_a_key_is_kept(tmp_path: Path) -> None:
     [
         "Bearer ",
         "Bearer nonsense-4711",
-        "Bearer flt_000000000000_" + "0" * 48,
-        "Bearer flt_" + "x" * 10_000,
+        "Bearer tpn_000000000000_" + "0" * 48,
+        "Bearer tpn_" + "x" * 10_000,
         "Basic dXNlcjpwYXNz",
-        "flt_000000000000_" + "0" * 48,
-        "Bearer flt_' OR 1=1 --_",
+        "tpn_000000000000_" + "0" * 48,
+        "Bearer tpn_' OR 1=1 --_",
         "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.",
     ],
 )
@@ -246,7 +246,7 @@ def test_each_caller_has_a_bound_of_their_own_and_made_up_ones_share_one() -> No
         statuses = [world.ask("GET", "/api/v1/schedules", first).status for _ in range(20)]
         assert 429 in statuses
         assert world.ask("GET", "/api/v1/schedules", second).status == 200
-        made_up = [world.ask("GET", "/api/v1/schedules", f"flt_{number:012x}_{'0' * 48}") for number in range(30)]
+        made_up = [world.ask("GET", "/api/v1/schedules", f"tpn_{number:012x}_{'0' * 48}") for number in range(30)]
         assert {answer.status for answer in made_up} == {401, 429}
     finally:
         world.close()
@@ -316,7 +316,7 @@ def test_a_calendar_program_shows_its_key_as_a_password(world: World) -> None:
 
     assert asked(f"calendar:{key}") == 200
     assert asked(f":{key}") == 200
-    for wrong in (key, f"{key}:", "calendar:flt_no", ":", ""):
+    for wrong in (key, f"{key}:", "calendar:tpn_no", ":", ""):
         assert asked(wrong) == 401
     assert world.http("GET", "/api/v1/calendar.ics", Authorization="Basic ***").status == 401
 

@@ -31,7 +31,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def noted(seconds: float) -> None:
         seen.append(seconds)
 
-    monkeypatch.setattr(sync_client, "wait_here", seen.append)
+    monkeypatch.setattr(sync_client, "pause_thread", seen.append)
     monkeypatch.setattr(async_client, "pause", noted)
     return seen
 

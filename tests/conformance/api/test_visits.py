@@ -74,7 +74,7 @@ def test_whoever_is_nobody_learns_that_they_are(world: World) -> None:
     assert world.http("GET", "/api/v1/schedules", Cookie="tompion_session=nonsense").status == 401
 
 
-@pytest.mark.parametrize("credential", ["flt_000000000000_" + "0" * 48, "nonsense", "eyJhbGciOiJub25lIn0.e30."])
+@pytest.mark.parametrize("credential", ["tpn_000000000000_" + "0" * 48, "nonsense", "eyJhbGciOiJub25lIn0.e30."])
 def test_nobody_signs_in_with_what_is_no_key(world: World, credential: str) -> None:
     answer = sign_in(world, credential)
     assert (answer.status, answer.said["code"]) == (401, "unauthenticated")

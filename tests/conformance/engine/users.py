@@ -18,7 +18,7 @@ from tompion.errors import StoreUnavailable
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
-from tompion.model.sql_call import Answers, SqlCall
+from tompion.model.sql_call import SqlCall, SqlResults
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import workflows
 from tompion.operations.schedules import crud
@@ -52,7 +52,7 @@ class Tapped(Store):
         def tapped(transaction: Transaction) -> T:
             call = transaction.call
 
-            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
+            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
                 made.append(len(calls))
                 return call(calls, timeout_ms)
 

@@ -80,7 +80,7 @@ def test_a_secret_may_be_in_a_file(server: Server, tmp_path: Path) -> None:
         (204, Delivery(True, "the receiver responded with 204")),
         (302, Delivery(False, "the receiver responded with 302: so it is")),
         (400, Delivery(False, "the receiver responded with 400: so it is")),
-        (410, Delivery(False, "the receiver responded with 410: so it is", hopeless=True)),
+        (410, Delivery(False, "the receiver responded with 410: so it is", permanent=True)),
         (503, Delivery(False, "the receiver responded with 503: so it is")),
     ],
 )
@@ -100,7 +100,7 @@ def test_a_name_that_leads_to_a_forbidden_address_is_not_connected_to(server: Se
     made = receiver(server, url=server.url.replace("127.0.0.1", "localhost"), allow=[])
     answer = sent(made)
     assert not answer.arrived
-    assert "is not a public address (loopback)" in answer.said
+    assert "is not a public address (loopback)" in answer.message
     assert server.seen == []
 
 
@@ -151,9 +151,9 @@ def test_what_a_block_says() -> None:
     rule = read_receiver(WHERE, block, ENVIRONMENT).rule
     assert rule.topics == frozenset({NotificationKind.LATE, NotificationKind.RECOVERED})
     assert rule.label == ("team", "a")
-    assert rule.wants(NotificationKind.LATE, "default", "etl-1", {"team": "a"})
-    assert not rule.wants(NotificationKind.FAILED, "default", "etl-1", {"team": "a"})
-    assert not rule.wants(NotificationKind.LATE, "default", "etl-1", {"team": "b"})
+    assert rule.matches(NotificationKind.LATE, "default", "etl-1", {"team": "a"})
+    assert not rule.matches(NotificationKind.FAILED, "default", "etl-1", {"team": "a"})
+    assert not rule.matches(NotificationKind.LATE, "default", "etl-1", {"team": "b"})
 
 
 def test_nobody_sees_where_it_goes_or_how_it_is_signed() -> None:

@@ -17,7 +17,7 @@ from tests.support.operations import BEGIN, Bench, open_transaction
 from tompion.config.settings import DAY_MS, Settings
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError, TompionError
-from tompion.model.audit import AuditVerification, chain_rows
+from tompion.model.audit import AuditVerification, chain_row
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys, calendars, targets, workflows
 from tompion.operations.schedules import control, crud, hints, history
@@ -135,7 +135,7 @@ def test_a_row_that_was_changed_with_its_digest(told: Bench) -> None:
     row, following = told.read(lambda t: t.audit_list_chain("default", 3, 2))
     assert row.position is not None
     assert row.previous is not None
-    forged = chain_rows(row._replace(actor="eve"), row.position, row.previous)
+    forged = chain_row(row._replace(actor="eve"), row.position, row.previous)
     damage = f"UPDATE audit SET actor = 'eve', digest = '{forged.digest}' WHERE audit_number = {row.audit_number}"
     assert problem(told, damage) == (
         f"row {following.audit_number}, at place 5 of the chain, does not follow the one before it"

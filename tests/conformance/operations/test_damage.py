@@ -25,13 +25,13 @@ VERSIONS = {
     "UPDATE schedule_versions SET calendars = '[' WHERE schedule_key = 2": "its version 1 cannot be read",
 }
 DIALS = {
-    "UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    "UPDATE schedule_state SET hints = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its dial cannot be read",
-    "UPDATE schedule_state SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
+    "UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2": "its state row cannot be read",
+    "UPDATE schedule_state SET hints = 'soon' WHERE schedule_key = 2": "its state row cannot be read",
+    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its state row cannot be read",
+    "UPDATE schedule_state SET cursor_s = 999999999999 WHERE schedule_key = 2": "its state row cannot be read",
 }
 READABLE = [*VERSIONS.items(), *DIALS.items()]
-GONE = {"DELETE FROM schedule_state WHERE schedule_key = 2": "its dial is missing"}
+GONE = {"DELETE FROM schedule_state WHERE schedule_key = 2": "its state row is missing"}
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_what_is_known_of_a_damaged_schedule_is_shown(three: Bench) -> None:
     assert (found.created_at, found.updated_at) == (whole.created_at, whole.updated_at)
 
 
-@pytest.mark.parametrize(("damage", "told"), [(NO_DIAL, "its dial is missing"), *READABLE])
+@pytest.mark.parametrize(("damage", "told"), [(NO_DIAL, "its state row is missing"), *READABLE])
 def test_a_damaged_schedule_is_changed_by_nobody_and_says_what_removes_it(three: Bench, damage: str, told: str) -> None:
     """Without its dial it was said not to be there at all, and nothing could be done about it."""
     three.execute(damage)

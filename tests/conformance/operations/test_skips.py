@@ -104,7 +104,7 @@ def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     bench.go("12:30")
     foretold = bench.ask(read.describe, "report").would_run_on_resume
     bench.resume()
-    worker = bench.worker(settings=Settings(max_span_ticks=size))
+    worker = bench.worker(settings=Settings(max_dropped_range_ticks=size))
     while worker.catch_up().claimed:
         pass
     started = [shown(run.scheduled_for) for run in bench.runs() if run.state == "ENQUEUED"]

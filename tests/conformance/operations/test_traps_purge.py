@@ -113,7 +113,7 @@ def test_a_long_history_is_forgotten_in_steps(bench: Bench, monkeypatch: pytest.
 
     Whoever creates the schedule anew between two steps must not find it with half of its ticks: verify would miss them.
     """
-    monkeypatch.setattr(crud, "PURGED_AT_ONCE", 2)
+    monkeypatch.setattr(crud, "MAX_PURGED", 2)
     monkeypatch.setattr(sweep, "SWEEP_BATCH", 2)
     bench.create()
     worker = bench.worker()

@@ -160,7 +160,7 @@ def test_a_storm_is_limited_and_on_time_ticks_go_first(bench: Bench) -> None:
 
 def test_one_pass_takes_so_many_of_one_schedule(bench: Bench) -> None:
     """An hour was missed; each pass takes what the limit allows, the oldest first, and none is lost."""
-    bench.settings = Settings(max_catchup_per_tick=25, max_span_ticks=7)
+    bench.settings = Settings(max_catchup_per_tick=25, max_dropped_range_ticks=7)
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow")
     worker = bench.worker()
     bench.go("09:00:40")

@@ -55,7 +55,7 @@ def test_a_schedule_without_its_dial(edited: Bench) -> None:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("DELETE FROM schedule_state", "its dial is missing"),
+        ("DELETE FROM schedule_state", "its state row is missing"),
         ("DELETE FROM schedule_versions WHERE version = 3", "its version 3 is missing"),
         ("UPDATE schedule_versions SET spec = '[' WHERE version = 3", "its version 3 cannot be read"),
     ],

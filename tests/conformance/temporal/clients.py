@@ -30,7 +30,7 @@ async def listening(store: str, cluster: str, seconds: int = 2 * SECONDS) -> Asy
         load({}, {"temporal_address": "127.0.0.1:0"}),
     )
     home = Home(store, {"temporal": executor}, HASTY)
-    door = serve_temporal(lambda: home.runner, told, mistakes=mistakes.append)
+    door = serve_temporal(lambda: home.runner, told, on_internal_error=mistakes.append)
     async with asyncio.timeout(seconds), home, door as address:
         assert address is not None
         yield home, address

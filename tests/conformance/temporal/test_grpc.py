@@ -19,7 +19,8 @@ from tests.conformance.temporal.kit import schedule
 from tests.support.service import runner_of
 from tompion.api.temporal.dispatcher import bound, read_namespaces
 from tompion.bootstrap.temporal import serve_temporal
-from tompion.config.loader import Config, load
+from tompion.config.loader import load
+from tompion.config.schema import Config
 from tompion.operations.resources.api_keys import create_key
 from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
@@ -37,7 +38,10 @@ async def served(**flags: Any) -> AsyncIterator[tuple[str, OperationRunner]]:
     mistakes: list[BaseException] = []
     try:
         runner = runner_of(store)
-        async with asyncio.timeout(SECONDS), serve_temporal(lambda: runner, told, mistakes=mistakes.append) as address:
+        async with (
+            asyncio.timeout(SECONDS),
+            serve_temporal(lambda: runner, told, on_internal_error=mistakes.append) as address,
+        ):
             assert address is not None
             yield address, runner
         assert mistakes == []
@@ -98,7 +102,7 @@ def test_keys(tmp_path: Path) -> None:
         client = await Client.connect(address, api_key=made.secret, tls=False)
         await client.create_schedule("s", schedule())
         with pytest.raises((RPCError, RuntimeError)):
-            await Client.connect(address, api_key="flt_nobody", tls=False)
+            await Client.connect(address, api_key="tpn_nobody", tls=False)
         return [each.id async for each in await client.list_schedules()]
 
     assert told(story, auth="required") == ["s"]
@@ -138,7 +142,7 @@ async def guarded(papers: Papers) -> AsyncIterator[str]:
     store = SqliteStore()
     try:
         told = load({}, {**OPEN, **papers.flags}, str(papers.config))
-        async with serve_temporal(lambda: runner_of(store), told, mistakes=print) as address:
+        async with serve_temporal(lambda: runner_of(store), told, on_internal_error=print) as address:
             assert address is not None
             yield address
     finally:

@@ -90,19 +90,19 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
     jittered, paused, rome, never, over, excluded = (found[f"move-{name}"] for name in names)
     assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
     assert jittered["differs"] == ["state: it is paused here"]
-    assert (paused["made"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
+    assert (paused["created"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
     [_, window, ours, theirs, why] = rome["differs"]
     assert "at most 30 s late" in window
     assert re.match(r"times: only here \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server loses these
     assert theirs.startswith("times: only there ")
     assert why.startswith("times: clocks change there")
     assert rome["compared_times"] - rome["same_times"] == 3
-    assert (excluded["made"], excluded["differs"]) == (
+    assert (excluded["created"], excluded["differs"]) == (
         False,
         ["not copied: it has no time to come: all are excluded, or none is left"],
     )
-    assert (never["made"], never["compared_times"]) == (True, 0)
-    assert (over["made"], over["differs"]) == (False, ["not copied: its last time is over"])
+    assert (never["created"], never["compared_times"]) == (True, 0)
+    assert (over["created"], over["differs"]) == (False, ["not copied: its last time is over"])
     with SyncTompion(store, engine=False) as tompion:
         ours = tompion.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
@@ -122,7 +122,7 @@ def test_a_dry_run_compares_and_copies_nothing(cluster: str, target: tuple[str, 
     store, options = target
     code, found = moved(cluster, *options, "--dry-run")
     assert code == 0
-    assert {each["made"] for each in found.values()} == {False}
+    assert {each["created"] for each in found.values()} == {False}
     assert found["move-jittered"]["same_times"] == 1_000
     with SyncTompion(store, engine=False) as tompion:
         assert tompion.list_schedules().items == ()
@@ -134,7 +134,7 @@ def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
     _, found = moved(cluster, "--store", store, "--shadow", "--into", "moved")
     with SyncTompion(store, engine=False, namespace="moved") as tompion:
         for name, each in found.items():
-            if each["made"]:
+            if each["created"]:
                 assert tompion.get(name).definition.policy.shadow
         assert tompion.get("move-jittered").state == "active"
 
@@ -180,9 +180,9 @@ def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.Monke
             return [each async for each in mover.move(1_800_000_000)]
 
     bad, good = asyncio.run(tell())
-    assert (bad.made, bad.possible) == (False, False)
+    assert (bad.created, bad.possible) == (False, False)
     assert bad.differs == ("not copied: Temporal cannot describe it: its history is lost",)
-    assert (good.made, good.compared_times) == (True, 0)
+    assert (good.created, good.compared_times) == (True, 0)
     assert good.differs[-1] == "times: not compared, Temporal cannot tell its own: it took too long"
 
 

@@ -99,7 +99,7 @@ def test_neighbours_are_told_apart_and_the_quiet_one_s_ticks_are_counted(
         return turns[-1]._asdict()
 
     monkeypatch.setattr(noisy_tenant, "in_child", in_child)
-    (section,) = noisy_tenant.neighbour_sections(Bench(stores, TINY, silent))
+    (section,) = noisy_tenant.tenant_sections(Bench(stores, TINY, silent))
     assert [len(turn.late) for turn in turns] == [4, 4]
     assert [turn.others for turn in turns] == [0, 2 * 2 * noisy_tenant.TIMES]
     assert all(late >= 0 for turn in turns for late in turn.late)

@@ -162,7 +162,7 @@ def test_an_empty_file_belongs_to_nobody(migrate: Run, url: str, file: Path) -> 
         ("/var/jobs.db", "'/var/jobs.db' is not a store; expected sqlite:////var/jobs.db "),
         (
             "sqlite:///jobs.db?mode=ro",
-            "'sqlite:///jobs.db?mode=ro' has a query string, and a SQLite store takes no par",
+            "'sqlite:///jobs.db?mode=ro' has a query string, but a SQLite store takes no par",
         ),
         ("sqlite://?cache=shared", "'sqlite://?cache=shared' has a query string"),
     ],

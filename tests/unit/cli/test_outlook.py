@@ -98,7 +98,7 @@ def test_what_shows_something_can_be_watched(argv: tuple[str, ...], monkeypatch:
         if len(waits) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(connection, "wait_here", wait)
+    monkeypatch.setattr(connection, "pause_thread", wait)
     watched = run([*argv, "--watch", "5", "--json"])
     assert (watched.code, waits) == (130, [5.0, 5.0])
     decoder, text = json.JSONDecoder(), watched.out

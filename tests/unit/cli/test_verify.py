@@ -172,15 +172,15 @@ def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str
     [
         (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
-        (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' lies outside the years 1 to 9999"),
-        (("--start", "0001-01-01T00:00:00+14:00"), "--start: '0001-01-01T00:00:00+14:00' lies outside the years"),
+        (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' is outside the years 1 to 9999"),
+        (("--start", "0001-01-01T00:00:00+14:00"), "--start: '0001-01-01T00:00:00+14:00' is outside the years"),
         (
             ("--start", "2026-01-02T00:00Z", "--end", "2026-01-01T00:00Z"),
             "--end: 2026-01-01T00:00Z is before --start, 2026-01-02T00:00Z",
         ),
         (("--namespace", ""), "namespace: '' is not a name"),
         (("--retention", "long"), "--retention: 'long' is not a duration"),
-        (("--retention", "0s"), "--retention: '0s' keeps nothing"),
+        (("--retention", "0s"), "--retention: '0s' is too short"),
     ],
 )
 def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, verify: Run, schedules: None) -> None:
@@ -195,14 +195,14 @@ def test_a_schedule_that_is_not_there_has_an_exit_code_of_its_own(verify: Run, s
 
 
 def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> None:
-    assert verify() == Result(2, "", f"tompion: store: there is no file {file}\n")
+    assert verify() == Result(2, "", f"tompion: store: no such file: {file}\n")
     assert not file.exists()
 
 
 def test_an_empty_file_is_refused_and_stays_empty(verify: Run, file: Path) -> None:
     """It was made a store, with nothing in it, and that was said to be the problem."""
     file.touch()
-    told = f"tompion: store: the file {file} is empty: there is no store in it; nothing was written\n"
+    told = f"tompion: store: the file {file} is empty, it holds no store; nothing was written\n"
     assert verify() == Result(2, "", told)
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (b"", [file.name])
 

@@ -19,13 +19,13 @@ import pytest
 import typer
 from rich.cells import cell_len
 
-from tompion.bootstrap.service import masked
-from tompion.cli.commands.worker import first_line, leave
+from tompion.cli.commands.worker import exit_process, first_line
 from tompion.cli.logging.queue import QueuedLog
 from tompion.cli.logging.text import TextLog, duration, shortened, wrapped
 from tompion.cli.main import main
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.runtime import signals
+from tompion.store.url_masking import mask_password
 
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
 
@@ -311,7 +311,7 @@ def test_a_duration_is_as_exact_as_a_person_wants(seconds: float, text: str) -> 
     ],
 )
 def test_a_password_is_never_shown(url: str, shown: str) -> None:
-    assert masked(url) == shown
+    assert mask_password(url) == shown
     assert first_line(url, ("a", "b")) == f"running the schedules of {shown}, queues a, b"
 
 
@@ -326,13 +326,13 @@ class Ended(NamedTuple):
 def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     """Send signals to this process while it would stop gracefully."""
     left: list[int] = []
-    monkeypatch.setattr(signals, "leave_now", left.append)
+    monkeypatch.setattr(signals, "exit_now", left.append)
 
     async def run() -> int | None:
-        with signals.stopping(30) as state:
+        with signals.handle_stop_signals(30) as state:
             for number in numbers:
                 signal.raise_signal(number)
-            await asyncio.wait_for(state.asked.wait(), 30)
+            await asyncio.wait_for(state.requested.wait(), 30)
         return state.code
 
     before = [signal.getsignal(number) for number in signals.SIGNALS]
@@ -360,16 +360,16 @@ def test_a_function_that_does_not_end_is_left_behind(
 ) -> None:
     """Python waits for every thread before it ends, and a worker that was told to stop would never have stopped."""
     left: list[int] = []
-    monkeypatch.setattr(signals, "leave_now", left.append)
+    monkeypatch.setattr(signals, "exit_now", left.append)
     release = threading.Event()
     thread = threading.Thread(target=release.wait, name=f"{signals.FUNCTION_THREADS}_0", daemon=True)
     thread.start()
     with pytest.raises(typer.Exit):
-        leave(0, QueuedLog(TextLog(clock)))
-    assert (left, printed()) == ([0], ["warning: left a function behind that has not ended; its run is handed back"])
+        exit_process(0, QueuedLog(TextLog(clock)))
+    assert (left, printed()) == ([0], ["warning: a function is still running; its run is handed back"])
     release.set()
     with pytest.raises(typer.Exit) as ended:
-        leave(130, QueuedLog(TextLog(clock)))
+        exit_process(130, QueuedLog(TextLog(clock)))
     thread.join()
     assert (left, printed(), ended.value.exit_code) == ([0], [], 130)
 
@@ -380,8 +380,8 @@ def test_a_function_that_does_not_end_is_left_behind(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--app-dir", "no-such-directory"), "--app-dir no-such-directory: there is no such directory"),
-        (("--queue", " "), "--queue: a queue has a name"),
+        (("--app-dir", "no-such-directory"), "--app-dir no-such-directory: no such directory"),
+        (("--queue", " "), "--queue: expected the name of a queue"),
         (("--store", "jobs.db"), "store: 'jobs.db' is not a store"),
         (("--store", "sqlite:///no/such/directory/jobs.db"), "cannot open the SQLite file no/such/directory/jobs.db"),
     ],

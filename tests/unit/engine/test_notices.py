@@ -300,7 +300,7 @@ def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> No
     courier.answer = lambda _: REFUSED
     told(world, 300, courier, notification_retry_ms=5_000, notification_give_up_ms=60_000)
     (notification,) = kept(world, state="GIVEN_UP")
-    assert (notification.attempts, notification.last_error, notification.next_try_at) == (4, REFUSED.said, None)
+    assert (notification.attempts, notification.last_error, notification.next_try_at) == (4, REFUSED.message, None)
     assert [event.text for event in world.events][-1].endswith("was given up: the receiver responded with 500")
     assert world.engines[0].probe.counts["notifications_given_up"] == 1
     assert world.engines[0].probe.counts["notifications_retried"] == 3
@@ -310,7 +310,7 @@ def test_a_receiver_that_wants_no_more_is_left_alone(world: World) -> None:
     world.create(cron="1 8 * * *")
     world.plan = lambda _: (0.0, FAILED)
     courier = Recorder(world)
-    courier.answer = lambda _: Delivery(False, "the receiver responded with 410", hopeless=True)
+    courier.answer = lambda _: Delivery(False, "the receiver responded with 410", permanent=True)
     told(world, 300, courier)
     assert len(courier.sent) == 1
     assert kept(world)[0].state == "GIVEN_UP"

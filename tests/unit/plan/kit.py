@@ -19,7 +19,9 @@ from tompion.plan.edit import new_state
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 NOON_MS = NOON * 1000
 KEY, VERSION, OWNER = 7, 3, 42
-LIMITS = DueLimits(grace_ms=30_000, max_catchup=100, max_spread=1_000, max_span_ticks=10_000, lookahead_ms=60_000)
+LIMITS = DueLimits(
+    grace_ms=30_000, max_catchup=100, max_spread=1_000, max_dropped_range_ticks=10_000, lookahead_ms=60_000
+)
 MINUTELY = SpecDocument(intervals=(IntervalDocument(60),))
 DELAY = SpecDocument(intervals=(IntervalDocument(60, anchor="completion"),))
 

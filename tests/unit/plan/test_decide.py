@@ -279,7 +279,7 @@ def test_the_budget_bounds_a_pass() -> None:
 def test_the_dial_forgets_a_resume_once_its_ticks_are_decided() -> None:
     rule = rule_of(HOURLY)
     state = dial_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 3_600)
-    _, half = decided(state, rule, world_at(NOON_MS, limits=LIMITS._replace(max_span_ticks=1)))
+    _, half = decided(state, rule, world_at(NOON_MS, limits=LIMITS._replace(max_dropped_range_ticks=1)))
     assert (half.carry, half.carry_until_s) == (OnResume.SKIP, NOON + 3_600)
     _, after = decided(half, rule, world_at(NOON_MS + 3_600_000))
     assert (after.carry, after.carry_until_s) == (None, None)

@@ -257,7 +257,7 @@ def test_missed_ticks_are_walked_in_chunks(name: str) -> None:
     rule = rule_of(HOURLY, catchup_policy=CatchUp(name.split(",", maxsplit=1)[0]))
     state = dial_of(rule, NOON - 6 * HOUR - 1)
     for run, lost in zip(runs, drops, strict=True):
-        generated = generate(state, rule, LATE_MS, LIMITS._replace(max_span_ticks=most), 100)
+        generated = generate(state, rule, LATE_MS, LIMITS._replace(max_dropped_range_ticks=most), 100)
         assert nominals(generated) == hours(*run)
         assert [dropped.ticks for dropped in generated.dropped] == lost
         state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
@@ -319,7 +319,7 @@ def test_a_long_pause_still_fires_once(most: int, passes: int) -> None:
     state = dial_of(rule, NOON - 7 * HOUR, carry=OnResume.FIRE_ONCE, carry_until_s=NOON)
     found = []
     for _ in range(passes):
-        generated = generate(state, rule, LATE_MS + 60_000, LIMITS._replace(max_span_ticks=most), 100)
+        generated = generate(state, rule, LATE_MS + 60_000, LIMITS._replace(max_dropped_range_ticks=most), 100)
         found += nominals(generated)
         state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
     assert found == [NOON]

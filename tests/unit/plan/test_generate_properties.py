@@ -59,7 +59,7 @@ stories = st.builds(
         st.just(GRACE),
         max_catchup=st.integers(1, 5),
         max_spread=st.integers(1, 5),
-        max_span_ticks=st.integers(1, 12),
+        max_dropped_range_ticks=st.integers(1, 12),
         lookahead_ms=st.just(60_000),
     ),
     st.sampled_from([None, None, OnResume.SKIP, OnResume.FIRE_ONCE]),

@@ -37,7 +37,7 @@ class ApiKeyCache:
     async def caller_with(self, text: str) -> Principal:
         """Return whose key it is; raises :class:`~tompion.errors.Unauthenticated`."""
         if not 0 < len(text) <= MAX_KEY_CHARS:
-            raise Unauthenticated("show an API key: 'Authorization: Bearer flt_…'")
+            raise Unauthenticated("show an API key: 'Authorization: Bearer tpn_…'")
         now = asyncio.get_running_loop().time()
         known = self._known.get(text)
         if known is None or known[0] <= now:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tompion.model.insight import Almanac, UpcomingTick
+from tompion.model.insight import CalendarFeed, UpcomingTick
 
 MAX_LINE_BYTES = 75
 """In octets; longer ones are folded."""
@@ -12,24 +12,24 @@ MORE = "This schedule goes on; its later ticks are not in this calendar."
 ESCAPED = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 
 
-def feed(coming: Almanac, namespace: str, now: datetime) -> str:
+def feed(coming: CalendarFeed, namespace: str, now: datetime) -> str:
     """Return the text of the feed; the last event of a schedule that has more says so."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//upcoming ticks//EN", "CALSCALE:GREGORIAN"]
     lines += [f"X-WR-CALNAME:{_text(f'Tompion {namespace}')}"]
     if said := _said(coming):
         lines += [f"X-WR-CALDESC:{_text(said)}", f"X-TOMPION-INCOMPLETE:{_text(said)}"]
-    last = {tick.schedule_id: tick for tick in coming.ticks if tick.schedule_id in coming.cut}
+    last = {tick.schedule_id: tick for tick in coming.ticks if tick.schedule_id in coming.truncated}
     for tick in coming.ticks:
         lines += _event(tick, namespace, now, is_last=last.get(tick.schedule_id) is tick)
     lines.append("END:VCALENDAR")
     return "".join(f"{part}\r\n" for line in lines for part in _folded(line))
 
 
-def _said(coming: Almanac) -> str:
+def _said(coming: CalendarFeed) -> str:
     """Return what is left out, if anything is."""
-    many = len(coming.cut)
+    many = len(coming.truncated)
     more = [f"{many} {'schedule has' if many == 1 else 'schedules have'} more ticks than are here"] if many else []
-    more += ["there are more schedules than are here"] if coming.left_out else []
+    more += ["there are more schedules than are here"] if coming.omitted else []
     return "; ".join(more)
 
 

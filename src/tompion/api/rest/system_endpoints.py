@@ -17,7 +17,7 @@ from tompion.api.rest.problems import problem
 from tompion.api.rest.session_endpoints import begin_visit, end_visit, show_visit
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.insight import Almanac
+from tompion.model.insight import CalendarFeed
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import upcoming_feed
 from tompion.operations.views import datetime_ms
@@ -106,7 +106,7 @@ async def calendar(service: Service, request: Request, caller: Principal, namesp
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})
 
 
-def _looked_ahead(session: OperationContext, **given: Any) -> tuple[Almanac, int]:
+def _looked_ahead(session: OperationContext, **given: Any) -> tuple[CalendarFeed, int]:
     return upcoming_feed(session, limit=MAX_EVENTS, **given), session.now_ms
 
 

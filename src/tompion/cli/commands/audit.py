@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tompion.cli.commands.verify import audit_line
-from tompion.cli.connection import Before, Connection, Limit, given, taking, watched
+from tompion.cli.connection import Before, Connection, Limit, drop_unset, watch_options, with_options
 from tompion.cli.output import console, views
 from tompion.errors import InvalidInput
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     pass
 
 
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def audit_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     everything: Annotated[bool, typer.Option("--all", help="Changes of schedules, too.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Prove that it is as it was written.")] = False,
     limit: Limit = None,
@@ -35,13 +35,13 @@ def audit_command(  # noqa: PLR0913 - each is an option of the command
     if not verify:
         if after is not None:
             raise InvalidInput("--after: only with --verify; --before goes on where a page ended")
-        options = given(everything=everything or None, limit=limit, before=before)
-        ask.show(lambda home: home.history(**options), views.change_list)
+        options = drop_unset(everything=everything or None, limit=limit, before=before)
+        connection.show(lambda api: api.history(**options), views.change_list)
         return
     if everything or before is not None:
         raise InvalidInput("--verify: it is about all rows, from the oldest on; --all and --before are for looking")
-    found = ask.show(
-        lambda home: home.verify_audit(**given(after=after, limit=limit)),
+    found = connection.show(
+        lambda api: api.verify_audit(**drop_unset(after=after, limit=limit)),
         lambda proof: console.paragraph(audit_line(proof)),
     )
     if not found.ok:

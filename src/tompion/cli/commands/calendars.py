@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import After, Connection, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import (
+    After,
+    Connection,
+    Limit,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
+)
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, facts, table
 from tompion.cli.schedule_options import read_document, read_text
@@ -24,14 +33,14 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The calendar's name."
 
 
 @calendars_app.command("list")
-@taking(ask=watched)
-def list_calendars_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
+@with_options(connection=watch_options)
+def list_calendars_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
     """Show the named calendars.
 
     Example: tompion calendars list
     """
 
-    def people(page: Page[NamedCalendar]) -> None:
+    def render(page: Page[NamedCalendar]) -> None:
         if not page.items:
             console.note("no calendars; 'tompion calendars put NAME --file days-off.ics' stores one")
             return
@@ -45,13 +54,13 @@ def list_calendars_command(ask: Connection, limit: Limit = None, after: After = 
         )
         views.more(page.next_page, "--after")
 
-    ask.show(lambda home: home.list_calendars(**given(limit=limit, after=after)), people)
+    connection.show(lambda api: api.list_calendars(**drop_unset(limit=limit, after=after)), render)
 
 
 @calendars_app.command("get")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def get_calendar_command(
-    ask: Connection,
+    connection: Connection,
     name: Name,
     version: Annotated[int | None, typer.Option("--version", metavar="N", help="That version (the newest).")] = None,
 ) -> None:
@@ -59,13 +68,13 @@ def get_calendar_command(
 
     Example: tompion calendars get bank
     """
-    ask.show(lambda home: home.get_calendar(name, **given(version=version)), _calendar)
+    connection.show(lambda api: api.get_calendar(name, **drop_unset(version=version)), _calendar)
 
 
 @calendars_app.command("put")
-@taking(change=requesting, ask=asked)
+@with_options(change=request_options, connection=connection_options)
 def put_calendar_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: dict[str, Any],
     name: Name,
     file: Annotated[
@@ -80,11 +89,11 @@ def put_calendar_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion calendars put bank --date 2026-12-24 --date 2026-12-31
     """
-    options = given(dates=dates, timezone=timezone)
+    options = drop_unset(dates=dates, timezone=timezone)
     if (file is None) == (dates is None):
         raise InvalidInput("--file: give either a file or dates, --date 2026-12-24")
     calendar = {"name": name, **options} if file is None else _read_calendar(name, file) | options
-    ask.show(lambda home: home.put_calendar(calendar, **change), _calendar)
+    connection.show(lambda api: api.put_calendar(calendar, **change), _calendar)
 
 
 def _calendar(found: NamedCalendar) -> None:

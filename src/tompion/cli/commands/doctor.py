@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tompion.cli.connection import Connection, taking, watched
+from tompion.cli.connection import Connection, watch_options, with_options
 from tompion.cli.output import console
 from tompion.cli.output.tables import STYLES, length, now
 from tompion.cli.snapshot import PAGE, Snapshot, survey
@@ -19,7 +19,7 @@ from tompion.errors import Forbidden, NotFound, SchemaTooNew, TompionError
 from tompion.model.schedule import Run, Schedule, ScheduleStatus
 
 if TYPE_CHECKING:
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
 
 OK, WARN, BAD = "ok", "warn", "bad"
 NAMED = 3
@@ -56,30 +56,30 @@ class DoctorLimits:
         return timedelta(milliseconds=self.zombie_after_ms)
 
 
-@taking(ask=watched)
-def doctor_command(ask: Connection) -> None:
+@with_options(connection=watch_options)
+def doctor_command(connection: Connection) -> None:
     """Look at the store, clocks, versions, instances, queues and runs.  Exits 1 if anything is bad.
 
     Example: tompion doctor --store postgresql://user@host/name
     """
-    checks = ask.repeat(lambda: list(examined(ask)), _lines)
+    checks = connection.repeat(lambda: list(examined(connection)), _lines)
     if any(each.state == BAD for each in checks):
         raise typer.Exit(1)
 
 
-def examined(ask: Connection) -> Iterator[Check]:
+def examined(connection: Connection) -> Iterator[Check]:
     """Yield one check after another; without a store there is nothing else to look at."""
     yield _versions()
-    reached = _service(ask) if ask.is_service else _store(ask)
+    reached = _service(connection) if connection.is_service else _store(connection)
     yield reached
     if reached.state == BAD:
         return
-    with ask.home() as home:
-        limits, settings = _settings(home)
+    with connection.open() as api:
+        limits, settings = _settings(api)
         yield settings
-        found = survey(home)
-        yield _clock(home, limits)
-        yield from _set_back(home)
+        found = survey(api)
+        yield _clock(api, limits)
+        yield from _set_back(api)
         present = now()
         yield _zones(found)
         yield from _instances(found)
@@ -90,10 +90,8 @@ def examined(ask: Connection) -> Iterator[Check]:
         yield _damage(found)
         if not found.is_whole:
             more = "more than " if found.tally.capped else ""
-            load_config = (
-                f"only the first {len(found.schedules):,} of {more}{_total(found):,} were looked at one by one"
-            )
-            yield Check("schedules", WARN, load_config)
+            text = f"only the first {len(found.schedules):,} of {more}{_total(found):,} were looked at one by one"
+            yield Check("schedules", WARN, text)
 
 
 def _versions() -> Check:
@@ -109,22 +107,22 @@ def _versions() -> Check:
     return Check("versions", OK, ", ".join([*parts, f"time zone data {TZDATA_VERSION}"]))
 
 
-def _service(ask: Connection) -> Check:
+def _service(connection: Connection) -> Check:
     try:
-        with ask.home() as home:
-            home.list_instances()
+        with connection.open() as api:
+            api.list_instances()
     except TompionError as error:
         return Check("service", BAD, str(error), "is it running, and is --url right? 'tompion serve' starts one")
-    return Check("service", OK, f"{ask.address} answers")
+    return Check("service", OK, f"{connection.address} answers")
 
 
-def _store(ask: Connection) -> Check:
-    from tompion.bootstrap.service import masked
+def _store(connection: Connection) -> Check:
     from tompion.bootstrap.store import open_migrator
+    from tompion.store.url_masking import mask_password
 
-    shown = masked(ask.address)
+    shown = mask_password(connection.address)
     try:
-        with open_migrator(ask.address) as migrator:
+        with open_migrator(connection.address) as migrator:
             migrator.refuse_newer()
             missing = [each.name for each in migrator.status() if not each.applied]
     except SchemaTooNew as error:
@@ -136,17 +134,18 @@ def _store(ask: Connection) -> Check:
     return Check("store", OK, f"{shown} answers, and its schema is this release's")
 
 
-def _settings(home: Home) -> tuple[DoctorLimits, Check]:
+def _settings(api: Api) -> tuple[DoctorLimits, Check]:
     """Return the limits that the engines have, as far as somebody tells them."""
     from tompion.client.sync_client import Client
-    from tompion.config.loader import LIMITS, load_config
+    from tompion.config.loader import load_config
+    from tompion.config.schema import LIMITS
     from tompion.config.settings import Settings
 
     names = [each.name for each in fields(DoctorLimits)]
     usual = DoctorLimits(**{name: getattr(Settings(), name) for name in names})
     try:
-        if isinstance(home, Client):
-            said = {each["name"]: each["value"] for each in home.read("/config")["values"]}
+        if isinstance(api, Client):
+            said = {each["name"]: each["value"] for each in api.read("/config")["values"]}
             limits = DoctorLimits(**{name: said[f"{LIMITS}.{name}"] for name in names})
             return limits, Check("settings", OK, "the service's own count here")
         settings = load_config({}).settings
@@ -158,10 +157,10 @@ def _settings(home: Home) -> tuple[DoctorLimits, Check]:
     return limits, Check("settings", OK, "those of this machine count here" if limits != usual else "the usual ones")
 
 
-def _clock(home: Home, limits: DoctorLimits) -> Check:
+def _clock(api: Api, limits: DoctorLimits) -> Check:
     """Compare the clock here with the store's, which shows in the next whole second that it sees coming."""
     before = now()
-    tick = home.preview(cron="* * * * * *", count=1).ticks[0].at
+    tick = api.preview(cron="* * * * * *", count=1).ticks[0].at
     after = now()
     earliest, latest = tick - timedelta(seconds=1), tick
     skew = max((before - latest).total_seconds(), (earliest - after).total_seconds(), 0.0)
@@ -172,9 +171,9 @@ def _clock(home: Home, limits: DoctorLimits) -> Check:
     return Check("clock", state, f"this machine's is {length(skew)} {side} the store's", "let NTP set both")
 
 
-def _set_back(home: Home) -> Iterator[Check]:
+def _set_back(api: Api) -> Iterator[Check]:
     """Tell what the store holds of a time that is still to come."""
-    for each in home.problems(limit=PAGE).problems:
+    for each in api.problems(limit=PAGE).problems:
         if each.kind == "clock_set_back":
             hint = "it goes on when that time has come; what must fire before needs a schedule of another name"
             whose = "" if each.subject == "clock" else f"{each.subject}: "
@@ -185,8 +184,8 @@ def _zones(found: Snapshot) -> Check:
     degraded = [each.schedule_id for each in found.schedules if each.degraded and each.state != ScheduleStatus.DAMAGED]
     if not degraded:
         return Check("time zones", OK, "every schedule's zone is known")
-    load_config = f"{_counted(degraded, 'schedule')} not as defined: {_some(degraded)}"
-    return Check("time zones", WARN, load_config, "'tompion schedules get' says why; give another --timezone")
+    text = f"{_counted(degraded, 'schedule')} not as defined: {_some(degraded)}"
+    return Check("time zones", WARN, text, "'tompion schedules get' says why; give another --timezone")
 
 
 def _instances(found: Snapshot) -> Iterator[Check]:
@@ -202,29 +201,27 @@ def _instances(found: Snapshot) -> Iterator[Check]:
         )
     silent = [each.name for each in found.instances if not each.alive and each.stopped_at is None]
     if silent:
-        load_config = f"{_some(silent)} went silent without a goodbye"
-        yield Check("instances", WARN, load_config, "others take over what they held; look at why they ended")
+        text = f"{_some(silent)} went silent without a goodbye"
+        yield Check("instances", WARN, text, "others take over what they held; look at why they ended")
     skewed = [each.name for each in alive if abs(each.skew_ms) > SKEW_S * 1000]
     if skewed:
         yield Check("instances", WARN, f"clocks are off on {_some(skewed)}", "let NTP set them")
     releases = sorted({each.release for each in engines} - {version("tompion")})
     if releases:
-        load_config = f"engines of other releases are alive: {', '.join(releases)}"
-        yield Check("instances", WARN, load_config, f"this is {version('tompion')}; finish the upgrade")
+        text = f"engines of other releases are alive: {', '.join(releases)}"
+        yield Check("instances", WARN, text, f"this is {version('tompion')}; finish the upgrade")
 
 
 def _runs(found: Snapshot, limits: DoctorLimits, present: datetime) -> Check:
     known = {each.schedule_id: each for each in found.schedules}
     stuck = [run.run_id for run in found.running if _is_stuck(run, known.get(run.schedule_id), limits, present)]
     if stuck:
-        load_config = f"{_counted(stuck, 'run')} stuck or beyond their time: {_some(stuck)}"
-        return Check("runs", BAD, load_config, "'tompion runs get' says more; 'tompion runs terminate' ends one")
+        text = f"{_counted(stuck, 'run')} stuck or beyond their time: {_some(stuck)}"
+        return Check("runs", BAD, text, "'tompion runs get' says more; 'tompion runs terminate' ends one")
     unseen = found.tally.in_flight - len(found.running)
     if unseen > 0:
-        load_config = (
-            f"{found.tally.in_flight:,} in flight; {len(found.running):,} were looked at, none of them is stuck"
-        )
-        return Check("runs", WARN, load_config, "'tompion runs list --state STARTED' shows them")
+        text = f"{found.tally.in_flight:,} in flight; {len(found.running):,} were looked at, none of them is stuck"
+        return Check("runs", WARN, text, "'tompion runs list --state STARTED' shows them")
     return Check("runs", OK, f"{len(found.running)} in flight, none of them stuck")
 
 
@@ -264,8 +261,8 @@ def _paused(found: Snapshot, present: datetime) -> Check:
         if each.paused_at is not None and each.paused_until is None and present - each.paused_at > FORGOTTEN
     ]
     if forgotten:
-        load_config = f"paused for more than {FORGOTTEN.days} days: {_some(forgotten)}"
-        return Check("paused", WARN, load_config, "'tompion schedules resume' or 'delete'")
+        text = f"paused for more than {FORGOTTEN.days} days: {_some(forgotten)}"
+        return Check("paused", WARN, text, "'tompion schedules resume' or 'delete'")
     paused = [each for each in found.schedules if each.state == ScheduleStatus.PAUSED]
     return Check("paused", OK, f"{_counted(paused, 'schedule')}, none forgotten")
 
@@ -289,10 +286,10 @@ def _lines(checks: Sequence[Check]) -> None:
     width = max(len(each.check) for each in checks)
     for each in checks:
         head = f"{each.state:<4}  {each.check:<{width}}  "
-        load_config = each.text if out.is_terminal or not each.hint else f"{each.text}; {each.hint}"
-        console.wrapped(out, Text(head, style=STYLES[each.state]), load_config, len(head))
+        text = each.text if out.is_terminal or not each.hint else f"{each.text}; {each.hint}"
+        console.print_wrapped(out, Text(head, style=STYLES[each.state]), text, len(head))
         if each.hint and out.is_terminal:
-            console.wrapped(out, Text(" " * len(head)), each.hint, len(head))
+            console.print_wrapped(out, Text(" " * len(head)), each.hint, len(head))
 
 
 def _counted(things: Sequence[object], noun: str) -> str:

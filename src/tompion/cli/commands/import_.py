@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import Ca, Cert, CertKey, Connection, Json, Key, Store, Url, asked
+from tompion.cli.connection import Ca, Cert, CertKey, Connection, Json, Key, Store, Url, connection_options
 from tompion.cli.options import ConfigFile
 from tompion.cli.output import console
 
@@ -67,34 +67,36 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
         "address": address, "namespace": source, "api_key": api_key, "tls": tls,
         "tls_ca": tls_ca, "tls_cert": tls_cert, "tls_key": tls_key,
     }  # fmt: skip
-    ask = asked(url, key, ca, cert, cert_key, store, into, as_json)
+    connection = connection_options(url, key, ca, cert, cert_key, store, into, as_json)
     said: Callable[[ImportResult], None] = (lambda _: None) if as_json else (lambda each: console.line(_line(each)))
-    found = asyncio.run(_gathered(_home(ask, store, config), where, shadow, dry_run, said))
-    ask.tell(found, lambda moved: _sum_up(moved, dry_run))
+    found = asyncio.run(_gathered(_home(connection, store, config), where, shadow, dry_run, said))
+    connection.print_result(found, lambda moved: _sum_up(moved, dry_run))
     if not all(each.possible for each in found):
         raise typer.Exit(NOT_ALL)
 
 
-def _home(ask: Connection, store: str | None, config: str | None) -> Tompion:
+def _home(connection: Connection, store: str | None, config: str | None) -> Tompion:
     """Return where schedules are copied to: a service, or the store of the configuration."""
     from tompion.config.loader import load_config
     from tompion.sdk.app import Tompion
 
-    namespace = ask.namespace or "default"
-    if ask.is_service:
-        return Tompion(ask.address, engine=False, namespace=namespace, key=ask.key, tls=ask.papers.context())
-    known = load_config({"store": store}, config)
-    return Tompion(known.get("store"), engine=False, namespace=namespace, actor="import", settings=known.settings)
+    namespace = connection.namespace or "default"
+    if connection.is_service:
+        return Tompion(
+            connection.address, engine=False, namespace=namespace, key=connection.key, tls=connection.tls.context()
+        )
+    configured = load_config({"store": store}, config)
+    return Tompion(configured.store, engine=False, namespace=namespace, actor="import", settings=configured.settings)
 
 
 async def _gathered(
-    home: Tompion, where: dict[str, Any], shadow: bool, dry_run: bool, said: Callable[[ImportResult], None]
+    api: Tompion, where: dict[str, Any], shadow: bool, dry_run: bool, said: Callable[[ImportResult], None]
 ) -> list[ImportResult]:
     """Copy, and say of each schedule what became of it as soon as that is known."""
     from tompion.bootstrap.temporal import import_temporal
 
     found = []
-    async for each in import_temporal(home, where, shadow=shadow, dry_run=dry_run):
+    async for each in import_temporal(api, where, shadow=shadow, dry_run=dry_run):
         said(each)
         found.append(each)
     return found
@@ -105,7 +107,7 @@ def _sum_up(found: list[ImportResult], dry_run: bool) -> None:
         refused = sum(not each.possible for each in found)
         console.note(f"{len(found)} compared, nothing copied" + (f"; {refused} cannot be" if refused else ""))
     else:
-        copied = sum(each.made for each in found)
+        copied = sum(each.created for each in found)
         console.note(f"{copied} of {len(found)} copied; 'tompion schedules resume' lets one start")
 
 

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import DEFAULT_NAMESPACE, After, Connection, Limit, asked, given, taking, watched
-from tompion.cli.options import instant
+from tompion.cli.connection import (
+    DEFAULT_NAMESPACE,
+    After,
+    Connection,
+    Limit,
+    connection_options,
+    drop_unset,
+    watch_options,
+    with_options,
+)
+from tompion.cli.options import parse_instant
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, table
 
@@ -19,9 +28,9 @@ keys_app = typer.Typer(help="API keys of a service.", no_args_is_help=True, rich
 
 
 @keys_app.command("create")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def create_command(
-    ask: Connection,
+    connection: Connection,
     name: Annotated[str, typer.Argument(help="What it is for.")],
     role: Annotated[str, typer.Option("--role", help="reader, operator, editor or admin.")] = "reader",
     expires: Annotated[str | None, typer.Option("--expires", metavar="TIME", help="Such as 2027-01-01T00:00Z.")] = None,
@@ -30,37 +39,37 @@ def create_command(
 
     Example: tompion keys create ci --role editor
     """
-    until = instant(expires, "--expires")
+    until = parse_instant(expires, "--expires")
 
-    def people(made: NewKey) -> None:
+    def render(made: NewKey) -> None:
         console.line(made.secret)
-        whose = ask.namespace or DEFAULT_NAMESPACE
+        whose = connection.namespace or DEFAULT_NAMESPACE
         console.note(f"key {made.key.key_id} for {name}: {role} in {whose}; it is not shown again")
 
-    ask.show(lambda home: home.create_key(name, role=role, **given(expires_at=until)), people)
+    connection.show(lambda api: api.create_key(name, role=role, **drop_unset(expires_at=until)), render)
 
 
 @keys_app.command("list")
-@taking(ask=watched)
-def list_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
+@with_options(connection=watch_options)
+def list_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
     """Show the keys of a namespace, without their secrets.
 
     Example: tompion keys list --json
     """
-    ask.show(lambda home: home.list_keys(**given(limit=limit, after=after)), _keys)
+    connection.show(lambda api: api.list_keys(**drop_unset(limit=limit, after=after)), _keys)
 
 
 @keys_app.command("revoke")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def revoke_command(
-    ask: Connection, key_id: Annotated[str, typer.Argument(metavar="KEY", help="The id that the list shows.")]
+    connection: Connection, key_id: Annotated[str, typer.Argument(metavar="KEY", help="The id that the list shows.")]
 ) -> None:
     """Let a key be worth nothing from now on.
 
     Example: tompion keys revoke 1f2e3d4c5b6a
     """
-    ask.show(
-        lambda home: home.revoke_key(key_id), lambda _: console.note(f"revoked {key_id}; services know within seconds")
+    connection.show(
+        lambda api: api.revoke_key(key_id), lambda _: console.note(f"revoked {key_id}; services know within seconds")
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import Before, Connection, Limit, OneSchedule, given, taking, watched
+from tompion.cli.connection import Before, Connection, Limit, OneSchedule, drop_unset, watch_options, with_options
 from tompion.cli.options import ConfigFile, Json
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, table
@@ -39,17 +39,17 @@ def try_command(
 
     answer = asyncio.run(send_test_notification(load_config({}, config), name))
     if as_json:
-        console.print_json({"arrived": answer.arrived, "said": answer.said})
+        console.print_json({"arrived": answer.arrived, "said": answer.message})
     else:
-        console.line(f"{'delivered' if answer.arrived else 'not delivered'}: {answer.said}")
+        console.line(f"{'delivered' if answer.arrived else 'not delivered'}: {answer.message}")
     if not answer.arrived:
         raise typer.Exit(NOT_DELIVERED)
 
 
 @notify_app.command("list")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def list_command(
-    ask: Connection,
+    connection: Connection,
     state: Annotated[
         str | None, typer.Option("--state", metavar="STATE", help="PENDING, DELIVERED, GIVEN_UP or SUMMARIZED.")
     ] = None,
@@ -61,8 +61,8 @@ def list_command(
 
     Example: tompion notify list --state GIVEN_UP
     """
-    options = given(state=state, schedule_id=schedule, limit=limit, before=before)
-    ask.show(lambda home: home.list_notifications(**options), notice_list)
+    options = drop_unset(state=state, schedule_id=schedule, limit=limit, before=before)
+    connection.show(lambda api: api.list_notifications(**options), notice_list)
 
 
 def notice_list(page: Page[Notification]) -> None:

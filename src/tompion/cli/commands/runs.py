@@ -11,12 +11,12 @@ from tompion.cli.connection import (
     Before,
     Connection,
     Limit,
-    asked,
     complete_schedules,
-    given,
-    requesting,
-    taking,
-    watched,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
 )
 from tompion.cli.output import console, views
 from tompion.cli.schedule_options import read_json
@@ -34,9 +34,9 @@ PAGE = 50
 
 
 @runs_app.command("list")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def list_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     schedule_id: Annotated[
         str | None,
         typer.Argument(metavar="[SCHEDULE]", help="Only of this one.", autocompletion=complete_schedules),
@@ -50,65 +50,65 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion runs list --state FAILED --watch 5
     """
-    options = given(state=state, source=source, limit=limit, before=before)
+    options = drop_unset(state=state, source=source, limit=limit, before=before)
     if schedule_id is not None:
-        ask.show(lambda home: home.runs(schedule_id, **options), views.run_list)
+        connection.show(lambda api: api.runs(schedule_id, **options), views.run_list)
         return
     if source is not None:
         raise InvalidInput("--source: only for the runs of one schedule; name it")
     options.setdefault("limit", PAGE)
-    ask.show(lambda home: latest_runs(home, **options), lambda page: views.run_list(page, of_many=True))
+    connection.show(lambda api: latest_runs(api, **options), lambda page: views.run_list(page, of_many=True))
 
 
 @runs_app.command("get")
-@taking(ask=watched)
-def get_command(ask: Connection, run_id: RunId) -> None:
+@with_options(connection=watch_options)
+def get_command(connection: Connection, run_id: RunId) -> None:
     """Show one run.
 
     Example: tompion runs get 1-1800000030-1 --watch 1
     """
-    ask.show(lambda home: home.get_run(run_id), views.run_facts)
+    connection.show(lambda api: api.get_run(run_id), views.run_facts)
 
 
 @runs_app.command("cancel")
-@taking(change=requesting, ask=asked)
-def cancel_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
+@with_options(change=request_options, connection=connection_options)
+def cancel_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
     """Ask a run to end; its function or target decides how.
 
     Example: tompion runs cancel 1-1800000030-1
     """
-    ask.show(lambda home: home.cancel_run(run_id, **change), _state)
+    connection.show(lambda api: api.cancel_run(run_id, **change), _state)
 
 
 @runs_app.command("terminate")
-@taking(change=requesting, ask=asked)
-def terminate_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
+@with_options(change=request_options, connection=connection_options)
+def terminate_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
     """End a run at once, whatever it says.
 
     Example: tompion runs terminate 1-1800000030-1
     """
-    ask.show(lambda home: home.terminate_run(run_id, **change), _state)
+    connection.show(lambda api: api.terminate_run(run_id, **change), _state)
 
 
 @runs_app.command("retry")
-@taking(change=requesting, ask=asked)
-def retry_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
+@with_options(change=request_options, connection=connection_options)
+def retry_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
     """Run the same once more, as a run of its own.
 
     Example: tompion runs retry 1-1800000030-1
     """
 
-    def people(found: Run) -> None:
+    def render(found: Run) -> None:
         console.line(found.run_id)
         _state(found)
 
-    ask.show(lambda home: home.retry_run(run_id, **change), people)
+    connection.show(lambda api: api.retry_run(run_id, **change), render)
 
 
 @runs_app.command("report")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def report_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     token: Annotated[str, typer.Argument(metavar="TOKEN", help="The token that came with the run.")],
     event: Annotated[str, typer.Argument(metavar="EVENT", help="started, heartbeat, progress, succeeded, failed, ….")],
     result: Annotated[str | None, typer.Option("--result", metavar="JSON", help="What came out.")] = None,
@@ -122,15 +122,15 @@ def report_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion runs report "$TOMPION_TOKEN" succeeded --result '{"rows": 12}'
     """
-    options = given(error=error, execution_id=execution_id)
+    options = drop_unset(error=error, execution_id=execution_id)
     for name, text in (("result", result), ("progress", progress)):
         if text is not None:
             options[name] = read_json(f"--{name}", text)
 
-    def people(found: Any) -> None:
+    def render(found: Any) -> None:
         console.line(f"{found.run_id}{': it is to end' if found.cancel_requested else ''}")
 
-    ask.show(lambda home: home.report_run(token, event, **options), people)
+    connection.show(lambda api: api.report_run(token, event, **options), render)
 
 
 def _state(found: Run) -> None:

@@ -13,12 +13,12 @@ from tompion.cli.connection import (
     Connection,
     Limit,
     ScheduleId,
-    asked,
-    changing,
-    given,
-    requesting,
-    taking,
-    watched,
+    change_options,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
 )
 from tompion.cli.output import console, progress, views
 from tompion.cli.output.tables import moment, now
@@ -40,15 +40,15 @@ TheOverlap = Annotated[
 ]
 
 
-PAUSE = BulkWork("pause", "paused", "were paused already", lambda home: home.pause_matching)
-RESUME = BulkWork("resume", "resumed", "were not paused", lambda home: home.resume_matching)
-TRIGGER = BulkWork("trigger", "triggered", "", lambda home: home.trigger_matching)
+PAUSE = BulkWork("pause", "paused", "were paused already", lambda api: api.pause_matching)
+RESUME = BulkWork("resume", "resumed", "were not paused", lambda api: api.resume_matching)
+TRIGGER = BulkWork("trigger", "triggered", "", lambda api: api.trigger_matching)
 
 
 @operating_app.command("pause")
-@taking(chosen=choosing, change=changing, ask=asked)
+@with_options(chosen=choosing, change=change_options, connection=connection_options)
 def pause_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     chosen: BulkSelection,
     schedule_ids: ScheduleIds = None,
@@ -60,22 +60,22 @@ def pause_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules pause report --note "migration" --until 2027-01-02T00:00Z
     """
-    options = given(note=note, until=until, paused_by=paused_by) | change
+    options = drop_unset(note=note, until=until, paused_by=paused_by) | change
     if not schedule_ids or not chosen.is_one(schedule_ids):
-        touch(ask, PAUSE, chosen, schedule_ids, options)
+        touch(connection, PAUSE, chosen, schedule_ids, options)
         return
 
-    def people(found: Schedule) -> None:
+    def render(found: Schedule) -> None:
         end = "" if found.paused_until is None else f" until {moment(found.paused_until, now())}"
         console.note(f"paused {found.schedule_id}{end}; 'tompion schedules resume' lets it go on")
 
-    ask.show(lambda home: home.pause(schedule_ids[0], **options), people)
+    connection.show(lambda api: api.pause(schedule_ids[0], **options), render)
 
 
 @operating_app.command("resume")
-@taking(chosen=choosing, change=changing, ask=asked)
+@with_options(chosen=choosing, change=change_options, connection=connection_options)
 def resume_command(  # noqa: PLR0913 - what can be said on the command line
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     chosen: BulkSelection,
     schedule_ids: ScheduleIds = None,
@@ -88,21 +88,21 @@ def resume_command(  # noqa: PLR0913 - what can be said on the command line
 
     Example: tompion schedules resume --label team=a --on-resume fire_once
     """
-    options = given(on_resume=on_resume) | change
+    options = drop_unset(on_resume=on_resume) | change
     if not schedule_ids or not chosen.is_one(schedule_ids):
-        touch(ask, RESUME, chosen, schedule_ids, options)
+        touch(connection, RESUME, chosen, schedule_ids, options)
         return
-    options |= given(note=note)
-    ask.show(
-        lambda home: home.resume(schedule_ids[0], **options),
+    options |= drop_unset(note=note)
+    connection.show(
+        lambda api: api.resume(schedule_ids[0], **options),
         lambda found: console.note(f"resumed {found.schedule_id}; next run {moment(found.next_run_at, now())}"),
     )
 
 
 @operating_app.command("trigger")
-@taking(chosen=choosing, change=requesting, ask=asked)
+@with_options(chosen=choosing, change=request_options, connection=connection_options)
 def trigger_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     chosen: BulkSelection,
     schedule_ids: ScheduleIds = None,
@@ -113,24 +113,24 @@ def trigger_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules trigger report --payload '{"day": "2027-01-04"}'
     """
-    options = given(overlap=overlap) | change
+    options = drop_unset(overlap=overlap) | change
     if payload is not None:
         options["payload"] = read_json("--payload", payload)
     if not schedule_ids or not chosen.is_one(schedule_ids):
-        touch(ask, TRIGGER, chosen, schedule_ids, options)
+        touch(connection, TRIGGER, chosen, schedule_ids, options)
         return
 
-    def people(found: Run) -> None:
+    def render(found: Run) -> None:
         console.line(found.run_id)
         console.note(f"{found.state}; 'tompion runs get {found.run_id} --watch 1' follows it")
 
-    ask.show(lambda home: home.trigger(schedule_ids[0], **options), people)
+    connection.show(lambda api: api.trigger(schedule_ids[0], **options), render)
 
 
 @operating_app.command("skip")
-@taking(change=changing, ask=asked)
+@with_options(change=change_options, connection=connection_options)
 def skip_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     at: Annotated[
@@ -142,16 +142,16 @@ def skip_command(
 
     Example: tompion schedules skip report --at 2027-01-06T08:00Z --note "bank holiday"
     """
-    ask.show(
-        lambda home: home.skip(schedule_id, **given(at=at, note=note), **change),
+    connection.show(
+        lambda api: api.skip(schedule_id, **drop_unset(at=at, note=note), **change),
         lambda found: console.note(f"{found.schedule_id}: next run {moment(found.next_run_at, now())}"),
     )
 
 
 @operating_app.command("unskip")
-@taking(change=changing, ask=asked)
+@with_options(change=change_options, connection=connection_options)
 def unskip_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     at: Annotated[
@@ -163,16 +163,16 @@ def unskip_command(
 
     Example: tompion schedules unskip report --at 2027-01-06T08:00Z
     """
-    ask.show(
-        lambda home: home.unskip(schedule_id, **given(at=at, note=note), **change),
+    connection.show(
+        lambda api: api.unskip(schedule_id, **drop_unset(at=at, note=note), **change),
         lambda found: console.note(f"{found.schedule_id}: next run {moment(found.next_run_at, now())}"),
     )
 
 
 @operating_app.command("backfill")
-@taking(change=requesting, ask=asked)
+@with_options(change=request_options, connection=connection_options)
 def backfill_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     start: Annotated[str | None, typer.Argument(metavar="[START]", help="From this time on.")] = None,
@@ -188,52 +188,52 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules backfill report 2027-01-04T00:00Z 2027-01-08T23:00Z --only missing
     """
-    options: dict[str, Any] = given(start=start, end=end, overlap=overlap, only=only)
+    options: dict[str, Any] = drop_unset(start=start, end=end, overlap=overlap, only=only)
     if ranges:
         if start is not None:
             raise InvalidInput("--range: give either START and END, or ranges")
         options["ranges"] = [_range(text) for text in ranges]
-    with ask.home() as home:
-        found = home.backfill(schedule_id, **options, **change)
+    with connection.open() as api:
+        found = api.backfill(schedule_id, **options, **change)
         if not no_wait:
-            found = progress.awaited(home, found)
-        ask.tell(found, views.backfill_list)
+            found = progress.wait_for_backfills(api, found)
+        connection.print_result(found, views.backfill_list)
 
 
 @operating_app.command("backfills")
-@taking(ask=watched)
-def backfills_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
+@with_options(connection=watch_options)
+def backfills_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the backfills of a schedule and how far they are.
 
     Example: tompion schedules backfills report --watch 1
     """
-    ask.show(lambda home: home.backfills(schedule_id, **given(limit=limit)), views.backfill_list)
+    connection.show(lambda api: api.backfills(schedule_id, **drop_unset(limit=limit)), views.backfill_list)
 
 
 @operating_app.command("get-backfill")
-@taking(ask=watched)
-def get_backfill_command(ask: Connection, backfill_id: BackfillId) -> None:
+@with_options(connection=watch_options)
+def get_backfill_command(connection: Connection, backfill_id: BackfillId) -> None:
     """Show one backfill, and how far it is.
 
     Example: tompion schedules get-backfill 12 --watch 1
     """
-    ask.show(lambda home: home.get_backfill(backfill_id), _one_backfill)
+    connection.show(lambda api: api.get_backfill(backfill_id), _one_backfill)
 
 
 @operating_app.command("cancel-backfill")
-@taking(change=requesting, ask=asked)
-def cancel_backfill_command(ask: Connection, change: Fields, backfill_id: BackfillId) -> None:
+@with_options(change=request_options, connection=connection_options)
+def cancel_backfill_command(connection: Connection, change: Fields, backfill_id: BackfillId) -> None:
     """Stop a backfill where it is; what it has started goes on.
 
     Example: tompion schedules cancel-backfill 12
     """
-    ask.show(lambda home: home.cancel_backfill(backfill_id, **change), _one_backfill)
+    connection.show(lambda api: api.cancel_backfill(backfill_id, **change), _one_backfill)
 
 
 @operating_app.command("hint")
-@taking(change=changing, ask=asked)
+@with_options(change=change_options, connection=connection_options)
 def hint_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     interval_ms: Annotated[int | None, typer.Option("--interval-ms", metavar="MS", help="Run so often.")] = None,
@@ -246,47 +246,47 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules hint poll --interval-ms 120000 --ttl-ms 3600000 --reason quiet
     """
-    options = given(interval_ms=interval_ms, at=at, ttl_ms=ttl_ms, reason=reason, author=author)
-    ask.show(lambda home: home.hint(schedule_id, **options, **change), views.outlook)
+    options = drop_unset(interval_ms=interval_ms, at=at, ttl_ms=ttl_ms, reason=reason, author=author)
+    connection.show(lambda api: api.hint(schedule_id, **options, **change), views.outlook)
 
 
 @operating_app.command("hints")
-@taking(ask=watched)
-def hints_command(ask: Connection, schedule_id: ScheduleId) -> None:
+@with_options(connection=watch_options)
+def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show the live hints of an adaptive schedule, and what it does next.
 
     Example: tompion schedules hints poll
     """
-    ask.show(lambda home: home.hints(schedule_id), views.outlook)
+    connection.show(lambda api: api.hints(schedule_id), views.outlook)
 
 
 @operating_app.command("clear-hints")
-@taking(change=changing, ask=asked)
-def clear_hints_command(ask: Connection, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
+@with_options(change=change_options, connection=connection_options)
+def clear_hints_command(connection: Connection, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
     """Take back all hints: the schedule goes back to its baseline.
 
     Example: tompion schedules clear-hints poll
     """
-    ask.show(lambda home: home.clear_hints(schedule_id, **given(reason=reason), **change), views.outlook)
+    connection.show(lambda api: api.clear_hints(schedule_id, **drop_unset(reason=reason), **change), views.outlook)
 
 
 @operating_app.command("reset-failures")
-@taking(change=changing, ask=asked)
-def reset_failures_command(ask: Connection, change: Fields, schedule_id: ScheduleId) -> None:
+@with_options(change=change_options, connection=connection_options)
+def reset_failures_command(connection: Connection, change: Fields, schedule_id: ScheduleId) -> None:
     """Forget the failures in a row, and the back-off that they caused.
 
     Example: tompion schedules reset-failures poll
     """
-    ask.show(
-        lambda home: home.reset_failures(schedule_id, **change),
+    connection.show(
+        lambda api: api.reset_failures(schedule_id, **change),
         lambda found: console.note(f"{found.schedule_id}: next run {moment(found.next_run_at, now())}"),
     )
 
 
 @operating_app.command("runs")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def runs_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     schedule_id: ScheduleId,
     state: TheState = None,
     source: TheSource = None,
@@ -297,24 +297,24 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules runs report --state FAILED
     """
-    options = given(state=state, source=source, limit=limit, before=before)
-    ask.show(lambda home: home.runs(schedule_id, **options), views.run_list)
+    options = drop_unset(state=state, source=source, limit=limit, before=before)
+    connection.show(lambda api: api.runs(schedule_id, **options), views.run_list)
 
 
 @operating_app.command("dropped")
-@taking(ask=watched)
-def dropped_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
+@with_options(connection=watch_options)
+def dropped_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show which ticks were dropped together, and why.
 
     Example: tompion schedules dropped report
     """
-    ask.show(lambda home: home.dropped_ranges(schedule_id, **given(limit=limit)), views.dropped_list)
+    connection.show(lambda api: api.dropped_ranges(schedule_id, **drop_unset(limit=limit)), views.dropped_list)
 
 
 @operating_app.command("verify")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def verify_schedule_command(
-    ask: Connection,
+    connection: Connection,
     schedule_id: ScheduleId,
     start: Annotated[str | None, typer.Option("--start", metavar="TIME", help="Only ticks from here on.")] = None,
     end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Only ticks up to here.")] = None,
@@ -323,7 +323,7 @@ def verify_schedule_command(
 
     Example: tompion schedules verify report
     """
-    found = ask.show(lambda home: home.verify(schedule_id, **given(start=start, end=end)), views.verification)
+    found = connection.show(lambda api: api.verify(schedule_id, **drop_unset(start=start, end=end)), views.verification)
     if not found.ok:
         raise typer.Exit(1)
 

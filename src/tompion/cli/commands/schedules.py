@@ -13,12 +13,12 @@ from tompion.cli.connection import (
     Connection,
     Limit,
     ScheduleId,
-    asked,
-    changing,
-    given,
-    requesting,
-    taking,
-    watched,
+    change_options,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
 )
 from tompion.cli.output import console, views
 from tompion.cli.schedule_options import acting, definition, timing, whole
@@ -34,9 +34,9 @@ User = Annotated[str | None, typer.Option("--user", metavar="ID", help="Of this 
 
 
 @schedules_app.command("list")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def list_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     state: State = None,
     label: Label = None,
     text: Text = None,
@@ -49,14 +49,16 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules list --label team=a --watch 5
     """
-    asked_for = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after)
-    ask.show(lambda home: home.list_schedules(**asked_for), views.schedule_list)
+    asked_for = drop_unset(
+        state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after
+    )
+    connection.show(lambda api: api.list_schedules(**asked_for), views.schedule_list)
 
 
 @schedules_app.command("count")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def count_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     state: State = None,
     label: Label = None,
     text: Text = None,
@@ -67,44 +69,46 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules count --state paused
     """
-    asked_for = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
-    ask.show(lambda home: home.count_schedules(**asked_for), views.counted)
+    asked_for = drop_unset(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
+    connection.show(lambda api: api.count_schedules(**asked_for), views.counted)
 
 
 @schedules_app.command("same-spec")
-@taking(ask=watched)
-def same_spec_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
+@with_options(connection=watch_options)
+def same_spec_command(
+    connection: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None
+) -> None:
     """Show the active schedules with the same spec as one: what fires together.
 
     Example: tompion schedules same-spec report --limit 100
     """
-    ask.show(lambda home: home.same_spec(schedule_id, **given(limit=limit, after=after)), views.sharers)
+    connection.show(lambda api: api.same_spec(schedule_id, **drop_unset(limit=limit, after=after)), views.sharers)
 
 
 @schedules_app.command("get")
-@taking(ask=watched)
-def get_command(ask: Connection, schedule_id: ScheduleId) -> None:
+@with_options(connection=watch_options)
+def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show one schedule.
 
     Example: tompion schedules get report --json
     """
-    ask.show(lambda home: home.get(schedule_id), views.schedule_facts)
+    connection.show(lambda api: api.get(schedule_id), views.schedule_facts)
 
 
 @schedules_app.command("describe")
-@taking(ask=watched)
-def describe_command(ask: Connection, schedule_id: ScheduleId) -> None:
+@with_options(connection=watch_options)
+def describe_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show everything about one schedule: its runs, its next ticks, what a resume would run.
 
     Example: tompion schedules describe report --watch 2
     """
-    ask.show(lambda home: home.describe(schedule_id), views.description)
+    connection.show(lambda api: api.describe(schedule_id), views.description)
 
 
 @schedules_app.command("create")
-@taking(timed=timing, acted=acting, base=whole, change=requesting, ask=asked)
+@with_options(timed=timing, acted=acting, base=whole, change=request_options, connection=connection_options)
 def create_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection,
+    connection: Connection,
     base: Base,
     timed: Fields,
     acted: Fields,
@@ -118,52 +122,52 @@ def create_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules create report --cron "0 9 * * MON-FRI" --tz Europe/Berlin --function tasks:report
     """
     fields = definition(base, timed, acted)
-    ask.show(lambda home: home.create(schedule_id, **fields, **change), views.schedule_facts)
+    connection.show(lambda api: api.create(schedule_id, **fields, **change), views.schedule_facts)
 
 
 @schedules_app.command("put")
-@taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
+@with_options(timed=timing, acted=acting, base=whole, change=change_options, connection=connection_options)
 def put_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    connection: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
     """Make a schedule, or replace its definition; pause and counters stay.
 
     Example: tompion schedules put report --file report.json
     """
     fields = definition(base, timed, acted)
-    ask.show(lambda home: home.upsert(schedule_id, **fields, **change), views.schedule_facts)
+    connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.schedule_facts)
 
 
 @schedules_app.command("update")
-@taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
+@with_options(timed=timing, acted=acting, base=whole, change=change_options, connection=connection_options)
 def update_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    connection: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
     """Replace the definition of a schedule that exists.
 
     Example: tompion schedules update report --cron @daily --function tasks:report --token 7
     """
     fields = definition(base, timed, acted)
-    ask.show(lambda home: home.update(schedule_id, **fields, **change), views.schedule_facts)
+    connection.show(lambda api: api.update(schedule_id, **fields, **change), views.schedule_facts)
 
 
 @schedules_app.command("patch")
-@taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
+@with_options(timed=timing, acted=acting, base=whole, change=change_options, connection=connection_options)
 def patch_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    connection: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
     """Change some fields; null clears one.
 
     Example: tompion schedules patch report --overlap queue --set timezone=null
     """
     fields = definition(base, timed, acted)
-    ask.show(lambda home: home.patch(schedule_id, **fields, **change), views.schedule_facts)
+    connection.show(lambda api: api.patch(schedule_id, **fields, **change), views.schedule_facts)
 
 
 @schedules_app.command("diff")
-@taking(timed=timing, acted=acting, base=whole, ask=asked)
+@with_options(timed=timing, acted=acting, base=whole, connection=connection_options)
 def diff_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection,
+    connection: Connection,
     base: Base,
     timed: Fields,
     acted: Fields,
@@ -174,14 +178,14 @@ def diff_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
-    fields = {**definition(base, timed, acted), **given(count=count)}
-    ask.show(lambda home: home.diff(schedule_id, **fields), diff_lines)
+    fields = {**definition(base, timed, acted), **drop_unset(count=count)}
+    connection.show(lambda api: api.diff(schedule_id, **fields), diff_lines)
 
 
 @schedules_app.command("delete")
-@taking(change=changing, ask=asked)
+@with_options(change=change_options, connection=connection_options)
 def delete_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     purge: Annotated[bool, typer.Option("--purge", help="Its history too.")] = False,
@@ -190,37 +194,39 @@ def delete_command(
 
     Example: tompion schedules delete report
     """
-    ask.show(
-        lambda home: home.delete(schedule_id, purge=purge, **change),
+    connection.show(
+        lambda api: api.delete(schedule_id, purge=purge, **change),
         lambda found: console.note(f"deleted {found.schedule_id}{' and its history' if purge else ''}"),
     )
 
 
 @schedules_app.command("history")
-@taking(ask=watched)
-def history_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None) -> None:
+@with_options(connection=watch_options)
+def history_command(
+    connection: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None
+) -> None:
     """Show who changed a schedule, and how; the newest first.
 
     Example: tompion schedules history report
     """
-    options = given(limit=limit, before=before)
-    ask.show(lambda home: home.history(schedule_id, **options), views.change_list)
+    options = drop_unset(limit=limit, before=before)
+    connection.show(lambda api: api.history(schedule_id, **options), views.change_list)
 
 
 @schedules_app.command("versions")
-@taking(ask=watched)
-def versions_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
+@with_options(connection=watch_options)
+def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the versions of a schedule's definition, the newest first.
 
     Example: tompion schedules versions report
     """
-    ask.show(lambda home: home.versions(schedule_id, **given(limit=limit)), views.version_list)
+    connection.show(lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.version_list)
 
 
 @schedules_app.command("restore")
-@taking(change=changing, ask=asked)
+@with_options(change=change_options, connection=connection_options)
 def restore_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     version: Annotated[int, typer.Argument(metavar="VERSION", help="Its number.")],
@@ -229,13 +235,13 @@ def restore_command(
 
     Example: tompion schedules restore report 3
     """
-    ask.show(lambda home: home.restore(schedule_id, version, **change), views.schedule_facts)
+    connection.show(lambda api: api.restore(schedule_id, version, **change), views.schedule_facts)
 
 
 @schedules_app.command("preview")
-@taking(timed=timing, base=whole, ask=asked)
+@with_options(timed=timing, base=whole, connection=connection_options)
 def preview_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     base: Base,
     timed: Fields,
     schedule_id: Annotated[
@@ -248,11 +254,11 @@ def preview_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules preview --cron "0 9 * * *" --exclude-calendar bank
     """
-    options = given(after=after, count=count)
+    options = drop_unset(after=after, count=count)
 
-    def people(found: Any) -> None:
+    def render(found: Any) -> None:
         console.paragraph(found.explanation)
         console.tick_table(found.ticks, found.timezone, jitter=any(tick.fire_at != tick.at for tick in found.ticks))
         console.finding_lines(found.findings)
 
-    ask.show(lambda home: home.preview(schedule_id, **options, **definition(base, timed)), people)
+    connection.show(lambda api: api.preview(schedule_id, **options, **definition(base, timed)), render)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.options import instant
+from tompion.cli.options import parse_instant
 from tompion.cli.output import console
 from tompion.errors import InvalidSpec, display
 from tompion.model.spec import Finding, NamedCalendar
@@ -103,7 +103,9 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     Example: tompion next "0 9 * * MON-FRI" --tz Europe/Berlin -n 5
     """
     spec = _spec(locals())
-    ticks = spec.occurrences(count, instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar))
+    ticks = spec.occurrences(
+        count, parse_instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar)
+    )
     if as_json:
         console.print_json([console.tick_json(tick) for tick in ticks])
     elif ticks:
@@ -172,7 +174,7 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     """
     spec = _spec(locals())
     findings = spec.lint(
-        now=instant(after, "--after"),
+        now=parse_instant(after, "--after"),
         min_interval=min_interval,
         schedule_id=schedule_id,
         calendars=_calendars(calendar),
@@ -209,15 +211,15 @@ def _spec(options: dict[str, Any]) -> Spec:
     excluded = {"dates": options["exclude"], "holidays": options["holidays"]}
     if any(excluded.values()):
         named["exclude"] = {name: value for name, value in excluded.items() if value}
-    given = {name: value for name, value in named.items() if value is not None and value != []}
+    drop_unset = {name: value for name, value in named.items() if value is not None and value != []}
     if options["document"] is not None:
         base = Spec.from_json(_read(options["document"])).to_dict()
-        if "exclude" in base and "exclude" in given:
-            given["exclude"] = _merged(base["exclude"], given["exclude"])
-        given = base | given
-    if not any(given.get(name) for name in ("cron", "intervals", "rrules", "times", "calendars")):
+        if "exclude" in base and "exclude" in drop_unset:
+            drop_unset["exclude"] = _merged(base["exclude"], drop_unset["exclude"])
+        drop_unset = base | drop_unset
+    if not any(drop_unset.get(name) for name in ("cron", "intervals", "rrules", "times", "calendars")):
         raise InvalidSpec("nothing to look at", expected="a cron string, --every, --rrule, --at or --spec")
-    return Spec.from_dict(given)
+    return Spec.from_dict(drop_unset)
 
 
 def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import Connection, Limit, OneSchedule, given, taking, watched
+from tompion.cli.connection import Connection, Limit, OneSchedule, drop_unset, watch_options, with_options
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, facts, heading, length, now, relative, table
 from tompion.spec.duration import parse_duration
@@ -39,19 +39,21 @@ Since = Annotated[
 ]
 
 
-@taking(ask=watched)
-def upcoming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
+@with_options(connection=watch_options)
+def upcoming_command(
+    connection: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None
+) -> None:
     """Show the ticks that will fire, of all schedules, the first one first.
 
     Example: tompion upcoming --for 2h
     """
-    options = given(schedule_id=schedule, seconds=seconds(within), limit=limit)
-    ask.show(lambda home: home.upcoming(**options), tick_list)
+    options = drop_unset(schedule_id=schedule, seconds=seconds(within), limit=limit)
+    connection.show(lambda api: api.upcoming(**options), tick_list)
 
 
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def stats_command(
-    ask: Connection,
+    connection: Connection,
     since: Since = None,
     buckets: Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")] = None,
 ) -> None:
@@ -59,8 +61,8 @@ def stats_command(
 
     Example: tompion stats --for 24h --buckets 24
     """
-    options = given(seconds=seconds(since), buckets=buckets)
-    ask.show(lambda home: home.stats(**options), lambda found: figures(found, buckets or ROWS))
+    options = drop_unset(seconds=seconds(since), buckets=buckets)
+    connection.show(lambda api: api.stats(**options), lambda found: figures(found, buckets or ROWS))
 
 
 def tally_text(found: RunCounts) -> str:
@@ -138,23 +140,23 @@ MARKS = {"unchanged": " ", "removed": "-", "added": "+"}
 Buckets = Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")]
 
 
-@taking(ask=watched)
-def problems_command(ask: Connection, limit: Limit = None) -> None:
+@with_options(connection=watch_options)
+def problems_command(connection: Connection, limit: Limit = None) -> None:
     """Show what somebody should look at, the most urgent first.
 
     Example: tompion problems --watch 10
     """
-    ask.show(lambda home: home.problems(**given(limit=limit)), concerns)
+    connection.show(lambda api: api.problems(**drop_unset(limit=limit)), concerns)
 
 
-@taking(ask=watched)
-def forecast_command(ask: Connection, within: Within = None, buckets: Buckets = None) -> None:
+@with_options(connection=watch_options)
+def forecast_command(connection: Connection, within: Within = None, buckets: Buckets = None) -> None:
     """Show how many fires are to come, of all schedules, and where they come in spikes.
 
     Example: tompion forecast --for 24h --buckets 24
     """
-    options = given(seconds=seconds(within), buckets=buckets)
-    ask.show(lambda home: home.forecast(**options), lambda found: loads(found, buckets or ROWS))
+    options = drop_unset(seconds=seconds(within), buckets=buckets)
+    connection.show(lambda api: api.forecast(**options), lambda found: loads(found, buckets or ROWS))
 
 
 def concerns(found: Problems) -> None:

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from tompion.cli.commands.stats import tally_text
-from tompion.cli.connection import Connection, asked, taking
+from tompion.cli.connection import Connection, connection_options, with_options
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, now, relative, table_lines
 from tompion.cli.output.views import took, why
@@ -25,9 +25,9 @@ PARTS = 4
 MIN_ROWS, MAX_ROWS = 2, 15
 
 
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def top_command(
-    ask: Connection,
+    connection: Connection,
     once: Annotated[bool, typer.Option("--once", help="Print one frame and leave, as in a pipe.")] = False,
     every: Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.1, help="How often to look.")] = 2.0,
 ) -> None:
@@ -36,16 +36,18 @@ def top_command(
     Example: tompion top --url http://127.0.0.1:8640
     """
     out = console.console()
-    with ask.home() as home:
-        if once or ask.as_json or not out.is_terminal:
-            ask.tell(glance(home), lambda found: out.print(frame(found, out.width, MAX_ROWS), soft_wrap=True))
+    with connection.open() as api:
+        if once or connection.as_json or not out.is_terminal:
+            connection.print_result(
+                glance(api), lambda found: out.print(frame(found, out.width, MAX_ROWS), soft_wrap=True)
+            )
             return
         from rich.live import Live
 
         with _keys() as pressed, Live(console=out, screen=True, auto_refresh=False) as live:
             while True:
                 rows = max(MIN_ROWS, min(MAX_ROWS, (out.height - 2 * PARTS - 3) // PARTS))
-                live.update(frame(glance(home), out.width, rows), refresh=True)
+                live.update(frame(glance(api), out.width, rows), refresh=True)
                 if pressed(every) == "q":
                     return
 

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from tompion.cli.connection import DEFAULT_NAMESPACE, Connection, OneSchedule, asked, given, taking
-from tompion.cli.options import instant
+from tompion.cli.connection import (
+    DEFAULT_NAMESPACE,
+    Connection,
+    OneSchedule,
+    connection_options,
+    drop_unset,
+    with_options,
+)
+from tompion.cli.options import parse_instant
 from tompion.cli.output import console
 from tompion.cli.output.progress import bar
 from tompion.errors import InvalidInput, InvalidTime, NotFound
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
     from tompion.model.audit import AuditVerification
     from tompion.model.verification import Verification, Violation
 
@@ -61,9 +68,9 @@ Retention = Annotated[
 ]
 
 
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def verify_command(
-    ask: Connection,
+    connection: Connection,
     schedule: OneSchedule = None,
     start: Start = None,
     end: End = None,
@@ -76,20 +83,20 @@ def verify_command(
 
     Example: tompion verify --store sqlite:///jobs.db --schedule report
     """
-    first, last = instant(start, "--start"), instant(end, "--end")
+    first, last = parse_instant(start, "--start"), parse_instant(end, "--end")
     if first is not None and last is not None and last < first:
         raise InvalidTime(f"--end: {end} is before --start, {start}")
     out = console.console()
-    with proving(ask, retention) as proof:
+    with proving(connection, retention) as proof:
         known = proof.count() if schedule is None and out.is_terminal else None
         with bar("verifying", 1 if schedule else known, out) as move:
             checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
-            total = _report(checks, None if ask.as_json else out, move)
+            total = _report(checks, None if connection.as_json else out, move)
             total.audit = proof.audit() if schedule is None else None
     if not total.schedules and (total.audit is None or total.audit.ok):
-        whose = ask.namespace or DEFAULT_NAMESPACE
+        whose = connection.namespace or DEFAULT_NAMESPACE
         raise NotFound(f"nothing to verify: there is no schedule in namespace {whose!r}")
-    if ask.as_json:
+    if connection.as_json:
         console.print_json(total.plain())
     else:
         if total.audit is not None and (total.audit.position or not total.audit.ok):
@@ -100,19 +107,19 @@ def verify_command(
 
 
 @contextmanager
-def proving(ask: Connection, retention: str | None) -> Iterator[VerifyProgress]:
+def proving(connection: Connection, retention: str | None) -> Iterator[VerifyProgress]:
     """Give what checks: the store itself, or a service that is asked about one schedule after the other."""
-    if not ask.is_service:
+    if not connection.is_service:
         from tompion.bootstrap.store import open_verifier
 
-        whose = DEFAULT_NAMESPACE if ask.namespace is None else ask.namespace
-        with open_verifier(ask.address, whose, retention) as proof:
+        whose = DEFAULT_NAMESPACE if connection.namespace is None else connection.namespace
+        with open_verifier(connection.address, whose, retention) as proof:
             yield proof
         return
     if retention is not None:
         raise InvalidInput("--retention: a service knows how long its runs are kept; leave it out with --url")
-    with ask.home() as home:
-        yield RemoteVerifier(home)
+    with connection.open() as api:
+        yield RemoteVerifier(api)
 
 
 class VerifyProgress(Protocol):
@@ -134,9 +141,9 @@ class VerifyProgress(Protocol):
 class RemoteVerifier:
     """The same check as on a store, asked of a service: one request for each schedule."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, api: Api) -> None:
         """Take who answers."""
-        self._home = home
+        self._home = api
 
     def count(self) -> int | None:
         """Return how many schedules there are, if anybody knows."""
@@ -154,7 +161,7 @@ class RemoteVerifier:
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
         """Check one schedule.  Raises :class:`~tompion.errors.NotFound`."""
-        return self._home.verify(schedule_id, **given(start=start, end=end))
+        return self._home.verify(schedule_id, **drop_unset(start=start, end=end))
 
     def audit(self) -> AuditVerification:
         """Check the audit up to its end, or to the first row that is not as it was written."""
@@ -169,7 +176,7 @@ class RemoteVerifier:
         for state in (None, "closed"):
             after: str | None = None
             while True:
-                page = self._home.list_schedules(**given(state=state, after=after))
+                page = self._home.list_schedules(**drop_unset(state=state, after=after))
                 yield from (each.schedule_id for each in page.items)
                 after = page.next_page
                 if after is None:

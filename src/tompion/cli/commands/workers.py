@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
-from tompion.cli.connection import Connection, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import (
+    Connection,
+    Limit,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
+)
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, now, relative, table
 
@@ -26,49 +34,49 @@ QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's nam
 
 
 @queues_app.command("list")
-@taking(ask=watched)
-def list_queues_command(ask: Connection) -> None:
+@with_options(connection=watch_options)
+def list_queues_command(connection: Connection) -> None:
     """Show queues: who serves them, and what waits.
 
     Example: tompion queues list --watch 2
     """
-    ask.show(lambda home: home.list_queues(), queue_rows)
+    connection.show(lambda api: api.list_queues(), queue_rows)
 
 
 @queues_app.command("pause")
-@taking(change=requesting, ask=asked)
-def pause_queue_command(ask: Connection, change: dict[str, Any], queue: QueueName, note: Note = None) -> None:
+@with_options(change=request_options, connection=connection_options)
+def pause_queue_command(connection: Connection, change: dict[str, Any], queue: QueueName, note: Note = None) -> None:
     """Let the runs of a queue wait; ticks are still recorded.
 
     Example: tompion queues pause reports --note "the warehouse moves"
     """
-    ask.show(
-        lambda home: home.pause_target(queue=queue, **given(note=note), **change),
+    connection.show(
+        lambda api: api.pause_target(queue=queue, **drop_unset(note=note), **change),
         lambda _: console.note(f"paused queue {queue}"),
     )
 
 
 @queues_app.command("resume")
-@taking(change=requesting, ask=asked)
-def resume_queue_command(ask: Connection, change: dict[str, Any], queue: QueueName) -> None:
+@with_options(change=request_options, connection=connection_options)
+def resume_queue_command(connection: Connection, change: dict[str, Any], queue: QueueName) -> None:
     """Start what waited for a queue.
 
     Example: tompion queues resume reports
     """
-    ask.show(
-        lambda home: home.resume_target(queue=queue, **change),
+    connection.show(
+        lambda api: api.resume_target(queue=queue, **change),
         lambda was: console.note(f"{'resumed' if was else 'was not paused:'} queue {queue}"),
     )
 
 
 @instances_app.command("list")
-@taking(ask=watched)
-def list_instances_command(ask: Connection, limit: Limit = None) -> None:
+@with_options(connection=watch_options)
+def list_instances_command(connection: Connection, limit: Limit = None) -> None:
     """Show the engines and workers of a store, and when each was heard of.
 
     Example: tompion instances list
     """
-    ask.show(lambda home: home.list_instances(**given(limit=limit)), instance_rows)
+    connection.show(lambda api: api.list_instances(**drop_unset(limit=limit)), instance_rows)
 
 
 def queue_rows(found: Sequence[Queue]) -> None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
-from tompion.cli.connection import After, Connection, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import (
+    After,
+    Connection,
+    Limit,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
+)
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, facts, table
 from tompion.cli.schedule_options import read_document, read_json
@@ -26,14 +35,14 @@ Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Tha
 
 
 @workflows_app.command("list")
-@taking(ask=watched)
-def list_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
+@with_options(connection=watch_options)
+def list_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
     """Show workflows and who executes them.
 
     Example: tompion workflows list
     """
 
-    def people(page: Page[Workflow]) -> None:
+    def render(page: Page[Workflow]) -> None:
         if not page.items:
             console.note("no workflows; 'tompion workflows put NAME --file workflow.json' stores one")
             return
@@ -59,23 +68,23 @@ def list_command(ask: Connection, limit: Limit = None, after: After = None) -> N
         )
         views.more(page.next_page, "--after")
 
-    ask.show(lambda home: home.list_workflows(**given(limit=limit, after=after)), people)
+    connection.show(lambda api: api.list_workflows(**drop_unset(limit=limit, after=after)), render)
 
 
 @workflows_app.command("get")
-@taking(ask=watched)
-def get_command(ask: Connection, workflow_id: WorkflowId, version: Version = None) -> None:
+@with_options(connection=watch_options)
+def get_command(connection: Connection, workflow_id: WorkflowId, version: Version = None) -> None:
     """Show one workflow and its document.
 
     Example: tompion workflows get billing --version 2
     """
-    ask.show(lambda home: home.get_workflow(workflow_id, **given(version=version)), _facts)
+    connection.show(lambda api: api.get_workflow(workflow_id, **drop_unset(version=version)), _facts)
 
 
 @workflows_app.command("put")
-@taking(change=requesting, ask=asked)
+@with_options(change=request_options, connection=connection_options)
 def put_command(
-    ask: Connection,
+    connection: Connection,
     change: dict[str, Any],
     workflow_id: WorkflowId,
     file: Annotated[
@@ -90,39 +99,39 @@ def put_command(
     if (file is None) == (document is None):
         raise InvalidInput("--file: give either a file or a --document")
     read = read_document(file) if file is not None else read_json("--document", document or "")
-    ask.show(lambda home: home.put_workflow(workflow_id, read, **change), _facts)
+    connection.show(lambda api: api.put_workflow(workflow_id, read, **change), _facts)
 
 
 @workflows_app.command("pause")
-@taking(change=requesting, ask=asked)
-def pause_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
+@with_options(change=request_options, connection=connection_options)
+def pause_command(connection: Connection, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
     """Let the runs of a workflow wait; ticks are still recorded.
 
     Example: tompion workflows pause billing --note "the bank is closed"
     """
-    ask.show(
-        lambda home: home.pause_target(workflow_id=workflow_id, **given(note=note), **change),
+    connection.show(
+        lambda api: api.pause_target(workflow_id=workflow_id, **drop_unset(note=note), **change),
         lambda _: console.note(f"paused workflow {workflow_id}"),
     )
 
 
 @workflows_app.command("resume")
-@taking(change=requesting, ask=asked)
-def resume_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId) -> None:
+@with_options(change=request_options, connection=connection_options)
+def resume_command(connection: Connection, change: dict[str, Any], workflow_id: WorkflowId) -> None:
     """Start what waited for a workflow.
 
     Example: tompion workflows resume billing
     """
-    ask.show(
-        lambda home: home.resume_target(workflow_id=workflow_id, **change),
+    connection.show(
+        lambda api: api.resume_target(workflow_id=workflow_id, **change),
         lambda was: console.note(f"{'resumed' if was else 'was not paused:'} workflow {workflow_id}"),
     )
 
 
 @workflows_app.command("start")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def start_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     workflow_id: WorkflowId,
     version: Version = None,
     user: Annotated[str | None, typer.Option("--user", metavar="ID", help="On whose behalf.")] = None,
@@ -138,9 +147,9 @@ def start_command(  # noqa: PLR0913 - each is an option of the command
     Example: tompion workflows start billing --idempotency-key invoice-17
     """
     key = idempotency_key or f"c-{token_hex(16)}"
-    ask.show(
-        lambda home: home.start_run(
-            workflow_id, **given(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
+    connection.show(
+        lambda api: api.start_run(
+            workflow_id, **drop_unset(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
         ),
         lambda new: console.note(
             f"{'started' if new else 'not started, there is no'} workflow {workflow_id}; "

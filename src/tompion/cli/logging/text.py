@@ -126,7 +126,7 @@ class TextLog:
                 self._console.file.flush()
         except (console.BrokenOutput, BrokenPipeError):
             with suppress(OSError):
-                console.forget_reader()
+                console.silence_stdout()
         except (OSError, ValueError):  # a full disk: the ledger knows it all, the line is lost
             return
 

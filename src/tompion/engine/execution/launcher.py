@@ -28,7 +28,7 @@ from tompion.executors.base import (
 from tompion.model.codec import storable
 from tompion.model.policy import REMOTE_EXECUTION_MS
 from tompion.model.rows import HeldRun
-from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, lost_text
+from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import ExecutionTiming, Outcome
 
@@ -72,7 +72,7 @@ class Launcher:
         active, execute = self.active, self._execute
         for row, compiled in launches:
             attempt = Attempt(row, compiled, now_ms)
-            if row.pickups and compiled.policy.gives_up(row.pickups, max_pickups):
+            if row.pickups and compiled.policy.is_abandoned(row.pickups, max_pickups):
                 self._add_outcome(attempt, *lost_too_often(row))
                 continue
             active[attempt.held] = attempt
@@ -413,4 +413,4 @@ def _describe(error: BaseException) -> str:
 
 def lost_too_often(row: RunRow) -> tuple[Completed, Reason]:
     """Return the end of a run that has lost too many workers to be launched again."""
-    return Completed(RunState.FAILED, error=lost_text(row.pickups)), Reason.WORKER_LOST
+    return Completed(RunState.FAILED, error=worker_lost_message(row.pickups)), Reason.WORKER_LOST

@@ -197,7 +197,7 @@ class NotificationDispatcher:
             return NotificationState.DELIVERED, None, now_ms, None
         settings = self._context.settings
         delay_ms = min(settings.notification_retry_ms << min(row.attempts - 1, MAX_DOUBLINGS), MAX_DELAY_MS)
-        if delivery.hopeless or now_ms + delay_ms > row.created_ms + settings.notification_give_up_ms:
+        if delivery.permanent or now_ms + delay_ms > row.created_ms + settings.notification_give_up_ms:
             return NotificationState.GIVEN_UP, None, now_ms, storable(delivery.message)
         return NotificationState.PENDING, now_ms + delay_ms, None, storable(delivery.message)
 
@@ -224,14 +224,14 @@ COUNTERS = {
 def notification_body(row: NotificationRow) -> bytes:
     """Return the body of a notification, which is the same at every attempt."""
     data: Mapping[str, Any] = json.loads(row.about)
-    message = {"type": NotificationKind(row.topic).kind, "timestamp": iso_time(row.created_ms), "data": data}
+    message = {"type": NotificationKind(row.topic).event_type, "timestamp": iso_time(row.created_ms), "data": data}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _summary_data(rows: Sequence[NotificationRow]) -> dict[str, Any]:
     counts = Counter((row.schedule_id, row.topic) for row in rows)
     groups = [
-        {"schedule_id": schedule_id, "type": NotificationKind(topic).kind, "count": count}
+        {"schedule_id": schedule_id, "type": NotificationKind(topic).event_type, "count": count}
         for (schedule_id, topic), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
     return {

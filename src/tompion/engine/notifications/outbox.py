@@ -15,7 +15,7 @@ from urllib.parse import quote
 from tompion.model.codec import truncate
 from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.model.rows import ScheduleRow
-from tompion.model.run import AUTOMATIC_ORIGINS, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
+from tompion.model.run import AUTOMATIC_SOURCES, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
 from tompion.model.schedule_state import DroppedRange
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compact
@@ -163,7 +163,7 @@ class NotificationOutbox:
             rows += [
                 self._row(rule, event, schedule, data, now_ms)
                 for rule in self._rules
-                if rule.wants(event.topic, schedule.namespace, schedule.schedule_id, labels)
+                if rule.matches(event.topic, schedule.namespace, schedule.schedule_id, labels)
                 and (event.topic is not NotificationKind.LATE or event.late_ms > rule.late_after_ms)
             ]
         transaction.notification_insert(rows)
@@ -210,7 +210,7 @@ def _topics_of(ending: FinalOutcome) -> Iterable[NotificationKind]:
 
 def is_first_tick_attempt(row: RunRow, compiled: CompiledSchedule) -> bool:
     """Return whether a late start of the run matters: it is the first attempt at a tick, with notifications on."""
-    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC_ORIGINS and compiled.policy.notify
+    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC_SOURCES and compiled.policy.notify
 
 
 def _notifies(compiled: CompiledSchedule | None) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tompion.model.audit import AuditHead, chain_rows
+from tompion.model.audit import AuditHead, chain_row
 from tompion.model.rows import AuditRow, ScheduleRow
 from tompion.plan.stored_definition import compact
 from tompion.store.base import Transaction
@@ -58,7 +58,7 @@ def _append(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[Audi
     """Return a chain with rows appended, and these rows with their positions."""
     chained = []
     for row in rows:
-        placed = chain_rows(row, head.position + 1, head.digest)
+        placed = chain_row(row, head.position + 1, head.digest)
         assert placed.digest is not None
         head = head._replace(position=head.position + 1, digest=placed.digest)
         chained.append(placed)

@@ -8,7 +8,7 @@ from tompion.engine.context import EngineContext
 from tompion.engine.notifications.outbox import is_first_tick_attempt
 from tompion.engine.steps.result import StepResult
 from tompion.engine.steps.settle import SettleStep
-from tompion.model.policy import WORKER, Policy
+from tompion.model.policy import WORKER_PREFIX, Policy
 from tompion.model.run import FAILURES, Reason, RunRow, RunState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
@@ -60,7 +60,7 @@ class RemoteResultsStep:
         started = [
             (row, row.started_ms)
             for row in rows
-            if row.started_ms is not None and (row.execution_id or "").startswith(WORKER)
+            if row.started_ms is not None and (row.execution_id or "").startswith(WORKER_PREFIX)
             if (compiled := schedules.get((row.schedule_key, row.version))) is not None
             and is_first_tick_attempt(row, compiled)
         ]
@@ -124,4 +124,4 @@ def _is_overdue(row: RunRow, compiled: CompiledSchedule | None, now_ms: int) -> 
 
 
 def _limit_ms(row: RunRow, compiled: CompiledSchedule | None) -> int | None:
-    return (Policy() if compiled is None else compiled.policy).limit_elsewhere_ms(row.execution_id)
+    return (Policy() if compiled is None else compiled.policy).remote_limit_ms(row.execution_id)

@@ -136,7 +136,7 @@ def opened_for_reading(context: OperationContext, schedule_id: str) -> LoadedSch
 
 
 def _gathered(context: OperationContext, opened: LoadedSchedule, schedule: Schedule) -> TemporalView:
-    row, state, _, compiled = opened
+    row, state, compiled = opened.row, opened.state, opened.compiled
     ranged = ranges_of(compiled.spec)
     running = context.transaction.run_list_in_flight([(row.schedule_key, state.in_flight)]) if state.in_flight else []
     ahead = islice(

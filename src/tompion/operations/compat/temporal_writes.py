@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tompion.errors import AlreadyExists, InvalidField, NotFound, StaleToken
+from tompion.errors import InvalidField, NotFound, StaleToken
 from tompion.model.policy import Overlap
 from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
@@ -22,7 +22,6 @@ from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import UNSET, check_name
 from tompion.operations.views import datetime_ms
-from tompion.plan.stored_definition import stored_definition
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 
 OWN = "temporal/"
@@ -64,11 +63,11 @@ def create_bundle(  # noqa: PLR0913 - the parts of the request
 ) -> Schedule:
     """Create a schedule that starts a workflow of its own, and do at once what is wished."""
     check_name("schedule_id", schedule_id, context.settings)
-    known = context.transaction.schedule_get(context.namespace, schedule_id)
-    if known is not None and known.state != ScheduleStatus.CLOSED:
-        raise AlreadyExists(f"schedule {schedule_id!r} exists already")
+    deleted = crud.reserve_id(context, schedule_id)
     drafted = parse_schedule({**_in_ranges(given), **_own_workflow(context, schedule_id, document)}, context.settings)
-    made = crud.write_definition(context, schedule_id, drafted, AuditEntry("create", request_id), may_be_silent=True)
+    made = crud.create_definition(
+        context, schedule_id, deleted, drafted, AuditEntry("create", request_id), may_never_fire=True
+    )
     return _granted(context, made, wishes, request_id)
 
 
@@ -89,7 +88,7 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     if opened.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
     action = {} if document is None else _own_workflow(context, schedule_id, document)
-    drafted = parse_schedule({**_in_ranges(given), **action}, context.settings, stored_definition(opened.version))
+    drafted = parse_schedule({**_in_ranges(given), **action}, context.settings, opened.definition)
     return crud.replace_definition(context, opened, drafted, AuditEntry("update", request_id))
 
 

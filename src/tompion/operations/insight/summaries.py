@@ -15,7 +15,6 @@ from tompion.operations.schedules.repository import LoadedSchedule, load
 from tompion.operations.validation import check_name
 from tompion.operations.views import run_view
 from tompion.plan.context import is_target_paused
-from tompion.plan.stored_definition import stored_definition
 from tompion.spec.compiler import zone_of
 from tompion.spec.explain.specs import explain
 from tompion.store.base import FAR_S
@@ -48,7 +47,7 @@ def summaries(context: OperationContext, schedule_ids: list[str]) -> tuple[Sched
 
 
 def _glance(context: OperationContext, opened: LoadedSchedule, target_paused: bool) -> ScheduleSummary:
-    spec, row = stored_definition(opened.version).spec, opened.row
+    spec, row = opened.definition.spec, opened.row
     zone = zone_of(opened.compiled.spec).name  # UTC, if its own is not known any more
     newest = context.transaction.run_list_page(row.schedule_key, (FAR_S, 0), OUTCOMES)
     return ScheduleSummary(

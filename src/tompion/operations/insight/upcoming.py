@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 from typing import TypeAlias
 
 from tompion.errors import InvalidField, StoreError, display
-from tompion.model.insight import Almanac, Upcoming, UpcomingTick
+from tompion.model.insight import CalendarFeed, Upcoming, UpcomingTick
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
@@ -40,7 +40,7 @@ def upcoming(
     return Upcoming(tuple(map(_shown, found[:limit])), datetime_ms(complete_ms))
 
 
-def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> Almanac:
+def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds: int, limit: int) -> CalendarFeed:
     """Return about so many coming ticks, shared out fairly: of each schedule as many as of any other."""
     until_ms = _until(context, seconds)
     rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
@@ -48,7 +48,7 @@ def upcoming_feed(context: OperationContext, *, schedule_id: str | None, seconds
     firsts = [list(islice(ticks, share + 1)) for ticks in _each(context, rows, until_ms)]
     cut = frozenset(ticks[0][1] for ticks in firsts if len(ticks) > share)
     found = heapq.merge(*(ticks[:share] for ticks in firsts))
-    return Almanac(tuple(map(_shown, found)), cut, complete_ms < until_ms)
+    return CalendarFeed(tuple(map(_shown, found)), cut, complete_ms < until_ms)
 
 
 def _until(context: OperationContext, seconds: int) -> int:

@@ -14,10 +14,17 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import new_version
-from tompion.operations.schedules.repository import AuditEntry, audit_other, compile_version, open_schedule, save
+from tompion.operations.schedules.repository import (
+    AuditEntry,
+    audit_other,
+    compile_definition,
+    newest_calendars,
+    open_schedule,
+    save,
+)
 from tompion.operations.validation import check_name, check_version
 from tompion.plan import edit
-from tompion.plan.stored_definition import calendar_text, compact, stored_calendar, stored_definition
+from tompion.plan.stored_definition import calendar_text, compact, stored_calendar
 from tompion.spec.compiler import compile_spec
 from tompion.spec.document import read_spec
 from tompion.spec.icalendar import MAX_EVENTS
@@ -79,8 +86,9 @@ def _replan(context: OperationContext, name: str, request_id: str | None) -> Non
             continue
         opened = open_schedule(context, rows[key].schedule_id)
         row = opened.row._replace(version=opened.row.version + 1)
-        version = new_version(context, row, stored_definition(opened.version), 0)
-        compiled = compile_version(context, row, version)
+        used = newest_calendars(context, opened.definition)
+        version = new_version(context, row, opened.definition, used)
+        compiled = compile_definition(row, version, opened.definition, used)
         edited = edit.replace_version(opened.state, opened.compiled, compiled, context.now_ms)
         version = version._replace(after_s=edited.state.cursor_s)
         context.transaction.version_end(key, opened.version.version, edited.state.cursor_s)

@@ -104,7 +104,7 @@ def _until_ms(context: OperationContext, row: RunRow) -> int:
     """When to worry about a run of which something was heard now."""
     version = context.transaction.version_get(row.schedule_key, row.version)
     policy = Policy() if version is None else stored_policy(version.policy)
-    limit_ms = policy.limit_elsewhere_ms(row.execution_id)
+    limit_ms = policy.remote_limit_ms(row.execution_id)
     renewed_ms = context.now_ms + context.settings.lock_ttl_ms
     return renewed_ms if limit_ms is None else min((row.started_ms or context.now_ms) + limit_ms, renewed_ms)
 

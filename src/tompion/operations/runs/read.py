@@ -169,7 +169,7 @@ def _would_run(context: OperationContext, state: ScheduleState, compiled: Compil
         grace_ms=settings.misfire_grace_ms,
         max_catchup=MAX_ROWS_READ,
         max_spread=MAX_ROWS_READ,
-        max_span_ticks=MAX_ROWS_READ,
+        max_dropped_range_ticks=MAX_ROWS_READ,
         lookahead_ms=settings.lookahead_ms,
     )
     decision_context = context.decision_contexts(limits).of(compiled)

@@ -12,9 +12,9 @@ from secrets import token_hex
 from typing import Any
 
 from tompion.errors import InvalidField, NotFound, StaleReport, display
-from tompion.model.policy import WORKER
+from tompion.model.policy import WORKER_PREFIX
 from tompion.model.rows import DefinitionRow
-from tompion.model.run import Reason, RunRow, RunState, idempotency_key, lost_text
+from tompion.model.run import Reason, RunRow, RunState, idempotency_key, worker_lost_message
 from tompion.model.security import CALLBACKS, signer
 from tompion.model.worker import Assignment, HeartbeatAck, Worker
 from tompion.operations.context import OperationContext
@@ -55,7 +55,7 @@ def claim_runs(
     name = _heard(context, worker_id, served)
     transaction, now_ms = context.transaction, context.now_ms
     until_ms = now_ms + context.settings.lock_ttl_ms
-    rows = transaction.run_claim_remote(context.namespace, f"{WORKER}{name}", now_ms, until_ms, served, limit)
+    rows = transaction.run_claim_remote(context.namespace, f"{WORKER_PREFIX}{name}", now_ms, until_ms, served, limit)
     if not rows:
         return ()
     known = {
@@ -135,8 +135,8 @@ def _unwanted(
     if row.cancel_requested or closed:
         return {"state": RunState.CANCELLED, "error": "cancelled before anybody could go on with it"}
     policy = stored_policy(definition.policy)
-    if policy.gives_up(row.pickups, context.settings.max_pickups):
-        return {"state": RunState.FAILED, "error": lost_text(row.pickups), "reason": Reason.WORKER_LOST}
+    if policy.is_abandoned(row.pickups, context.settings.max_pickups):
+        return {"state": RunState.FAILED, "error": worker_lost_message(row.pickups), "reason": Reason.WORKER_LOST}
     return None
 
 

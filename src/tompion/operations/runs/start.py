@@ -19,7 +19,6 @@ from tompion.operations.schedules.crud import insert_definition, replace_definit
 from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import check_name, check_version
-from tompion.plan.stored_definition import stored_definition
 
 PREFIX = "run-launcher/"
 """How the ids of schedules begin that have no ticks of their own."""
@@ -56,7 +55,7 @@ def _start(context: OperationContext, action: Action, nominal_s: int, key: str) 
     if context.transaction.schedule_get(context.namespace, schedule_id) is None:
         insert_definition(context, schedule_id, ScheduleInput(definition), note)
     opened = open_schedule(context, schedule_id, None, closed=True)
-    if opened.row.state == "closed" or stored_definition(opened.version) != definition:
+    if opened.row.state == "closed" or opened.definition != definition:
         replace_definition(context, opened, ScheduleInput(definition), note)
         opened = open_schedule(context, schedule_id, None)
     create_manual_run(context, opened, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)

@@ -17,9 +17,8 @@ from tompion.model.schedule import Definition, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition
 from tompion.operations.schedules.definition import parse_schedule, without_defaults
-from tompion.operations.schedules.repository import AuditEntry, open_schedule, schedule_view_of
+from tompion.operations.schedules.repository import AuditEntry, open_if_exists, schedule_view_of
 from tompion.operations.validation import check_name
-from tompion.plan.stored_definition import stored_definition
 
 LABEL = "tompion.code"
 
@@ -41,14 +40,13 @@ def declare(context: OperationContext, /, schedule_id: str, **given: Any) -> Dec
     said = parse_schedule(given, without_defaults(context.settings)).definition  # another default is no other code
     labels = tuple(sorted({**dict(wanted.labels), LABEL: _fingerprint(said)}.items()))
     drafted = drafted._replace(definition=replace(wanted, labels=labels))
-    known = context.transaction.schedule_get(context.namespace, schedule_id)
     note = AuditEntry("declare", None)
-    if known is None:
+    opened = open_if_exists(context, schedule_id, closed=True)
+    if opened is None:
         return DeclareResult(insert_definition(context, schedule_id, drafted, note), "created")
-    opened = open_schedule(context, schedule_id, None, closed=True)
     if opened.row.state == "closed":
         return DeclareResult(replace_definition(context, opened, drafted, note), "created")
-    current = stored_definition(opened.version)
+    current = opened.definition
     if dict(current.labels).get(LABEL) == dict(labels)[LABEL]:
         return DeclareResult(schedule_view_of(context, opened), "unchanged", _drift(current, drafted.definition))
     return DeclareResult(replace_definition(context, opened, drafted, note), "updated")

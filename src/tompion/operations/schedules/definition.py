@@ -145,7 +145,11 @@ def _spec(given: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> 
         if flat:
             raise InvalidField("spec", f"given together with {next(iter(flat))}; write the spec in one place")
         spec = given["spec"]
-        document = spec if isinstance(spec, SpecDocument) else _read_new(_mapping("spec", spec), jitter_ms)
+        document = (
+            read_spec(document_json(spec))
+            if isinstance(spec, SpecDocument)
+            else _read_new(_mapping("spec", spec), jitter_ms)
+        )
     elif flat:
         document = read_spec({**document_json(base.spec), **flat}) if base else _read_new(flat, jitter_ms)
     elif base is not None:
@@ -157,7 +161,7 @@ def _spec(given: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> 
         raise InvalidField("spec", "when should it run? give cron, intervals, calendars, rrules or times")
     if not document.exclude.named:
         compile_spec(document)
-    return read_spec(document_json(document))
+    return document
 
 
 def _read_new(given: Mapping[str, Any], jitter_ms: int) -> SpecDocument:

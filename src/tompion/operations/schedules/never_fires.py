@@ -14,7 +14,7 @@ from tompion.spec.compiler import compile_spec
 SOURCES = ("cron", "calendars", "intervals", "rrules", "times")
 
 
-def refuse_silent(compiled: CompiledSchedule, state: ScheduleState) -> None:
+def reject_never_firing(compiled: CompiledSchedule, state: ScheduleState) -> None:
     """Raise if a new schedule has no tick to come: whoever wrote it did not mean that.
 
     A schedule never catches up on time before its creation, so that what is over then is over for good.  One without

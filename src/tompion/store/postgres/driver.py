@@ -17,8 +17,8 @@ import psycopg
 
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.run import RunId, RunRow, StartRow
-from tompion.model.sql_call import Answers, SqlCall
-from tompion.runtime.clock import Clock, wait_here
+from tompion.model.sql_call import SqlCall, SqlResults
+from tompion.runtime.clock import Clock, pause_thread
 from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
@@ -114,7 +114,7 @@ class PostgresTransaction(Transaction):
     def run_list_all_in_flight(self) -> list[RunRow]:
         return [RunRow._make(row) for row in self._cursor.execute(all_in_flight_query(), prepare=True).fetchall()]
 
-    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
+    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
         return self._calls.run_calls(calls, timeout_ms)
 
     def finish(self) -> None:
@@ -268,7 +268,7 @@ class PostgresMigrator(Migrator):
                 if not left:
                     raise StoreUnavailable(TABLES_LOCKED) from error
             # A waiting migration blocks all later transactions. Release them first, then retry.
-            wait_here(MIGRATION_PAUSE_S)
+            pause_thread(MIGRATION_PAUSE_S)
         raise AssertionError("the last attempt returns or raises")
 
     def _apply(self, number: int, script: str) -> bool:

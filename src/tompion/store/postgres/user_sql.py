@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from tompion.model.sql_call import Answers, SqlArgument, SqlCall, SqlForm, SqlResult
+from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm, SqlResult, SqlResults
 
 MAX_CALLS_MS = 5_000
 """Time limit for all calls of one transaction, checked between batches."""
@@ -52,9 +52,9 @@ class UserSql:
         self._cursor = cursor
         self._start_ms: int | None = None
 
-    def run_calls(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
+    def run_calls(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
         """Execute as many calls as fit into the time limit. A call that fails has no effect on the others."""
-        answers: Answers = []
+        answers: SqlResults = []
         usual = self._cursor.execute(_USUAL, prepare=True).fetchall()[0]
         self._limit(f"{timeout_ms}ms", f"{timeout_ms}ms", usual[2])
         for batch in _batches(calls):
@@ -67,7 +67,7 @@ class UserSql:
         self._limit(*usual)
         return answers
 
-    def _execute_batch(self, calls: Sequence[SqlCall]) -> Answers:
+    def _execute_batch(self, calls: Sequence[SqlCall]) -> SqlResults:
         """Execute calls behind one savepoint. If one fails, undo all and return nothing."""
         if len(calls) == 1:
             return []
@@ -81,7 +81,7 @@ class UserSql:
         self._cursor.execute(_KEEP, prepare=False)
         return results
 
-    def _pipeline(self, bound: Sequence[Bound]) -> Answers:
+    def _pipeline(self, bound: Sequence[Bound]) -> SqlResults:
         """Send calls of the same kind in a pipeline."""
         kinds: dict[bytes, list[int]] = {}
         for index, (text, _) in enumerate(bound):
@@ -94,8 +94,8 @@ class UserSql:
                 self._cursor.nextset()
         return results
 
-    def _execute_each(self, calls: Sequence[SqlCall]) -> Answers:
-        answers: Answers = []
+    def _execute_each(self, calls: Sequence[SqlCall]) -> SqlResults:
+        answers: SqlResults = []
         for call in calls:
             answers.append(self._execute_one(call))
             if answers[-1].error is not None and self._is_out_of_time():

@@ -62,6 +62,11 @@ class ScheduleStateTable(DriverTransaction):
         """Lock states in key order and return the rows as plain tuples."""
         return {row[0]: row for row in self.rows("state_lock", {"keys": sorted(set(keys))})}
 
+    def state_lock_by_id(self, namespace: str, schedule_id: str) -> ScheduleState | None:
+        """Lock the state of the schedule that has an id, and wait for the transaction that holds the lock."""
+        rows = self.rows("state_lock_by_id", {"namespace": namespace, "schedule_id": schedule_id})
+        return ScheduleState._make(rows[0]) if rows else None
+
     def state_get(self, keys: Iterable[int]) -> dict[int, ScheduleState]:
         """Read states without locking them."""
         return {row[0]: ScheduleState._make(row) for row in self.rows("state_get", {"keys": sorted(set(keys))})}

@@ -16,7 +16,7 @@ ANN: dict[str, Any] = {"headers": [(b"cookie", b"other=1; tompion_session=ann")]
 BOB: dict[str, Any] = {"headers": [(b"cookie", b"tompion_session=bob")]}
 ROBOT: dict[str, Any] = {PEER: {"serialNumber": "01", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
 WORKER: dict[str, Any] = {PEER: {"serialNumber": "02", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
-KEY: dict[str, Any] = {"headers": [(b"authorization", b"Bearer flt_1")], **ROBOT}
+KEY: dict[str, Any] = {"headers": [(b"authorization", b"Bearer tpn_1")], **ROBOT}
 STRANGER: dict[str, Any] = {}
 EMPTY: dict[str, Any] = {"headers": [(b"cookie", b"tompion_session=")]}
 

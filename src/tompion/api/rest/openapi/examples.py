@@ -21,7 +21,7 @@ PARAMETERS: dict[str, Any] = {
     "text": "report",
     "user_id": "u-17",
     "limit": 50,
-    "credential": "flt_1f2e3d4c5b6a_0f1e2d3c",
+    "credential": "tpn_1f2e3d4c5b6a_0f1e2d3c",
 }
 """What stands in a path or a query, by its name."""
 
@@ -107,7 +107,7 @@ SAMPLES: dict[str, Any] = {
     "heartbeat_worker": {"to_cancel": [], "lost": []},
     "remove_worker": 0,
     "list_keys": {"items": [_KEY], "next_page": None},
-    "create_key": {"key": _KEY, "secret": "flt_1f2e3d4c5b6a_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"},
+    "create_key": {"key": _KEY, "secret": "tpn_1f2e3d4c5b6a_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"},
     "revoke_key": True,
     "list_notifications": {"items": [_NOTIFICATION], "next_page": None},
     "upsert_schedule": _UPSERTED,

@@ -61,6 +61,11 @@ ORDER BY k.schedules DESC, k.example;
 -- In key order, so that two transactions that lock several rows cannot deadlock.
 SELECT {state} FROM schedule_state WHERE schedule_key = ANY (%(keys)s::bigint[]) ORDER BY schedule_key FOR UPDATE;
 
+-- name: state_lock_by_id
+SELECT {state} FROM schedule_state WHERE schedule_key = (
+    SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND schedule_id = %(schedule_id)s
+) FOR UPDATE;
+
 -- name: state_get
 SELECT {state} FROM schedule_state WHERE schedule_key = ANY (%(keys)s::bigint[]) ORDER BY schedule_key;
 

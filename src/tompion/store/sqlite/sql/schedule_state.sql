@@ -61,6 +61,11 @@ ORDER BY k.schedules DESC, k.example;
 -- name: state_lock
 SELECT {state} FROM schedule_state WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
 
+-- name: state_lock_by_id
+SELECT {state} FROM schedule_state WHERE schedule_key = (
+    SELECT schedule_key FROM schedules WHERE namespace = :namespace AND schedule_id = :schedule_id
+);
+
 -- name: state_get
 SELECT {state} FROM schedule_state WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
 
