@@ -9,7 +9,7 @@ from tests.support.planting import Patches, defect
 from tompion.engine.steps.fire import FireStep
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations.schedules import crud
-from tompion.plan import adaptive, edit, release
+from tompion.plan import adaptive, edit, pause, release
 from tompion.store.base import Transaction
 
 FENCE = "AND attempt = ?4"
@@ -49,7 +49,7 @@ def a_rescue_counts_from_one(patches: Patches) -> None:
 @defect
 def a_pause_does_not_hold_the_tick_that_is_due(patches: Patches) -> None:
     """The fire step takes what is paused for active, and leaves it paused."""
-    patches.set(edit, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    patches.set(pause, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
     def blind(self: FireStep, transaction: Transaction, now_ms: int, rows: list[StateTuple], budget: int) -> Any:
@@ -101,7 +101,7 @@ def an_adaptive_run_is_planned_for_the_past(patches: Patches) -> None:
 @defect
 def a_purge_takes_runs_from_whoever_has_them(patches: Patches) -> None:
     """Everything of a schedule is gone at once, also what somebody executes."""
-    patches.set(crud, "_may_go", lambda state, now_ms: True)
+    patches.set(crud, "_is_purgeable", lambda state, now_ms: True)
 
 
 @defect

@@ -126,7 +126,8 @@ class Finder:
                 self._apply(result)
                 if not ahead:
                     return result
-                result = await await_store(ahead.popleft()) or StepResult()
+                fired: StepResult | None = await await_store(ahead.popleft())
+                result = StepResult() if fired is None else fired
                 self._health.record_pass()
         finally:
             await self._apply_ahead(ahead)

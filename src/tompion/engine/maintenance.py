@@ -19,7 +19,7 @@ from tompion.engine.steps.settle import SettleStep
 from tompion.engine.steps.sweep import SweepStep
 from tompion.engine.store_future import await_store
 from tompion.model.rows import HeldRun
-from tompion.model.run import RunState
+from tompion.model.run import RunId, RunRow, RunState
 from tompion.runtime.clock import wait
 from tompion.store.base import Store, Transaction, Work
 
@@ -181,8 +181,7 @@ class Maintenance:
     async def _terminate_remote(self, lost: list[Attempt]) -> None:
         """Terminate lost remote runs at their target if their state is TERMINATED. Other instances own the rest."""
         for attempt in lost:
-            run = attempt.row.id
-            row = await self._read(lambda transaction, run=run: transaction.run_get(run))
+            row = await self._read(partial(_run, run=attempt.row.id))
             if row is not None and row.state == RunState.TERMINATED and row.attempt == attempt.row.attempt:
                 self._launcher.terminate(attempt)
 
@@ -211,3 +210,7 @@ class Maintenance:
 
     async def _read(self, work: Work[T]) -> T:
         return await await_store(self._store.read(work))
+
+
+def _run(transaction: Transaction, run: RunId) -> RunRow | None:
+    return transaction.run_get(run)

@@ -1,6 +1,5 @@
 """Cache of compiled schedules, by schedule and version, so that a claim needs no second query."""
 
-
 from __future__ import annotations
 
 import json

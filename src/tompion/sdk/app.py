@@ -107,15 +107,15 @@ class _BaseApp:
         self._actor = actor
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
-        self._probe = EngineEvents(listener, Metrics(self._settings.max_metric_namespaces))
+        self._events = EngineEvents(listener, Metrics(self._settings.max_metric_namespaces))
         self._wanted_tracing = tracing
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self.outside = build_notifications(notifications or {}, self._settings, public_url=public_url)
+        self.outbound = build_notifications(notifications or {}, self._settings)
         self.declarations = Declarations(queues[0])
         self._opened = False
-        self._pulse: EngineHealth | None = None
+        self._health: EngineHealth | None = None
         self._store: Store | None = None
 
     def _with_worker(self) -> bool:
@@ -130,12 +130,12 @@ class _BaseApp:
     @property
     def counts(self) -> dict[str, int]:
         """Return what this process's engine has done so far, by name."""
-        return dict(self._probe.counts)
+        return dict(self._events.counts)
 
     @property
     def health_problems(self) -> tuple[str, ...]:
         """Return what keeps this process's engine from working; nothing, if it works, or there is none."""
-        return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
+        return tuple(self._health.problems()) if self._opened and self._health is not None else ()
 
     @property
     def runner(self) -> OperationRunner:
@@ -144,8 +144,8 @@ class _BaseApp:
             raise TompionError("there is no store here: this is connected to a service")
         if self._store is None:
             raise TompionError("not open: use it inside 'with' or 'async with', or between open() and close()")
-        handed_on = None if self._tracing is None else self._tracing.handed_on
-        return OperationRunner(self._store, self._settings, self._probe.tally, handed_on)
+        traceparent = None if self._tracing is None else self._tracing.worker_traceparent
+        return OperationRunner(self._store, self._settings, self._events.metrics, traceparent)
 
     @property
     def tracing(self) -> Tracing | None:
@@ -195,14 +195,14 @@ class _BaseApp:
             self._store,
             settings=self._settings,
             queues=self._queues,
-            probe=self._probe,
+            events=self._events,
             executors=self._executors,
             public_url=self._public_url,
             functions=self.declarations.functions(),
             tracing=self._tracing,
-            outside=self.outside,
+            outbound=self.outbound,
         )
-        self._pulse = engine.pulse
+        self._health = engine.health
         return engine
 
     def _worker(self) -> RemoteWorker:
@@ -210,7 +210,7 @@ class _BaseApp:
         calls = FunctionExecutor(self._settings.max_threads, self._settings.max_result_bytes)
         for path, function in self.declarations.functions().items():
             calls.register(path, function)
-        return RemoteWorker(self._async_client(), calls, self._queues, self._settings, self._probe)
+        return RemoteWorker(self._async_client(), calls, self._queues, self._settings, self._events)
 
     def _async_client(self) -> AsyncClient:
         return AsyncClient(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
@@ -223,9 +223,9 @@ class _BaseApp:
         """Say what the declaration of a schedule did, and where operators have decided otherwise."""
         name = found.schedule.schedule_id
         if found.outcome != "unchanged":
-            self._probe.tell(found.outcome, name, "as the code declares it")
+            self._events.emit(found.outcome, name, "as the code declares it")
         elif found.drift:
-            self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
+            self._events.emit("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
 
     def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
         return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)

@@ -57,14 +57,14 @@ class RemoteWorker:
         executor: FunctionExecutor,
         queues: frozenset[str],
         settings: Settings,
-        probe: EngineEvents,
+        events: EngineEvents,
     ) -> None:
         """Take the service, what calls functions, and which queues are served; nothing starts yet."""
         self._client = client
         self._executor = executor
         self._queues = sorted(queues)
         self._settings = settings
-        self._probe = probe
+        self._events = events
         self._stopping = asyncio.Event()
         self._active: dict[str, tuple[asyncio.Task[None], WorkerLink]] = {}
         self._room = asyncio.Event()
@@ -102,7 +102,7 @@ class RemoteWorker:
         try:
             await self._ask(remote_workers.remove_worker, self._id, tokens=list(left))
         except TompionError as error:
-            self._probe.warn(f"gone without a goodbye, leases will run out by themselves: {error}")
+            self._events.warn(f"gone without a goodbye, leases will run out by themselves: {error}")
         await self._executor.aclose()
         await self._client.close()
 
@@ -165,7 +165,7 @@ class RemoteWorker:
             except NotFound:
                 await self._try_to_join()
             except TompionError as error:
-                self._probe.warn(f"{problem}, trying again: {error}")
+                self._events.warn(f"{problem}, trying again: {error}")
                 await clock.wait(self._stopping, RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                 failures += 1
 
@@ -173,7 +173,7 @@ class RemoteWorker:
         try:
             await self._join()
         except TompionError as error:
-            self._probe.warn(f"cannot join again: {error}")
+            self._events.warn(f"cannot join again: {error}")
             await clock.wait(self._stopping, RETRY_DELAYS_S[-1])
 
     async def _ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
@@ -188,7 +188,7 @@ class RemoteWorker:
         self._idle.clear()
         if len(self._active) >= self._settings.max_active_launches:
             self._room.clear()
-        self._probe.tell("started", given.schedule_id, f"attempt {given.attempt}")
+        self._events.emit("started", given.schedule_id, f"attempt {given.attempt}")
 
     def _cancel(self, token: str, *, lost: bool) -> None:
         task, link = self._active.get(token, (None, None))
@@ -196,7 +196,7 @@ class RemoteWorker:
             return
         link.is_lost, link.is_wanted = lost, False
         if lost:
-            self._probe.count("leases_lost")
+            self._events.count("leases_lost")
         task.cancel()
 
     async def _execute(self, given: Assignment, link: WorkerLink) -> None:
@@ -227,7 +227,7 @@ class RemoteWorker:
                 raise
             return Completed(RunState.CANCELLED, error="cancelled on request")
         except LaunchError as error:
-            self._probe.count("runs_failed_launch")
+            self._events.count("runs_failed_launch")
             link.launched = False
             return Completed(RunState.FAILED, error=str(error))
 
@@ -242,21 +242,21 @@ class RemoteWorker:
             try:
                 await self._ask(callbacks.report_run, given.token, event, **said)
             except StaleReport as problem:
-                self._probe.count("stale_writes_rejected")
-                self._probe.warn(f"run {given.run_id}: {problem}")
+                self._events.count("stale_writes_rejected")
+                self._events.warn(f"run {given.run_id}: {problem}")
                 return
             except TompionError as problem:
                 if problem.retryable:
-                    self._probe.warn(f"cannot say how run {given.run_id} ended, trying again: {problem}")
+                    self._events.warn(f"cannot say how run {given.run_id} ended, trying again: {problem}")
                     await clock.pause(RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                     failures += 1
                 elif event != REFUSED:  # nobody would ever hear how it ended, and somebody would begin it again
                     event, said = REFUSED, {"error": f"how it ended is not accepted: {problem}"}
                 else:
-                    self._probe.warn(f"how run {given.run_id} ended is not accepted: {problem}")
+                    self._events.warn(f"how run {given.run_id} ended is not accepted: {problem}")
                     return
             else:
-                self._probe.tell("ended", given.schedule_id, ended.state)
+                self._events.emit("ended", given.schedule_id, ended.state)
                 return
 
 

@@ -46,7 +46,13 @@ def check(answer: Answer, *about: object) -> None:
     kind = headers.get("content-type", "")
     if not kind.startswith("text/html"):
         assert policy == CLOSED, about
-        kept = CACHE_IMMUTABLE if "/assets/" in str(about[:1]) else CACHE_ONE_DAY if about[:1] == ("/favicon.svg",) else "no-store"
+        kept = (
+            CACHE_IMMUTABLE
+            if "/assets/" in str(about[:1])
+            else CACHE_ONE_DAY
+            if about[:1] == ("/favicon.svg",)
+            else "no-store"
+        )
         assert headers["cache-control"] == kept, about
     assert not {"server", "x-powered-by"} & headers.keys(), about
 

@@ -349,15 +349,15 @@ class Launcher:
 
     def drop_lost(self, owned: set[RunId], held: Iterable[HeldRun]) -> list[Attempt]:
         """Drop the attempts among ``held`` whose run this instance no longer owns. Return them."""
-        return self._drop(run for run in held if RunId(*run[:3]) not in owned)
+        return self.drop(run for run in held if RunId(*run[:3]) not in owned)
 
     def drop_all(self) -> int:
         """Drop all active attempts. Return how many runs were held, unwritten outcomes included."""
         held = len(self.held())
-        self._drop(list(self.active))
+        self.drop(list(self.active))
         return held
 
-    def _drop(self, runs: Iterable[HeldRun]) -> list[Attempt]:
+    def drop(self, runs: Iterable[HeldRun]) -> list[Attempt]:
         """Cancel attempts whose run another instance owns. They have no outcome here."""
         dropped = []
         for run in runs:

@@ -129,7 +129,9 @@ class TransactionalStep:
     # --- their outcomes -------------------------------------------------------------------------------------------
 
     def _prepare(self, row: RunRow, compiled: CompiledSchedule, workflow: TransactionalWorkflow) -> TransactionalRun:
-        run = TransactionalRun(row, compiled, workflow, build_run_context(self._context, row, compiled, workflow.options))
+        run = TransactionalRun(
+            row, compiled, workflow, build_run_context(self._context, row, compiled, workflow.options)
+        )
         if compiled.policy.is_abandoned(row.pickups, self._context.settings.max_pickups):
             completed, reason = lost_too_often(row)
             return run._replace(error=completed.error, reason=reason)

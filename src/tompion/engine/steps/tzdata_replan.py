@@ -59,9 +59,7 @@ class ReplanStep:
         events = self._context.events
         for schedule_id, before_s, after_s in replanned:
             events.count("replanned")
-            events.emit(
-                "replanned", schedule_id, f"new time zone data: next tick {_time(before_s)} → {_time(after_s)}"
-            )
+            events.emit("replanned", schedule_id, f"new time zone data: next tick {_time(before_s)} → {_time(after_s)}")
 
     def _replan(
         self, transaction: Transaction, state: ScheduleState, compiled: CompiledSchedule, row: ScheduleRow
