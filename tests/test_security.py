@@ -35,7 +35,7 @@ OUR_OWN = {
     "begin",
     # migrations, which are files of ours too
     "LOCK_TIMEOUT.encode()", "script.encode()", "self.stamp(number).encode()",
-    # calls of what an operator has named: names are quoted, and tests/conformance/store/test_calls.py sees to that
+    # calls of what an operator has named: names are quoted, and tests/conformance/store/test_user_sql.py sees to that
     "text",
 }  # fmt: skip
 """What the store sends besides texts that stand there and constants: none has a value in it."""

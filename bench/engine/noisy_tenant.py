@@ -52,7 +52,7 @@ def share(url: str, quiet: int, noisy: int, seconds: float) -> Shared:
     while time.time() > begin - burst.READY_S:
         begin = math.ceil(time.time() + burst.HEAD_START_S)
         aim(url, **burst.spec_of(burst.STEADY, begin))
-    ran = asyncio.run(_run(url, begin, quiet, seconds))
+    ran = asyncio.run(_run(url, begin, quiet + noisy, seconds))
     return Shared(sorted(at - due for name, due, at in ran if name == QUIET), sum(name == NOISY for name, _, _ in ran))
 
 
@@ -65,11 +65,11 @@ def _create(store: Store, namespace: str, count: int) -> None:
     store.write(work).result()
 
 
-async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple[str, float, float]]:
+async def _run(url: str, begin: float, schedules: int, seconds: float) -> list[tuple[str, float, float]]:
     """Return tenant, due time and start of each tick."""
     job.RUNS.clear()
     tune_garbage_collector()
-    end, expected = begin + seconds, quiet * int(seconds)
+    end, expected = begin + seconds, schedules * int(seconds)
 
     def seen() -> list[tuple[str, float, float]]:
         runs = [(launch.schedule_id, launch.scheduled_for.timestamp(), at) for launch, at in job.RUNS]
@@ -77,7 +77,7 @@ async def _run(url: str, begin: float, quiet: int, seconds: float) -> list[tuple
 
     async with Tompion(url):
         await asyncio.sleep(max(0.0, end - time.time()))
-        while time.time() < end + GRACE_S and sum(name == QUIET for name, _, _ in seen()) < expected:  # noqa: ASYNC110 - a count, no event
+        while time.time() < end + GRACE_S and len(seen()) < expected:  # noqa: ASYNC110 - a count, no event
             await asyncio.sleep(burst.LOOK_S)
         return seen()
 

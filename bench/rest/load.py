@@ -34,7 +34,7 @@ async def ask(host: str, port: int, requests: Iterator[bytes]) -> None:
         for request in requests:
             writer.write(request)
             head = (await reader.readuntil(END)).lower()
-            if not head.startswith(b"http/1.1 200"):
+            if not head.startswith((b"http/1.1 200", b"http/1.1 201")):
                 raise RuntimeError(head.partition(b"\r\n")[0].decode())
             length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
             await reader.readexactly(length)

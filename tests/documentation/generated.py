@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import fields
@@ -12,8 +11,8 @@ from pathlib import Path
 from tests.documentation.answers import answers
 from tests.documentation.pictures import pictures, with_pictures
 from tests.documentation.roles import page as roles
-from tompion.api.rest.openapi.document import describe
-from tompion.api.rest.openapi.examples import ANSWERS
+from tompion.api.rest.openapi.document import describe, summary_and_description
+from tompion.api.rest.openapi.examples import RECORDED
 from tompion.config.schema import OPTIONS
 from tompion.config.settings import Settings
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
@@ -38,8 +37,8 @@ HEAD = "| route | role | what it does |\n|---|---|---|\n"
 def rest(text: str) -> str:
     """The reference of REST, with its tables as they must be."""
     text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if route.prefix)))
-    text = with_table(text, "## Beside the operations", map(extra_row, SYSTEM_ROUTES))
-    return with_table(text, "## Other names", map(route_row, (route for route in ROUTES if not route.prefix)))
+    text = with_table(text, "## System routes", map(extra_row, SYSTEM_ROUTES))
+    return with_table(text, "## Compatibility", map(route_row, (route for route in ROUTES if not route.prefix)))
 
 
 def settings(text: str) -> str:
@@ -76,19 +75,18 @@ def with_table(text: str, title: str, rows: Iterable[str], head: str = HEAD) -> 
 
 
 def route_row(route: Route) -> str:
-    first = (inspect.getdoc(route.operation) or "").partition("\n")[0].partition(".  ")[0]
-    about = first.rstrip(".").replace("``", "`")
+    about = summary_and_description(route.operation)[0].replace("``", "`")
     return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {about} |\n"
 
 
 def extra_row(extra: SystemRoute) -> str:
-    role = f"{extra.role.name.lower()}{' everywhere' if extra.everywhere else ''}"
-    return f"| `{extra.method} {extra.address}` | {role} | {extra.summary} |\n"
+    role = f"{extra.role.name.lower()}{' everywhere' if extra.all_namespaces else ''}"
+    return f"| `{extra.method} {extra.full_path}` | {role} | {extra.summary} |\n"
 
 
 def openapi(_text: str) -> str:
     """The description of the API for machines, with the answers as they have just been written."""
-    ANSWERS.update(json.loads((ROOT / ANSWERS_FILE).read_text(encoding="utf-8")))
+    RECORDED.update(json.loads((ROOT / ANSWERS_FILE).read_text(encoding="utf-8")))
     return json.dumps(describe(version("tompion")), indent=1, ensure_ascii=False) + "\n"
 
 

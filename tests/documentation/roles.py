@@ -29,9 +29,9 @@ def page() -> str:
 
 def _cells() -> Iterator[list[str]]:
     for route in ROUTES:
-        yield [f"`{route.method} {route.address}`", *_answers(route)]
+        yield [f"`{route.method} {route.full_path}`", *_answers(route)]
     for extra in SYSTEM_ROUTES:
-        yield [f"`{extra.method} {extra.address}`", *_extra_answers(extra)]
+        yield [f"`{extra.method} {extra.full_path}`", *_extra_answers(extra)]
 
 
 def _answers(route: Route) -> list[str]:
@@ -45,9 +45,9 @@ def _extra_answers(extra: SystemRoute) -> list[str]:
     if extra.role is Role.PUBLIC:
         return [YES] * (len(HOLDERS) + 3)
     by_role = [YES if role >= extra.role else REFUSED for role in HOLDERS]
-    if extra.everywhere:
+    if extra.all_namespaces:
         by_role = [f"{each} in `*`" if each == YES else each for each in by_role]
-    return [UNKNOWN, *by_role, REFUSED if extra.everywhere else ABSENT, YES]
+    return [UNKNOWN, *by_role, REFUSED if extra.all_namespaces else ABSENT, YES]
 
 
 def _row(cells: list[str]) -> str:

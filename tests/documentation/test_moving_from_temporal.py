@@ -62,8 +62,8 @@ def test_the_page_is_done_from_its_beginning_to_its_end(temporal_address: str, t
         for command in commands(block.text)
     ]
     look, copy, serve, pause, start = shown
-    assert "times ahead are the same" in run(look, tmp_path)
-    assert "state: it is a shadow here" in run(copy, tmp_path)
+    assert "upcoming times are equal" in run(look, tmp_path)
+    assert "state: a shadow in Tompion" in run(copy, tmp_path)
     assert serve == "tompion serve"
     here = f"{LOOPBACK}:{free_port()}"
     with serving(tmp_path, "--temporal-address", here) as address:

@@ -35,8 +35,8 @@ def test_no_route_is_without_a_rule() -> None:
         for method in (route.methods or set()) - {"HEAD"}
     }
     assert len(served) >= len(app.routes)
-    described = {f"{route.method} {route.address}" for route in ROUTES} | {
-        f"{each.method} {each.address}" for each in SYSTEM_ROUTES
+    described = {f"{route.method} {route.full_path}" for route in ROUTES} | {
+        f"{each.method} {each.full_path}" for each in SYSTEM_ROUTES
     }
     assert served == described
 

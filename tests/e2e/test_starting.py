@@ -109,7 +109,7 @@ def can_curl() -> bool:
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
 def test_make_serve_in_a_clone_answers_the_readme_s_curl_and_ends_with_an_interrupt(tmp_path: Path) -> None:
     clone = cloned(tmp_path)
-    given = surroundings(TOMPION_SKIP_PAGE="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
+    given = surroundings(TOMPION_SKIP_UI="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
     command = ["make", "serve", "ARGS=--port 0"]
     with subprocess.Popen(
         command, cwd=clone, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -129,7 +129,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
     ),
     "cron strings": (document.MAX_SOURCES, lambda tompion, size: put(tompion, cron=many(size))),
     "length of a cron string": (
-        cron.MAX_TEXT,
+        cron.MAX_TEXT_CHARS,
         lambda tompion, size: put(tompion, cron="0 0 " + " " * (size - len("0 0 * * *")) + "* * *"),
     ),
     "excluded dates": (document.MAX_DATES, lambda tompion, size: put(tompion, exclude=days(size))),

@@ -106,7 +106,7 @@ async def fire(url: str) -> dict[str, set[str]]:
         store = await asyncio.wrap_future(tompion.runner.send(store_backlog, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
-        labelled = {entry.tallied: entry.labels for entry in entries if "namespace" in entry.labels}
+        labelled = {entry.key: entry.labels for entry in entries if "namespace" in entry.labels}
         return {
             name: {values[labels.index("namespace")] for values in [*tally.labelled(name), *tally.histograms(name)]}
             for name, labels in labelled.items()

@@ -37,12 +37,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.server]
 OLD_RUNS = 100_000
 PART = 10_000
 WORK = "tests.endurance.test_retention:work"
-LEADING, SWEEPING = "Membership.leading", "Sweeping.expire"
+STEPS, SWEEPING = ("Lease.leading", "StepRunner.in_transaction"), "SweepStep.expire"
 SECONDS = 120
 SETTINGS = Settings(tick_ms=50)
 SHORT = Settings(retention_ms=60_000, audit_retention_ms=120_000, request_retention_ms=60_000)
 FORGOTTEN = ("schedule_runs", "dropped_ranges", "requests", "audit", "schedules", "schedule_state", "schedule_versions")
-FORGETTING = ("expire_", "purge_", "notification_give_up")
+FORGETTING = ("_expire", "_purge", "notification_give_up")
 UNBOUNDED = frozenset({"instance_expire", "backfill_purge", "version_purge"})
 """One row for each start of a process, for each backfill that somebody began, for each edit."""
 
@@ -103,7 +103,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Params, int]]
 
         def rows(self: Any, name: str, params: Params, plain: Any = plain) -> Any:
             found = plain(self, name, params)
-            if name.startswith(FORGETTING):
+            if name.endswith(FORGETTING):
                 seen.append((name, dict(params), len(found)))
             return found
 
@@ -224,7 +224,7 @@ def one_batch(worker: Worker, transaction: Transaction) -> None:
 
 
 def fired(store: Watched) -> list[int]:
-    return [number for what, number, name in store.seen if what == "begun" and LEADING in name]
+    return [number for what, number, name in store.seen if what == "begun" and name.startswith(STEPS)]
 
 
 def batches_ahead(store: Watched) -> int:

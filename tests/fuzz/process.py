@@ -54,26 +54,26 @@ def _obeyed(told: Config) -> None:
 
 def with_key(text: str) -> None:
     """An API key: only one that was given out opens anything."""
-    _awaited(_keys().caller_with(text))
+    _awaited(_keys().authenticate(text))
     if text not in key_seeds():
         raise AssertionError("a key that nobody was given")
 
 
 def with_token(text: str) -> None:
     """A token as it is shown."""
-    _awaited(_tokens().caller(text))
+    _awaited(_tokens().authenticate(text))
     if text not in token_seeds():
         raise AssertionError("a token that nobody has issued")
 
 
 def with_claims(text: str) -> None:
     """What a token claims, rightly signed."""
-    _awaited(_tokens().caller(put_together(HMAC.header(), text.encode(errors="replace"), HMAC.sign)))
+    _awaited(_tokens().authenticate(put_together(HMAC.header(), text.encode(errors="replace"), HMAC.sign)))
 
 
 def with_header(text: str) -> None:
     """How a token says that it is signed, and is."""
-    _awaited(_tokens().caller(put_together(text.encode(errors="replace"), HMAC.claims(), HMAC.sign)))
+    _awaited(_tokens().authenticate(put_together(text.encode(errors="replace"), HMAC.claims(), HMAC.sign)))
 
 
 REFUSALS: dict[Callable[[str], None], type[Exception]] = {

@@ -25,7 +25,7 @@ ELSEWHERE = 1 << 40
 
 def a_backfill_asks_for_no_slot(patches: Patches) -> None:
     """It hands out its ticks whatever runs and whatever waits."""
-    patches.set(backfill, "_has_room", lambda *_: True)
+    patches.set(backfill, "_has_slot", lambda *_: True)
 
 
 def a_backfill_runs_what_has_run(patches: Patches) -> None:
@@ -50,16 +50,16 @@ def a_resume_aims_at_nothing(patches: Patches) -> None:
 
 def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
     """It follows with the next look, which finds the run in the ledger."""
-    moved = Decision.moved
+    moved = Decision.state_after_ticks
     written: set[tuple[int, int]] = set()
 
     def stays(self: Decision, generated: Any) -> Any:
         new = {(run.schedule_key, run.nominal_s) for run in self.runs} - written
         written.update(new)
-        return self.standing() if new else moved(self, generated)
+        return self.state_after_requests() if new else moved(self, generated)
 
     patches.set(fire, "decide_fast", lambda *_: None)
-    patches.set(Decision, "moved", stays)
+    patches.set(Decision, "state_after_ticks", stays)
 
 
 def a_trigger_passes_for_a_tick(patches: Patches) -> None:

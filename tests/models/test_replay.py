@@ -15,7 +15,7 @@ from tests.models.replaying import REPLAYS
 from tests.simulation.defects import DEFECTS
 from tests.support.planting import planted
 from tompion.model.backfill import CANCELLED, DONE, RUNNING
-from tompion.plan.backfill import ONLY
+from tompion.plan.backfill import BACKFILL_FILTERS
 
 try:
     command()
@@ -85,7 +85,7 @@ def test_stories_of_backfills_have_all_that_can_happen_to_one() -> None:
     rows = [row for recording in recorded() for commit in recording.commits for row in commit.backfills.values()]
     assert {row.state for row in rows if row is not None} == {RUNNING, DONE, CANCELLED}
     assert {row.overlap for row in rows if row is not None} == {"queue", "allow", "skip"}
-    assert {row.only for row in rows if row is not None} == set(ONLY)
+    assert {row.only for row in rows if row is not None} == set(BACKFILL_FILTERS)
 
 
 def test_a_story_is_recorded_the_same_way_twice() -> None:

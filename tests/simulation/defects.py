@@ -24,7 +24,7 @@ from tompion.model.policy import CatchUp
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations import idempotency
 from tompion.operations.schedules import control, crud, repository
-from tompion.plan import decide, due_ticks, edit, outcome, overlap, pause, pause
+from tompion.plan import decide, due_ticks, edit, outcome, overlap, pause
 from tompion.plan.backfill import next_chunk as backfill_step
 from tompion.plan.decide import Decision
 from tompion.spec import jitter
@@ -390,10 +390,10 @@ def launch_before_commit(patches: Patches) -> None:
 @defect
 def buffer_has_no_bound(patches: Patches) -> None:
     """As many runs wait as like to."""
-    admit = overlap.admit
+    admit = overlap.decide_overlap
     patches.set(
         decide,
-        "admit",
+        "decide_overlap",
         lambda policy, flying, waiting, most, overlap=None: admit(policy, flying, waiting, 1 << 30, overlap),
     )
 
@@ -447,7 +447,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
         decision.in_flight = decision.waiting = -100
         return decision
 
-    released = Decision.released
+    released = Decision.state_after_planned
 
     def corrected(self: Decision) -> ScheduleState:
         after = released(self)
@@ -455,7 +455,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
         return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)
 
     patches.set(planned, "Decision", alone)
-    patches.set(Decision, "released", corrected)
+    patches.set(Decision, "state_after_planned", corrected)
 
 
 @defect

@@ -89,13 +89,13 @@ def a_pause_never_ends_by_itself(patches: Patches) -> None:
 @defect
 def an_adaptive_run_is_planned_for_the_past(patches: Patches) -> None:
     """Nobody asks what time it is when the next run is planned."""
-    plan = adaptive.plan
+    plan = adaptive.plan_next_run
 
     def late(*about: Any) -> Any:
         found = plan(*about)
         return None if found is None else found._replace(fire_ms=found.fire_ms - 20_000)
 
-    patches.set(adaptive, "plan", late)
+    patches.set(adaptive, "plan_next_run", late)
 
 
 @defect

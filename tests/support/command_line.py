@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "forecast": ("forecast", ()),
     "problems": ("problems", ()),
     "verify_audit": ("audit --verify", ()),
-    "list_notifications": ("notify list", ()),
+    "list_notifications": ("notifications list", ()),
     "get_run": ("runs get", ("run_id",)),
     "cancel_run": ("runs cancel", ("run_id",)),
     "terminate_run": ("runs terminate", ("run_id",)),
@@ -146,12 +146,12 @@ class CommandLine(SyncMethods):
     def __init__(self, *where: str) -> None:
         self._where = where
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         argv = words(operation, arguments(operation, args, kwargs), self._where)
         left = run(argv)
         if left.code in (0, 1) and not left.err:
             data = json.loads(left.out)
-            kind = next(route.answer for route in ROUTES if route.operation is operation)
+            kind = next(route.response for route in ROUTES if route.operation is operation)
             return data if kind is None else decode(kind, data)
         problem = json.loads(left.err)
         error = error_of(problem["status"], left.err.encode())

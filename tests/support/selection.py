@@ -1,4 +1,4 @@
-"""A plugin for pytest: mark the tests that start servers or processes, and run the longest tests first.
+"""A plugin for pytest: mark the tests that start servers or processes, and choose the number of test processes.
 
 `make test-fast` leaves out everything that is marked `server`, `slow` or `browser`. Most marks are not written at the
 tests: a test that uses the fixture of a server, or is a case for PostgreSQL, is marked here, and so is every test in a
@@ -7,6 +7,7 @@ directory in which nearly all tests start processes.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ SERVER_DIRECTORIES = (
     "load", "migration", "servers", "soak", "support/servers", "unit/bench", "web",
 )  # fmt: skip
 SLOW_DIRECTORIES = ("conformance/peers", "differential", "models", "simulation")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than there are cores: a third of the time, a test waits for a server or a process."""
+    is_linux = hasattr(os, "sched_getaffinity")
+    return (len(os.sched_getaffinity(0)) if is_linux else os.cpu_count() or 1) + 1
 
 
 def directory_of(item: pytest.Item) -> str:

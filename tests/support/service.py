@@ -115,8 +115,8 @@ class Blocking(SyncMethods):
         self._runner = asyncio.Runner()
         self._client = AsyncClient(url, tls=tls)
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        return self._runner.run(self._client._ask(operation, args, kwargs, writes=writes))
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._runner.run(self._client._run_operation(operation, args, kwargs, writes=writes))
 
     def close(self) -> None:
         self._runner.run(self._client.close())
@@ -131,8 +131,8 @@ class BlockingTompion(SyncMethods):
         self._tompion = Tompion(store, engine=False)
         self._runner.run(self._tompion.open())
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        return self._runner.run(self._tompion._ask(operation, args, kwargs, writes=writes))
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._runner.run(self._tompion._run_operation(operation, args, kwargs, writes=writes))
 
     def close(self) -> None:
         self._runner.run(self._tompion.close())
@@ -145,7 +145,7 @@ class Direct(SyncMethods):
     def __init__(self, runner: OperationRunner) -> None:
         self._runner = runner
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
         sent = self._runner.send(
             lambda session: operation(session, *args, **kwargs), namespace="default", actor="local", writes=writes
         )

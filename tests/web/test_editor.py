@@ -21,7 +21,7 @@ def test_create_with_the_builder(page: Page, service: Service) -> None:
     page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
     expect(page.get_by_label("In words")).to_have_text("At 07:30, Monday to Thursday, in Europe/Berlin time.")
     expect(page.get_by_label("The next ticks").get_by_role("listitem")).to_have_count(20)
-    expect(page.get_by_label("Clock changes")).to_contain_text("no tick fires near it")
+    expect(page.get_by_label("Clock changes")).to_contain_text("no tick is near the change")
     page.get_by_label("Function", exact=True).fill("tasks:work")
     page.get_by_role("button", name="How: overlap").click()
     page.get_by_label("Attempts of a run").fill("3")

@@ -102,7 +102,7 @@ def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path
         page.goto(f"{service.url}/schedules?state=paused")
         page.get_by_label("API key or token").fill("tpn_000000000000_" + "0" * 48)
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_text("this API key is not known")).to_be_visible()
+        expect(page.get_by_text("unknown, expired or revoked API key")).to_be_visible()
         page.get_by_label("API key or token").fill(make_key(tmp_path, "operator"))
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("heading", name="No schedule matches")).to_be_visible()

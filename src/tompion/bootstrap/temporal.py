@@ -72,5 +72,5 @@ async def import_temporal(
         raise InvalidInput("needs Temporal's SDK; install tompion[temporal]") from None
     now_s = int((clock or SystemClock()).now())
     async with target:
-        async for result in ScheduleImporter(target, temporal_cluster(source), shadow, dry_run).move(now_s):
+        async for result in ScheduleImporter(target, temporal_cluster(source), shadow, dry_run).import_all(now_s):
             yield result

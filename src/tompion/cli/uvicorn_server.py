@@ -32,7 +32,7 @@ class UvicornServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, end event streams and complete open requests."""
-        live = getattr(getattr(self.config.app, "state", None), "live", None)
-        if live is not None:
-            live.close()
+        change_stream = getattr(getattr(self.config.app, "state", None), "change_stream", None)
+        if change_stream is not None:
+            change_stream.close()
         await super().shutdown(sockets)

@@ -98,14 +98,14 @@ def _coming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tu
         return tick, state.next_fire_ms
     if tick is None or state.next_fire_ms is None:
         return tick, None
-    return tick, compiled.fire_ms(tick) if compiled.gate is None else tick * 1000
+    return tick, compiled.fire_ms(tick) if compiled.allowed_seconds is None else tick * 1000
 
 
 def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Outlook:
     """Return what an adaptive schedule does next, and why."""
     live = adaptive.hints_of(state).live_at(now_ms)
     silent = state.next_nominal_s is None or state.closed or state.remaining == 0
-    found = None if silent else adaptive.pending(state, compiled, now_ms)
+    found = None if silent else adaptive.pending_run(state, compiled, now_ms)
     return Outlook(
         schedule_id=row.schedule_id,
         token=row.token,

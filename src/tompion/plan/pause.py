@@ -58,9 +58,9 @@ def resume_state(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, 
 def _last_due(compiled: CompiledSchedule, state: ScheduleState, now_ms: int) -> int:
     """Return the last second up to which every tick has reached its fire time. Jitter may move a fire time forward."""
     now_s = now_ms // 1000
-    if compiled.gate is not None:
+    if compiled.allowed_seconds is not None:
         return now_s
-    following = None if compiled.follows else compiled.ticks.next_epoch(now_s)
+    following = None if compiled.is_sequential else compiled.ticks.next_epoch(now_s)
     if following is not None and compiled.fire_ms(following) <= now_ms:
         return following
     tick = compiled.ticks.prev_epoch(now_s + 1)

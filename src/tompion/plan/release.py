@@ -89,15 +89,15 @@ def release_queue(
     for row, context in rows:
         automatic = row.source in AUTOMATIC_SOURCES
         if state.closed:
-            state = _dropped(state, changes, row, Reason.DELETED, context.now_ms)
+            state = _drop(state, changes, row, Reason.DELETED, context.now_ms)
         elif context.target_paused or (state.paused and automatic) or not _fits(state, compiled.policy, row):
             continue
         elif (reason := _obstacle(state, compiled.policy, context.now_ms, automatic=automatic)) is not None:
-            state = _dropped(state, changes, row, reason, context.now_ms)
+            state = _drop(state, changes, row, reason, context.now_ms)
             dropped_ms, lost = context.now_ms, lost or automatic
         else:
-            state = _launched(state, changes, started, row, context)
-    if compiled.gate is not None and any(row.source in AUTOMATIC_SOURCES for row in started):
+            state = _start(state, changes, started, row, context)
+    if compiled.allowed_seconds is not None and any(row.source in AUTOMATIC_SOURCES for row in started):
         state = with_next_fire(state._replace(next_nominal_s=None), None)  # the next run follows the end of this one
     elif dropped_ms is not None:  # perhaps no run is left that the next tick could follow
         state = reschedule_if_idle(state, compiled, dropped_ms, waiting=0 if lost else state.waiting)
@@ -105,13 +105,13 @@ def release_queue(
 
 
 def _fits(state: ScheduleState, policy: Policy, row: RunRow) -> bool:
-    """Whether a waiting run may leave the queue: there is a slot, or it needs none."""
+    """Return whether a waiting run may leave the queue: a slot is free, or it needs none."""
     overlap = row.overlap or policy.overlap_policy
     return policy.shadow or overlap == Overlap.ALLOW or state.in_flight < policy.max_concurrent
 
 
 def _obstacle(state: ScheduleState, policy: Policy, now_ms: int, *, automatic: bool) -> Reason | None:
-    """Why a run leaves the queue without starting."""
+    """Return why a run leaves the queue without starting."""
     if policy.shadow:
         return Reason.SHADOW
     if automatic and state.remaining == 0:
@@ -120,7 +120,7 @@ def _obstacle(state: ScheduleState, policy: Policy, now_ms: int, *, automatic: b
     return Reason.MIN_INTERVAL if too_soon else None
 
 
-def _launched(
+def _start(
     state: ScheduleState, changes: list[RunChange], started: list[RunRow], row: RunRow, context: DecisionContext
 ) -> ScheduleState:
     leased, was = context.owner is not None, row.state
@@ -145,7 +145,7 @@ def _launched(
     )
 
 
-def _dropped(state: ScheduleState, changes: list[RunChange], row: RunRow, reason: Reason, now_ms: int) -> ScheduleState:
+def _drop(state: ScheduleState, changes: list[RunChange], row: RunRow, reason: Reason, now_ms: int) -> ScheduleState:
     waiting = state.waiting - (row.state == RunState.BUFFERED)
     row = row._replace(state=RunState.SKIPPED, reason=reason, due_ms=None, queued_ms=None, finished_ms=now_ms)
     changes.append(run_change(row, 0))

@@ -279,7 +279,7 @@ class Tompion(_BaseApp, AsyncMethods):
             return
         self._client = self._async_client()
         for each in self.declarations.declared.values():
-            self._tell(await self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True))
+            self._tell(await self._run_operation(declare.declare, (each.schedule_id,), each.fields, writes=True))
 
     async def close(self) -> None:
         """Stop the engine gracefully and close the store; whoever is closed already stays so.
@@ -299,9 +299,9 @@ class Tompion(_BaseApp, AsyncMethods):
                 await client.close()
             self._opened = False
 
-    async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
-            return await self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
+            return await self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
         return await asyncio.wrap_future(self._send(partial(_called, operation, args, kwargs), writes=writes))
 
     def _is_elsewhere(self) -> bool:
@@ -376,7 +376,7 @@ class SyncTompion(_BaseApp, SyncMethods):
             return
         self._client = Client(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
         for each in self.declarations.declared.values():
-            self._tell(self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True))
+            self._tell(self._run_operation(declare.declare, (each.schedule_id,), each.fields, writes=True))
 
     def close(self) -> None:
         """Stop the engine gracefully and close the store; whoever is closed already stays so."""
@@ -392,9 +392,9 @@ class SyncTompion(_BaseApp, SyncMethods):
             self._opened = False
             _open.discard(self)
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
-            return self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
+            return self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
         return self._send(partial(_called, operation, args, kwargs), writes=writes).result()
 
     def _leave(self) -> None:

@@ -177,7 +177,7 @@ class RemoteWorker:
             await clock.wait(self._stopping, RETRY_DELAYS_S[-1])
 
     async def _ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        return await self._client._ask(operation, args, given, writes=True)  # noqa: SLF001 - as one of its methods
+        return await self._client._run_operation(operation, args, given, writes=True)  # noqa: SLF001 - as one of its methods
 
     # --- executing ------------------------------------------------------------------------------------------------
 

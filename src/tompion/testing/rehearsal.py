@@ -110,7 +110,7 @@ class Rehearsal(SyncMethods):
             for path, function in self._declarations.functions().items():
                 calls.register(path, function)
             for each in self._declarations.declared.values():
-                self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True)
+                self._run_operation(declare.declare, (each.schedule_id,), each.fields, writes=True)
         queues = frozenset({"default", *(self._declarations.queues() if self._declarations else ())})
         self._engine = Engine(
             self._store,
@@ -139,7 +139,7 @@ class Rehearsal(SyncMethods):
             raise TompionError("this rehearsal is not on: use it inside 'with'")
         return self._engine, self._store
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._store is None:
             raise TompionError("this rehearsal is not on: use it inside 'with'")
         sent = OperationRunner(self._store, self._settings).send(

@@ -101,7 +101,7 @@ class PlainRequests(SyncMethods):
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
         return said_by(self.send(operation, *args, **kwargs))
 
     def send(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Answer:

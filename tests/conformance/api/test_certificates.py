@@ -184,7 +184,7 @@ def test_a_connection_does_not_outlive_its_certificate(tmp_path_factory: pytest.
 def test_the_clients_show_certificates(
     world: World, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "RETRY_S", 0.0)
+    monkeypatch.setattr(protocol, "RETRY_DELAY_S", 0.0)
 
     def opened(tls: ssl.SSLContext) -> SyncMethods:
         made: SyncMethods = client(world.url, tls=tls)

@@ -139,7 +139,7 @@ def test_every_way_to_show_who_one_is_is_described() -> None:
     kinds = {(each["type"], each.get("scheme") or each.get("in")) for each in schemes.values()}
     assert kinds == {("http", "bearer"), ("http", "basic"), ("apiKey", "cookie"), ("mutualTLS", None)}
     assert DOCUMENT["security"] == [{name: []} for name in schemes]
-    assert schemes["cookie"]["name"] == session_cookie.NAME
+    assert schemes["cookie"]["name"] == session_cookie.COOKIE_NAME
 
 
 class Asked(NamedTuple):

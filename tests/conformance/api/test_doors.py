@@ -60,8 +60,8 @@ def test_plain_requests_are_answered_alike(plain: PlainRequests, direct: Direct,
 
 def test_the_service_routes_are_answered_alike(plain: PlainRequests, direct: Direct) -> None:
     for operation, given in SERVICE:
-        here = as_json(lambda asked=operation, **named: direct._ask(asked, (), named), (), given)
-        assert plain._ask(operation, (), given) == here, (operation.__name__, given)
+        here = as_json(lambda asked=operation, **named: direct._run_operation(asked, (), named), (), given)
+        assert plain._run_operation(operation, (), given) == here, (operation.__name__, given)
 
 
 def test_keys_are_kept_alike(door: SyncMethods, direct: SyncMethods) -> None:
@@ -105,9 +105,9 @@ def test_the_stories_use_every_operation() -> None:
 def test_every_route_is_written_down_by_hand_too() -> None:
     """But for those that only workers and declaring programs use, and second names of the same."""
     by_hand = {*REQUESTS.values(), f"GET {ONE}/history", f"GET {V1}/audit"}
-    served = {f"{route.method} {route.address}" for route in ROUTES}
+    served = {f"{route.method} {route.full_path}" for route in ROUTES}
     assert by_hand <= served
-    asked = {route.operation for route in ROUTES if f"{route.method} {route.address}" in by_hand}
+    asked = {route.operation for route in ROUTES if f"{route.method} {route.full_path}" in by_hand}
     assert {route.operation for route in ROUTES} - asked == {
         register_worker,
         claim_runs,

@@ -212,14 +212,14 @@ def events_of(answer: Any) -> list[str]:
 def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_endpoints, "MAX_EVENTS", 20)
+    monkeypatch.setattr(system_endpoints, "MAX_FEED_EVENTS", 20)
     http("PUT", "/api/v1/schedules/busy", {"cron": "* * * * * *", "function": "tasks:work"})
     http("PUT", "/api/v1/schedules/daily", {"cron": "0 7 * * *", "function": "tasks:work"})
     answer = http("GET", "/api/v1/calendar.ics?days=9")
     assert events_of(answer) == [*["busy"] * 9, "busy …", *["daily"] * 9]
     text = answer.body.decode().replace("\r\n ", "")
     assert "X-TOMPION-INCOMPLETE:1 schedule has more ticks than are here\r\n" in text
-    assert text.count("DESCRIPTION:This schedule goes on") == 1
+    assert text.count("DESCRIPTION:This schedule has more ticks") == 1
     alone = http("GET", "/api/v1/calendar.ics?days=9&schedule_id=daily").body.decode()
     assert "INCOMPLETE" not in alone
     assert "DESCRIPTION" not in alone
@@ -228,7 +228,7 @@ def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
 def test_the_calendar_of_many_schedules_has_some_of_each_and_says_who_is_missing(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_endpoints, "MAX_EVENTS", 3)
+    monkeypatch.setattr(system_endpoints, "MAX_FEED_EVENTS", 3)
     monkeypatch.setattr(upcoming, "MAX_SCHEDULES", 2)
     for name in ("a", "b", "c"):
         http("PUT", f"/api/v1/schedules/{name}", HOURLY)

@@ -60,14 +60,14 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(api_key_cache, "CACHE_TTL_S", 0.0)
     made = World()
     yield made
     made.close()
 
 
 def filled(route: Route) -> str:
-    return re.sub(r"{\w+}", "1", route.address)
+    return re.sub(r"{\w+}", "1", route.full_path)
 
 
 def body_of(route: Route) -> object:
@@ -287,22 +287,22 @@ def test_a_namespace_has_a_name(world: World, named: str) -> None:
 def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
     everywhere, tenant = world.key("admin", "*").secret, world.key("admin", "mine").secret
     for extra in SYSTEM_ROUTES:
-        if not extra.everywhere:
+        if not extra.all_namespaces:
             continue
-        assert world.ask("GET", extra.address, everywhere).status == 200
-        assert world.ask("GET", extra.address, world.key("reader", "*").secret).status == (
+        assert world.ask("GET", extra.full_path, everywhere).status == 200
+        assert world.ask("GET", extra.full_path, world.key("reader", "*").secret).status == (
             200 if extra.role is Role.READER else 403
         )
-        refused = world.ask("GET", extra.address, tenant)
+        refused = world.ask("GET", extra.full_path, tenant)
         assert (refused.status, refused.said["code"]) == (403, "forbidden"), extra.path
 
 
 def test_every_other_address_wants_its_role(world: World) -> None:
     for extra in SYSTEM_ROUTES:
-        answer = world.ask("GET", extra.address, None)
+        answer = world.ask("GET", extra.full_path, None)
         assert (answer.status == 401) == (extra.role is not Role.PUBLIC), extra.path
-        if extra.role is not Role.PUBLIC and not extra.everywhere:
-            elsewhere = world.ask("GET", f"{extra.address}?namespace=mine", world.key("admin", "theirs").secret)
+        if extra.role is not Role.PUBLIC and not extra.all_namespaces:
+            elsewhere = world.ask("GET", f"{extra.full_path}?namespace=mine", world.key("admin", "theirs").secret)
             assert elsewhere.status == 404, extra.path
 
 

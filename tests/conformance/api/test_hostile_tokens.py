@@ -35,16 +35,16 @@ from tests.support.token_issuers import (
     world_of,
 )
 
-FORGED = "was not signed with the key of its issuer"
-NO_ALGORITHM = "the algorithm of this token"
-NO_KEY = "names no key of its issuer"
-HEADER = "the header of this token"
-UNREADABLE = "this token cannot be read"
-NEITHER = "neither an API key nor a token"
-NO_ROLE = "gives no role that can be read here"
-NO_AUDIENCE = "is for somebody else"
-NO_ISSUER = "the issuer of this token is not known here"
-NO_INSTANT = "of this token is no instant"
+FORGED = "signature is not valid"
+NO_ALGORITHM = "the token's algorithm (alg)"
+NO_KEY = "no key with this kid"
+HEADER = "the token's header"
+UNREADABLE = "malformed token"
+NEITHER = "neither an API key nor a JWT"
+NO_ROLE = "grants no role"
+NO_AUDIENCE = "audience (aud) is not this service"
+NO_ISSUER = "unknown token issuer (iss)"
+NO_INSTANT = "is not a valid time"
 
 
 @pytest.fixture(scope="module")
@@ -157,10 +157,10 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "kid a URL": (lambda: secret_of("http://127.0.0.1:1/key", b"known"), NO_KEY),
     "kid a command": (lambda: secret_of("key|id", b"known"), NO_KEY),
     "kid with NUL": (lambda: IN_SET.token({"kid": "rsa-2\x00"}), NO_KEY),
-    "kid empty": (lambda: IN_SET.token({"kid": ""}), "in a way that cannot be right"),
-    "kid very long": (lambda: IN_SET.token({"kid": "k" * 1_000}), "in a way that cannot be right"),
-    "kid a number": (lambda: IN_SET.token({"kid": 1}), "in a way that cannot be right"),
-    "kid a list": (lambda: IN_SET.token({"kid": ["rsa-2"]}), "in a way that cannot be right"),
+    "kid empty": (lambda: IN_SET.token({"kid": ""}), "is malformed"),
+    "kid very long": (lambda: IN_SET.token({"kid": "k" * 1_000}), "is malformed"),
+    "kid a number": (lambda: IN_SET.token({"kid": 1}), "is malformed"),
+    "kid a list": (lambda: IN_SET.token({"kid": ["rsa-2"]}), "is malformed"),
     "kid null": (lambda: signed(claims_text().encode(), b'{"alg": "RS256", "kid": null}'), FORGED),
     "jku": (lambda: STRANGER.token({"jku": "http://127.0.0.1:1/keys"}), HEADER),
     "x5u": (lambda: STRANGER.token({"x5u": "http://127.0.0.1:1/chain"}), HEADER),
@@ -207,7 +207,7 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "header UTF-16": (lambda: signed(claims_text().encode(), json.dumps(RSA.header()).encode("utf-16")), UNREADABLE),
     "claims a text": (lambda: signed(b'"text"'), UNREADABLE),
     "claims no UTF-8": (lambda: signed(b'{"iss": "\xff"}'), UNREADABLE),
-    "claims nested": (lambda: signed(b'{"a":' + b"[" * 2_500 + b"]" * 2_500 + b"}"), "this token"),
+    "claims nested": (lambda: signed(b'{"a":' + b"[" * 2_500 + b"]" * 2_500 + b"}"), "token"),
     "alg twice": (lambda: signed(claims_text().encode(), b'{"alg": "none", "alg": "RS256"}'), UNREADABLE),
     "exp twice": (lambda: signed(claims_text().replace("{", '{"exp": 1, ', 1).encode()), UNREADABLE),
     "a role twice": (
@@ -220,7 +220,7 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "nbf to come": (lambda: RSA.token(nbf=NOW + 31), "is not valid yet"),
     "iat to come": (lambda: RSA.token(iat=NOW + 31), "is not valid yet"),
     "nbf to come, no leeway": (lambda: IN_SET.token(nbf=NOW + 1), "is not valid yet"),
-    "no exp": (lambda: RSA.token(exp=None), "it has no exp"),
+    "no exp": (lambda: RSA.token(exp=None), "no expiry (exp)"),
     "exp null": (lambda: with_end("null"), NO_INSTANT),
     "exp text": (lambda: with_end(f'"{NOW + 600}"'), NO_INSTANT),
     "exp true": (lambda: with_end("true"), NO_INSTANT),
@@ -233,9 +233,9 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "exp negative": (lambda: with_end("-1"), NO_INSTANT),
     "nbf text": (lambda: RSA.token(nbf="soon"), NO_INSTANT),
     "iat false": (lambda: RSA.token(iat=False), NO_INSTANT),
-    "lasts too long": (lambda: IN_SET.token(exp=NOW + 3_601), "lasts longer than 3600 seconds"),
-    "lasts too long, without iat": (lambda: IN_SET.token(iat=None, exp=NOW + 3_601), "lasts longer than"),
-    "lasts too long, nearly over": (lambda: IN_SET.token(iat=NOW - 3_600, exp=NOW + 1), "lasts longer than"),
+    "lasts too long": (lambda: IN_SET.token(exp=NOW + 3_601), "lifetime exceeds 3600 seconds"),
+    "lasts too long, without iat": (lambda: IN_SET.token(iat=None, exp=NOW + 3_601), "lifetime exceeds"),
+    "lasts too long, nearly over": (lambda: IN_SET.token(iat=NOW - 3_600, exp=NOW + 1), "lifetime exceeds"),
     # --- from whom, for whom
     "no iss": (lambda: RSA.token(iss=None), NO_ISSUER),
     "iss unknown": (lambda: RSA.token(iss="https://eve.example"), NO_ISSUER),
@@ -253,13 +253,16 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "aud a list with more than texts": (lambda: RSA.token(aud=["tompion", 1]), NO_AUDIENCE),
     "aud an object": (lambda: RSA.token(aud={"tompion": True}), NO_AUDIENCE),
     "aud a nested list": (lambda: RSA.token(aud=[["tompion"]]), NO_AUDIENCE),
-    "no sub": (lambda: RSA.token(sub=None), "does not say whose it is"),
-    "sub empty": (lambda: RSA.token(sub=""), "does not say whose it is"),
-    "sub a number": (lambda: RSA.token(sub=1), "does not say whose it is"),
-    "sub with a newline": (lambda: RSA.token(sub="ann\nroot logged in"), "not in a printable way"),
-    "sub with an escape": (lambda: RSA.token(sub="ann\x1b[2J"), "not in a printable way"),
-    "sub written backwards": (lambda: RSA.token(sub="ann\u202eeve"), "not in a printable way"),
-    "sub half a character": (lambda: signed(claims_text(sub="X").replace('"X"', '"\\ud800"').encode()), "not in a"),
+    "no sub": (lambda: RSA.token(sub=None), "subject (sub) is missing"),
+    "sub empty": (lambda: RSA.token(sub=""), "subject (sub) is missing"),
+    "sub a number": (lambda: RSA.token(sub=1), "subject (sub) is missing"),
+    "sub with a newline": (lambda: RSA.token(sub="ann\nroot logged in"), "not printable"),
+    "sub with an escape": (lambda: RSA.token(sub="ann\x1b[2J"), "not printable"),
+    "sub written backwards": (lambda: RSA.token(sub="ann\u202eeve"), "not printable"),
+    "sub half a character": (
+        lambda: signed(claims_text(sub="X").replace('"X"', '"\\ud800"').encode()),
+        "not printable",
+    ),
     # --- what it may do
     "no roles": (lambda: RSA.token(tompion=None), NO_ROLE),
     "roles empty": (lambda: RSA.token(tompion={}), NO_ROLE),

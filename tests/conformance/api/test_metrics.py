@@ -61,7 +61,7 @@ def test_a_scrape_shows_the_whole_table(http: Http) -> None:
 
 @pytest.fixture
 def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(api_key_cache, "CACHE_TTL_S", 0.0)
     runner = runner_of(store)
     served = Served(runner, load({}, {"auth": "required"}))
     http = Http(served.url)
@@ -140,7 +140,7 @@ def test_the_middleware_tells_of_each_request_without_its_query() -> None:
     async def send(_message: Any) -> None:
         return None
 
-    watching = AccessLogMiddleware(app, tally=Metrics(), routes={}, listener=told.append)
+    watching = AccessLogMiddleware(app, tally=Metrics(), paths={}, on_request=told.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
     asyncio.run(watching(scope, None, send))
     ((method, path, route, status, _seconds),) = told

@@ -148,7 +148,7 @@ def test_when_the_issuer_stops_answering_the_last_keys_stay_for_a_while(
 def test_an_issuer_that_never_ends_its_answer(
     world: World, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tompion.api.auth.jwks.TIMEOUT_S", 0.05)
+    monkeypatch.setattr("tompion.api.auth.jwks.FETCH_TIMEOUT_S", 0.05)
     go = threading.Event()
     publisher.before = lambda: go.wait(120)
     assert world.ask(token("rsa-2")).status == 503

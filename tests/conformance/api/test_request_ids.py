@@ -9,7 +9,7 @@ import pytest
 
 from tests.conformance.api.test_rest import DAILY, ONE
 from tests.support.service import Http
-from tompion.api.rest.request_binding import taking
+from tompion.api.rest.request_binding import signature_of
 from tompion.contract.routes import ROUTES
 
 KEYED = [
@@ -44,11 +44,11 @@ def test_a_key_is_revoked_once_for_each_key_of_a_request(http: Http) -> None:
 def test_an_idempotency_key_is_obeyed_or_refused(http: Http) -> None:
     """Ignored, it would be missed when the request is sent again."""
     for number, route in enumerate(each for each in ROUTES if each.method != "GET"):
-        path, body = re.sub(r"{\w+}", "1", route.address), None if route.method == "DELETE" else {"name": "ci"}
+        path, body = re.sub(r"{\w+}", "1", route.full_path), None if route.method == "DELETE" else {"name": "ci"}
         refused = http(route.method, path, body, Idempotency_Key=f"k{number}")
-        takes = {"request_id", "idempotency_key"} & set(taking(route.operation).parameters)
+        takes = {"request_id", "idempotency_key"} & set(signature_of(route.operation).parameters)
         is_refused = refused.status == 400 and refused.said.get("field") == "Idempotency-Key"
-        assert is_refused == (route.writes and not takes), (route.address, refused.body)
+        assert is_refused == (route.writes and not takes), (route.full_path, refused.body)
         if route.path == "/keys":
-            assert "stored nowhere" in refused.said["detail"]
+            assert "is not stored" in refused.said["detail"]
     assert http("GET", "/api/v1/keys").said["items"] == []

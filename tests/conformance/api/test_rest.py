@@ -166,8 +166,8 @@ def test_the_document_of_the_api_names_every_route(http: Http) -> None:
     document = http("GET", "/api/v1/openapi.json").said
     assert document == json.loads(json.dumps(describe(document["info"]["version"])))
     described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert described == {(route.method, route.address) for route in ROUTES} | {
-        (each.method, each.address) for each in SYSTEM_ROUTES
+    assert described == {(route.method, route.full_path) for route in ROUTES} | {
+        (each.method, each.full_path) for each in SYSTEM_ROUTES
     }
     references = {each for each in _references(document) if "/schemas/" in each}
     assert references

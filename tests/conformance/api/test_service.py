@@ -27,7 +27,7 @@ def test_a_deployer_registers_reads_pauses_and_deletes(http: Http) -> None:
     shown = http("GET", "/schedules/daily-report").said
     assert len(shown["next_fire_times"]) == 5
     assert shown["next_fire_times"][0] == "2027-01-15T14:00:00Z"
-    assert shown["schedule"]["definition"]["workflow_get_version"] == 3
+    assert shown["schedule"]["definition"]["workflow_version"] == 3
     assert shown["schedule"]["definition"]["overlap_policy"] == "queue"
     assert http("POST", "/schedules/pause", {"schedule_id": "daily-report", "paused": True}).status == 200
     assert http("POST", "/schedules/upsert", INPUT).status == 200
@@ -88,7 +88,7 @@ def test_a_page_of_cron_jobs(http: Http) -> None:
 
 def test_one_thing_under_two_names_is_refused(http: Http) -> None:
     """A document with `name` beside `schedule_id` was a mistake of ours: a status of 500."""
-    for alias, value in (("name", "other"), ("cron", "@daily"), ("workflow_get_version", 2)):
+    for alias, value in (("name", "other"), ("cron", "@daily"), ("workflow_version", 2)):
         refused = http("POST", "/schedules/upsert", {**INPUT, alias: value})
         assert (refused.status, refused.said["code"]) == (400, "invalid_field")
         assert "given twice" in refused.said["detail"]

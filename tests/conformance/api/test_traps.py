@@ -142,7 +142,7 @@ def test_the_key_of_a_start_can_stand_in_the_header(http: Http) -> None:
 
 def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand of them kept a service from answering, and its engine from firing."""
-    monkeypatch.setattr(slow_clients, "WHOLE_REQUEST_S", 0.2)
+    monkeypatch.setattr(slow_clients, "MAX_REQUEST_S", 0.2)
     with serving(runner_of(store)) as url:
         begun = b"POST /api/v1/preview HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
         for text in (b"", b"GET /he", begun, begun + b"\r\n{"):
@@ -152,7 +152,7 @@ def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatc
 
 
 def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_clients, "most_connections", lambda: 2)
+    monkeypatch.setattr(slow_clients, "connection_limit", lambda: 2)
     with serving(runner_of(store)) as url:
         idle = [raw(url, b"") for _ in range(2)]
         with closing(raw(url, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) as one_too_many:
@@ -164,9 +164,9 @@ def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.Mo
 
 def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """It went on telling whoever had once been let in."""
-    monkeypatch.setattr(sse, "RECHECK_S", 0.0)
+    monkeypatch.setattr(sse, "ACCESS_TTL_S", 0.0)
     world = World()
-    monkeypatch.setattr("tompion.api.auth.api_key_cache.BELIEVED_S", 0.0)
+    monkeypatch.setattr("tompion.api.auth.api_key_cache.CACHE_TTL_S", 0.0)
     try:
         editor, reader = world.key("editor").secret, world.key("reader")
         listening = Listening(world.served.url, key=reader.secret)
@@ -181,7 +181,7 @@ def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_caller_has_only_so_many_streams(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "LISTENERS_OF_ONE", 1)
+    monkeypatch.setattr(sse, "MAX_LISTENERS_PER_ACTOR", 1)
     listening = Listening(url)
     asking = Http(url)
     assert (asking("GET", "/api/v1/events").status, listening.answer.status) == (422, 200)
@@ -232,7 +232,7 @@ def test_a_worker_is_its_namespaces_own() -> None:
         mine, theirs = world.key("operator", "mine").secret, world.key("operator", "theirs").secret
         worker = world.ask("POST", "/api/v1/workers", mine, {"name": "secret-name"}).said["worker_id"]
         assert world.ask("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).said == 0
-        for verb in ("take", "beat"):
+        for verb in ("claim", "heartbeat"):
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
             assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200
         assert world.ask("GET", "/api/v1/instances", theirs).said == []
@@ -253,7 +253,7 @@ class Silent(SqliteStore):
 
 
 def test_nobody_waits_for_ever_for_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "ANSWER_S", 0.1)
+    monkeypatch.setattr(app, "MAX_STORE_S", 0.1)
     store = Silent()
     with serving(runner_of(store)) as url, closing(Client(url)) as client:
         assert client.list_schedules().items == ()

@@ -14,7 +14,7 @@ from tests.support.operations import BEGIN
 from tests.support.service import Answer, Http, Served, runner_of
 from tests.support.token_issuers import HMAC, SECRET, VARIABLE, world_of
 from tompion.api.auth import api_key_cache
-from tompion.api.auth.session_cookie import LASTS_S
+from tompion.api.auth.session_cookie import MAX_SESSION_S
 from tompion.config.loader import load
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.sqlite.driver import SqliteStore
@@ -27,7 +27,7 @@ DAILY = {"cron": "@daily", "function": "a:b"}
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(api_key_cache, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(api_key_cache, "CACHE_TTL_S", 0.0)
     made = World()
     yield made
     made.close()
@@ -59,7 +59,7 @@ def test_a_key_becomes_a_cookie_that_no_script_reads(world: World) -> None:
         "version": answer.said["version"],
     }
     attributes = {each.strip().lower() for each in answer.headers["set-cookie"].split(";")[1:]}
-    assert {"httponly", "samesite=strict", "path=/", f"max-age={LASTS_S}"} <= attributes
+    assert {"httponly", "samesite=strict", "path=/", f"max-age={MAX_SESSION_S}"} <= attributes
     assert "secure" not in attributes, "in the clear, a browser would not send it back"
     assert key.secret.rpartition("_")[2] not in answer.headers["set-cookie"]
     asked = world.http("GET", "/api/v1/schedules", Cookie=cookie_of(answer))
@@ -102,7 +102,7 @@ def test_a_session_ends_by_itself() -> None:
     http = Http(served.url)
     try:
         made = http("POST", SESSION, {"credential": world.key("reader").secret})
-        clock.advance(LASTS_S - 1)
+        clock.advance(MAX_SESSION_S - 1)
         assert http("GET", "/api/v1/schedules", Cookie=cookie_of(made)).status == 200
         clock.advance(2)
         assert http("GET", "/api/v1/schedules", Cookie=cookie_of(made)).status == 401
@@ -138,7 +138,7 @@ HOSTILE = [
 
 
 CHANGES = [
-    (each.method, re.sub(r"{\w+}", "1", each.address))
+    (each.method, re.sub(r"{\w+}", "1", each.full_path))
     for each in (*ROUTES, *SYSTEM_ROUTES)
     if each.method not in ("GET", "HEAD")
 ]
@@ -152,7 +152,7 @@ def test_a_page_of_others_changes_nothing_with_a_cookie(world: World, headers: d
     for method, path in CHANGES:
         answer = world.http(method, path, DAILY, Cookie=cookie, **headers)
         assert (answer.status, answer.said["code"]) == (403, "forbidden"), (method, path)
-        assert "another site" in answer.said["detail"], "for this, and not for want of a role"
+        assert "cross-site" in answer.said["detail"], "for this, and not for want of a role"
     assert world.http("GET", ONE, Cookie=cookie).status == 404, "nothing was made"
 
 

@@ -140,8 +140,10 @@ async def shown(home: Home, names: list[str]) -> dict[str, str]:
 def answered(runner: OperationRunner, names: list[str], run_ids: list[str]) -> dict[str, str]:
     """What REST answers at every address that is read, with the ids at hand, and the metrics."""
     at_hand = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
-    paths = [each.address for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.names)]
-    paths += [each.address for each in SYSTEM_ROUTES if each.method == "GET" and each.media_type != "text/event-stream"]
+    paths = [each.full_path for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.path_parameters)]
+    paths += [
+        each.full_path for each in SYSTEM_ROUTES if each.method == "GET" and each.media_type != "text/event-stream"
+    ]
     with service(runner) as url:
         http = Http(url)
         found = {}

@@ -89,20 +89,20 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
     names = ("jittered", "paused", "rome", "never", "over", "excluded")
     jittered, paused, rome, never, over, excluded = (found[f"move-{name}"] for name in names)
     assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
-    assert jittered["differs"] == ["state: it is paused here"]
+    assert jittered["differs"] == ["state: paused in Tompion"]
     assert (paused["created"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
     [_, window, ours, theirs, why] = rome["differs"]
     assert "at most 30 s late" in window
-    assert re.match(r"times: only here \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server loses these
-    assert theirs.startswith("times: only there ")
-    assert why.startswith("times: clocks change there")
+    assert re.match(r"times: only in Tompion \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server loses these
+    assert theirs.startswith("times: only in Temporal ")
+    assert why.startswith("times: the clocks change then")
     assert rome["compared_times"] - rome["same_times"] == 3
     assert (excluded["created"], excluded["differs"]) == (
         False,
-        ["not copied: it has no time to come: all are excluded, or none is left"],
+        ["not copied: it has no upcoming times: all are excluded, or none is left"],
     )
     assert (never["created"], never["compared_times"]) == (True, 0)
-    assert (over["created"], over["differs"]) == (False, ["not copied: its last time is over"])
+    assert (over["created"], over["differs"]) == (False, ["not copied: it has ended"])
     with SyncTompion(store, engine=False) as tompion:
         ours = tompion.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
@@ -142,9 +142,9 @@ def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
 def test_what_people_read(cluster: str, tmp_path: Path) -> None:
     argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/tompion.db", "--dry-run"]
     said = CliRunner().invoke(app, argv).output
-    assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
-    assert "move-over  not copied: its last time is over" in said
-    assert "compared, nothing copied\n" in said
+    assert "move-jittered  1000 of 1000 upcoming times are equal  state: paused in Tompion" in said
+    assert "move-over  not copied: it has ended" in said
+    assert "compared, nothing imported.\n" in said
 
 
 class Ailing:
@@ -177,7 +177,7 @@ def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.Monke
 
             monkeypatch.setattr(ServiceClient, "connect", connected)
             mover = ScheduleImporter(home, TemporalCluster("nowhere", "default"), shadow=False)
-            return [each async for each in mover.move(1_800_000_000)]
+            return [each async for each in mover.import_all(1_800_000_000)]
 
     bad, good = asyncio.run(tell())
     assert (bad.created, bad.possible) == (False, False)

@@ -30,7 +30,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_needs_attention_is_a_table() -> None:
     shown = run(["problems"])
     assert (shown.code, shown.err) == (0, "")
-    assert shown.out.split()[:4] == ["urgency", "about", "since", "what"]
+    assert shown.out.split()[:4] == ["urgency", "about", "since", "problem"]
     assert "engine" in shown.out
     assert run(["problems", "--limit", "0"]).code == 2
 
@@ -53,7 +53,7 @@ def test_an_edit_is_shown_as_a_comparison_and_writes_nothing() -> None:
     edited = run(["schedules", "diff", "report", "--cron", "30 9 * * *", "--function", "tasks:report", "--count", "2"])
     assert edited.code == 0, edited
     assert {line[0] for line in edited.out.splitlines()} == {"-", "+"}
-    assert "nothing is written" in edited.err
+    assert "Nothing was written" in edited.err
     assert run(["schedules", "get", "report", "--json"]).out == before
 
 

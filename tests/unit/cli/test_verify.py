@@ -86,7 +86,7 @@ def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) ->
 
 def test_a_namespace_without_schedules_is_not_said_to_be_whole(verify: Run, schedules: None) -> None:
     """A mistyped name was answered by: each accounted for."""
-    told = "tompion: nothing to verify: there is no schedule in namespace 'other'\n"
+    told = "tompion: nothing to verify: no schedule in namespace 'other'\n"
     assert verify("--namespace", "other") == Result(3, "", told)
 
 
@@ -127,7 +127,7 @@ def test_a_fixed_delay_is_said_not_to_be_checked(verify: Run, url: str) -> None:
     result = verify()
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith(
-        "2 schedules, no ticks to account for; not wholly checked: 2 schedules with a fixed delay, "
+        "2 schedules, no ticks to account for; not fully checked: 2 schedules with a fixed delay, "
     )
 
 
@@ -272,7 +272,7 @@ def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, f
     store = SqliteStore(file)
     store.write(seal).result()
     store.close()
-    assert re.search(r"audit: \d+ rows as written; at place \d+ its chain ends with [0-9a-f]{64}\n", verify().out)
+    assert re.search(r"audit: \d+ rows unchanged; the hash chain ends at position \d+ with [0-9a-f]{64}\n", verify().out)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DROP TRIGGER audit_append_only")
         connection.execute("UPDATE audit SET actor = 'eve' WHERE position = 2")

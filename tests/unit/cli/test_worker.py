@@ -21,8 +21,9 @@ from rich.cells import cell_len
 
 from tompion.cli.commands.worker import exit_process, first_line
 from tompion.cli.logging.queue import QueuedLog
-from tompion.cli.logging.text import TextLog, duration, shortened, wrapped
+from tompion.cli.logging.text import TextLog, duration
 from tompion.cli.main import main
+from tompion.cli.output.text import shorten, wrap
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.runtime import signals
 from tompion.store.url_masking import mask_password
@@ -118,7 +119,7 @@ def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Prin
 def test_launches_whose_end_nobody_hears_of_are_forgotten(
     clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tompion.cli.logging.text._MAX_KNOWN", 2)
+    monkeypatch.setattr("tompion.cli.logging.text._MAX_LAUNCHES", 2)
     lines = TextLog(clock)
     for name in ("a", "b", "c"):
         lines(Event("launched", name, "schedule", NOON))
@@ -269,16 +270,16 @@ def test_a_very_narrow_terminal_wraps_by_itself(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("width", range(1, 30))
 def test_a_shortened_id_is_as_long_as_it_may_be(width: int) -> None:
-    short = shortened(LONG, width)
+    short = shorten(LONG, width)
     assert len(short) == width
-    assert shortened("x" * width, width) == "x" * width
-    assert cell_len(shortened("長" * 40, width)) <= width
+    assert shorten("x" * width, width) == "x" * width
+    assert cell_len(shorten("長" * 40, width)) <= width
 
 
 @pytest.mark.parametrize("width", [25, 40, 80])
 def test_nothing_is_lost_by_wrapping(width: int) -> None:
     line = f"2026-03-28 12:00:00Z one {LONG * 3} 長長長 two{' three' * 20}"
-    parts = wrapped(line, width, 21)
+    parts = wrap(line, width, 21)
     assert all(cell_len(part) <= width for part in parts)
     assert "".join("".join(parts).split()) == "".join(line.split())
 

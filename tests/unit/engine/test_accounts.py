@@ -398,7 +398,11 @@ def test_there_is_a_test_here_for_every_metric_of_the_table() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     elsewhere = {
         *("tompion_http_requests", "tompion_http_request_duration_seconds"),
-        *("tompion_notices_delivered", "tompion_notices_retried", "tompion_notices_given_up"),  # test_notifications.py
+        *(
+            "tompion_notifications_delivered",
+            "tompion_notifications_retried",
+            "tompion_notifications_given_up",
+        ),  # test_notifications.py
         *("tompion_pings", "tompion_pings_failed"),  # test_pulse.py
     }
     assert [name for name in {*COUNTERS, *HISTOGRAMS} - elsewhere if name not in text] == []

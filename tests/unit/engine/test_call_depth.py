@@ -13,7 +13,7 @@ import pytest
 
 import tompion.engine
 from tests.unit.engine.kit import World
-from tompion.engine.execution.launcher import Attempt
+from tompion.engine.execution.attempt import Attempt
 from tompion.executors.base import Completed, RunContext
 from tompion.runtime.clock import pause
 from tompion.store.base import Transaction

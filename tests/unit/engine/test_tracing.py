@@ -14,10 +14,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, TraceIdRatioBased
 from opentelemetry.trace import SpanKind, StatusCode
-from tompion.executors.base import Accepted, Completed, RunContext
 
 from tests.unit.engine.kit import BEGIN, World, die
 from tompion.engine.telemetry.tracing import Tracing
+from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.model.run import RunState, idempotency_key
 from tompion.model.trace_context import read_traceparent, span_id_of, trace_id_of, traceparent_of
 from tompion.operations.schedules import control

@@ -78,12 +78,12 @@ def check_ticks(state: ScheduleState, decision: Decision, after: ScheduleState) 
         assert dropped_range.decided_ms == decision.context.now_ms
         inside = (
             [dropped_range.until_s]
-            if compiled.follows
+            if compiled.is_sequential
             else list(compiled.ticks.between_epochs(dropped_range.after_s + 1, dropped_range.until_s))
         )
         assert len(inside) == dropped_range.ticks > 0
         covered.update(inside)
-    if not compiled.follows:
+    if not compiled.is_sequential:
         assert covered == Counter(compiled.ticks.between_epochs(state.cursor_s + 1, after.cursor_s))
         assert after.next_nominal_s == compiled.ticks.next_epoch(after.cursor_s)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tompion.model.policy import Keep, Overlap, Policy
 from tompion.model.run import Reason
-from tompion.plan.overlap import OverlapAction, OverlapDecision, admit
+from tompion.plan.overlap import OverlapAction, OverlapDecision, decide_overlap
 
 MAX_BUFFER = 5
 
@@ -62,7 +62,7 @@ def policy_of(name: str, most: int) -> Policy:
 def test_policy_of_the_schedule(name: str, most: int, in_flight: int, slot: str) -> None:
     for waiting, taken in zip(WAITING, TAKEN[name], strict=True):
         expected = MEANING[FREE if slot == "free" else taken]
-        assert admit(policy_of(name, most), in_flight, waiting, MAX_BUFFER) == expected
+        assert decide_overlap(policy_of(name, most), in_flight, waiting, MAX_BUFFER) == expected
 
 
 @pytest.mark.parametrize(("most", "in_flight", "slot"), SLOTS)
@@ -70,22 +70,22 @@ def test_policy_of_the_schedule(name: str, most: int, in_flight: int, slot: str)
 def test_policy_of_the_request_comes_first(name: Overlap, own: Overlap, most: int, in_flight: int, slot: str) -> None:
     for waiting, taken in zip(WAITING, TAKEN_BY_REQUEST[name], strict=True):
         expected = MEANING[FREE if slot == "free" else taken]
-        assert admit(policy_of(own, most), in_flight, waiting, MAX_BUFFER, name) == expected
+        assert decide_overlap(policy_of(own, most), in_flight, waiting, MAX_BUFFER, name) == expected
 
 
 def test_which_of_two_a_request_keeps_is_the_schedules_choice() -> None:
     policy = policy_of("skip, keep first", 1)
-    assert admit(policy, 1, 1, MAX_BUFFER, Overlap.BUFFER_ONE) == MEANING["skip superseded"]
+    assert decide_overlap(policy, 1, 1, MAX_BUFFER, Overlap.BUFFER_ONE) == MEANING["skip superseded"]
 
 
 @pytest.mark.parametrize(("waiting", "expected"), [(0, "wait"), (4, "wait"), (5, "skip buffer_full")])
 def test_the_buffer_is_full_at_exactly_its_size(waiting: int, expected: str) -> None:
-    assert admit(policy_of("queue", 1), 1, waiting, MAX_BUFFER) == MEANING[expected]
+    assert decide_overlap(policy_of("queue", 1), 1, waiting, MAX_BUFFER) == MEANING[expected]
 
 
 def test_no_buffer_at_all() -> None:
-    assert admit(policy_of("queue", 1), 1, 0, 0) == MEANING["skip buffer_full"]
-    assert admit(policy_of("queue", 1), 0, 0, 0) == MEANING["start"]
+    assert decide_overlap(policy_of("queue", 1), 1, 0, 0) == MEANING["skip buffer_full"]
+    assert decide_overlap(policy_of("queue", 1), 0, 0, 0) == MEANING["start"]
 
 
 def test_a_free_slot_is_taken_whatever_waits() -> None:
@@ -96,4 +96,4 @@ def test_a_free_slot_is_taken_whatever_waits() -> None:
     even skipped, because of an overlap with nothing.
     """
     for overlap in Overlap:
-        assert admit(Policy(), 0, 1, MAX_BUFFER, overlap) == MEANING["start"]
+        assert decide_overlap(Policy(), 0, 1, MAX_BUFFER, overlap) == MEANING["start"]

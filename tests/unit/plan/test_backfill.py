@@ -51,7 +51,7 @@ def stepped(
     assert after.cursor_s <= backfill.end_s or after.cursor_s == backfill.cursor_s
     moving = {name: getattr(after, name) for name in ("cursor_s", "done", "state", "next_ms", "finished_ms")}
     assert after == backfill._replace(**moving)
-    standing = decision.standing()
+    standing = decision.state_after_requests()
     assert standing[:8] == schedule_state[:8]
     assert (standing.remaining, standing.last_start_ms) == (schedule_state.remaining, schedule_state.last_start_ms)
     return result
@@ -152,7 +152,7 @@ def test_one_run_of_several_says_that_a_tick_ran_or_failed(states: str, missing:
 
 
 def test_only_what_nobody_knows_is_a_mistake() -> None:
-    with pytest.raises(ValueError, match="'bogus' is none of all, missing, failed"):
+    with pytest.raises(ValueError, match="'bogus' is not one of all, missing, failed"):
         is_wanted("bogus", set())
 
 
@@ -211,7 +211,7 @@ def test_a_queue_waits_for_a_free_slot(in_flight: int, waiting: int, most: int, 
     result = stepped(backfill_of(overlap=Overlap.QUEUE), state, compiled, 100, {})
     assert ran(result) == hours
     assert all(run.state == RunState.ENQUEUED for run in result.decision.runs)
-    assert result.decision.standing().waiting == waiting
+    assert result.decision.state_after_requests().waiting == waiting
     assert (result.backfill.state, result.backfill.next_ms) == (RUNNING, NOON_MS + RECHECK_MS)
 
 
@@ -262,7 +262,7 @@ def test_neither_pause_nor_limits_apply() -> None:
     state = dial_of(compiled, paused=True, remaining=0, last_start_ms=NOON_MS - 1, skips=str(NOON - 2 * HOUR))
     result = stepped(backfill_of(), state, compiled, 100, {})
     assert rows_of(result.decision) == [(RunState.ENQUEUED, None)] * 5
-    assert result.decision.standing() == state._replace(in_flight=5, starts=5)
+    assert result.decision.state_after_requests() == state._replace(in_flight=5, starts=5)
 
 
 @given(

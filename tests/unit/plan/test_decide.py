@@ -350,7 +350,7 @@ def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any
 )  # fmt: skip
 def test_a_request_touches_neither_cursor_nor_limits(overlap: Overlap | None, running: int, waiting: int) -> None:
     decision = requested(overlap, running, waiting, min_interval_ms=10**9)
-    before, after = decision.state, decision.standing()
+    before, after = decision.state, decision.state_after_requests()
     same = ("cursor_s", "next_nominal_s", "next_fire_ms", "remaining", "last_start_ms", "skips", "paused", "missed")
     assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
     assert (decision.remaining, decision.last_start_ms) == (1, 5)

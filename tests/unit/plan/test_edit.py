@@ -15,7 +15,7 @@ from tompion.model.run import Reason
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
-from tompion.plan.due_ticks import generate
+from tompion.plan.due_ticks import find_due_ticks
 from tompion.plan.edit import (
     add_skips,
     close_state,
@@ -97,7 +97,7 @@ def test_a_fixed_delay_within_bounds_begins_at_once(bounds: dict[str, Any], firs
 @pytest.mark.parametrize("policy", list(CatchUp))
 def test_a_new_schedule_never_catches_up_on_the_time_before(policy: CatchUp) -> None:
     compiled = rule_of(HOURLY, catchup_policy=policy)
-    generated = generate(new_state(compiled, LATER), compiled, LATER, LIMITS, 100)
+    generated = find_due_ticks(new_state(compiled, LATER), compiled, LATER, LIMITS, 100)
     assert (generated.due, generated.dropped) == ([], [])
 
 
@@ -155,7 +155,7 @@ def test_with_other_ticks_the_past_is_not_replayed() -> None:
     assert (after.cursor_s, after.next_nominal_s, after.version) == (UNTIL, UNTIL + 1_800, 4)
     assert (after.carry, after.carry_until_s) == (None, None)
     assert (after.starts, after.remaining, after.skips) == (3, 5, "1")
-    assert generate(after, new, LATER, LIMITS, 100).due == []
+    assert find_due_ticks(after, new, LATER, LIMITS, 100).due == []
 
 
 def test_a_tick_at_the_very_moment_of_the_change_is_the_new_ones() -> None:
@@ -295,7 +295,7 @@ def test_what_runs_after_a_resume(
 ) -> None:
     compiled = rule_of(HOURLY, catchup_policy=policy)
     state = resume_state(pause_state(dial_of(compiled), None), compiled, LATER, on_resume)
-    generated = generate(state, compiled, LATER, LIMITS, 100)
+    generated = find_due_ticks(state, compiled, LATER, LIMITS, 100)
     assert [due.nominal_s for due in generated.due] == [NOON + HOUR * number for number in run]
     assert [(dropped.ticks, dropped.reason) for dropped in generated.dropped] == lost
     assert generated.next_nominal_s == NOON + 4 * HOUR
@@ -334,7 +334,7 @@ def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: i
         (compiled.fire_ms(tick) + 99_000, True),
     ):
         state = resume_state(pause_state(dial_of(compiled, tick - HOUR), None), compiled, now_ms, OnResume.SKIP)
-        generated = generate(state, compiled, now_ms, LIMITS, 100)
+        generated = find_due_ticks(state, compiled, now_ms, LIMITS, 100)
         assert generated.due == []
         assert sum(dropped.ticks for dropped in generated.dropped) == done
         assert generated.next_nominal_s == (tick + HOUR if done else tick)

@@ -18,7 +18,7 @@ from tompion.model.run import Reason
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.due_ticks import Dropped, Due, DueLimits, DueTicks, generate
+from tompion.plan.due_ticks import Dropped, Due, DueLimits, DueTicks, find_due_ticks
 from tompion.plan.pause import pause_state, resume_state
 
 GRACE = 30_000
@@ -96,7 +96,7 @@ def told(story: Story) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]
     passes = []
     for wait_ms, budget in story.passes:
         now_ms += wait_ms
-        generated = generate(state, compiled, now_ms, story.limits, budget)
+        generated = find_due_ticks(state, compiled, now_ms, story.limits, budget)
         assert generated.catchups <= budget
         passes.append((state.cursor_s, now_ms, generated))
         state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
@@ -184,7 +184,7 @@ def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(story: Story
     cursor_s, now_ms = (passes[-1][2].cursor_s, passes[-1][1]) if passes else (NOON - 1, NOON_MS)
     state = dial_of(compiled, cursor_s)
     for _ in range(2_000):
-        generated = generate(state, compiled, now_ms, limits, budget)
+        generated = find_due_ticks(state, compiled, now_ms, limits, budget)
         state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
         if generated.next_fire_ms is None or generated.next_fire_ms > now_ms + limits.lookahead_ms:
             break
@@ -199,7 +199,7 @@ def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(story: Story
 def test_the_same_question_has_the_same_answer() -> None:
     compiled = rule_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     limits = DueLimits(GRACE, 5, 5, 50, 60_000)
-    answers = [generate(dial_of(compiled), compiled, NOON_MS + 100_000, limits, 3) for _ in range(3)]
+    answers = [find_due_ticks(dial_of(compiled), compiled, NOON_MS + 100_000, limits, 3) for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     first = compiled.ticks.at_or_after(NOON)
     assert first is not None

@@ -14,13 +14,13 @@ from tompion.model.schedule import Action
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import ExcludeDocument, IntervalDocument, NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan import edit
-from tompion.plan.adaptive import AdaptivePlan, has_conflicting_hints, hints_of, plan
+from tompion.plan.adaptive import AdaptivePlan, has_conflicting_hints, hints_of, plan_next_run
 from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
 
 
 def planned(state: ScheduleState, compiled: CompiledSchedule, now_s: float) -> int | None:
     """When the next run is, in seconds after noon."""
-    found = plan(state, compiled, NOON_MS + int(now_s * 1000))
+    found = plan_next_run(state, compiled, NOON_MS + int(now_s * 1000))
     return None if found is None else found.nominal_s - NOON
 
 
@@ -110,14 +110,14 @@ def test_two_sources_are_a_grid() -> None:
 def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[int, RunSource] | None) -> None:
     compiled = governed(spec)
     baseline = (60 if compiled.interval_ms else 300, RunSource.SCHEDULE)
-    found = plan(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 10_000)
+    found = plan_next_run(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 10_000)
     assert found is not None
     assert (found.nominal_s - NOON, found.source) == (expected or baseline)
 
 
 def test_a_tie_is_the_baselines() -> None:
     compiled = governed()
-    found = plan(ran(compiled, hints=hints(once=60)), compiled, NOON_MS + 10_000)
+    found = plan_next_run(ran(compiled, hints=hints(once=60)), compiled, NOON_MS + 10_000)
     assert found == AdaptivePlan(NOON_MS + 60_000)
 
 
@@ -190,7 +190,7 @@ def test_two_live_hints_are_worth_a_warning() -> None:
 )
 def test_bounds(policy: dict[str, Any], given: dict[str, int], expected: int, bound: str | None) -> None:
     compiled = governed(**policy)
-    found = plan(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 10_000)
+    found = plan_next_run(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 10_000)
     assert found is not None
     assert (found.nominal_s - NOON, found.bound) == (expected, bound)
 
@@ -220,7 +220,7 @@ def test_before_the_first_run_the_longest_interval_counts_from_the_creation() ->
 @pytest.mark.parametrize("given", [{}, {"interval": 20}, {"once": 30}])
 def test_never_in_the_past(given: dict[str, int]) -> None:
     compiled = governed(min_interval_ms=10_000, max_interval_ms=100_000)
-    found = plan(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 500_500)
+    found = plan_next_run(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 500_500)
     assert found is not None
     assert (found.fire_ms, found.nominal_s) == (NOON_MS + 500_500, NOON + 500)
 
@@ -229,20 +229,20 @@ def test_an_interval_does_not_slip() -> None:
     """Whoever fires is always a little late; counted to the millisecond, every run would be later than the last."""
     compiled = governed()
     late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
-    assert plan(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_000)
+    assert plan_next_run(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_000)
 
 
 def test_where_the_bounds_leave_no_room_the_shortest_counts() -> None:
     """The longest is counted in whole seconds; what it moved before the shortest was skipped, a whole interval long."""
     compiled = governed(min_interval_ms=33_000, max_interval_ms=33_000)
     late = ran(compiled)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
-    assert plan(late, compiled, NOON_MS + 5_008) == AdaptivePlan(NOON_MS + 33_006, bound="max")
+    assert plan_next_run(late, compiled, NOON_MS + 5_008) == AdaptivePlan(NOON_MS + 33_006, bound="max")
 
 
 def test_the_shortest_interval_is_kept_to_the_millisecond() -> None:
     compiled = governed(min_interval_ms=60_000)
     late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
-    assert plan(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_025, bound="min")
+    assert plan_next_run(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_025, bound="min")
     assert edit.replan_adaptive(late, compiled, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
 
 
@@ -296,7 +296,7 @@ def test_jitter_moves_a_grid() -> None:
     state = ran(compiled)
     fire_ms = plain.fire_ms(NOON + 300)
     assert fire_ms % 300_000
-    assert plan(state, compiled, NOON_MS + 10_000) == AdaptivePlan(fire_ms)
+    assert plan_next_run(state, compiled, NOON_MS + 10_000) == AdaptivePlan(fire_ms)
     for started_ms in (fire_ms, NOON_MS):  # the second one was skipped
         done = state._replace(last_start_ms=started_ms, cursor_s=fire_ms // 1000)
-        assert plan(done, compiled, fire_ms + 1) == AdaptivePlan(plain.fire_ms(NOON + 600))
+        assert plan_next_run(done, compiled, fire_ms + 1) == AdaptivePlan(plain.fire_ms(NOON + 600))

@@ -13,7 +13,7 @@ from tompion.model.policy import OnResume, Overlap
 from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit, pause
-from tompion.plan.adaptive import AdaptivePlan, pending
+from tompion.plan.adaptive import AdaptivePlan, pending_run
 from tompion.plan.decide import decide
 from tompion.plan.fast_path import decide_fast
 from tompion.plan.outcome import free_slot
@@ -228,7 +228,7 @@ def test_expired_hints_are_cleared() -> None:
 def test_the_cause_of_what_is_pending_is_known() -> None:
     rule = governed(min_interval_ms=40_000)
     state = edit.replan_adaptive(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
-    found = pending(state, rule, NOON_MS + 15_000)
+    found = pending_run(state, rule, NOON_MS + 15_000)
     assert found == AdaptivePlan(NOON_MS + 40_000, RunSource.HINT, hint(NOON_MS + 30_000), "min")
 
 

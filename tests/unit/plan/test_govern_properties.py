@@ -12,7 +12,7 @@ from tompion.model.hint import HintRow, HintRows
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
 from tompion.plan import edit, pause
-from tompion.plan.adaptive import pending, plan
+from tompion.plan.adaptive import pending_run, plan_next_run
 from tompion.plan.compiled_schedule import CompiledSchedule
 
 FAR = 4 * 3_600
@@ -125,14 +125,14 @@ class Judge:
 @given(pasts)
 @settings(max_examples=400)
 def test_it_is_the_first_moment_at_which_the_rules_want_a_run(past: Past) -> None:
-    found = plan(past.state, past.compiled, past.now_ms)
+    found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms == Judge(past).verdict()
 
 
 @given(pasts)
 def test_never_in_the_past_and_never_in_a_second_that_was_decided(past: Past) -> None:
-    found = plan(past.state, past.compiled, past.now_ms)
+    found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms >= past.now_ms
     assert found.nominal_s > past.state.cursor_s
@@ -140,7 +140,7 @@ def test_never_in_the_past_and_never_in_a_second_that_was_decided(past: Past) ->
 
 @given(pasts)
 def test_never_sooner_than_the_shortest_interval(past: Past) -> None:
-    found = plan(past.state, past.compiled, past.now_ms)
+    found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms >= NOON_MS + past.shortest
 
@@ -148,7 +148,7 @@ def test_never_sooner_than_the_shortest_interval(past: Past) -> None:
 @given(pasts)
 def test_never_later_than_the_longest_interval(past: Past) -> None:
     """After the last run has begun, or ended if it took longer; and not before now."""
-    found = plan(past.state, past.compiled, past.now_ms)
+    found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     if past.longest is not None:
         latest_ms = max(NOON_MS + (past.took or 0), past.state.cursor_s * 1000) + max(past.longest, past.shortest)
@@ -158,7 +158,9 @@ def test_never_later_than_the_longest_interval(past: Past) -> None:
 @given(pasts)
 def test_expired_hints_are_as_none(past: Past) -> None:
     late_ms = NOON_MS + max(hint[1] for hint in (past.interval, past.once, (0, 0)) if hint) + past.now_ms - NOON_MS
-    assert plan(past.state, past.compiled, late_ms) == plan(past.state._replace(hints=None), past.compiled, late_ms)
+    assert plan_next_run(past.state, past.compiled, late_ms) == plan_next_run(
+        past.state._replace(hints=None), past.compiled, late_ms
+    )
 
 
 @given(pasts, st.one_of(st.none(), st.integers(1, 10**9)))
@@ -170,11 +172,14 @@ def test_a_paused_schedule_never_fires(past: Past, until: int | None) -> None:
 @given(pasts, st.floats(0, 1))
 def test_it_stays_the_same_until_it_comes(past: Past, share: float) -> None:
     """Whoever looks again meanwhile plans the same; when it comes, its cause is known, and its time if it matters."""
-    found = plan(past.state, past.compiled, past.now_ms)
+    found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     moment_ms = past.now_ms + int((found.fire_ms - past.now_ms) * share)
-    assert plan(past.state, past.compiled, moment_ms) in (found, found._replace(fire_ms=max(found.fire_ms, moment_ms)))
-    known = pending(past.state._replace(next_nominal_s=found.nominal_s), past.compiled, found.fire_ms)
+    assert plan_next_run(past.state, past.compiled, moment_ms) in (
+        found,
+        found._replace(fire_ms=max(found.fire_ms, moment_ms)),
+    )
+    known = pending_run(past.state._replace(next_nominal_s=found.nominal_s), past.compiled, found.fire_ms)
     assert known is not None
     assert known._replace(fire_ms=found.fire_ms) == found
     assert known.fire_ms == found.fire_ms or known.fire_ms <= past.now_ms

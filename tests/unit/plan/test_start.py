@@ -122,5 +122,5 @@ UNSAID = {*RunRow._fields} - SAID
 
 
 def test_a_rule_says_whether_anything_but_overlap_can_be_in_the_way() -> None:
-    assert rule_of(MINUTELY).simple
-    assert not rule_of(DELAY).simple
+    assert rule_of(MINUTELY).has_fast_path
+    assert not rule_of(DELAY).has_fast_path

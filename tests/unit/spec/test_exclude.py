@@ -172,7 +172,7 @@ def test_a_name_that_nobody_resolves_is_refused_with_the_names_that_there_are() 
         spec.next(0, calendars=[NamedCalendar("holidays")])
     assert caught.value.field == "exclude.named[1]"
     assert "(holidays)" in str(caught.value)
-    with pytest.raises(InvalidSpec, match=r"unknown calendar 'holidays'.*none was handed in"):
+    with pytest.raises(InvalidSpec, match=r"unknown calendar 'holidays'.*no calendar was passed"):
         spec.next(0)
 
 

@@ -184,13 +184,13 @@ def test_without_the_library_the_error_says_how_to_get_it(no_library: None) -> N
     with pytest.raises(InvalidSpec, match="the holidays library is not installed") as caught:
         spec_without("DE")
     assert caught.value.field == "exclude.holidays[0]"
-    assert caught.value.hint == "pip install 'tompion[holidays]', or give the dates"
+    assert caught.value.hint == "pip install 'tompion[holidays]', or list the dates"
 
 
 BAD: list[tuple[Any, str, str]] = [
-    ("XX", "exclude.holidays[0]", "no holidays of 'XX'; expected an ISO 3166 country code"),
-    ([""], "exclude.holidays[0]", "no holidays of ''; expected an ISO 3166 country code"),
-    (["DE", "XX"], "exclude.holidays[1]", "no holidays of 'XX'"),
+    ("XX", "exclude.holidays[0]", "no holidays are available for 'XX'; expected an ISO 3166 country code"),
+    ([""], "exclude.holidays[0]", "no holidays are available for ''; expected an ISO 3166 country code"),
+    (["DE", "XX"], "exclude.holidays[1]", "no holidays are available for 'XX'"),
     ("DE-XX", "exclude.holidays[0]", "DE has no subdivision 'XX'; expected one of BB, BE, BW, BY"),
     ({"subdivision": "BY"}, "exclude.holidays[0]", "expected {country, subdivision} or 'DE-BY'"),
     ({"country": "DE", "region": "BY"}, "exclude.holidays[0]", "expected {country, subdivision} or 'DE-BY'"),

@@ -41,7 +41,7 @@ def cron(text: str, **more: Any) -> Data:
 
 FIRES: list[tuple[str, str, Data, Data, str, str]] = [
     # code, field, spec, options, the message says, the hint says
-    ("no-source", "spec", {}, {}, "no cron, calendar, interval, rrule or time is given", ""),
+    ("no-source", "spec", {}, {}, "it has no cron, calendar, interval, rrule or time", ""),
     ("never-fires", "spec", cron("0 0 30 2 *"), {}, "no date from 1970 to 2200 matches", "check day, month"),
     (
         "never-fires",
@@ -49,7 +49,7 @@ FIRES: list[tuple[str, str, Data, Data, str, str]] = [
         cron("0 9 * * *", exclude={"calendars": [{}]}),
         {},
         "no date from 1970 to 2200 matches",
-        "the exclusions leave nothing",
+        "the exclusions remove every tick",
     ),
     (
         "no-more-ticks",
@@ -66,8 +66,8 @@ FIRES: list[tuple[str, str, Data, Data, str, str]] = [
         "cron",
         cron("0 0 13 * FRI"),
         {},
-        "day of month '13' and day of week 'FRI' are both given: it fires when either matches",
-        "write '+FRI' as the weekday to demand both",
+        "day of month '13' and day of week 'FRI' are both set: it fires when either matches",
+        "write '+FRI' as the weekday to require both",
     ),
     ("either-day", "cron[1]", {"cron": ["0 9 * * *", "0 0 L * 1-5"]}, {}, "day of month 'L'", "'+1-5'"),
     ("both-days", "cron", cron("0 0 */2 * MON"), {}, "so it fires only when day of week 'MON' matches too", ""),
@@ -89,7 +89,7 @@ FIRES: list[tuple[str, str, Data, Data, str, str]] = [
         "cron.minute",
         cron("*/7 * * * *"),
         {},
-        "'*/7' is not every 7 minutes: it starts anew each hour, and the last gap is 4 minutes",
+        "'*/7' is not every 7 minutes: it restarts each hour, and the last gap is 4 minutes",
         "for every 7 minutes write '@every 7m' or an interval",
     ),
     ("uneven-step", "cron.second", cron("*/7 * * * * *"), {}, "the last gap is 4 seconds", "7s"),
@@ -116,7 +116,7 @@ FIRES: list[tuple[str, str, Data, Data, str, str]] = [
         "fires 1m apart (at 2026-03-01 09:00:00 UTC)",
         "",
     ),
-    ("jitter-capped", "jitter_ms", cron("* * * * *", jitter_ms=40_000), {}, "jitter of 40000 ms is cut", ""),
+    ("jitter-capped", "jitter_ms", cron("* * * * *", jitter_ms=40_000), {}, "jitter of 40000 ms is reduced", ""),
     ("hash-without-id", "cron", cron("H H * * *"), {}, "H depends on the schedule's id", ""),
     ("hash-without-id", "cron", {"calendars": {"hour": "H"}}, {}, "H depends on the schedule's id", ""),
     ("holidays-end", "exclude.holidays", cron("0 9 * * *", exclude=HOLIDAYS), {}, "until the end of 2036", ""),

@@ -1,4 +1,4 @@
-"""``tompion calendars``, ``queues``, ``instances`` and ``audit``."""
+"""``tompion audit``: show and verify the audit log."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ def audit_command(  # noqa: PLR0913 - each is an option of the command
     limit: Limit = None,
     before: Before = None,
     after: Annotated[
-        int | None, typer.Option("--after", metavar="PLACE", help="With --verify: go on after this place.")
+        int | None, typer.Option("--after", metavar="POSITION", help="With --verify: start after this position.")
     ] = None,
 ) -> None:
-    """Show who changed workflows, calendars, keys and targets, or everything; prove that nobody changed the audit.
+    """Show or verify the audit log.
 
-    With --verify, exits 1 if a row is not as it was written.
+    Without --all it omits changes of schedules. With --verify it exits 1 if a row was changed.
 
     Example: tompion audit --all --limit 20
     """
     if not verify:
         if after is not None:
-            raise InvalidInput("--after: only with --verify; --before goes on where a page ended")
+            raise InvalidInput("--after needs --verify; use --before to continue a list")
         options = drop_unset(everything=everything or None, limit=limit, before=before)
-        connection.show(lambda api: api.history(**options), views.change_list)
+        connection.show(lambda api: api.history(**options), views.print_changes)
         return
     if everything or before is not None:
-        raise InvalidInput("--verify: it is about all rows, from the oldest on; --all and --before are for looking")
-    found = connection.show(
+        raise InvalidInput("--verify excludes --all and --before: it checks all rows, the oldest first")
+    verification = connection.show(
         lambda api: api.verify_audit(**drop_unset(after=after, limit=limit)),
-        lambda proof: console.paragraph(audit_line(proof)),
+        lambda verification: console.paragraph(audit_line(verification)),
     )
-    if not found.ok:
+    if not verification.ok:
         raise typer.Exit(1)

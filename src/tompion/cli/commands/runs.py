@@ -1,4 +1,4 @@
-"""``tompion runs``: what became of ticks, and ending or repeating it."""
+"""``tompion runs``: list, cancel, terminate, retry and report runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.commands.schedule_control import TheSource, TheState
+from tompion.cli.commands.schedule_control import RunSourceFilter, RunStateFilter
 from tompion.cli.connection import (
     Before,
     Connection,
@@ -26,11 +26,10 @@ from tompion.errors import InvalidInput
 if TYPE_CHECKING:
     from tompion.model.schedule import Run
 
-runs_app = typer.Typer(help="Runs.", no_args_is_help=True, rich_markup_mode="rich")
+runs_app = typer.Typer(help="Show and control runs.", no_args_is_help=True, rich_markup_mode="rich")
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
-PAGE = 50
-"""How many runs are shown unless somebody says how many."""
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
+DEFAULT_LIMIT = 50
 
 
 @runs_app.command("list")
@@ -39,10 +38,10 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
     schedule_id: Annotated[
         str | None,
-        typer.Argument(metavar="[SCHEDULE]", help="Only of this one.", autocompletion=complete_schedules),
+        typer.Argument(metavar="[SCHEDULE]", help="Only runs of this schedule.", autocompletion=complete_schedules),
     ] = None,
-    state: TheState = None,
-    source: TheSource = None,
+    state: RunStateFilter = None,
+    source: RunSourceFilter = None,
     limit: Limit = None,
     before: Before = None,
 ) -> None:
@@ -52,12 +51,12 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     """
     options = drop_unset(state=state, source=source, limit=limit, before=before)
     if schedule_id is not None:
-        connection.show(lambda api: api.runs(schedule_id, **options), views.run_list)
+        connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs)
         return
     if source is not None:
-        raise InvalidInput("--source: only for the runs of one schedule; name it")
-    options.setdefault("limit", PAGE)
-    connection.show(lambda api: latest_runs(api, **options), lambda page: views.run_list(page, of_many=True))
+        raise InvalidInput("--source works with one schedule only; give its id")
+    options.setdefault("limit", DEFAULT_LIMIT)
+    connection.show(lambda api: latest_runs(api, **options), lambda page: views.print_runs(page, of_many=True))
 
 
 @runs_app.command("get")
@@ -67,40 +66,40 @@ def get_command(connection: Connection, run_id: RunId) -> None:
 
     Example: tompion runs get 1-1800000030-1 --watch 1
     """
-    connection.show(lambda api: api.get_run(run_id), views.run_facts)
+    connection.show(lambda api: api.get_run(run_id), views.print_run)
 
 
 @runs_app.command("cancel")
 @with_options(change=request_options, connection=connection_options)
 def cancel_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
-    """Ask a run to end; its function or target decides how.
+    """Cancel a run. Its function or target decides how it ends.
 
     Example: tompion runs cancel 1-1800000030-1
     """
-    connection.show(lambda api: api.cancel_run(run_id, **change), _state)
+    connection.show(lambda api: api.cancel_run(run_id, **change), _print_state)
 
 
 @runs_app.command("terminate")
 @with_options(change=request_options, connection=connection_options)
 def terminate_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
-    """End a run at once, whatever it says.
+    """Terminate a run immediately.
 
     Example: tompion runs terminate 1-1800000030-1
     """
-    connection.show(lambda api: api.terminate_run(run_id, **change), _state)
+    connection.show(lambda api: api.terminate_run(run_id, **change), _print_state)
 
 
 @runs_app.command("retry")
 @with_options(change=request_options, connection=connection_options)
 def retry_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
-    """Run the same once more, as a run of its own.
+    """Run the same tick again, as a new run.
 
     Example: tompion runs retry 1-1800000030-1
     """
 
-    def render(found: Run) -> None:
-        console.line(found.run_id)
-        _state(found)
+    def render(run: Run) -> None:
+        console.line(run.run_id)
+        _print_state(run)
 
     connection.show(lambda api: api.retry_run(run_id, **change), render)
 
@@ -109,16 +108,16 @@ def retry_command(connection: Connection, change: dict[str, Any], run_id: RunId)
 @with_options(connection=connection_options)
 def report_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
-    token: Annotated[str, typer.Argument(metavar="TOKEN", help="The token that came with the run.")],
+    token: Annotated[str, typer.Argument(metavar="TOKEN", help="Callback token of the run.")],
     event: Annotated[str, typer.Argument(metavar="EVENT", help="started, heartbeat, progress, succeeded, failed, ….")],
-    result: Annotated[str | None, typer.Option("--result", metavar="JSON", help="What came out.")] = None,
-    error: Annotated[str | None, typer.Option("--error", metavar="TEXT", help="What went wrong.")] = None,
-    progress: Annotated[str | None, typer.Option("--progress", metavar="JSON", help="How far it is.")] = None,
+    result: Annotated[str | None, typer.Option("--result", metavar="JSON", help="Result of the run.")] = None,
+    error: Annotated[str | None, typer.Option("--error", metavar="TEXT", help="Error of the run.")] = None,
+    progress: Annotated[str | None, typer.Option("--progress", metavar="JSON", help="Progress of the run.")] = None,
     execution_id: Annotated[
-        str | None, typer.Option("--execution-id", metavar="ID", help="What it is called where it runs.")
+        str | None, typer.Option("--execution-id", metavar="ID", help="Id of the run in the target system.")
     ] = None,
 ) -> None:
-    """Say what becomes of a run that is executed elsewhere.
+    """Report the state of a run that another system executes.
 
     Example: tompion runs report "$TOMPION_TOKEN" succeeded --result '{"rows": 12}'
     """
@@ -127,13 +126,13 @@ def report_command(  # noqa: PLR0913 - each is an option of the command
         if text is not None:
             options[name] = read_json(f"--{name}", text)
 
-    def render(found: Any) -> None:
-        console.line(f"{found.run_id}{': it is to end' if found.cancel_requested else ''}")
+    def render(acknowledgement: Any) -> None:
+        suffix = ": cancellation requested" if acknowledgement.cancel_requested else ""
+        console.line(f"{acknowledgement.run_id}{suffix}")
 
     connection.show(lambda api: api.report_run(token, event, **options), render)
 
 
-def _state(found: Run) -> None:
-    console.note(
-        f"run {found.run_id} of {found.schedule_id}: {found.state}{f' ({why})' if (why := found.reason) else ''}"
-    )
+def _print_state(run: Run) -> None:
+    reason = f" ({run.reason})" if run.reason else ""
+    console.note(f"Run {run.run_id} of {run.schedule_id}: {run.state}{reason}")

@@ -1,4 +1,4 @@
-"""``tompion workflows``: stored documents, which executors are given."""
+"""``tompion workflows``: store, show, pause and start workflows."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import Workflow
 
-workflows_app = typer.Typer(help="Workflows.", no_args_is_help=True, rich_markup_mode="rich")
+workflows_app = typer.Typer(help="Store, pause and start workflows.", no_args_is_help=True, rich_markup_mode="rich")
 
-WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's id.")]
-Version = Annotated[int | None, typer.Option("--version", metavar="N", help="That version (the newest).")]
+WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Id of the workflow.")]
+Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Version (newest).")]
 
 
 @workflows_app.command("list")
 @with_options(connection=watch_options)
 def list_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
-    """Show workflows and who executes them.
+    """Show workflows and their executors.
 
     Example: tompion workflows list
     """
 
     def render(page: Page[Workflow]) -> None:
         if not page.items:
-            console.note("no workflows; 'tompion workflows put NAME --file workflow.json' stores one")
+            console.note("No workflows. Store one with 'tompion workflows put NAME --file workflow.json'.")
             return
         columns = (
             Column("workflow", 12),
@@ -57,16 +57,16 @@ def list_command(connection: Connection, limit: Limit = None, after: After = Non
             columns,
             [
                 (
-                    each.workflow_id,
-                    str(each.version),
-                    "paused" if each.paused else "active",
-                    str(each.document.get("executor", "function")),
-                    absolute(each.created_at),
+                    workflow.workflow_id,
+                    str(workflow.version),
+                    "paused" if workflow.paused else "active",
+                    str(workflow.document.get("executor", "function")),
+                    absolute(workflow.created_at),
                 )
-                for each in page.items
+                for workflow in page.items
             ],
         )
-        views.more(page.next_page, "--after")
+        views.print_next_page(page.next_page, "--after")
 
     connection.show(lambda api: api.list_workflows(**drop_unset(limit=limit, after=after)), render)
 
@@ -78,7 +78,7 @@ def get_command(connection: Connection, workflow_id: WorkflowId, version: Versio
 
     Example: tompion workflows get billing --version 2
     """
-    connection.show(lambda api: api.get_workflow(workflow_id, **drop_unset(version=version)), _facts)
+    connection.show(lambda api: api.get_workflow(workflow_id, **drop_unset(version=version)), _print_workflow)
 
 
 @workflows_app.command("put")
@@ -87,44 +87,44 @@ def put_command(
     connection: Connection,
     change: dict[str, Any],
     workflow_id: WorkflowId,
-    file: Annotated[
-        str | None, typer.Option("--file", metavar="FILE", help="JSON, or TOML; - is standard input.")
-    ] = None,
-    document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="The document itself.")] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="JSON or TOML file, - for stdin.")] = None,
+    document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="Document as JSON.")] = None,
 ) -> None:
-    """Store a workflow; a document that differs is a new version.
+    """Store a workflow. A changed document is a new version.
 
     Example: tompion workflows put billing --document '{"executor": "http", "options": {"url": "https://example.com"}}'
     """
     if (file is None) == (document is None):
-        raise InvalidInput("--file: give either a file or a --document")
-    read = read_document(file) if file is not None else read_json("--document", document or "")
-    connection.show(lambda api: api.put_workflow(workflow_id, read, **change), _facts)
+        raise InvalidInput("give either --file or --document")
+    content = read_document(file) if file is not None else read_json("--document", document or "")
+    connection.show(lambda api: api.put_workflow(workflow_id, content, **change), _print_workflow)
 
 
 @workflows_app.command("pause")
 @with_options(change=request_options, connection=connection_options)
 def pause_command(connection: Connection, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
-    """Let the runs of a workflow wait; ticks are still recorded.
+    """Pause a workflow. Its runs wait, and ticks are still recorded.
 
     Example: tompion workflows pause billing --note "the bank is closed"
     """
     connection.show(
         lambda api: api.pause_target(workflow_id=workflow_id, **drop_unset(note=note), **change),
-        lambda _: console.note(f"paused workflow {workflow_id}"),
+        lambda _: console.note(f"Paused workflow {workflow_id}."),
     )
 
 
 @workflows_app.command("resume")
 @with_options(change=request_options, connection=connection_options)
 def resume_command(connection: Connection, change: dict[str, Any], workflow_id: WorkflowId) -> None:
-    """Start what waited for a workflow.
+    """Resume a workflow. Its waiting runs start.
 
     Example: tompion workflows resume billing
     """
     connection.show(
         lambda api: api.resume_target(workflow_id=workflow_id, **change),
-        lambda was: console.note(f"{'resumed' if was else 'was not paused:'} workflow {workflow_id}"),
+        lambda was_paused: console.note(
+            f"Resumed workflow {workflow_id}." if was_paused else f"Workflow {workflow_id} was not paused."
+        ),
     )
 
 
@@ -134,15 +134,15 @@ def start_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
     workflow_id: WorkflowId,
     version: Version = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="On whose behalf.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="User that the run belongs to.")] = None,
     scheduled_for: Annotated[
-        str | None, typer.Option("--scheduled-for", metavar="TIME", help="For which time (now).")
+        str | None, typer.Option("--scheduled-for", metavar="TIME", help="Scheduled time of the run (now).")
     ] = None,
     idempotency_key: Annotated[
-        str | None, typer.Option("--idempotency-key", metavar="KEY", help="The same key again starts nothing.")
+        str | None, typer.Option("--idempotency-key", metavar="KEY", help="A repeated key starts no second run.")
     ] = None,
 ) -> None:
-    """Start a run of a workflow, without a schedule.
+    """Start a run of a workflow without a schedule.
 
     Example: tompion workflows start billing --idempotency-key invoice-17
     """
@@ -151,19 +151,19 @@ def start_command(  # noqa: PLR0913 - each is an option of the command
         lambda api: api.start_run(
             workflow_id, **drop_unset(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
         ),
-        lambda new: console.note(
-            f"{'started' if new else 'not started, there is no'} workflow {workflow_id}; "
-            f"'tompion runs list run-launcher/{workflow_id}' shows its runs"
+        lambda exists: console.note(
+            f"{'Started workflow' if exists else 'Not started: no workflow'} {workflow_id}. "
+            f"Show its runs with 'tompion runs list run-launcher/{workflow_id}'."
         ),
     )
 
 
-def _facts(found: Workflow) -> None:
+def _print_workflow(workflow: Workflow) -> None:
     facts(
         [
-            ("workflow", found.workflow_id),
-            ("version", f"{found.version}, stored {absolute(found.created_at)}"),
-            ("state", "paused" if found.paused else "active"),
+            ("workflow", workflow.workflow_id),
+            ("version", f"{workflow.version}, stored {absolute(workflow.created_at)}"),
+            ("state", "paused" if workflow.paused else "active"),
         ]
     )
-    console.line(json.dumps(found.document, ensure_ascii=False, indent=2))
+    console.line(json.dumps(workflow.document, ensure_ascii=False, indent=2))

@@ -57,7 +57,7 @@ class BackfillStep:
             transaction.backfill_update(chunk.backfill)
             decisions.append(chunk.decision)
         recorded = transaction.write_decisions(
-            decision_writes(now_ms, decisions, [decision.standing() for decision in decisions])
+            decision_writes(now_ms, decisions, [decision.state_after_requests() for decision in decisions])
         )
         result.claimed = len(decisions)
         result.launches = launches_of(decisions, self._context.number, recorded.duplicates)

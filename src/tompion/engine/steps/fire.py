@@ -85,7 +85,7 @@ class FireStep:
                     written.append(self._postpone_broken(state, now_ms))
                     continue
                 decisions.append(decision)
-                written.append(decision.awake(moved))
+                written.append(decision.with_wake_up(moved))
                 if decision.runs and has_conflicting_hints(state, now_ms):
                     context.events.warn(f"{compiled.schedule_id}: two hints are active, the earlier one is used")
                 result.catchups += used

@@ -64,7 +64,9 @@ class PlannedStep:
         decided = [
             run._replace(decided_ms=planned[run.id].decided_ms) for decision in decisions for run in decision.runs
         ]
-        writes = decision_writes(now_ms, decisions, [decision.awake(decision.released()) for decision in decisions])
+        writes = decision_writes(
+            now_ms, decisions, [decision.with_wake_up(decision.state_after_planned()) for decision in decisions]
+        )
         recorded = transaction.write_decisions(writes._replace(runs=[]))
         transaction.run_release_waiting([run_change(run, 0) for run in decided])
         schedules = {decision.compiled.schedule_key: decision.compiled for decision in decisions}

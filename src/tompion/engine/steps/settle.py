@@ -101,7 +101,7 @@ class SettleStep:
         self._context.notifications.ended(transaction, endings, schedules, now_ms)
         self._release(transaction, states, schedules, touched, result)
         transaction.state_update([states[key] for key in sorted(touched)])
-        if any(key in schedules and schedules[key].gate is not None for key in touched):
+        if any(key in schedules and schedules[key].allowed_seconds is not None for key in touched):
             transaction.notify()  # the next run of an adaptive schedule may be due at once
         self._wake_backfills(transaction, [change for change in changes if change.id in result.accepted], now_ms)
         result.retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & result.accepted
@@ -169,8 +169,8 @@ def _split_plain(
     others: list[Outcome] = []
     for outcome in outcomes:
         row, compiled = rows.get(outcome.schedule_key), schedules.get(outcome.schedule_key)
-        simple = row is not None and compiled is not None and not row[WAITING] and not compiled.follows
-        (plain if simple and outcome.says_nothing else others).append(outcome)
+        simple = row is not None and compiled is not None and not row[WAITING] and not compiled.is_sequential
+        (plain if simple and outcome.is_plain_success else others).append(outcome)
     if others:
         keys = {outcome.schedule_key for outcome in others}
         others += [outcome for outcome in plain if outcome.schedule_key in keys]

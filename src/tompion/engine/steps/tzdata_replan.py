@@ -65,9 +65,9 @@ class ReplanStep:
         self, transaction: Transaction, state: ScheduleState, compiled: CompiledSchedule, row: ScheduleRow
     ) -> ScheduleState:
         after = state
-        if not state.closed and compiled.gate is not None:
+        if not state.closed and compiled.allowed_seconds is not None:
             after = replan_adaptive(state, compiled, transaction.now_ms())
-        elif not state.closed and not compiled.follows:
+        elif not state.closed and not compiled.is_sequential:
             after = advance_to_next(state, compiled, state.cursor_s)
         transaction.state_update([after])
         note = {"cursor_s": state.cursor_s, "next_nominal_s": [state.next_nominal_s, after.next_nominal_s]}

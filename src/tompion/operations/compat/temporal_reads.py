@@ -121,7 +121,7 @@ def matching_times(context: OperationContext, schedule_id: str, start_ms: int, e
 
 def _launches(opened: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[datetime]:
     compiled = opened.compiled
-    tick = None if compiled.follows else compiled.ticks.next_epoch(start_ms // 1000)
+    tick = None if compiled.is_sequential else compiled.ticks.next_epoch(start_ms // 1000)
     while tick is not None and (fire_ms := compiled.fire_ms(tick)) <= end_ms:
         yield datetime_ms(fire_ms)
         tick = compiled.ticks.next_epoch(tick)

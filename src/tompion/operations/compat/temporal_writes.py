@@ -49,7 +49,7 @@ class ExpectedState:
 
     token: int
     remaining: int | None = None
-    says_remaining: bool = False
+    has_remaining: bool = False
 
 
 def create_bundle(  # noqa: PLR0913 - the parts of the request
@@ -82,7 +82,7 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
 ) -> Schedule:
     """Change a schedule and, if there is a document, the workflow that it starts."""
     opened = open_schedule(context, schedule_id, None if seen is None else seen.token, closed=True)
-    if seen is not None and seen.says_remaining and opened.state.remaining != seen.remaining:
+    if seen is not None and seen.has_remaining and opened.state.remaining != seen.remaining:
         changed = f"{seen.remaining} actions were left, now it is {opened.state.remaining}"
         raise StaleToken(seen.token, opened.row.token, changed)
     if opened.row.state == ScheduleStatus.CLOSED:

@@ -95,7 +95,7 @@ def _ticks_of(
         return iter(())
     compiled, name = opened.compiled, row.schedule_id
     fires = (
-        (compiled.fire_ms(tick) if compiled.gate is None else tick * 1000, name, tick)
+        (compiled.fire_ms(tick) if compiled.allowed_seconds is None else tick * 1000, name, tick)
         for tick in upcoming_ticks(opened.state, compiled, context.now_ms)
     )
     return takewhile(lambda found: found[0] <= until_ms, fires)

@@ -84,7 +84,7 @@ def _dropped(context: OperationContext, row: RunRow, schedule: ScheduleRow) -> R
     if ended is not None:
         buffered = row.state == RunState.BUFFERED
         transaction.state_update(
-            [edit.without_queued(opened.state, opened.compiled, context.now_ms, buffered=buffered)]
+            [edit.without_waiting_run(opened.state, opened.compiled, context.now_ms, buffered=buffered)]
         )
     return ended or row
 

@@ -158,7 +158,7 @@ def describe(context: OperationContext, schedule_id: str) -> Description:
         dropped_ranges=tuple(
             dropped_view(dropped_range) for dropped_range in transaction.dropped_range_list(key, 0, FAR_S, RECENT)
         ),
-        outlook=None if compiled.gate is None else outlook_view(row, state, compiled, context.now_ms),
+        outlook=None if compiled.allowed_seconds is None else outlook_view(row, state, compiled, context.now_ms),
     )
 
 

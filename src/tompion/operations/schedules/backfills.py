@@ -15,7 +15,7 @@ from tompion.operations.schedules.control import MAX_NUMBER, _audit_request
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find, open_schedule
 from tompion.operations.validation import choice
 from tompion.operations.views import at_s, backfill_view
-from tompion.plan.backfill import ALL, ONLY, is_wanted, last_decided
+from tompion.plan.backfill import ALL, BACKFILL_FILTERS, is_wanted, last_decided
 
 
 @idempotent(tuple[Backfill, ...])
@@ -33,8 +33,8 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     """Run the ticks of the past again: from ``start`` to ``end``, both included, or of several ranges."""
     opened = open_schedule(context, schedule_id)
     chosen = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
-    if only not in ONLY:
-        raise InvalidField("only", f"{display(only)}; expected one of {', '.join(ONLY)}")
+    if only not in BACKFILL_FILTERS:
+        raise InvalidField("only", f"{display(only)}; expected one of {', '.join(BACKFILL_FILTERS)}")
     asked = [(start, end)] if ranges is None else _pairs(ranges)
     rows = [_backfill_row(context, opened, first, last, chosen, only) for first, last in asked]
     _check_backfills(context, opened, rows)
@@ -104,8 +104,8 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
         raise InvalidField("end", f"{at_s(last).isoformat()} is before start {at_s(first).isoformat()}")
     if last * 1000 > context.now_ms:
         raise InvalidField("end", f"{at_s(last).isoformat()} is still to come; a backfill is about the past")
-    if opened.compiled.follows:
-        kind = "a fixed delay" if opened.compiled.gate is None else "an adaptive schedule"
+    if opened.compiled.is_sequential:
+        kind = "a fixed delay" if opened.compiled.allowed_seconds is None else "an adaptive schedule"
         raise InvalidField("start", f"{kind} has no ticks in the past; trigger it instead")
     most = context.settings.max_backfill_ticks
     ticks = opened.compiled.ticks_between(first - 1, last, most + 1)

@@ -189,7 +189,7 @@ def unskip(  # noqa: PLR0913 - the parts of the request
 
 def _record(context: OperationContext, decision: Decision) -> WriteResult:
     recorded = context.transaction.write_decisions(
-        decision_writes(context.now_ms, [decision], [decision.awake(decision.standing())])
+        decision_writes(context.now_ms, [decision], [decision.with_wake_up(decision.state_after_requests())])
     )
     for (
         row
@@ -256,7 +256,7 @@ def _known_skips(opened: LoadedSchedule, known: set[int], times: list[When]) -> 
 
 def _tick_at(opened: LoadedSchedule, when: When) -> int:
     moment = epoch_s("at", when)
-    if opened.compiled.follows:
+    if opened.compiled.is_sequential:
         return _pending_tick(opened, moment)
     if opened.compiled.ticks.next_epoch(moment - 1) != moment:
         following = opened.compiled.ticks.next_epoch(moment)
@@ -272,7 +272,7 @@ def _pending_tick(opened: LoadedSchedule, moment: int) -> int:
     pending = edit.next_unskipped(opened.state, opened.compiled)
     if moment != pending and moment not in edit.skips_of(opened.state):
         hint = "none before its run has ended" if pending is None else f"the one at {at_s(pending).isoformat()}"
-        kind = "a fixed delay" if opened.compiled.gate is None else "an adaptive schedule"
+        kind = "a fixed delay" if opened.compiled.allowed_seconds is None else "an adaptive schedule"
         raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; of {kind} is known {hint}")
     return moment
 

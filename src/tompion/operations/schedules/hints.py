@@ -93,7 +93,7 @@ def reset_failures(
     """Forget the failures in a row: the interval of an adaptive schedule is again what its definition says."""
     opened = open_schedule(context, schedule_id, token)
     state = opened.state._replace(failures=0)
-    if opened.compiled.gate is not None:
+    if opened.compiled.allowed_seconds is not None:
         state = edit.replan_adaptive(state, opened.compiled, context.now_ms)
     note = AuditEntry("reset_failures", request_id, {"failures": opened.state.failures}, {"failures": 0})
     return save(context, opened._replace(state=state), note)
@@ -105,7 +105,7 @@ def _end_of(expires_ms: int) -> int:
 
 
 def _adaptive(opened: LoadedSchedule) -> LoadedSchedule:
-    if opened.compiled.gate is None:
+    if opened.compiled.allowed_seconds is None:
         raise InvalidField("adaptive", f"schedule {opened.row.schedule_id!r} takes no hints; set adaptive to true")
     return opened
 

@@ -20,7 +20,7 @@ def reject_never_firing(compiled: CompiledSchedule, state: ScheduleState) -> Non
     A schedule never catches up on time before its creation, so that what is over then is over for good.  One without
     any ticks is meant: it runs when it is asked to.
     """
-    waits_for_run = compiled.follows and state.in_flight > 0  # of an earlier life; its end is followed by a tick
+    waits_for_run = compiled.is_sequential and state.in_flight > 0  # of an earlier life; its end is followed by a tick
     if state.next_nominal_s is not None or waits_for_run or not any(getattr(compiled.spec, name) for name in SOURCES):
         return
     spec = compiled.spec

@@ -171,9 +171,9 @@ class _Check:
             self._unchecked += 1
             self._claim(after, min(self._retabled, until))
             after = self._retabled
-        if compiled is None or compiled.follows:
+        if compiled is None or compiled.is_sequential:
             self._unchecked += compiled is not None
-            if compiled is not None and compiled.gate is not None:
+            if compiled is not None and compiled.allowed_seconds is not None:
                 self._governed(after, until)
             self._claim(after, until)
         elif after < until:

@@ -39,7 +39,7 @@ def misaimed(
 
 def _next(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> Iterator[str]:
     """The next tick is the first one after the cursor, and somebody looks when it fires, or when the pause ends."""
-    if not compiled.follows and state.next_nominal_s != (expected_s := compiled.next_after(state.cursor_s)):
+    if not compiled.is_sequential and state.next_nominal_s != (expected_s := compiled.next_after(state.cursor_s)):
         aim, first = _shown(state.next_nominal_s), _shown(expected_s)
         yield f"it is aimed at {aim}, and the first tick after its cursor is {first}"
         return
@@ -48,7 +48,7 @@ def _next(context: OperationContext, state: ScheduleState, compiled: CompiledSch
     elif state.remaining == 0 or state.next_nominal_s is None:
         due_ms = None
     else:
-        due_ms = state.next_nominal_s * 1000 if compiled.follows else compiled.fire_ms(state.next_nominal_s)
+        due_ms = state.next_nominal_s * 1000 if compiled.is_sequential else compiled.fire_ms(state.next_nominal_s)
     if due_ms is None:
         return
     what = f"{'its pause ends' if state.paused else 'its next tick fires'} at {moment(due_ms // 1000)}"
@@ -56,7 +56,7 @@ def _next(context: OperationContext, state: ScheduleState, compiled: CompiledSch
     if state.next_fire_ms is None:
         yield f"nobody looks at it any more, and {what}"
     elif state.next_fire_ms > latest_ms and (
-        state.paused or not compiled.follows
+        state.paused or not compiled.is_sequential
     ):  # a hint may move what follows a run
         yield f"nobody looks at it before {moment(state.next_fire_ms // 1000)}, and {what}"
 

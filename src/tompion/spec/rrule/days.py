@@ -12,9 +12,9 @@ from tompion.spec.rrule.parse import (
     SUB_DAILY,
     WEEKDAYS,
     RruleParts,
-    chosen_mask,
     mask_of,
     nth_mask,
+    positions_mask,
     week_of,
 )
 
@@ -27,7 +27,7 @@ _REPEATED_WEEKLY = sum(1 << 7 * week for week in range(6))
 
 @lru_cache(maxsize=512)
 def _year(year: int) -> tuple[int, int, tuple[int, ...]]:
-    """Return the day of 1 January, the kind of year, and where its months start.  Years are counted from 1970.
+    """Return the day of 1 January, the kind of year, and the starts of its months. Years count from 1970.
 
     Two years of a kind start on the same weekday and have their leap years in the same places.
     """
@@ -44,7 +44,7 @@ def first_day(month: int) -> int:
 
 
 class RuleDays(Days):
-    """The days that a rule selects.  Like its parent it counts months from January 1970."""
+    """The days that a rule selects. Months are counted from January 1970, as in the base class."""
 
     __slots__ = (
         "_block",
@@ -56,18 +56,20 @@ class RuleDays(Days):
         "_parts",
         "_weekdays",
         "_width",
-        "fewest",
+        "min_days",
     )
 
     def __init__(self, parts: RruleParts, anchor: int) -> None:
         super().__init__(())
         self._parts = parts
-        self.fewest = 0  # a month in which fewer days are selected has none, because BYSETPOS would find nothing in it
+        self.min_days = (
+            0  # a month with fewer selected days counts as empty, because BYSETPOS would select nothing in it
+        )
         by_day = [(nth, WEEKDAYS.index(name)) for nth, name in parts.get("BYDAY", ())]
         self._weekdays = mask_of(weekday for nth, weekday in by_day if not nth)
         self._nth = tuple((nth, weekday) for nth, weekday in by_day if nth)
         self._masks: dict[int, int] = {}
-        self._kinds = -1 if "BYWEEKNO" in parts else ~3  # only weeks look into the years before and after
+        self._kinds = -1 if "BYWEEKNO" in parts else ~3  # only weeks depend on the years before and after
         frequency = parts["FREQ"]
         self._interval = 1 if frequency in SUB_DAILY else parts.get("INTERVAL", 1)
         # YEARLY and MONTHLY select every _interval-th block of _block months, WEEKLY and DAILY of _width days.
@@ -91,7 +93,7 @@ class RuleDays(Days):
         elif self._interval > 1:
             cycle = self._interval * self._width
             offset = (self._origin - first - starts[index]) % cycle
-            if 31 <= offset <= cycle - self._width:  # the month lies between two blocks
+            if 31 <= offset <= cycle - self._width:  # the month is between two blocks
                 return 0
             blocks = _blocks(self._width, cycle, offset)
         key = (kind & self._kinds) * 12 + index
@@ -110,7 +112,7 @@ class RuleDays(Days):
         return mask & (1 << length) - 1
 
     def _evaluate(self, kind: int, month: int) -> int:
-        """Return what the BY… parts select in a month (0 for January) of a kind of year, whatever INTERVAL says."""
+        """Return the days that the BY… parts select in a month (0 for January) of a kind of year, without INTERVAL."""
         parts = self._parts
         if "BYMONTH" in parts and month + 1 not in parts["BYMONTH"]:
             return 0
@@ -119,21 +121,21 @@ class RuleDays(Days):
         weekday = ((kind >> 3) + start) % 7
         mask = (1 << length) - 1
         if "BYMONTHDAY" in parts:
-            mask &= chosen_mask(parts["BYMONTHDAY"], length)
+            mask &= positions_mask(parts["BYMONTHDAY"], length)
         if "BYYEARDAY" in parts:
-            mask &= chosen_mask(parts["BYYEARDAY"], starts[12]) >> start
+            mask &= positions_mask(parts["BYYEARDAY"], starts[12]) >> start
         if "BYDAY" in parts:
             in_year = parts["FREQ"] == "YEARLY" and "BYMONTH" not in parts
             first, size, skipped = (kind >> 3, starts[12], start) if in_year else (weekday, length, 0)
             mask &= self._weekdays * _REPEATED_WEEKLY >> weekday | nth_mask(self._nth, first, size) >> skipped
         if "BYWEEKNO" in parts and mask:
             mask &= self._weeks(kind, start, length)
-        return mask if mask.bit_count() >= self.fewest else 0
+        return mask if mask.bit_count() >= self.min_days else 0
 
     def _weeks(self, kind: int, start: int, length: int) -> int:
-        """Return the days of a month that lie in the weeks of BYWEEKNO.
+        """Return the days of a month in the weeks of BYWEEKNO.
 
-        A week belongs to the year that has its fourth day, and is week n if that is the n-th such day of the year.
+        A week belongs to the year of its fourth day. It is week n if that is the n-th such day of the year.
         """
         wanted, week_start = self._parts["BYWEEKNO"], WEEKDAYS.index(self._parts.get("WKST", "MO"))
         sizes = [365 + (kind >> bit & 1) for bit in (1, 2, 0)]  # the year before, this one, the year after
@@ -146,14 +148,14 @@ class RuleDays(Days):
             weeks = (sizes[year] - 1 - first) // 7 + 1
             if number + 1 in wanted or number - weeks in wanted:
                 mask |= ALL_WEEKDAYS << fourth - start + 7
-        return mask >> 10  # three days from the beginning of a week to its fourth, and seven so as not to shift by less
+        return mask >> 10  # 3 days from the beginning of a week to its fourth, and 7 to avoid a negative shift
 
 
 @lru_cache(maxsize=1_024)
 def _blocks(width: int, cycle: int, offset: int) -> int:
     """Return a month of bits in which a block of ``width`` ones begins at ``offset`` and every ``cycle`` bits."""
     block = (1 << width) - 1
-    mask = block >> cycle - offset  # the one that began before the month
+    mask = block >> cycle - offset  # the block that began before the month
     for start in range(offset, 31, cycle):
         mask |= block << start
     return mask

@@ -72,7 +72,7 @@ async def turn() -> None:
 def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
         names = ("a", "b", "c", "", "\ud800", "b")
-        answers = [gathering.ask(crud.get, "default", name) for name in names]
+        answers = [gathering.read(crud.get, "default", name) for name in names]
         assert len(store.held) == 1, "whoever is first does not wait for others"
         store.let_go()
         assert (await answers[0]).schedule_id == "a"
@@ -90,9 +90,9 @@ def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
 
 def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
-        first = gathering.ask(crud.get, "default", "b")
-        elsewhere = gathering.ask(crud.get, "other", "b")
-        another = gathering.ask(read.run, "default", "1-2-3")
+        first = gathering.read(crud.get, "default", "b")
+        elsewhere = gathering.read(crud.get, "other", "b")
+        another = gathering.read(read.run, "default", "1-2-3")
         assert len(store.held) == 3
         for _ in range(3):
             store.let_go()
@@ -106,7 +106,7 @@ def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(st
 
 def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
-        answers = [gathering.ask(crud.get, "default", name) for name in ("a", "a", "b")]
+        answers = [gathering.read(crud.get, "default", name) for name in ("a", "a", "b")]
         store.let_go()
         await turn()
         store.let_go(StoreUnavailable("the connection is gone"))
@@ -121,11 +121,11 @@ def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> No
 
 
 def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_batching, "TIMEOUT_S", 0.0)
+    monkeypatch.setattr(read_batching, "MAX_BATCH_S", 0.0)
 
     async def story(gathering: ReadBatcher) -> None:
-        slow = gathering.ask(crud.get, "default", "a")
-        quick = gathering.ask(crud.get, "default", "b")
+        slow = gathering.read(crud.get, "default", "a")
+        quick = gathering.read(crud.get, "default", "b")
         while len(store.held) < 2:
             await turn()
         store.held.reverse()
@@ -140,7 +140,7 @@ def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: p
 
 def test_a_transaction_answers_only_so_many_and_nobody_who_has_gone(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
-        answers = [gathering.ask(crud.get, "default", "a") for _ in range(MAX_BATCH + 3)]
+        answers = [gathering.read(crud.get, "default", "a") for _ in range(MAX_BATCH + 3)]
         answers[1].cancel()
         for _ in range(3):
             store.let_go()
@@ -157,8 +157,8 @@ def test_a_store_that_is_closed_says_so() -> None:
     store.close()
 
     async def story() -> None:
-        with pytest.raises(RuntimeError, match="stopping"):
-            await ReadBatcher(OperationRunner(store, Settings())).ask(crud.get, "default", "a")
+        with pytest.raises(RuntimeError, match="closed"):
+            await ReadBatcher(OperationRunner(store, Settings())).read(crud.get, "default", "a")
 
     asyncio.run(story())
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from tompion.api.auth.authenticator import PEER
-from tompion.api.rest.middleware.request_limits import WHO, RequestLimitsMiddleware
+from tompion.api.rest.credentials import PEER_CERTIFICATE
+from tompion.api.rest.middleware.request_limits import AUTHENTICATED_ACTORS, RequestLimitsMiddleware
 
 MANY = 1_000
 CLIENT = ("192.0.2.1", 4711)
 ANN: dict[str, Any] = {"headers": [(b"cookie", b"other=1; tompion_session=ann")]}
 BOB: dict[str, Any] = {"headers": [(b"cookie", b"tompion_session=bob")]}
-ROBOT: dict[str, Any] = {PEER: {"serialNumber": "01", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
-WORKER: dict[str, Any] = {PEER: {"serialNumber": "02", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
+ROBOT: dict[str, Any] = {PEER_CERTIFICATE: {"serialNumber": "01", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
+WORKER: dict[str, Any] = {PEER_CERTIFICATE: {"serialNumber": "02", "notAfter": "Jan  1 00:00:00 2030 GMT"}}
 KEY: dict[str, Any] = {"headers": [(b"authorization", b"Bearer tpn_1")], **ROBOT}
 STRANGER: dict[str, Any] = {}
 EMPTY: dict[str, Any] = {"headers": [(b"cookie", b"tompion_session=")]}
@@ -29,9 +29,9 @@ class Service:
         self.limits = RequestLimitsMiddleware(self._answer, max_body_bytes=1_000, requests_per_s=3)
 
     async def _answer(self, scope: Any, _receive: Any, send: Any) -> None:
-        who = scope["headers"] or scope.get(PEER)
+        who = scope["headers"] or scope.get(PEER_CERTIFICATE)
         if who or self.lets_in:
-            scope[WHO].append(repr(who))
+            scope[AUTHENTICATED_ACTORS].append(repr(who))
         await send({"type": "http.response.start", "status": 200 if who else 401, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 

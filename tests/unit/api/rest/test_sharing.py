@@ -38,9 +38,9 @@ async def steps() -> None:
 
 def test_those_who_come_meanwhile_are_given_the_next_answer_together() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
-        first = asyncio.create_task(sharing.answer("stats", ask))
+        first = asyncio.create_task(sharing.run("stats", ask))
         await steps()
-        others = [asyncio.create_task(sharing.answer("stats", ask)) for _ in range(20)]
+        others = [asyncio.create_task(sharing.run("stats", ask)) for _ in range(20)]
         await steps()
         assert ask.asked == 1, "one at a time"
         ask.going.set()
@@ -52,7 +52,7 @@ def test_those_who_come_meanwhile_are_given_the_next_answer_together() -> None:
 
 def test_different_questions_do_not_wait_for_each_other() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
-        both = [asyncio.create_task(sharing.answer(question, ask)) for question in ("mine", "yours")]
+        both = [asyncio.create_task(sharing.run(question, ask)) for question in ("mine", "yours")]
         await steps()
         assert ask.asked == 2
         ask.going.set()
@@ -64,14 +64,14 @@ def test_different_questions_do_not_wait_for_each_other() -> None:
 def test_what_was_answered_is_asked_anew() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
         ask.going.set()
-        assert [await sharing.answer("stats", ask) for _ in range(3)] == [1, 2, 3]
+        assert [await sharing.run("stats", ask) for _ in range(3)] == [1, 2, 3]
 
     told(test)
 
 
 def test_whoever_goes_away_takes_the_answer_from_nobody() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
-        gone, stays = (asyncio.create_task(sharing.answer("stats", ask)) for _ in range(2))
+        gone, stays = (asyncio.create_task(sharing.run("stats", ask)) for _ in range(2))
         await steps()
         gone.cancel()
         await steps()
@@ -88,7 +88,7 @@ def test_a_question_that_fails_fails_for_those_who_asked_it_and_for_nobody_else(
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
         ask.going.set()
         with pytest.raises(ValueError, match="no"):
-            await sharing.answer("stats", fails)
-        assert await sharing.answer("stats", ask) == 1
+            await sharing.run("stats", fails)
+        assert await sharing.run("stats", ask) == 1
 
     told(test)

@@ -10,10 +10,10 @@ import trustme
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from temporalio.api.common.v1 import Memo, Payload
 
-from tompion.api.auth.mtls import described, identities
+from tompion.api.auth.mtls import certificate_from_pem, identities
 from tompion.api.temporal.convert.values import memo_message, memo_of
 from tompion.api.temporal.dispatcher import read_namespaces
-from tompion.api.temporal.reflection import message, reflected
+from tompion.api.temporal.reflection import message, reflect
 from tompion.api.temporal.system_service import WORKFLOW_SERVICE
 from tompion.errors import InvalidField
 
@@ -22,7 +22,7 @@ def asked(**question: str) -> Any:
     request, response = message("ServerReflectionRequest"), message("ServerReflectionResponse")
     for name, value in question.items():
         setattr(request, name, value)
-    response.ParseFromString(reflected(request.SerializeToString()))
+    response.ParseFromString(reflect(request.SerializeToString()))
     return response
 
 
@@ -44,16 +44,16 @@ def test_reflection_says_what_is_not_there() -> None:
     assert asked(file_by_filename="no.proto").error_response.error_code == 5
     assert asked().error_response.error_code == 12
     response = message("ServerReflectionResponse")
-    response.ParseFromString(reflected(b"\xff"))
+    response.ParseFromString(reflect(b"\xff"))
     assert response.error_response.error_code == 3
 
 
 def test_a_certificate_says_who_it_is_as_in_python() -> None:
     issued = trustme.CA().issue_cert("client.example.org", common_name="A Client")
-    found = described(issued.cert_chain_pems[0].bytes())
+    found = certificate_from_pem(issued.cert_chain_pems[0].bytes())
     assert list(identities(found)) == [("dns", "client.example.org")]
     assert ssl.cert_time_to_seconds(found["notAfter"]) > 0
-    nameless = described(trustme.CA().issue_cert(common_name="A Client").cert_chain_pems[0].bytes())
+    nameless = certificate_from_pem(trustme.CA().issue_cert(common_name="A Client").cert_chain_pems[0].bytes())
     assert list(identities(nameless)) == [("cn", "A Client")]
 
 

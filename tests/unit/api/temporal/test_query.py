@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tompion.api.temporal.visibility_query import read_query
+from tompion.api.temporal.visibility_query import parse_query
 from tompion.errors import InvalidField
 from tompion.model.schedule import Action, Counters, Definition, Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
@@ -51,25 +51,25 @@ WRONG = ["=", "Size", "Size =", "Size = x", "Size = 3 AND", "(Size = 3", "Size =
 
 @pytest.mark.parametrize("query", TRUE)
 def test_lets_it_pass(query: str) -> None:
-    assert read_query(query)(SCHEDULE)
+    assert parse_query(query)(SCHEDULE)
 
 
 @pytest.mark.parametrize("query", FALSE)
 def test_does_not_let_it_pass(query: str) -> None:
-    assert not read_query(query)(SCHEDULE)
+    assert not parse_query(query)(SCHEDULE)
 
 
 @pytest.mark.parametrize("query", WRONG, ids=lambda query: query[:30])
 def test_refuses_what_is_no_query(query: str) -> None:
     with pytest.raises(InvalidField, match="query"):
-        read_query(query)(SCHEDULE)
+        parse_query(query)(SCHEDULE)
 
 
 @pytest.mark.parametrize("query", ["Since > 'yesterday'", "Size > 'x'", "Team > 3", "Size BETWEEN 1 AND 'x'"])
 def test_a_value_that_does_not_fit_is_refused_only_where_the_type_is_registered(query: str) -> None:
     """One schedule whose attribute had another type made every list of its namespace fail."""
     registered = {"Since": "Datetime", "Size": "Int", "Team": "Keyword"}
-    assert not read_query(query)(SCHEDULE)
+    assert not parse_query(query)(SCHEDULE)
     with pytest.raises(InvalidField, match="cannot be compared"):
-        read_query(query, registered)
-    assert read_query("Size > 2 AND Since > '2025-01-01T00:00:00Z'", registered)(SCHEDULE)
+        parse_query(query, registered)
+    assert parse_query("Size > 2 AND Since > '2025-01-01T00:00:00Z'", registered)(SCHEDULE)

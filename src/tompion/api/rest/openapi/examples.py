@@ -1,4 +1,8 @@
-"""Answers that no story tells of, for those who read the description: the shape of each is tested, not its words."""
+"""Examples of requests and responses in the OpenAPI document.
+
+Most responses come from ``answers.json``, which ``python -m tests.documentation`` records. The others are here. A test
+validates each one against its schema.
+"""
 
 from __future__ import annotations
 
@@ -23,33 +27,20 @@ PARAMETERS: dict[str, Any] = {
     "limit": 50,
     "credential": "tpn_1f2e3d4c5b6a_0f1e2d3c",
 }
-"""What stands in a path or a query, by its name."""
-
+"""Example values of path and query parameters."""
 
 _AT, _LATER, _NEXT = "2027-01-15T08:00:30Z", "2027-01-15T08:01:00Z", "2027-01-18T08:00:00Z"
-
-
 _UPSERTED = {"schedule_id": "report", "next_run_at": _NEXT}
-
-
 _PAUSED = {"schedule_id": "report", "next_run_at": None}
-
-
 _KEY = {
     "key_id": PARAMETERS["key_id"], "namespace": "default", "role": "editor", "name": "ci", "created_by": "local",
     "created_at": _AT, "expires_at": "2030-01-01T00:00:00Z", "revoked_at": None,
 }  # fmt: skip
-
-
 _SESSION = {
     "actor": "key 1f2e3d4c5b6a (ci)", "roles": {"default": "editor"}, "home": "default", "auth": "required",
     "signed_in": True, "read_only": False, "version": "0.1.0",
 }  # fmt: skip
-
-
 _SIGNED_OUT = {**_SESSION, "actor": None, "roles": {}, "signed_in": False}
-
-
 _ASSIGNMENT = {
     "run_id": "1-1800000030-1", "token": "1-1800000030-1.1.0f3a", "attempt": 1, "failures": 0, "namespace": "default",
     "schedule_id": "report", "source": "trigger", "scheduled_for": _AT, "request_id": "t-0123456789abcdef",
@@ -59,38 +50,28 @@ _ASSIGNMENT = {
     "payload": {"day": "2026-12-24"}, "max_execution_ms": None,
     "traceparent": "00-28d4af22e5ec2d30c152ada185806b00-b9c7c989f97918e1-01",
 }  # fmt: skip
-
-
 _INSTANCE = {
     "instance_id": 1, "name": "host-1:4711", "kind": "engine", "release": "0.1.0", "queues": ["default"],
     "alive": True, "started_at": _AT, "last_heartbeat_at": _LATER, "stopped_at": None, "skew_ms": 3,
 }  # fmt: skip
-
-
 _NOTIFICATION = {
     "notification_id": "msg_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "rule_name": "ops", "topic": "failed",
     "schedule_id": "report", "state": "delivered", "attempts": 1, "next_try_at": None, "created_at": _AT,
     "finished_at": _LATER, "last_error": None, "summary_id": None, "data": {"run_id": "1-1800000030-1"},
 }  # fmt: skip
-
-
 _CRON_JOB = {
     "name": "report", "cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "queue": "default",
     "queue_paused": False, "paused": False, "paused_at": None, "paused_by": None, "next_run_at": _NEXT,
     "last_enqueued_at": _AT,
 }  # fmt: skip
-
-
 _CONFIG = {
     "file": "tompion.toml",
     "values": [{
         "name": "limits.tick_ms", "value": 1000, "origin": "default", "default": 1000, "unit": "milliseconds",
-        "meaning": "the longest that an idle engine sleeps before it looks for work that nobody announced",
+        "meaning": "the longest sleep of an idle engine before it looks for work",
     }],
     "executors": ["http"], "schedules": ["report"], "notifications": ["ops"], "issuers": [], "certificates": [],
 }  # fmt: skip
-
-
 _CALENDAR = (
     "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Tompion//upcoming ticks//EN\r\nBEGIN:VEVENT\r\n"
     "UID:default/report/20270118T080000Z@tompion\r\nDTSTAMP:20270115T080030Z\r\nDTSTART:20270118T080000Z\r\n"
@@ -98,7 +79,7 @@ _CALENDAR = (
 )
 
 
-SAMPLES: dict[str, Any] = {
+RESPONSES: dict[str, Any] = {
     "dropped_ranges": [{"after": _AT, "until": _LATER, "ticks": 1, "reason": "missed", "decided_at": _LATER}],
     "report_run": {"run_id": "1-1800000030-1", "cancel_requested": False},
     "list_instances": [_INSTANCE],
@@ -128,28 +109,26 @@ SAMPLES: dict[str, Any] = {
     "POST /session": _SESSION,
     "DELETE /session": _SIGNED_OUT,
 }
-"""By the name of an operation, or by method and path."""
+"""Example responses by operation, or by method and path."""
 
 
-def sample_of(name: str) -> Any:
-    """Return an answer; some are made of those that stories tell of.  Raises :class:`KeyError`."""
-    if name in ANSWERS:
-        return ANSWERS[name]
-    if name in SAMPLES:
-        return SAMPLES[name]
-    made: dict[str, Any] = {
-        "terminate_run": {**ANSWERS["trigger"], "state": "TERMINATED", "reason": "requested"},
-        "retry_run": ANSWERS["trigger"],
-        "trigger_cron": ANSWERS["trigger"],
-        "declare": {"schedule": ANSWERS["create"], "outcome": "created", "drift": []},
-        "show_schedule": {"schedule": ANSWERS["get"], "next_fire_times": [_NEXT, "2027-01-19T08:00:00Z"]},
+def example_response(name: str) -> Any:
+    """Return the example response of an operation or route. Raises :class:`KeyError`."""
+    if name in RECORDED:
+        return RECORDED[name]
+    if name in RESPONSES:
+        return RESPONSES[name]
+    derived: dict[str, Any] = {
+        "terminate_run": {**RECORDED["trigger"], "state": "TERMINATED", "reason": "requested"},
+        "retry_run": RECORDED["trigger"],
+        "trigger_cron": RECORDED["trigger"],
+        "declare": {"schedule": RECORDED["create"], "outcome": "created", "drift": []},
+        "show_schedule": {"schedule": RECORDED["get"], "next_fire_times": [_NEXT, "2027-01-19T08:00:00Z"]},
     }
-    return made[name]
+    return derived[name]
 
 
 _UNTIL = "2030-01-01T00:00:00Z"
-
-
 _DAILY = {"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "function": "tasks:report"}
 
 
@@ -196,17 +175,17 @@ BODIES: dict[str, Any] = {
     "resume_cron": {},
     "trigger_cron": {},
 }
-"""The body of a request, by the name of its operation."""
+"""Example request bodies by operation."""
 
 
 BODIES_BY_PATH: dict[str, Any] = {
     "/targets/pause": {"queue": "default", "note": "database migration"},
     "/targets/resume": {"workflow_id": "nightly-etl"},
 }
-"""The same, where one operation has several paths."""
+"""Example request bodies by path, for operations with several paths."""
 
 
-ANSWERS: dict[str, Any] = json.loads(
+RECORDED: dict[str, Any] = json.loads(
     files("tompion.api.rest.openapi").joinpath("answers.json").read_text(encoding="utf-8")
 )
-"""An answer, by the name of its operation: ``python -m tests.documentation`` asks for them."""
+"""Recorded responses by operation."""

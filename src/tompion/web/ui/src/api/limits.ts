@@ -5,4 +5,4 @@ export const SCHEDULES_PER_PAGE = 100
 export const SUMMARIES_PER_REQUEST = 50
 
 /** The next day by the minute. Its first buckets are the next hour, so one request serves both ranges. */
-export const FORECAST_PARAMS = { seconds: 86_400, stretches: 1_440 }
+export const FORECAST_PARAMS = { seconds: 86_400, buckets: 1_440 }

@@ -21,7 +21,7 @@ const listeners = new Set<() => void>()
 function setState(next: LiveState): void {
   if (next === state) return
   state = next
-  listeners.forEach((listener) => listener())
+  for (const listener of listeners) listener()
 }
 
 export function useLiveState(): LiveState {

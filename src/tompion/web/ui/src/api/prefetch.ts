@@ -60,7 +60,7 @@ function searchParam(name: string): string | undefined {
 async function prefetchOverview(): Promise<void> {
   const { seconds, buckets } = TIME_RANGES[searchParam('range') === 'day' ? 'day' : 'hour']
   const first = [
-    prefetch('/api/v1/stats', { seconds, stretches: buckets }),
+    prefetch('/api/v1/stats', { seconds, buckets }),
     prefetch('/api/v1/upcoming', { seconds, limit: MAX_UPCOMING }),
   ]
   void prefetch('/api/v1/problems', { limit: 50 })

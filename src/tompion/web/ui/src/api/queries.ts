@@ -142,7 +142,7 @@ export const backfillsQuery = (id: string) =>
 export const statsQuery = (seconds: number, buckets: number) =>
   queryOptions({
     queryKey: queryKey('stats', seconds, buckets),
-    queryFn: () => unwrap(api.GET('/api/v1/stats', { params: { query: { seconds, stretches: buckets } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/stats', { params: { query: { seconds, buckets } } })),
     staleTime: 10_000,
     refetchInterval: 30_000,
     placeholderData: keepPreviousData,
@@ -178,8 +178,8 @@ export const problemsQuery = () =>
 export const skewedInstancesQuery = () =>
   queryOptions({
     ...problemsQuery(),
-    select: ({ concerns }) =>
-      new Set(concerns.filter(({ kind }) => kind === 'skewed_clock').map(({ subject }) => subject)),
+    select: ({ problems }) =>
+      new Set(problems.filter(({ kind }) => kind === 'skewed_clock').map(({ subject }) => subject)),
   })
 
 export const instancesQuery = () =>

@@ -57,6 +57,7 @@ function SignedInShell({ session, namespace }: { session: Session; namespace: st
   }
   return (
     <div className={classes.frame}>
+      {/* biome-ignore lint/a11y/useValidAnchor: a skip link, which moves the focus without changing the URL */}
       <a href="#view" className={classes.skip} onClick={skipToContent}>
         {t('shell.skipToContent')}
       </a>

@@ -105,8 +105,10 @@ function PaletteContent({ onClose, onAction, session, namespace }: PaletteConten
   const [selectedIndex, setSelectedIndex] = useState(0)
   const { verb, text } = parseInput(input)
   const matches = useMatchingSchedules(text)
-  const option = useRef<HTMLLIElement>(null)
+  const option = useRef<HTMLDivElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new input or new results select the first command
   useEffect(() => setSelectedIndex(0), [input, matches])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the ref points to the selected option
   useEffect(() => {
     option.current?.scrollIntoView({ block: 'nearest' })
   }, [selectedIndex])
@@ -150,9 +152,10 @@ function PaletteContent({ onClose, onAction, session, namespace }: PaletteConten
         onChange={(event) => setInput(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <ul id={list} role="listbox" aria-label={t('palette.results')} className={classes.list}>
+      <div id={list} role="listbox" aria-label={t('palette.results')} className={classes.list}>
         {commands.map((command, at) => (
-          <li
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox above handles the keys
+          <div
             key={command.id}
             id={`${list}-${at}`}
             ref={at === selectedIndex ? option : undefined}
@@ -165,10 +168,10 @@ function PaletteContent({ onClose, onAction, session, namespace }: PaletteConten
             <Icon name={command.icon} />
             <span className={classes.name}>{command.name}</span>
             <span className="dim">{command.description}</span>
-          </li>
+          </div>
         ))}
-        {commands.length === 0 && <li className={classes.none}>{t('palette.noResults')}</li>}
-      </ul>
+        {commands.length === 0 && <div className={classes.none}>{t('palette.noResults')}</div>}
+      </div>
     </>
   )
 }

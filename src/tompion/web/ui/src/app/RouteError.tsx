@@ -11,7 +11,7 @@ export function RouteError({ error, reset }: ErrorComponentProps) {
     void router.invalidate()
   }
   return (
-    <div role="alert" className="panel" style={{ padding: '1.5rem', margin: '2rem auto', maxWidth: '36rem' }}>
+    <div role="alert" className="panel centered-panel">
       <Title order={1}>{t('error.title')}</Title>
       <Text mt="xs">{errorMessage(error)}</Text>
       <Group mt="md">
@@ -26,7 +26,7 @@ export function RouteError({ error, reset }: ErrorComponentProps) {
 
 export function NotFound() {
   return (
-    <div className="panel" style={{ padding: '1.5rem', margin: '2rem auto', maxWidth: '36rem' }}>
+    <div className="panel centered-panel">
       <Title order={1}>{t('error.pageNotFound')}</Title>
       <Text mt="xs">
         {rich('error.checkUrl', {

@@ -8,7 +8,8 @@ export function CodeBlock({ value, label }: { value: unknown; label: string }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return (
     <div className={classes.raw}>
-      <pre className="raw" tabIndex={0} aria-label={label}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled with the keyboard */}
+      <pre className="raw" tabIndex={0} role="group" aria-label={label}>
         {text}
       </pre>
       <CopyIcon text={text} name={t('common.copyOf', { name: label })} />

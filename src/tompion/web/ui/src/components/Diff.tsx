@@ -1,6 +1,8 @@
 import { t } from '../messages'
 import classes from './Diff.module.css'
 
+const [REMOVED_SIGN, ADDED_SIGN] = ['− ', '+ ']
+
 type Leaves = Map<string, string>
 
 const EMPTY_VALUES = new Set(['null', '""', '{}', '[]'])
@@ -75,13 +77,13 @@ export function Diff({ before, after, conflicts }: Props) {
           </span>
           {change.before !== undefined && (
             <del>
-              <span className={classes.sign}>− </span>
+              <span className={classes.sign}>{REMOVED_SIGN}</span>
               {change.before}
             </del>
           )}
           {change.after !== undefined && (
             <ins>
-              <span className={classes.sign}>+ </span>
+              <span className={classes.sign}>{ADDED_SIGN}</span>
               {change.after}
             </ins>
           )}

@@ -13,6 +13,7 @@ export function HoverTooltip({ label, focusable = false, children }: Props) {
   const [isOpen, setIsOpen] = useState(false)
   const target = useRef<HTMLSpanElement>(null)
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: hover and focus only open the tooltip
     <span
       ref={target}
       tabIndex={focusable ? 0 : undefined}

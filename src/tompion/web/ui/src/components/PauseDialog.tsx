@@ -21,7 +21,9 @@ const DAY_MS = 24 * HOUR_MS
 
 const PRESETS: { key: MessageKey; until: (zone: string) => string }[] = [
   { key: 'pause.preset30m', until: (zone) => inputValue(now() + HOUR_MS / 2, zone) },
+  { key: 'pause.preset1h', until: (zone) => inputValue(now() + HOUR_MS, zone) },
   { key: 'pause.preset2h', until: (zone) => inputValue(now() + 2 * HOUR_MS, zone) },
+  { key: 'pause.preset4h', until: (zone) => inputValue(now() + 4 * HOUR_MS, zone) },
   { key: 'pause.preset24h', until: (zone) => inputValue(now() + DAY_MS, zone) },
   { key: 'pause.presetTomorrow', until: (zone) => `${dayText(now() + DAY_MS, zone)}T09:00` },
   { key: 'pause.presetMonday', until: (zone) => `${dayText(nextMonday(zone), zone)}T09:00` },

@@ -14,6 +14,7 @@ export function QuickLink({
   const router = useRouter()
   const destination = { to, params } as Destination
   const namespace = currentNamespace()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the destination is a new object on every render
   const href = useMemo(() => router.buildLocation(destination).href, [router, namespace, to, ...Object.values(params)])
   const onClick = (event: MouseEvent) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return

@@ -1,5 +1,5 @@
 import type { Run } from '../api/types'
-import { durationText, firstLine } from '../lib/format'
+import { durationText, firstLine, NO_VALUE } from '../lib/format'
 import { codeText, t } from '../messages'
 import { dstText, RunStateLabel, reasonText } from './outcomes'
 import { QuickLink } from './QuickLink'
@@ -46,7 +46,11 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
                   ? t('runs.attempt', { source: codeText('runSource', run.source), attempt: run.attempt })
                   : codeText('runSource', run.source)}
               </td>
-              <td>{[firstLine(run.error), reasonText(run.reason), dstText(run.moved)].filter(Boolean).join(' · ')}</td>
+              <td>
+                {[firstLine(run.error), reasonText(run.reason), dstText(run.dst_adjustment)]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </td>
             </tr>
           ))}
         </tbody>
@@ -56,11 +60,11 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
 }
 
 export function startDelayText(run: Run): string {
-  return run.started_at ? durationText(Math.max(0, Date.parse(run.started_at) - Date.parse(run.fire_at))) : '–'
+  return run.started_at ? durationText(Math.max(0, Date.parse(run.started_at) - Date.parse(run.fire_at))) : NO_VALUE
 }
 
 export function durationOfRun(run: Run): string {
   return run.started_at && run.finished_at
     ? durationText(Date.parse(run.finished_at) - Date.parse(run.started_at))
-    : '–'
+    : NO_VALUE
 }

@@ -1,5 +1,5 @@
 import { now, useNow } from '../lib/clock'
-import { instantText, type Precision, relativeText, shortInstantText } from '../lib/format'
+import { instantText, NO_VALUE, type Precision, relativeText, shortInstantText } from '../lib/format'
 import { displayZone, LOCAL_ZONE, useZoneChoice } from '../lib/timezones'
 import { HoverTooltip } from './HoverTooltip'
 
@@ -15,7 +15,7 @@ interface Props {
 /** An instant in the chosen time zone. The tooltip shows it in the other zones. */
 export function Timestamp({ at, zone, precision = 'second', short = false }: Props) {
   const choice = useZoneChoice()
-  if (!at) return <span className="dim">–</span>
+  if (!at) return <span className="dim">{NO_VALUE}</span>
   const displayedZone = displayZone(choice, zone)
   return (
     <HoverTooltip label={() => <AllZones at={at} zone={zone} precision={precision} />}>

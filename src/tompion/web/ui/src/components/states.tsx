@@ -21,12 +21,12 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
 }
 
 /** Shown in place of a view for which the user has no permission. */
-export function NoAccess({ title, role }: { title: string; role: Role }) {
+export function NoAccess({ title, needs }: { title: string; needs: Role }) {
   const { data: session } = useQuery(sessionQuery)
   useTitle(title)
   return (
     <EmptyState title={title}>
-      <p>{session?.read_only ? t('access.readOnly') : t('access.roleNeeded', { role: codeText('role', role) })}</p>
+      <p>{session?.read_only ? t('access.readOnly') : t('access.roleNeeded', { role: codeText('role', needs) })}</p>
       <Link to="/schedules" className="text-link">
         {t('common.seeSchedules')}
       </Link>
@@ -72,6 +72,7 @@ export function Loading({ lines = 6 }: { lines?: number }) {
   return (
     <div role="group" aria-busy="true" aria-label={t('common.loading')}>
       {Array.from({ length: lines }, (_, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all alike
         <Skeleton key={at} height={18} mb={10} width={`${92 - ((at * 17) % 40)}%`} />
       ))}
     </div>

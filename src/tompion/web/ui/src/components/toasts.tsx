@@ -20,7 +20,7 @@ const listeners = new Set<() => void>()
 
 function setToasts(next: readonly Toast[]): void {
   toasts = next
-  listeners.forEach((listener) => listener())
+  for (const listener of listeners) listener()
 }
 
 function show(toast: Omit<Toast, 'id'>): void {

@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= window.setInterval(() => {
     current = now()
-    listeners.forEach((listener) => listener())
+    for (const notify of listeners) notify()
   }, 1_000)
   return () => {
     listeners.delete(listener)

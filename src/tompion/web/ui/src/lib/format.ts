@@ -1,5 +1,8 @@
 import { LOCALE, t } from '../messages'
 
+/** Shown in place of a value that does not exist. */
+export const NO_VALUE = '–'
+
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -27,7 +30,10 @@ const partsByZone = new Map<string, { formatter: Intl.DateTimeFormat; cache: Map
 /** The parts of an instant, to the second. They are cached: formatting is slow, and a list shows the same instants often. */
 function parts(instant: number, zone: string): Record<string, string> {
   let zoneCache = partsByZone.get(zone)
-  if (!zoneCache) partsByZone.set(zone, (zoneCache = { formatter: format(zone, ALL_PARTS), cache: new Map() }))
+  if (!zoneCache) {
+    zoneCache = { formatter: format(zone, ALL_PARTS), cache: new Map() }
+    partsByZone.set(zone, zoneCache)
+  }
   const second = Math.floor(instant / 1_000)
   let cached = zoneCache.cache.get(second)
   if (!cached) {

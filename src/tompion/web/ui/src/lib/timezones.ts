@@ -19,7 +19,7 @@ let currentChoice = readChoice()
 export function chooseZone(choice: ZoneChoice): void {
   currentChoice = choice
   localStorage.setItem(KEY, choice)
-  listeners.forEach((listener) => listener())
+  for (const listener of listeners) listener()
 }
 
 export function useZoneChoice(): ZoneChoice {

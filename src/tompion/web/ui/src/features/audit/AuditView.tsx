@@ -8,6 +8,7 @@ import { LoadMore } from '../../components/LoadMore'
 import { PageHeader } from '../../components/PageHeader'
 import { EmptyState, ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
+import { NO_VALUE } from '../../lib/format'
 import { codeText, t } from '../../messages'
 
 const route = getRouteApi('/audit')
@@ -65,6 +66,7 @@ export function AuditView() {
               </thead>
               <tbody>
                 {items.map((entry, at) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id, and only newer ones are added
                   <tr key={`${entry.at} ${at}`}>
                     <td>
                       <Timestamp at={entry.at} />
@@ -149,5 +151,5 @@ function Resource({ change }: { change: AuditEntry }) {
         {t('audit.queue', { name: fields.queue })}
       </Link>
     )
-  return fields.key_id ? t('audit.key', { name: fields.name ?? fields.key_id }) : '–'
+  return fields.key_id ? t('audit.key', { name: fields.name ?? fields.key_id }) : NO_VALUE
 }

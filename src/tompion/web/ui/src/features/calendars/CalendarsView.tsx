@@ -11,7 +11,7 @@ import { LoadMore } from '../../components/LoadMore'
 import { PageHeader } from '../../components/PageHeader'
 import { EmptyState } from '../../components/states'
 import { now } from '../../lib/clock'
-import { dayText } from '../../lib/format'
+import { dayText, NO_VALUE } from '../../lib/format'
 import { numberText, t } from '../../messages'
 import { CalendarDetails } from './CalendarDetails'
 import { CalendarForm } from './CalendarForm'
@@ -88,5 +88,5 @@ export function CalendarsView() {
 function nextDates(calendar: Calendar): string {
   const today = dayText(now(), 'UTC')
   const futureDates = calendar.dates.filter((date) => date >= today).sort()
-  return futureDates.slice(0, 3).join(', ') + (futureDates.length > 3 ? ' …' : '') || '–'
+  return futureDates.slice(0, 3).join(', ') + (futureDates.length > 3 ? ' …' : '') || NO_VALUE
 }

@@ -22,7 +22,7 @@ export function CreateScheduleView() {
   const { from } = route.useSearch()
   const mayEdit = useIsAllowed('editor')
   const source = useQuery({ ...scheduleQuery(from ?? ''), enabled: mayEdit && from !== undefined })
-  if (!mayEdit) return <NoAccess title={t('editor.noCreatePermission')} role="editor" />
+  if (!mayEdit) return <NoAccess title={t('editor.noCreatePermission')} needs="editor" />
   if (from !== undefined && source.isPending) return <Loading lines={10} />
   if (source.isError) return <ErrorState error={source.error} onRetry={() => void source.refetch()} />
   return <CreateForm from={from} initialDraft={source.data ? draftOf(source.data.definition) : NEW_DRAFT} />

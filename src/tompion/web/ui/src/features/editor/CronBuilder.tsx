@@ -1,7 +1,7 @@
 import { Chip, Group, NumberInput, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { dateText } from '../../lib/format'
-import { t } from '../../messages'
+import { rich, t } from '../../messages'
 import { type CronParts, DAYS, formatCron, parseCron, type Shape } from './cron'
 import classes from './Editor.module.css'
 
@@ -42,46 +42,54 @@ export function CronBuilder({
         onChange={(value) => value && value !== 'other' && change({ shape: value as Shape })}
       />
       {shape === 'minutes' && (
-        <label className={classes.inline}>
-          {t('cron.every')}{' '}
-          <SmallNumber
-            name={t('cron.intervalMinutes')}
-            value={parts.every}
-            min={1}
-            max={59}
-            onChange={(every) => change({ every })}
-          />{' '}
-          {t('cron.everyMinutes')}
-        </label>
+        <div className={classes.inline}>
+          {rich('cron.everyMinutes', {
+            input: (
+              <SmallNumber
+                name={t('cron.intervalMinutes')}
+                value={parts.every}
+                min={1}
+                max={59}
+                onChange={(every) => change({ every })}
+              />
+            ),
+          })}
+        </div>
       )}
       {shape === 'hourly' && (
-        <label className={classes.inline}>
-          {t('cron.atMinute')}{' '}
-          <SmallNumber
-            name={t('cron.minute')}
-            value={parts.minute}
-            min={0}
-            max={59}
-            onChange={(minute) => change({ minute })}
-          />
-        </label>
+        <div className={classes.inline}>
+          {rich('cron.atMinute', {
+            input: (
+              <SmallNumber
+                name={t('cron.minute')}
+                value={parts.minute}
+                min={0}
+                max={59}
+                onChange={(minute) => change({ minute })}
+              />
+            ),
+          })}
+        </div>
       )}
       {shape === 'monthly' && (
         <div className={classes.inline}>
-          {t('cron.on')}{' '}
-          <Select
-            aria-label={t('cron.dayOfMonth')}
-            w={130}
-            data={MONTH_DAYS}
-            value={parts.day}
-            allowDeselect={false}
-            onChange={(day) => day && change({ day })}
-          />
+          {rich('cron.onDay', {
+            input: (
+              <Select
+                aria-label={t('cron.dayOfMonth')}
+                w={130}
+                data={MONTH_DAYS}
+                value={parts.day}
+                allowDeselect={false}
+                onChange={(day) => day && change({ day })}
+              />
+            ),
+          })}
         </div>
       )}
       {(shape === 'daily' || shape === 'weekly' || shape === 'monthly') && (
         <div className={classes.inline}>
-          {t('cron.at')} <TimeOfDay hour={parts.hour} minute={parts.minute} onChange={change} />
+          {rich('cron.atTime', { input: <TimeOfDay hour={parts.hour} minute={parts.minute} onChange={change} /> })}
         </div>
       )}
       {shape === 'weekly' && (

@@ -24,7 +24,7 @@ export function EditScheduleView() {
   const { id } = route.useParams()
   const mayEdit = useIsAllowed('editor')
   const query = useQuery({ ...scheduleQuery(id), enabled: mayEdit })
-  if (!mayEdit) return <NoAccess title={t('editor.noEditPermission', { id })} role="editor" />
+  if (!mayEdit) return <NoAccess title={t('editor.noEditPermission', { id })} needs="editor" />
   if (query.isPending || (query.isFetching && !query.isFetchedAfterMount)) return <Loading lines={10} />
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return <OpenEditor key={id} initial={query.data} />

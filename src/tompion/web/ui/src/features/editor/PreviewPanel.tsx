@@ -8,7 +8,7 @@ import { ErrorState } from '../../components/states'
 import { RelativeTime } from '../../components/Timestamp'
 import { instantText } from '../../lib/format'
 import { displayZone, useZoneChoice } from '../../lib/timezones'
-import { codeText, t } from '../../messages'
+import { codeText, rich, t } from '../../messages'
 import type { Draft } from './document'
 import classes from './Editor.module.css'
 
@@ -76,7 +76,7 @@ export function PreviewPanel({ preview, diff }: { preview: QueryResult<Preview>;
         ) : (
           changes.map((change) => (
             <div key={change.at} className={classes.change}>
-              <strong>{change.before.slice(0, 10)}</strong> {change.text}.
+              {rich('preview.dstChange', { day: <strong>{change.before.slice(0, 10)}</strong>, text: change.text })}
             </div>
           ))
         )}
@@ -85,8 +85,8 @@ export function PreviewPanel({ preview, diff }: { preview: QueryResult<Preview>;
   )
 }
 
-const SIGNS: Record<string, string> = { goes: '−', comes: '+' }
-const CHANGE_LABELS: Record<string, string> = { goes: t('preview.removed'), comes: t('preview.added') }
+const SIGNS: Record<string, string> = { removed: '−', added: '+' }
+const CHANGE_LABELS: Record<string, string> = { removed: t('preview.removed'), added: t('preview.added') }
 
 function DiffSection({ diff, zone }: { diff: QueryResult<ScheduleDiff>; zone: string }) {
   if (diff.isError) {
@@ -94,8 +94,8 @@ function DiffSection({ diff, zone }: { diff: QueryResult<ScheduleDiff>; zone: st
     return error instanceof ApiError ? <ErrorState error={error} /> : null
   }
   if (!diff.data) return null
-  const { ticks, staying: unchanged, going: removed, coming: added } = diff.data
-  const changed = ticks.filter((tick) => tick.change !== 'stays')
+  const { ticks, unchanged, removed, added } = diff.data
+  const changed = ticks.filter((tick) => tick.change !== 'unchanged')
   return (
     <section className={`panel ${classes.preview}`} aria-label={t('preview.effect')}>
       <h2>{t('preview.effect')}</h2>

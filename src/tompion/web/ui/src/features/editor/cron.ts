@@ -44,7 +44,7 @@ function parseDays(text: string): string[] | undefined {
     const [from, to = from] = part.split('-').map((name) => (/^[0-7]$/.test(name) ? DAY_BY_NUMBER[Number(name)] : name))
     const [first, last] = [DAYS.indexOf(from ?? ''), DAYS.indexOf(to ?? '')]
     if (first < 0 || last < first) return undefined
-    DAYS.slice(first, last + 1).forEach((day) => selected.add(day))
+    for (const day of DAYS.slice(first, last + 1)) selected.add(day)
   }
   return DAYS.filter((day) => selected.has(day))
 }

@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../../components/DataTable'
 import { PageHeader } from '../../components/PageHeader'
 import { EmptyState } from '../../components/states'
 import { RelativeTime, Timestamp } from '../../components/Timestamp'
-import { clockText } from '../../lib/format'
+import { clockText, NO_VALUE } from '../../lib/format'
 import { codeText, t } from '../../messages'
 
 const WORKER_COMMAND = 'tompion worker --store postgresql://… --queue default'
@@ -16,8 +16,8 @@ const COLUMNS: Column<Instance>[] = [
   { name: t('common.state'), cell: (instance) => <InstanceState instance={instance} /> },
   { name: t('instances.kind'), cell: (instance) => codeText('instanceKind', instance.kind) },
   { name: t('instances.queues'), cell: (instance) => instance.queues.join(', ') },
-  { name: t('common.version'), cell: (instance) => instance.release || '–' },
-  { name: t('instances.lastHeartbeat'), cell: (instance) => <RelativeTime at={instance.heard_of_at} /> },
+  { name: t('common.version'), cell: (instance) => instance.release || NO_VALUE },
+  { name: t('instances.lastHeartbeat'), cell: (instance) => <RelativeTime at={instance.last_heartbeat_at} /> },
   { name: t('instances.started'), cell: (instance) => <Timestamp at={instance.started_at} precision="minute" /> },
   { name: t('instances.clockColumn'), cell: (instance) => clockText(instance.skew_ms), className: 'nowrap' },
 ]

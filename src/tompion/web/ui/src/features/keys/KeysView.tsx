@@ -44,7 +44,7 @@ const COLUMNS: Column<ApiKey>[] = [
 /** The API keys: create and revoke them. The secret of a new key is shown once. */
 export function KeysView() {
   const canView = useHasRole('admin')
-  return canView ? <KeyList /> : <NoAccess title={t('keys.noPermission')} role="admin" />
+  return canView ? <KeyList /> : <NoAccess title={t('keys.noPermission')} needs="admin" />
 }
 
 function KeyList() {

@@ -20,7 +20,7 @@ interface Bar {
 }
 
 function toBars(stats: Stats, upcoming: LoadBucket[]): Bar[] {
-  const past = stats.stretches.map((bucket) => ({
+  const past = stats.buckets.map((bucket) => ({
     at: Date.parse(bucket.start),
     parts: OUTCOMES.map(({ field, kind }) => ({ size: bucket[field], kind })).filter((part) => part.size > 0),
     label: OUTCOMES.filter(({ field }) => bucket[field] > 0)
@@ -48,7 +48,7 @@ export function ActivityChart({
   const now = useNow()
   const [from, until] = [now - seconds * 1_000, now + seconds * 1_000]
   const chartBars = toBars(stats, upcoming ?? [])
-  const width = (seconds * 1_000) / stats.stretches.length
+  const width = (seconds * 1_000) / stats.buckets.length
   const maxCount = Math.max(1, ...chartBars.map((bar) => bar.parts.reduce((total, part) => total + part.size, 0)))
   const total = upcoming?.reduce((sum, bucket) => sum + bucket.fires, 0)
   return (
@@ -93,7 +93,7 @@ export function ActivityChart({
       </div>
       <TimeAxis from={from} until={until} steps={8} />
       <ul className={classes.legend}>
-        {OUTCOMES.filter(({ field }) => stats.stretches.some((bucket) => bucket[field] > 0)).map(({ name, kind }) => (
+        {OUTCOMES.filter(({ field }) => stats.buckets.some((bucket) => bucket[field] > 0)).map(({ name, kind }) => (
           <li key={kind}>
             <i style={{ background: `var(--o-${kind})` }} />
             {t(name)}

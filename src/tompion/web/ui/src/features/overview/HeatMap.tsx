@@ -21,13 +21,13 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
   const [hoveredAt, setHoveredAt] = useState<number | null>(null)
   const cells = useMemo(
     () =>
-      forecast.stretches
+      forecast.buckets
         .filter((bucket) => bucket.fires > 0)
         .map((bucket) => [Date.parse(bucket.start), bucket.fires] as const),
     [forecast],
   )
-  const first = Math.floor(Date.parse(forecast.stretches[0]?.start ?? '') / HOUR) * HOUR
-  const rows = Math.ceil((Date.parse(forecast.stretches.at(-1)?.start ?? '') + 1 - first) / HOUR)
+  const first = Math.floor(Date.parse(forecast.buckets[0]?.start ?? '') / HOUR) * HOUR
+  const rows = Math.ceil((Date.parse(forecast.buckets.at(-1)?.start ?? '') + 1 - first) / HOUR)
   const peak = Math.max(1, ...cells.map(([, fires]) => fires))
   const peakCell = cells.find(([, fires]) => fires === peak)
   const rects = useMemo(
@@ -51,6 +51,7 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
       <div className={classes.heat}>
         <div className={classes.hours} aria-hidden="true">
           {Array.from({ length: rows }, (_, row) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a row is the hour at its index
             <span key={row}>{row % 2 === 0 && timeText(first + row * HOUR, zone, 'minute')}</span>
           ))}
         </div>
@@ -76,7 +77,7 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
         <div className={classes.axis} aria-hidden="true">
           {LABELLED_MINUTES.map((minute) => (
             <span key={minute} style={{ left: `${(100 * minute) / 60}%` }} data-edge="start">
-              :{String(minute).padStart(2, '0')}
+              {`:${String(minute).padStart(2, '0')}`}
             </span>
           ))}
         </div>
@@ -89,7 +90,7 @@ export function HeatMap({ forecast }: { forecast: Forecast }) {
             {numberText(1)} <span className={classes.scale} aria-hidden="true" /> {t('heat.scale', { count: peak })}
             {peakCell && t('heat.peakAt', { at: timeText(peakCell[0], zone, 'minute') })}
             {forecast.one_in > 1 && t('heat.sample', { percent: Number((100 / forecast.one_in).toPrecision(2)) })}
-            {forecast.others > 0 && t('heat.onlyNext', { count: forecast.others })}
+            {forecast.next_fire_only > 0 && t('heat.onlyNext', { count: forecast.next_fire_only })}
           </>
         )}
       </p>

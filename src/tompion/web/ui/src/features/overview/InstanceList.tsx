@@ -52,7 +52,7 @@ export function InstanceList() {
 }
 
 function LastHeartbeat({ instance, isSkewed }: { instance: Instance; isSkewed: boolean }) {
-  const at = <RelativeTime at={instance.heard_of_at} />
+  const at = <RelativeTime at={instance.last_heartbeat_at} />
   if (!instance.alive)
     return rich('instances.unreachableAt', { unreachable: <strong>{t('instances.unreachable')}</strong>, at })
   if (isSkewed) return rich('instances.clockSkewAt', { skew: <strong>{t('instances.clockSkew')}</strong>, at })

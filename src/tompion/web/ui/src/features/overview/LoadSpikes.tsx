@@ -14,8 +14,8 @@ export function LoadSpikes({ forecast }: { forecast: Forecast }) {
   const [selectedSpike, setSelectedSpike] = useState<LoadSpike | null>(null)
   return (
     <>
-      {forecast.herds.length === 0 && <p className={classes.empty}>{t('spikes.none')}</p>}
-      {forecast.herds.map((spike) => (
+      {forecast.spikes.length === 0 && <p className={classes.empty}>{t('spikes.none')}</p>}
+      {forecast.spikes.map((spike) => (
         <Spike key={spike.start} spike={spike} onSpread={() => setSelectedSpike(spike)} />
       ))}
       {selectedSpike && (
@@ -29,7 +29,7 @@ export function LoadSpikes({ forecast }: { forecast: Forecast }) {
 
 function Spike({ spike, onSpread }: { spike: LoadSpike; onSpread: () => void }) {
   const mayEdit = useIsAllowed('editor')
-  const canSpread = spike.kin.some((group) => group.jitter_ms !== null || group.hashed)
+  const canSpread = spike.groups.some((group) => group.jitter_ms !== null || group.hashed)
   return (
     <div className={classes.spike}>
       {rich('spikes.title', {
@@ -41,7 +41,7 @@ function Spike({ spike, onSpread }: { spike: LoadSpike; onSpread: () => void }) 
         runs: t('heat.runs', { count: spike.fires }),
       })}
       <ul>
-        {spike.kin.map((group) => (
+        {spike.groups.map((group) => (
           <li key={group.example}>
             {rich('spikes.group', {
               schedule: (

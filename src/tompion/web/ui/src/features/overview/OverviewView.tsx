@@ -30,7 +30,7 @@ export function OverviewView() {
   // The forecast is the most expensive request: it starts after those for the upper part of the view.
   const forecast = useQuery({ ...forecastQuery(), enabled: !stats.isPending && !upcoming.isPending })
   const upcomingBuckets = useMemo(
-    () => forecast.data && mergeBuckets(forecast.data.stretches, seconds, buckets),
+    () => forecast.data && mergeBuckets(forecast.data.buckets, seconds, buckets),
     [forecast.data, seconds, buckets],
   )
   return (

@@ -27,10 +27,10 @@ export function Problems() {
   const query = useQuery(problemsQuery())
   if (query.isPending) return <Loading lines={4} />
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-  if (query.data.concerns.length === 0) return <p className={classes.empty}>{t('problems.none')}</p>
+  if (query.data.problems.length === 0) return <p className={classes.empty}>{t('problems.none')}</p>
   return (
     <ul className={classes.problems}>
-      {query.data.concerns.map((item) => (
+      {query.data.problems.map((item) => (
         <li key={`${item.kind} ${item.subject}`} data-urgency={item.urgency}>
           <Icon name={ICONS[item.kind] ?? 'warning'} />
           <div>
@@ -44,7 +44,7 @@ export function Problems() {
           </div>
         </li>
       ))}
-      {query.data.more && <li className="dim">{t('problems.more', { count: query.data.concerns.length })}</li>}
+      {query.data.more && <li className="dim">{t('problems.more', { count: query.data.problems.length })}</li>}
     </ul>
   )
 }

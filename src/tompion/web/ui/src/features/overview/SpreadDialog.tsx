@@ -21,7 +21,7 @@ const MAX_FAILED_SHOWN = 50
 
 /** Spreads the schedules of a load spike: shows the changes first, then the progress and the failures. */
 export function SpreadDialog({ spike, onClose }: { spike: LoadSpike; onClose: () => void }) {
-  const groups = spike.kin.filter((group) => group.jitter_ms !== null || group.hashed)
+  const groups = spike.groups.filter((group) => group.jitter_ms !== null || group.hashed)
   const [methods, setMethods] = useState<Record<string, SpreadMethod>>({})
   const [progress, setProgress] = useState<Progress | null>(null)
   const abort = useRef(new AbortController())
@@ -185,9 +185,7 @@ function SpreadProgress({ progress: { done, failed, total, stopped }, busy }: { 
       {failed.length > 0 && (
         <ul className={classes.failed} aria-label={t('spread.failedList')}>
           {failed.slice(0, MAX_FAILED_SHOWN).map(({ id, reason }) => (
-            <li key={id}>
-              <span className="mono">{id}</span>: {reason}
-            </li>
+            <li key={id}>{rich('bulk.failure', { id: <span className="mono">{id}</span>, reason })}</li>
           ))}
           {failed.length > MAX_FAILED_SHOWN && (
             <li className="dim">{t('common.andMore', { count: failed.length - MAX_FAILED_SHOWN })}</li>

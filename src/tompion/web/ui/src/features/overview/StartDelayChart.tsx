@@ -5,14 +5,14 @@ import classes from './Overview.module.css'
 import { TimeAxis } from './TimeAxis'
 
 const SERIES = [
-  { field: 'late_most_ms', name: 'delay.max', colour: 'var(--o-missed)', isDotted: true },
+  { field: 'late_max_ms', name: 'delay.max', colour: 'var(--o-missed)', isDotted: true },
   { field: 'late_p99_ms', name: 'delay.p99', colour: 'var(--o-running)', isDotted: false },
   { field: 'late_p50_ms', name: 'delay.p50', colour: 'var(--o-success)', isDotted: false },
 ] as const
 
 /** The delay between due time and start of runs: maximum, 99th percentile and median. */
 export function StartDelayChart({ stats }: { stats: Stats }) {
-  const { stretches: buckets } = stats
+  const { buckets } = stats
   const values = buckets.flatMap((bucket) => SERIES.map(({ field }) => bucket[field] ?? 0))
   if (!buckets.some((bucket) => bucket.late_p50_ms !== null)) return <p className={classes.empty}>{t('delay.none')}</p>
   const maxValue = Math.max(...values, 100)
@@ -37,7 +37,11 @@ export function StartDelayChart({ stats }: { stats: Stats }) {
                   ? buckets.map(
                       (bucket, at) =>
                         bucket[field] !== null && (
-                          <path key={at} d={`M${x(at)},${y(bucket[field])}h0`} vectorEffect="non-scaling-stroke" />
+                          <path
+                            key={bucket.start}
+                            d={`M${x(at)},${y(bucket[field])}h0`}
+                            vectorEffect="non-scaling-stroke"
+                          />
                         ),
                     )
                   : segmentsOf(buckets.map((bucket) => bucket[field])).map((segment) => (

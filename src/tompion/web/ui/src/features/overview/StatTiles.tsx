@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
 import type { LoadBucket, Stats } from '../../api/types'
-import { durationText } from '../../lib/format'
+import { durationText, NO_VALUE } from '../../lib/format'
 import { numberText, t } from '../../messages'
 import classes from './Overview.module.css'
 
 const formatCount = (value: number | undefined, isCapped = false) =>
-  value === undefined ? '–' : isCapped ? t('schedules.capped', { count: value }) : numberText(value)
+  value === undefined ? NO_VALUE : isCapped ? t('schedules.capped', { count: value }) : numberText(value)
 
 /** The key figures of the overview. */
 export function StatTiles({
@@ -18,11 +18,11 @@ export function StatTiles({
   range: string
 }) {
   const counts = stats?.schedules
-  const sumOf = (select: (bucket: Stats['stretches'][number]) => number) =>
-    stats?.stretches.reduce((total, bucket) => total + select(bucket), 0)
+  const sumOf = (select: (bucket: Stats['buckets'][number]) => number) =>
+    stats?.buckets.reduce((total, bucket) => total + select(bucket), 0)
   const failed = sumOf((bucket) => bucket.failed)
   const missed = sumOf((bucket) => bucket.missed)
-  const maxDelay = stats && Math.max(...stats.stretches.map((bucket) => bucket.late_p99_ms ?? -1))
+  const maxDelay = stats && Math.max(...stats.buckets.map((bucket) => bucket.late_p99_ms ?? -1))
   return (
     <div className={`panel ${classes.figures}`}>
       <Link to="/schedules" search={{ state: 'active' }} className={classes.figure}>
@@ -49,7 +49,7 @@ export function StatTiles({
       <StatTile name={t('overview.missed', { range })} value={formatCount(missed)} isWarning={Boolean(missed)} />
       <StatTile
         name={t('overview.maxDelay')}
-        value={maxDelay === undefined || maxDelay < 0 ? '–' : durationText(maxDelay)}
+        value={maxDelay === undefined || maxDelay < 0 ? NO_VALUE : durationText(maxDelay)}
         isWarning={(maxDelay ?? 0) > 5_000}
       />
     </div>

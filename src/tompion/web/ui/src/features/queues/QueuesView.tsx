@@ -2,7 +2,6 @@ import { Badge, Button, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useRefresh } from '../../api/mutations'
-
 import { queuesQuery } from '../../api/queries'
 import { setTargetPaused } from '../../api/requests'
 import { useIsAllowed } from '../../api/session'
@@ -14,6 +13,7 @@ import { EmptyState } from '../../components/states'
 import { TargetPausedBadge } from '../../components/TargetPausedBadge'
 import { RelativeTime } from '../../components/Timestamp'
 import { showError, showToast } from '../../components/toasts'
+import { NO_VALUE } from '../../lib/format'
 import { numberText, t } from '../../messages'
 
 const WORKER_COMMAND = 'tompion worker --queue reports'
@@ -25,7 +25,7 @@ const COLUMNS: Column<Queue>[] = [
   { name: t('queues.waiting'), cell: (queue) => numberText(queue.waiting) },
   {
     name: t('queues.oldest'),
-    cell: (queue) => (queue.waiting_since ? <RelativeTime at={queue.waiting_since} /> : '–'),
+    cell: (queue) => (queue.waiting_since ? <RelativeTime at={queue.waiting_since} /> : NO_VALUE),
   },
 ]
 

@@ -17,7 +17,7 @@ import { EmptyState, ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
 import { showError, showToast } from '../../components/toasts'
 import { durationText } from '../../lib/format'
-import { codeText, numberText, t } from '../../messages'
+import { codeText, numberText, rich, t } from '../../messages'
 import { useScheduleZone } from '../schedule/useScheduleZone'
 import classes from './RunView.module.css'
 
@@ -49,18 +49,22 @@ function RunDetails({ run }: { run: RunType }) {
         <div className={classes.top}>
           <div>
             <Text size="sm">
-              <Link to="/schedules/$id" params={{ id: run.schedule_id }} className="text-link">
-                {run.schedule_id}
-              </Link>
-              <span className="dim"> · {codeText('runSource', run.source)}</span>
+              {rich('run.heading', {
+                schedule: (
+                  <Link to="/schedules/$id" params={{ id: run.schedule_id }} className="text-link">
+                    {run.schedule_id}
+                  </Link>
+                ),
+                source: <span className="dim">{codeText('runSource', run.source)}</span>,
+              })}
             </Text>
             <Title order={1} className={classes.title}>
               <Timestamp at={run.scheduled_for} zone={zone} /> <RunStateLabel state={run.state} reason={run.reason} />
             </Title>
             {run.reason && <Text className="dim">{t('run.reason', { reason: reasonText(run.reason) })}</Text>}
-            {run.moved && (
+            {run.dst_adjustment && (
               <Text className="dim">
-                {t('run.localTimeNote', { zone, time: localTime ?? '', note: dstText(run.moved) })}
+                {t('run.localTimeNote', { zone, time: localTime ?? '', note: dstText(run.dst_adjustment) })}
               </Text>
             )}
           </div>
@@ -153,7 +157,7 @@ function Timings({ run, zone }: { run: RunType; zone: string }) {
           <li key={step.name}>
             <span className="dim">{step.name}</span>
             <Timestamp at={step.at} zone={zone} precision="millisecond" short={index > 0} />
-            {elapsed !== null && <span className={classes.after}>+{durationText(elapsed)}</span>}
+            {elapsed !== null && <span className={classes.after}>{`+${durationText(elapsed)}`}</span>}
           </li>
         )
       })}

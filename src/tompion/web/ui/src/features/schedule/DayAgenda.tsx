@@ -27,10 +27,12 @@ export function DayAgenda({ id, day, dayMarks: { marks, missing }, displayedZone
   const mayOperate = useIsAllowed('operator')
   const mutation = useScheduleMutations()
   const nextIndex = marks.findIndex((mark) => mark.at > now)
+  const hasNext = nextIndex >= 0
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scroll when the day changes or its first upcoming run appears
   useEffect(() => {
     const nextItem = list.current?.querySelector<HTMLElement>('[data-next]')
     if (nextItem && list.current) list.current.scrollTop = nextItem.offsetTop - list.current.offsetTop - 120
-  }, [day, nextIndex >= 0])
+  }, [day, hasNext])
   const from = today && nextIndex > MAX_SHOWN / 2 ? nextIndex - MAX_SHOWN / 2 : 0
   const visible = marks.slice(from, from + MAX_SHOWN)
   const hiddenTicks = [...marks.slice(0, from), ...marks.slice(from + MAX_SHOWN)].reduce(
@@ -44,6 +46,7 @@ export function DayAgenda({ id, day, dayMarks: { marks, missing }, displayedZone
       </Title>
       {marks.length === 0 && missing === 'no' && <p className={classes.none}>{t('agenda.none')}</p>}
       {missing !== 'no' && <p className={classes.none}>{t(MISSING_TEXT[missing])}</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the list is scrolled with the keyboard */}
       <ol ref={list} className={classes.list} tabIndex={0} aria-label={t('agenda.list')}>
         {visible.map((mark, at) => (
           <li

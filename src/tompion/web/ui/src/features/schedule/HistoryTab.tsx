@@ -34,6 +34,7 @@ export function HistoryTab() {
             {query.data.pages
               .flatMap((page) => page.items)
               .map((entry, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id, and only newer ones are added
                 <tr key={`${entry.at} ${at}`}>
                   <td>
                     <Timestamp at={entry.at} zone={zone} />

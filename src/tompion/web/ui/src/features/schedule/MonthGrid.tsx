@@ -60,6 +60,7 @@ function DayContent({ marks }: { marks: Mark[] }) {
       <span className={classes.dots}>
         {marks.flatMap((mark) =>
           Array.from({ length: mark.ticks }, (_, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the ticks of one mark are all alike
             <i key={`${mark.at} ${mark.runId ?? mark.kind} ${at}`} data-kind={mark.kind} title={mark.name} />
           )),
         )}

@@ -104,7 +104,7 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
             <Group gap={4} mt={6} role="group" aria-label={t('schedule.labels')}>
               {labels.map(([name, value]) => (
                 <Link key={name} to="/schedules" search={{ label: `${name}=${value}` }} className={classes.label}>
-                  {name}={value}
+                  {`${name}=${value}`}
                 </Link>
               ))}
             </Group>

@@ -92,7 +92,7 @@ function runMark(run: Run): Mark {
       run.source === 'schedule'
         ? stateLabel(run.state)
         : t('mark.fromSource', { state: stateLabel(run.state), source: codeText('runSource', run.source) }),
-    reason: [firstLine(run.error), reasonText(run.reason), dstText(run.moved)].filter(Boolean).join(' · '),
+    reason: [firstLine(run.error), reasonText(run.reason), dstText(run.dst_adjustment)].filter(Boolean).join(' · '),
     ticks: 1,
     runId: run.run_id,
   }

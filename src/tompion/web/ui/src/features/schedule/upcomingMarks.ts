@@ -118,7 +118,7 @@ function singleMarks(
   return preview.ticks.flatMap((tick, number) => {
     const at = times[number]!
     if (at < begin || at >= end || at <= decided) return []
-    return [singleMark(description, at, tick.reason || dstText(tick.moved), skipped.has(at))]
+    return [singleMark(description, at, tick.reason || dstText(tick.dst_adjustment), skipped.has(at))]
   })
 }
 

@@ -186,7 +186,9 @@ function BulkDialog({ action, selection, selectionText, onClose, onDone }: BulkD
               <List.Item key={id}>{id}</List.Item>
             ))}
           </List>
-          {(result.schedule_ids.length > MAX_SHOWN || result.next_page) && <Text className="dim">…</Text>}
+          {(result.schedule_ids.length > MAX_SHOWN || result.next_page) && (
+            <Text className="dim">{t('common.ellipsis')}</Text>
+          )}
           {result.refused.slice(0, MAX_REFUSED_SHOWN).map((failure) => (
             <Text key={failure.schedule_id} size="sm" c="red">
               {t('bulk.failure', { id: failure.schedule_id, reason: failure.problem })}

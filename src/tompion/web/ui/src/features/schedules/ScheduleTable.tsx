@@ -158,6 +158,7 @@ function useVisibleSummaries(items: Schedule[], first: number, last: number): Ma
   }, [items, first, last])
   const queries = useQueries({ queries: chunks.map(summariesQuery) })
   const data = queries.map((item) => item.data)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the array is new on every render, its items are not
   return useMemo(
     () => new Map(data.flatMap((summary) => summary ?? []).map((summary) => [summary.schedule_id, summary])),
     [...data, data.length],

@@ -24,7 +24,12 @@ export function useFilterInput(value: string | undefined, onChange: (value: stri
     state.next = null
     setInput(value ?? '')
   }, [value, state])
-  useEffect(() => () => void (state.next = null), [state])
+  useEffect(
+    () => () => {
+      state.next = null
+    },
+    [state],
+  )
 
   const send = (text: string): void => {
     if (state.busy) {

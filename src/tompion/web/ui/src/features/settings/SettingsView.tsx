@@ -6,7 +6,7 @@ import { DescriptionList } from '../../components/DescriptionList'
 import { Icon } from '../../components/Icon'
 import { PageHeader } from '../../components/PageHeader'
 import { EmptyState, ErrorState, Loading } from '../../components/states'
-import { durationText } from '../../lib/format'
+import { durationText, NO_VALUE } from '../../lib/format'
 import { rich, t } from '../../messages'
 import classes from './SettingsView.module.css'
 
@@ -122,7 +122,7 @@ export function SettingsView() {
 }
 
 function formatValue(value: unknown): string {
-  if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return '–'
+  if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return NO_VALUE
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

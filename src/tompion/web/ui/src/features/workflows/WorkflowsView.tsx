@@ -12,6 +12,7 @@ import { PageHeader } from '../../components/PageHeader'
 import { EmptyState } from '../../components/states'
 import { TargetPausedBadge } from '../../components/TargetPausedBadge'
 import { Timestamp } from '../../components/Timestamp'
+import { NO_VALUE } from '../../lib/format'
 import { t } from '../../messages'
 import { WorkflowForm } from './WorkflowForm'
 import { WorkflowPauseButton } from './WorkflowPauseButton'
@@ -80,5 +81,5 @@ export function WorkflowsView() {
 
 function executorOf(document: unknown): string {
   const { executor, dag } = (document ?? {}) as { executor?: string; dag?: unknown }
-  return executor ?? (dag ? 'dag' : '–')
+  return executor ?? (dag ? 'dag' : NO_VALUE)
 }

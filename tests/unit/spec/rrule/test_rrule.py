@@ -449,13 +449,13 @@ def refusal(text: str) -> InvalidSpec | None:
 
 ERRORS: list[tuple[str, int, str]] = [
     # text, position, something that the message says
-    ("", 0, "there is no rule"),
-    ("DTSTART:20260101T090000", 23, "there is no rule"),
+    ("", 0, "the rule is missing"),
+    ("DTSTART:20260101T090000", 23, "the rule is missing"),
     ("INTERVAL=2", 10, "no FREQ"),
     ("FREQ=FORTNIGHTLY", 5, "one of YEARLY"),
     ("FREQ=DAILY;", 11, "a part is missing"),
-    ("FREQ=DAILY; COUNT=3", 11, "there is no part ' COUNT'"),
-    ("FREQ=DAILY;BYEASTER=1", 11, "there is no part 'BYEASTER'"),
+    ("FREQ=DAILY; COUNT=3", 11, "unknown part ' COUNT'"),
+    ("FREQ=DAILY;BYEASTER=1", 11, "unknown part 'BYEASTER'"),
     ("RSCALE=CHINESE;FREQ=DAILY", 0, "RFC 7529 is not supported"),
     ("FREQ=DAILY;COUNT", 16, "COUNT has no value"),
     ("FREQ=DAILY;INTERVAL=0", 20, "1 to 999999999"),
@@ -481,7 +481,7 @@ ERRORS: list[tuple[str, int, str]] = [
     ("DTSTART:20260101T090000\nEXDATE:20260102T090000", 24, "exclude.dates"),
     ("RRULE:FREQ=DAILY\nRDATE:20260102", 17, "under times"),
     ("EXRULE:FREQ=DAILY", 0, "exclude.calendars"),
-    ("FREQ=DAILY\nFREQ=WEEKLY", 11, "an entry of its own"),
+    ("FREQ=DAILY\nFREQ=WEEKLY", 11, "a separate entry"),
     ("DTSTART;X=1:20260101\nFREQ=DAILY", 8, "TZID"),
     ("DTSTART;VALUE=PERIOD:20260101\nFREQ=DAILY", 8, "VALUE=DATE"),
     ("DTSTART:20260101\nDTSTART:20260101\nFREQ=DAILY", 17, "a second DTSTART"),

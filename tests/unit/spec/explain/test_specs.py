@@ -10,11 +10,11 @@ from tompion.spec.explain.specs import explain
 
 BERLIN = "Europe/Berlin"
 SKIPPED = "clocks go forward, times that do not exist are skipped"
-CAUGHT_UP = "clocks go forward, times that do not exist count as one, right after the gap"
+CAUGHT_UP = "clocks go forward, times that do not exist fire once, right after the gap"
 SHIFTED = "clocks go forward, times that do not exist move later by as much as the clocks do"
-FIRST = "they go back, times that occur twice count the first time only"
-SECOND = "they go back, times that occur twice count the second time only"
-BOTH = "they go back, times that occur twice count both times"
+FIRST = "they go back, times that occur twice fire the first time only"
+SECOND = "they go back, times that occur twice fire the second time only"
+BOTH = "they go back, times that occur twice fire both times"
 
 SPECS = [
     pytest.param(
@@ -165,7 +165,7 @@ SPECS = [
     ),
     pytest.param(
         Spec(cron="0 9 * * *", exclude={"calendars": [{}]}),
-        ["At 09:00 every day, in UTC.", "Except at all times, so that nothing is left."],
+        ["At 09:00 every day, in UTC.", "Except at all times, so it never fires."],
         id="everything off",
     ),
     pytest.param(
