@@ -200,7 +200,7 @@ def test_a_dial_that_makes_no_sense_stops_no_other(three: Bench, caplog: pytest.
 
 BACKFILLS = {
     "UPDATE backfills SET overlap = 'bogus' WHERE schedule_key = 2": "ValueError(\"'bogus' is not a valid Overlap\")",
-    "UPDATE backfills SET only_what = 'bogus' WHERE schedule_key = 2": "'bogus' is none of all, missing, failed",
+    "UPDATE backfills SET only_what = 'bogus' WHERE schedule_key = 2": "'bogus' is not one of all, missing, failed",
     "UPDATE backfills SET state = 'bogus' WHERE schedule_key = 2": "its state is 'bogus'",
     "UPDATE backfills SET version = 9 WHERE schedule_key = 2": "its state or its definition is missing",
     NO_DIAL: "its state or its definition is missing",

@@ -85,7 +85,7 @@ def cost_of_an_outcome(known: int, ended: Completed, monkeypatch: pytest.MonkeyP
     world.create("busy", cron="* * * * *")
     world.plan = lambda launch: (1.0, ended if _is_second(launch) else Completed())
     engine = world.engine()
-    monkeypatch.setattr("tompion.cli.logging.text._log_only_mistakes", lambda: None)  # the log stays as it is
+    monkeypatch.setattr("tompion.cli.logging.text._log_only_errors", lambda: None)  # the log stays as it is
     lines = TextLog(world.clock)
     engine.events.listener = lines
     counts: Counter[str] = Counter()
