@@ -1,7 +1,7 @@
-"""The rules of the house, as tests: who may import whom, how long things may be, and what nobody may call.
+"""Code rules as tests: allowed imports, sizes, docstrings and forbidden calls.
 
 Each rule is a function from one file (its path in the repository and its text) to a list of complaints. The first
-half of this module runs every rule over the repository; the second half feeds each rule a bad snippet, because a rule
+half of this module runs every rule over the repository. The second half feeds each rule a bad snippet, because a rule
 that cannot fail protects nothing.
 """
 
@@ -69,7 +69,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
 }
 
-# the same, for packages from outside; a part that is not named here has the standard library only
+# the same for third-party packages. A package without a row has the standard library only
 THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "spec": frozenset({"tzdata", "holidays"}),
     "store": frozenset({"psycopg"}),
@@ -99,7 +99,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     "testing": EVERYTHING,
 }
 
-# Zone data comes from the pinned package through spec/zone.py; zoneinfo may read the machine's copy.
+# Zone data comes from the pinned package through spec/zone. zoneinfo may read the machine's copy.
 NEVER_IMPORTED = frozenset({"zoneinfo"})
 
 SLEEPING = frozenset({"time.sleep"})
@@ -140,7 +140,7 @@ LOCK_LINE = re.compile(r"[a-z0-9][a-z0-9._-]*==[^\s;/]+( ; [^/\\]+)? \\|    --ha
 
 @cache
 def repository_files() -> tuple[str, ...]:
-    """Every tracked file, and what is new in our folders; somebody's stray log beside them is not our business."""
+    """Return every tracked file and the new files in our folders, without stray files beside them."""
     git = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
     tracked = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     new = [*git, "--others", "--exclude-standard", "--", *OUR_FOLDERS]
@@ -280,10 +280,10 @@ def bare_suppressions(path: str, text: str) -> list[str]:
     """Silenced lint and type errors that do not say which one, and why."""
     complaints = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        found = SUPPRESSION.search(token.string) if token.type == tokenize.COMMENT else None
-        if found is None:
+        suppression = SUPPRESSION.search(token.string) if token.type == tokenize.COMMENT else None
+        if suppression is None:
             continue
-        codes = SUPPRESSION_CODES.match(token.string, found.end())
+        codes = SUPPRESSION_CODES.match(token.string, suppression.end())
         rest = SUPPRESSION.sub("", token.string[codes.end() :]) if codes else ""
         if codes is None or not REASON.search(SUPPRESSION_CODES.sub("", rest)):
             complaints.append(f"{path}:{token.start[0]}: '{token.string}' needs a code and a reason")
@@ -305,10 +305,10 @@ def missing_docstrings(path: str, text: str) -> list[str]:
 def machine_traces(path: str, text: str) -> list[str]:
     """Paths and hosts of the machine that the file was written on."""
     return [
-        f"{path}:{number}: '{found.group()}' belongs to one machine or registry"
+        f"{path}:{number}: '{item.group()}' belongs to one machine or registry"
         for number, line in enumerate(text.splitlines(), start=1)
-        for found in [MACHINE_PATH.search(line) or REGISTRY_HOST.search(line)]
-        if found
+        for item in [MACHINE_PATH.search(line) or REGISTRY_HOST.search(line)]
+        if item
     ]
 
 
@@ -335,7 +335,7 @@ RULES: list[tuple[Rule, Callable[[str], bool]]] = [
 
 
 @pytest.mark.parametrize(("rule", "applies"), RULES, ids=[rule.__name__ for rule, _ in RULES])
-def test_repository_keeps_the_rule(rule: Rule, applies: Callable[[str], bool]) -> None:
+def test_repository_follows_the_rule(rule: Rule, applies: Callable[[str], bool]) -> None:
     chosen = [path for path in repository_files() if applies(path)]
     assert chosen, "the rule looks at no file at all"
     complaints = [complaint for path in chosen if (text := read(path)) is not None for complaint in rule(path, text)]
@@ -435,10 +435,10 @@ GOOD: list[tuple[Rule, str, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "path", "text"), BAD)
-def test_rule_finds_the_fault(rule: Rule, path: str, text: str) -> None:
+def test_rule_detects_the_violation(rule: Rule, path: str, text: str) -> None:
     assert len(rule(path, text)) == 1
 
 
 @pytest.mark.parametrize(("rule", "path", "text"), GOOD)
-def test_rule_leaves_the_innocent_alone(rule: Rule, path: str, text: str) -> None:
+def test_rule_accepts_valid_code(rule: Rule, path: str, text: str) -> None:
     assert rule(path, text) == []

@@ -39,8 +39,8 @@ SECTION = "document.querySelector('[aria-label={}]')"
 FILLED = "[...document.querySelectorAll('[role=rowgroup] [role=row]')]"
 OVERVIEW_SHOWN = (
     "document.querySelectorAll('main section').length >= 6 && "
-    "['Timeline', 'Problems', 'Lateness', 'Instances'].every("
-    "name => !document.querySelector(`[aria-label=${name}] [aria-busy=true]`))"
+    "['Activity', 'Problems', 'Start delay', 'Instances'].every("
+    "name => !document.querySelector(`[aria-label='${name}'] [aria-busy=true]`))"
 )
 OVERVIEW_ALL = f"{OVERVIEW_SHOWN} && !document.querySelector('main [aria-busy=true]')"
 LIST_SHOWN = f"{FILLED}.length > 5 && {FILLED}.every(row => !row.ariaBusy)"
@@ -161,14 +161,14 @@ def _pause(page: Page, _: str) -> Interaction:
     name = (button.get_attribute("aria-label") or "").removeprefix("Pause ")
     button.click()
     send = page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True)
-    return timed(page, "click", send.click, _row(name, "'paused'"))
+    return timed(page, "click", send.click, _row(name, "'Paused'"))
 
 
 def _resume(page: Page, _: str) -> Interaction:
     expect(page.get_by_role("dialog")).to_have_count(0)
     button = page.get_by_role("button", name="Resume customer").first
     name = (button.get_attribute("aria-label") or "").removeprefix("Resume ")
-    return timed(page, "click", button.click, "!" + _row(name, "'paused'"))
+    return timed(page, "click", button.click, "!" + _row(name, "'Paused'"))
 
 
 def _row(name: str, text: str) -> str:
@@ -179,12 +179,12 @@ def _row(name: str, text: str) -> str:
 def _filter(page: Page, _: str) -> Interaction:
     page.get_by_role("combobox", name="State").or_(page.get_by_role("textbox", name="State")).first.click()
     option = page.get_by_role("option", name="Paused")
-    visible = f"{FILLED}.length > 0 && {FILLED}.every(row => row.textContent.includes('paused'))"
+    visible = f"{FILLED}.length > 0 && {FILLED}.every(row => row.textContent.includes('Paused'))"
     return timed(page, "click", option.click, visible)
 
 
 def _search(page: Page, wanted: str) -> Interaction:
-    page.get_by_role("button", name="Clear", exact=True).click()
+    page.get_by_role("button", name="Clear filters", exact=True).click()
     expect(page).not_to_have_url(re.compile("state="))
     typed = page.get_by_role("textbox", name="Search")
     return timed(

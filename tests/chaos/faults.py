@@ -47,11 +47,10 @@ class Ending(NamedTuple):
     end: Callable[[], None]
 
 
-class Nemesis:
-    """Does harm until it is told to stop. Lives in the thread that started the server, which dies with that thread."""
+class FaultInjector:
+    """Injects faults until it is stopped. It runs in the thread of the server, which ends with it."""
 
     def __init__(self, dice: Random, server: PostgresServer, fleet: Fleet, clients: TcpProxy, gap_s: float) -> None:
-        """Take what can be broken, and the longest pause between two faults."""
         self._dice = dice
         self._server = server
         self._fleet = fleet
@@ -60,7 +59,7 @@ class Nemesis:
         self._endings: list[Ending] = []
         self.counts: Counter[str] = Counter()
 
-    def rage(self, seconds: float, tell: Callable[[], None]) -> None:
+    def inject(self, seconds: float, show_progress: Callable[[], None]) -> None:
         """Begin fault after fault: first one of each kind, however long that takes, then by weight."""
         until = time.monotonic() + seconds
         first = self._dice.sample(list(WEIGHTS), len(WEIGHTS))
@@ -69,10 +68,10 @@ class Nemesis:
             self._begin(kind)
             self.counts[kind] += 1
             self._wait_until(min(self._moment(now), max(now, until)))
-            tell()
+            show_progress()
 
     def calm(self) -> None:
-        """End every fault that lasts; everybody lives again."""
+        """End every lasting fault, so that all processes run again."""
         for ending in sorted(self._endings):
             ending.end()
         self._endings.clear()
@@ -89,15 +88,15 @@ class Nemesis:
         return moment - past + struck_s + (1 if moment - past + struck_s < now else 0)
 
     def _victim(self) -> Worker:
-        """Whom to strike: anybody, or whoever launched last."""
+        """Return a random worker, or the one with the last launch."""
         workers = self._fleet.workers
-        anybody = self._dice.choice(workers)
-        return anybody if self._dice.random() < 0.5 else max(workers, key=Worker.last_launch)
+        random_worker = self._dice.choice(workers)
+        return random_worker if self._dice.random() < 0.5 else max(workers, key=Worker.last_launch)
 
     def _wait_until(self, moment: float) -> None:
         while True:
             now = time.monotonic()
-            for ending in [each for each in self._endings if each.at <= now]:
+            for ending in [ending for ending in self._endings if ending.at <= now]:
                 self._endings.remove(ending)
                 ending.end()
             if now >= moment:

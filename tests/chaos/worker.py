@@ -1,8 +1,8 @@
 """One worker process: ``python -m tests.chaos.worker URL NAME COUNTS``, the log being named by the environment.
 
-It is the real engine on the real store; only the limits are small, so that seconds do what minutes do in production.
-Like any supervised service it keeps trying to start while the database is away.  What its events has counted goes to a
-file now and then, because a process that is killed says nothing at its end.
+It is the real engine on the real store. Only the limits are small, so that seconds do what minutes do in production.
+Like any supervised service it keeps trying to start while the database is away.  It writes its counters to a file
+regularly, because a killed process cannot report at its end.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _say(path: Path, events: EngineEvents) -> None:
 
 
 def main() -> None:
-    """Run, and be killed with whoever started this process, frozen or not."""
+    """Run until the parent process ends, frozen or not."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)

@@ -17,13 +17,13 @@ from contextlib import closing, contextmanager
 from functools import partial
 from random import SystemRandom
 
-from tests.differential.comparing import Judge, alike, by_heart, shortened
-from tests.differential.drawing import draw
+from tests.differential.comparison import Judge, alike, by_heart, shortened
+from tests.differential.generator import draw
 from tests.differential.sides import PLAIN_SETTINGS, OnPostgres, on_sqlite, over_rest
 from tests.support.servers.postgres import PostgresServer
 from tompion.store.postgres.driver import PostgresMigrator
 
-KINDS = ("stores", "doors", "reference")
+KINDS = ("stores", "interfaces", "reference")
 LENGTH = 60
 DOORS = alike(on_sqlite, over_rest)
 REFERENCE = by_heart(partial(on_sqlite, PLAIN_SETTINGS))
@@ -39,7 +39,7 @@ def judging(kind: str) -> Iterator[Judge]:
             with closing(OnPostgres(url)) as postgres:
                 yield alike(on_sqlite, postgres)
     else:
-        yield DOORS if kind == "doors" else REFERENCE
+        yield DOORS if kind == "interfaces" else REFERENCE
 
 
 def _search(kind: str, seed: int, seconds: float) -> bool:
@@ -56,7 +56,7 @@ def _search(kind: str, seed: int, seconds: float) -> bool:
                 return False
             number += 1
             steps += len(story)
-    print(f"{kind}: {number} stories of {steps} steps, no difference", flush=True)
+    print(f"{kind}: {number} scenarios of {steps} steps, no difference", flush=True)
     return True
 
 

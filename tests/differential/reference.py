@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tests.differential.drawing import Step, interval_of
+from tests.differential.generator import Step, interval_of
 
 GRACE_MS = 30_000
 MAX_BUFFER = CHUNK = 3

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tests.differential.drawing import Step
+from tests.differential.generator import Step
 from tests.support.operations import BEGIN, Bench, held_of
 from tests.support.service import Direct, runner_of, serving
 from tompion.client import Client

@@ -19,8 +19,8 @@ import pytest
 
 from tests.differential import reference
 from tests.differential.__main__ import DOORS, LENGTH, REFERENCE
-from tests.differential.comparing import Judge, alike, by_heart, shortened
-from tests.differential.drawing import NAMES, READS, Step, Story, draw
+from tests.differential.comparison import Judge, alike, by_heart, shortened
+from tests.differential.generator import NAMES, READS, Step, Story, draw
 from tests.differential.sides import PLAIN_SETTINGS, OnPostgres, on_sqlite
 from tompion.config.settings import Settings
 
@@ -36,22 +36,22 @@ def stores(postgres_server: object, migrated_for_stories: str) -> Iterator[Judge
 
 
 @pytest.mark.parametrize("number", range(2))
-def test_both_stores_tell_the_same(stores: Judge, number: int) -> None:
+def test_both_stores_give_the_same_results(stores: Judge, number: int) -> None:
     assert stores(draw(f"suite/stores/{number}", SHORT, plain=False)) is None
 
 
 @pytest.mark.parametrize("number", range(2))
-def test_python_and_rest_tell_the_same(number: int) -> None:
+def test_python_and_rest_give_the_same_results(number: int) -> None:
     assert DOORS(draw(f"suite/doors/{number}", SHORT, plain=False)) is None
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_the_engine_tells_what_the_reference_knows_by_heart(number: int) -> None:
+def test_the_engine_agrees_with_the_reference(number: int) -> None:
     assert REFERENCE(draw(f"suite/reference/{number}", LENGTH, plain=True)) is None
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["about"])
-def test_a_kept_story_is_told_alike(case: dict[str, object], stores: Judge) -> None:
+def test_a_corpus_scenario_gives_the_same_results(case: dict[str, object], stores: Judge) -> None:
     story = _story(case)
     for judge in (stores, DOORS, *([REFERENCE] if case["kind"] == "reference" else [])):
         assert judge(story) is None
@@ -61,13 +61,13 @@ def test_a_kept_story_is_told_alike(case: dict[str, object], stores: Judge) -> N
 
 
 @pytest.mark.parametrize("other", [{"max_buffer": 4}, {"misfire_grace_ms": 29_000}])
-def test_a_side_that_obeys_another_limit_is_found(other: dict[str, int]) -> None:
+def test_a_different_limit_is_detected(other: dict[str, int]) -> None:
     judge = by_heart(partial(on_sqlite, _but(other)))
     kept = [_story(case) for case in CORPUS if case["kind"] == "reference"]
     assert any(judge(story) is not None for story in kept)
 
 
-def test_two_sides_that_obey_different_limits_are_found_and_the_story_is_made_short() -> None:
+def test_different_limits_are_detected_and_the_scenario_is_minimised() -> None:
     judge = alike(partial(on_sqlite, PLAIN_SETTINGS), partial(on_sqlite, _but({"max_buffer": 4})))
     story = _story(next(case for case in CORPUS if case["about"] == "a full buffer"))
     longer = [step for each in story for step in (each, Step("get", {"schedule_id": NAMES[2]}))]
@@ -76,12 +76,12 @@ def test_two_sides_that_obey_different_limits_are_found_and_the_story_is_made_sh
     assert all(judge(short[:at] + short[at + 1 :]) is None for at in range(len(short)))
 
 
-def test_stories_hold_every_kind_of_step() -> None:
+def test_scenarios_have_every_kind_of_step() -> None:
     drawn = {step.name for seed in range(40) for step in draw(f"{seed}", LENGTH, plain=False)}
     assert {"advance", "tick", "settle", *READS} <= drawn
 
 
-def test_the_reference_fits_on_a_few_pages() -> None:
+def test_the_reference_stays_short() -> None:
     """Whoever doubts it can read it: so many lines, not counting documentation."""
     source = inspect.getsource(reference)
     documented: set[int] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.documentation.generated import PAGES, ROOT
+from tests.documentation.generated_pages import PAGES, ROOT
 
 
 def main() -> None:

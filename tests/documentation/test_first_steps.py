@@ -59,7 +59,7 @@ def test_schedules_in_code_run() -> None:
     assert rehearsed(program) == WORKDAYS
 
 
-def test_the_first_schedule_runs_and_is_whole(tmp_path: Path) -> None:
+def test_the_first_schedule_runs_and_verifies(tmp_path: Path) -> None:
     assert write_files(FIRST, tmp_path) == ["tasks.py", "first.py"]
     said = run("python first.py", tmp_path)
     assert len(re.findall(r"^report for .* key [0-9a-f]{8}$", said, re.MULTILINE)) >= 2
@@ -69,7 +69,7 @@ def test_the_first_schedule_runs_and_is_whole(tmp_path: Path) -> None:
     assert "each accounted for exactly once\n" in run(verify[0], tmp_path)
 
 
-def test_holidays_and_calendars_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_holidays_and_calendars_are_excluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("plant.ics").write_text(CALENDAR)
     scope: dict[str, Any] = {}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.documentation.clocks import NIGHTS, Night, draw_night
-from tests.documentation.pictures import PAGE, shown, with_pictures
-from tests.documentation.stories import STORIES
+from tests.documentation.clock_changes import NIGHTS, Night, draw_night
+from tests.documentation.diagrams import PAGE, shown, with_pictures
+from tests.documentation.policy_scenarios import STORIES
 from tests.documentation.timelines import Story, draw
 from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
 
@@ -17,23 +17,23 @@ REDRAW = "draw it anew: python -m tests.documentation"
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_a_picture_is_what_really_happens(story: Story) -> None:
+def test_a_diagram_shows_what_the_engine_does(story: Story) -> None:
     assert shown(TEXT)[story.name] == draw(story), REDRAW
 
 
 @pytest.mark.parametrize("night", NIGHTS, ids=lambda night: night.name)
-def test_a_picture_of_a_night_is_what_the_spec_says(night: Night) -> None:
+def test_a_diagram_of_a_clock_change_matches_the_spec(night: Night) -> None:
     assert shown(TEXT)[night.name] == draw_night(night), REDRAW
 
 
-def test_every_picture_has_a_story_and_every_policy_a_picture() -> None:
+def test_every_diagram_has_a_scenario_and_every_policy_a_diagram() -> None:
     assert set(shown(TEXT)) == {story.name for story in STORIES} | {night.name for night in NIGHTS}
     said = [value for story in STORIES for value in story.fields.values()]
     assert [each for kind in (Overlap, CatchUp, OnResume) for each in kind if each not in said] == []
     assert Keep.FIRST in said
 
 
-def test_a_picture_shows_what_a_policy_changes() -> None:
+def test_diagrams_of_two_policies_differ() -> None:
     """Were the drawing blind to what happens, every story would look alike."""
     story = STORIES[0]
     other = replace(story, fields={"overlap_policy": "allow"})

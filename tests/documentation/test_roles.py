@@ -13,7 +13,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
 
 
-def test_a_row_says_what_each_role_gets() -> None:
+def test_a_row_has_the_outcome_for_each_role() -> None:
     rows = page().splitlines()
     assert "| `GET /api/v1/schedules` | 401 | yes | yes | yes | yes | 404 | yes |" in rows
     assert "| `PUT /api/v1/calendars/{name}` | 401 | 403 | 403 | yes | yes | 404 | 403 |" in rows
@@ -21,7 +21,7 @@ def test_a_row_says_what_each_role_gets() -> None:
     assert len([row for row in rows if row.startswith("| `")]) == len(ROUTES) + len(SYSTEM_ROUTES)
 
 
-def test_no_route_is_without_a_rule() -> None:
+def test_every_route_has_a_role() -> None:
     """Whatever a service answers stands in one of the tables; the page is no route."""
     store = SqliteStore()
     try:
@@ -41,7 +41,7 @@ def test_no_route_is_without_a_rule() -> None:
     assert served == described
 
 
-def test_only_reports_health_and_signing_in_need_no_role() -> None:
+def test_only_callbacks_health_and_sessions_need_no_role() -> None:
     """Reports carry a token of their own."""
     assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/callbacks"]
     assert [each.path for each in SYSTEM_ROUTES if each.role is Role.PUBLIC] == [

@@ -38,7 +38,7 @@ def address(home: Path) -> Iterator[str]:
         yield found
 
 
-def test_the_five_minutes_are_as_they_are_told(home: Path, address: str) -> None:
+def test_the_five_minute_tutorial_works(home: Path, address: str) -> None:
     asked = 0
     shown = [block for block in blocks(PAGE) if block.language in ("sh", "json") and block.text != "make serve\n"]
     for block, below in zip(shown, [*shown[1:], None], strict=True):
@@ -69,7 +69,7 @@ def answered(command: str, address: str, wanted: object) -> None:
     assert soon(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
 
 
-def test_what_is_shown_of_an_answer_must_be_in_it() -> None:
+def test_an_expected_excerpt_must_be_in_the_output() -> None:
     assert shows({"a": [{"b": "…"}]}, {"a": [{"b": 1}, 2], "c": 3})
     assert not shows({"a": 1}, {"a": 2})
     assert not shows({"a": 1}, {})

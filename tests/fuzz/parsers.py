@@ -1,4 +1,4 @@
-"""Every place that reads text, and what must hold for whatever comes through it."""
+"""Every parser of text, and the properties of an accepted text."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tompion.spec.duration import parse_duration
 from tompion.spec.zone.tables import load_zone
 
 QUICK_S = 0.005
-"""No cron string and no field may take longer to parse, compile and ask once."""
+"""The time limit to parse and compile a cron string or field and to compute one tick."""
 
 PATIENT_S = 2.0
-"""What holds a whole document has more to do, but must come to an end."""
+"""The time limit for whole documents."""
 
 
 class Broken(AssertionError):
-    """Something came through a door that must not."""
+    """A parser has violated a property."""
 
 
 @dataclass(frozen=True)
-class Door:
-    """A place that reads text: ``enter`` raises what refuses bad text, and returns what it made of good text."""
+class FuzzedParser:
+    """A parser: ``enter`` returns the value of valid text and raises ``refuses`` for other text."""
 
     name: str
     enter: Callable[[str], Spec | None]
@@ -78,28 +78,30 @@ CRON = texts.blended(texts.CRON_SEEDS, texts.cron)
 FIELD = texts.blended(texts.FIELD_SEEDS, texts.field)
 MOMENT = texts.blended(texts.MOMENT_SEEDS)
 
-DOORS = {
-    door.name: door
-    for door in (
-        Door("compile", _string, CRON, QUICK_S),
-        Door("cron, tompion", _cron("tompion"), CRON, QUICK_S),
-        Door("cron, quartz", _cron("quartz"), CRON, QUICK_S),
-        Door("cron, temporal", _cron("temporal"), CRON, QUICK_S),
-        *(Door(f"calendar {name}", _field(name), FIELD, QUICK_S) for name in CALENDAR_FIELDS),
-        Door("excluded hour", lambda text: Spec(cron="@hourly", exclude={"calendars": {"hour": text}}), FIELD),
-        Door("ranges", _ranges, texts.arbitrary, QUICK_S),
-        Door("duration", _duration, texts.blended(texts.DURATION_SEEDS)),
-        Door("time", lambda text: Spec(times=text, timezone="Pacific/Apia"), MOMENT),
-        Door("start_at", lambda text: Spec(cron="0 9 * * *", timezone="Asia/Beirut", start_at=text), MOMENT),
-        Door("end_at", lambda text: Spec(cron="0 9 * * *", timezone="Asia/Beirut", end_at=text), MOMENT),
-        Door("excluded date", lambda text: Spec(cron="0 9 * * *", exclude={"dates": text}), MOMENT),
-        Door("window", lambda text: Spec(cron="@hourly", exclude={"windows": {"from": text, "to": text}}), MOMENT),
-        Door("rrule", lambda text: Spec(rrules=text), texts.blended(texts.RRULE_SEEDS, texts.rrule)),
-        Door("zone", _zone, texts.blended(texts.ZONE_SEEDS)),
-        Door("json", Spec.from_json, texts.blended(texts.JSON_SEEDS, texts.spec_json)),
-        Door("icalendar", _file, texts.blended(texts.ICALENDAR_SEEDS, texts.icalendar)),
+PARSERS = {
+    parser.name: parser
+    for parser in (
+        FuzzedParser("compile", _string, CRON, QUICK_S),
+        FuzzedParser("cron, tompion", _cron("tompion"), CRON, QUICK_S),
+        FuzzedParser("cron, quartz", _cron("quartz"), CRON, QUICK_S),
+        FuzzedParser("cron, temporal", _cron("temporal"), CRON, QUICK_S),
+        *(FuzzedParser(f"calendar {name}", _field(name), FIELD, QUICK_S) for name in CALENDAR_FIELDS),
+        FuzzedParser("excluded hour", lambda text: Spec(cron="@hourly", exclude={"calendars": {"hour": text}}), FIELD),
+        FuzzedParser("ranges", _ranges, texts.arbitrary, QUICK_S),
+        FuzzedParser("duration", _duration, texts.blended(texts.DURATION_SEEDS)),
+        FuzzedParser("time", lambda text: Spec(times=text, timezone="Pacific/Apia"), MOMENT),
+        FuzzedParser("start_at", lambda text: Spec(cron="0 9 * * *", timezone="Asia/Beirut", start_at=text), MOMENT),
+        FuzzedParser("end_at", lambda text: Spec(cron="0 9 * * *", timezone="Asia/Beirut", end_at=text), MOMENT),
+        FuzzedParser("excluded date", lambda text: Spec(cron="0 9 * * *", exclude={"dates": text}), MOMENT),
+        FuzzedParser(
+            "window", lambda text: Spec(cron="@hourly", exclude={"windows": {"from": text, "to": text}}), MOMENT
+        ),
+        FuzzedParser("rrule", lambda text: Spec(rrules=text), texts.blended(texts.RRULE_SEEDS, texts.rrule)),
+        FuzzedParser("zone", _zone, texts.blended(texts.ZONE_SEEDS)),
+        FuzzedParser("json", Spec.from_json, texts.blended(texts.JSON_SEEDS, texts.spec_json)),
+        FuzzedParser("icalendar", _file, texts.blended(texts.ICALENDAR_SEEDS, texts.icalendar)),
         *(
-            Door(name, enter, make, refuses=process.REFUSALS[enter])
+            FuzzedParser(name, enter, make, refuses=process.REFUSALS[enter])
             for name, enter, make in (
                 ("config file", process.from_file, texts.blended(process.FILE_SEEDS)),
                 ("config variables", process.from_environment, texts.blended(process.VARIABLE_SEEDS)),
@@ -113,13 +115,13 @@ DOORS = {
 }
 
 
-def pass_through(door: Door, text: str, after: int) -> bool:
-    """Send a text through a door; whether it was accepted.  Raises :class:`Broken` if it should not have been."""
+def pass_through(parser: FuzzedParser, text: str, after: int) -> bool:
+    """Return whether a parser accepts a text. Raises :class:`Broken` if it violates a property."""
     try:
-        spec = door.enter(text)
+        spec = parser.enter(text)
         if spec is not None:
             ask(spec, after)
-    except door.refuses as error:
+    except parser.refuses as error:
         check_error(error)
         return False
     return True
@@ -133,7 +135,7 @@ def ask(spec: Spec, after: int) -> None:
 
 
 def check_error(error: Exception) -> None:
-    """An error is one line; that of a spec shows a place inside the text."""
+    """An error is one line. That of a spec shows a place inside the text."""
     if "\n" in str(error) or not str(error):
         raise Broken(f"the message is not one line: {str(error)!r}")
     if not isinstance(error, InvalidSpec):
@@ -142,9 +144,9 @@ def check_error(error: Exception) -> None:
         raise Broken(f"position {error.position} is not inside {error.text!r}")
 
 
-def check_answers(door: Door, text: str, draw: random.Random) -> None:
-    """What an accepted text has become must hold together: written and read again it is the same, and so on."""
-    spec = door.enter(text)
+def check_answers(parser: FuzzedParser, text: str, draw: random.Random) -> None:
+    """Check the value of an accepted text: a round trip gives the same value, and so on."""
+    spec = parser.enter(text)
     if spec is None:
         return
     if Spec.from_json(spec.to_json()) != spec:

@@ -1,7 +1,7 @@
-"""Conversations with the service: requests that use what earlier answers said, drawn from the description of the API.
+"""Sequences of REST requests that use earlier responses, drawn from the OpenAPI document.
 
 A request that stands alone mostly names what is not there.  Here schemathesis follows links, which it reads from the
-description: whoever has put a schedule goes on to pause, trigger, patch or delete that very schedule.
+description: after a PUT of a schedule come requests that pause, trigger, patch or delete it.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ AT_A_TIME = 25
 
 
 def converse(seed: int, seconds: float, most: int | None = None) -> Counter[str]:
-    """Hold conversations for a while, or so many; what was asked, and how often it went on from an earlier answer."""
-    said: Counter[str] = Counter()
-    machine = _machine(said)
+    """Run sequences for a time or a number. Return counts of requests, statuses and links between requests."""
+    counts: Counter[str] = Counter()
+    machine = _machine(counts)
     until, number = time.monotonic() + seconds, 0
     at_a_time = min(AT_A_TIME, most or AT_A_TIME)
     while time.monotonic() < until and (most is None or number * at_a_time < most):
         try:
             seeded(f"{seed}/{number}")(machine).run(settings=_settings(at_a_time))
         except FlakyStrategyDefinition:  # an answer held something random, such as a key, which a request repeated
-            said["unrepeatable"] += 1
+            counts["unrepeatable"] += 1
         number += 1
-    return said
+    return counts
 
 
 def _settings(conversations: int) -> settings:
@@ -73,7 +73,7 @@ def _settings(conversations: int) -> settings:
     )
 
 
-def _machine(said: Counter[str]) -> type[APIStateMachine]:
+def _machine(counts: Counter[str]) -> type[APIStateMachine]:
     base = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=ENDLESS).as_state_machine()
 
     class Conversation(base):  # type: ignore[misc, valid-type]  # a class that the description makes
@@ -84,7 +84,7 @@ def _machine(said: Counter[str]) -> type[APIStateMachine]:
             store = SqliteStore(clock=ManualClock(BEGIN))
             self.open.callback(store.close)
             self.url = self.open.enter_context(serving(runner_of(store)))
-            said["conversations"] += 1
+            counts["conversations"] += 1
 
         def teardown(self) -> None:
             super().teardown()
@@ -99,13 +99,13 @@ def _machine(said: Counter[str]) -> type[APIStateMachine]:
             return {"base_url": self.url, "timeout": PATIENCE_S}
 
         def step(self, input: Any) -> Any:  # noqa: A002 - as schemathesis calls it
-            said["linked" if input.transition is not None else "alone"] += 1
+            counts["linked" if input.transition is not None else "alone"] += 1
             output = super().step(input)
-            said[f"status {output.response.status_code}"] += 1
-            said[f"{input.case.method} {input.case.path}"] += 1
+            counts[f"status {output.response.status_code}"] += 1
+            counts[f"{input.case.method} {input.case.path}"] += 1
             return output
 
-        def validate_response(self, response: Any, case: Any, *_args: Any, **_given: Any) -> None:
+        def validate_response(self, response: Any, case: Any, *_args: Any, **_fields: Any) -> None:
             case.validate_response(response, checks=CHECKS)
 
     return Conversation

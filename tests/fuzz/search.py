@@ -1,4 +1,4 @@
-"""The hunt: numbered cases, each reproducible from (seed, number), timed, up to the first that misbehaves."""
+"""Numbered and timed cases, each reproducible from (seed, number), up to the first failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
-from tests.fuzz.parsers import DOORS, Broken, Door, check_answers, pass_through
+from tests.fuzz.parsers import PARSERS, Broken, FuzzedParser, check_answers, pass_through
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.zone.tables import load_zone, zone_names
 
@@ -28,20 +28,20 @@ ENDLESS_S = 20.0
 """A case that takes more of a processor than this is broken off: on any machine it is a search without an end."""
 
 KEPT = frozenset({"_load", "zone_names"})
-"""The caches that are filled before the hunt and stay so: a zone's table is built once in the life of a process."""
+"""The caches that are filled before the search and stay filled, because a process builds a zone table once."""
 
 
 class Misbehaved(AssertionError):
     """A text for which something else than an answer or ``InvalidSpec`` came out, or came too late."""
 
-    def __init__(self, door: Door, text: str, what: str, case: str) -> None:
-        super().__init__(f"door {door.name!r}, {case}: {what}\ntext: {text!r}")
-        self.door, self.text = door, text
+    def __init__(self, parser: FuzzedParser, text: str, what: str, case: str) -> None:
+        super().__init__(f"parser {parser.name!r}, {case}: {what}\ntext: {text!r}")
+        self.parser, self.text = parser, text
 
 
 @dataclass
 class Tally:
-    """What a hunt has seen."""
+    """The counts of a search."""
 
     cases: int = 0
     accepted: Counter[str] = field(default_factory=Counter)
@@ -63,26 +63,28 @@ def forget() -> None:
                     value.cache_clear()
 
 
-def measure(door: Door, text: str, after: int, clock: Callable[[], float] = time.perf_counter) -> tuple[float, bool]:
+def measure(
+    parser: FuzzedParser, text: str, after: int, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, bool]:
     began = clock()
-    accepted = pass_through(door, text, after)
+    accepted = pass_through(parser, text, after)
     return clock() - began, accepted
 
 
-def best_time(door: Door, text: str, after: int) -> float:
-    """Measure a case again, with cold caches; the shortest time counts."""
+def best_time(parser: FuzzedParser, text: str, after: int) -> float:
+    """Measure a case again, with cold caches. The shortest time counts."""
     times = []
     for _ in range(MEASUREMENTS):
         forget()
-        times.append(measure(door, text, after, time.thread_time)[0])
+        times.append(measure(parser, text, after, time.thread_time)[0])
     return min(times)
 
 
-def check_time(door: Door, text: str, after: int) -> None:
+def check_time(parser: FuzzedParser, text: str, after: int) -> None:
     """Raise :class:`Broken` if a case is slow in every round. CPU time also grows on a busy machine."""
-    best = min_until(door.limit_s, (best_time(door, text, after) for _ in range(ROUNDS)))
-    if best > door.limit_s:
-        raise Broken(f"took {best * 1000:.1f} ms, more than {door.limit_s * 1000:.0f}")
+    best = min_until(parser.limit_s, (best_time(parser, text, after) for _ in range(ROUNDS)))
+    if best > parser.limit_s:
+        raise Broken(f"took {best * 1000:.1f} ms, more than {parser.limit_s * 1000:.0f}")
 
 
 def min_until(limit_s: float, times: Iterator[float]) -> float:
@@ -97,7 +99,7 @@ def min_until(limit_s: float, times: Iterator[float]) -> float:
 
 @contextmanager
 def broken_off_in_the_end() -> Iterator[None]:
-    """Raise :class:`Broken` inside the block when it takes for ever."""
+    """Raise :class:`Broken` inside the block when it does not end."""
 
     def stop(_signal: int, frame: FrameType | None) -> None:
         where = f" in {frame.f_code.co_qualname}, line {frame.f_lineno}" if frame is not None else ""
@@ -114,32 +116,32 @@ def broken_off_in_the_end() -> Iterator[None]:
 
 def run_case(seed: int, number: int, tally: Tally, only: str = "") -> None:
     draw = random.Random(f"{seed}/{number}")
-    door = draw.choice([door for name, door in DOORS.items() if name.startswith(only)])
-    text, after = door.make(draw), draw.choice((0, -1, 1_767_225_600, HORIZON - 1, draw.randrange(HORIZON)))
-    judge(door, text, after, tally, f"seed {seed}, case {number}", draw)
+    parser = draw.choice([parser for name, parser in PARSERS.items() if name.startswith(only)])
+    text, after = parser.make(draw), draw.choice((0, -1, 1_767_225_600, HORIZON - 1, draw.randrange(HORIZON)))
+    judge(parser, text, after, tally, f"seed {seed}, case {number}", draw)
 
 
-def judge(door: Door, text: str, after: int, tally: Tally, case: str, draw: random.Random) -> None:
-    """Send one text through a door and count it.  Raises :class:`Misbehaved`."""
+def judge(parser: FuzzedParser, text: str, after: int, tally: Tally, case: str, draw: random.Random) -> None:
+    """Pass one text to a parser and count it. Raises :class:`Misbehaved`."""
     try:
         with broken_off_in_the_end():
-            taken, accepted = measure(door, text, after)
-            if taken > door.limit_s:
-                check_time(door, text, after)
+            taken, accepted = measure(parser, text, after)
+            if taken > parser.limit_s:
+                check_time(parser, text, after)
             if accepted and draw.random() < 0.2:
-                check_answers(door, text, draw)
+                check_answers(parser, text, draw)
     except Broken as error:
-        raise Misbehaved(door, text, str(error), case) from error
+        raise Misbehaved(parser, text, str(error), case) from error
     except Exception as error:
-        raise Misbehaved(door, text, f"{type(error).__name__}: {error}", case) from error
+        raise Misbehaved(parser, text, f"{type(error).__name__}: {error}", case) from error
     tally.cases += 1
-    (tally.accepted if accepted else tally.refused)[door.name] += 1
-    if taken > tally.slowest.get(door.name, (0.0, "", 0))[0]:
-        tally.slowest[door.name] = (taken, text, after)
+    (tally.accepted if accepted else tally.refused)[parser.name] += 1
+    if taken > tally.slowest.get(parser.name, (0.0, "", 0))[0]:
+        tally.slowest[parser.name] = (taken, text, after)
 
 
-def hunt(seed: int, seconds: float, numbers: Iterable[int] | None = None, only: str = "") -> Tally:
-    """Run numbered cases for a while, at the doors whose names begin so."""
+def run_search(seed: int, seconds: float, numbers: Iterable[int] | None = None, only: str = "") -> Tally:
+    """Run numbered cases for a while with the parsers whose names start with ``only``."""
     warm()
     tally, began = Tally(), time.monotonic()
     for number in itertools.count() if numbers is None else numbers:

@@ -15,9 +15,9 @@ from schemathesis.core.failures import FailureGroup
 
 from tests.fuzz import __main__ as command
 from tests.fuzz import process, rest_sequences, search
-from tests.fuzz.parsers import DOORS, Broken, Door, check_error
+from tests.fuzz.parsers import PARSERS, Broken, FuzzedParser, check_error
 from tests.fuzz.rest_sequences import converse
-from tests.fuzz.search import Misbehaved, Tally, hunt, judge, run_case
+from tests.fuzz.search import Misbehaved, Tally, judge, run_case, run_search
 from tests.support.seeds import suite_seed
 from tompion import InvalidSpec, Spec
 
@@ -29,13 +29,13 @@ ROUNDS = 10
 every name in the description."""
 
 
-def test_arbitrary_text_gives_an_answer_or_invalid_spec(capfd: pytest.CaptureFixture[str]) -> None:
+def test_arbitrary_text_parses_or_raises_invalid_spec(capfd: pytest.CaptureFixture[str]) -> None:
     seed = suite_seed()
     with capfd.disabled():  # the seed is to be seen even when all is well
         sys.stderr.write(f"\nfuzz: python -m tests.fuzz --seed {seed}\n")
-    tally = hunt(seed, HOUR_S, range(CASES))
+    tally = run_search(seed, HOUR_S, range(CASES))
     assert tally.cases == CASES
-    assert set(tally.refused) == set(DOORS), "a door that refuses nothing reads nothing"
+    assert set(tally.refused) == set(PARSERS), "a parser never rejected a text"
 
 
 # ---------------------------------------------------------------- what was found
@@ -81,7 +81,7 @@ FOUND = [
     ("json", '{"cron": "@daily", "exclude": {"holidays": ["utils"]}}'),
     ("json", '{"cron": "@daily", "exclude": {"holidays": ["__class__"]}}'),
     ("json", '{"cron": "@daily", "exclude": {"holidays": ["DE-XX", ""]}}'),
-    # numbers that are none, and far too many digits
+    # invalid numbers, and far too many digits
     ("json", '{"intervals": [{"every": 1e400}]}'),
     ("json", '{"jitter_ms": ' + "9" * 5000 + "}"),
     ("json", '{"intervals": [' + "9" * 4000 + "]}"),
@@ -136,7 +136,7 @@ FOUND = [
     ("token claims", "[" * 3000),
     ("token claims", '{"iss": "https://hmac.example", "exp": 1e400}'),
     ("token claims", '{"iss": ["https://hmac.example"]}'),
-    # an instant that no float can hold, signed by somebody who is believed
+    # an instant that no float can hold, with a valid signature
     ("token claims", process.CLAIM_SEEDS[0].replace('"exp": 1', '"exp": 1' + "1" * 400)),
     ("token header", '{"alg": ["HS256"]}'),
     ("token header", '{"alg": "HS256", "alg": "none"}'),
@@ -144,13 +144,13 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("name", "text"), FOUND)
-def test_what_was_found_once_stays_mended(name: str, text: str) -> None:
+def test_former_findings_stay_fixed(name: str, text: str) -> None:
     search.warm()
-    judge(DOORS[name], text, 0, Tally(), "regression", random.Random(0))
+    judge(PARSERS[name], text, 0, Tally(), "regression", random.Random(0))
 
 
 @pytest.mark.parametrize("depth", range(900, 1010, 2))
-def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
+def test_deeply_nested_json_is_rejected(depth: int) -> None:
     """Just below the depth at which the decoder gives up, describing the value was too deep: a RecursionError."""
     with pytest.raises(InvalidSpec):
         Spec.from_json('{"cron": ' + "[" * depth + "]" * depth + "}")
@@ -159,7 +159,7 @@ def test_json_of_any_depth_is_refused_and_not_fallen_into(depth: int) -> None:
 # ---------------------------------------------------------------- conversations
 
 
-def test_conversations_with_the_service_go_as_described() -> None:
+def test_rest_sequences_match_the_description() -> None:
     """Requests that go on from an earlier answer reach what a request that stands alone does not."""
     met: Counter[str] = Counter()
     for seed in range(ROUNDS):
@@ -170,7 +170,7 @@ def test_conversations_with_the_service_go_as_described() -> None:
     assert met["status 200"] > 2
 
 
-def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undescribed_response_ends_a_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
     described = json.loads(json.dumps(rest_sequences.DOCUMENT))
     for methods in described["paths"].values():
         for operation in methods.values():
@@ -184,55 +184,55 @@ def test_an_answer_that_is_not_described_ends_a_conversation(monkeypatch: pytest
 # ---------------------------------------------------------------- the fuzzer itself can fail
 
 
-def with_door(monkeypatch: pytest.MonkeyPatch, door: Door) -> None:
-    monkeypatch.setattr(search, "DOORS", {door.name: door})
+def with_parser(monkeypatch: pytest.MonkeyPatch, parser: FuzzedParser) -> None:
+    monkeypatch.setattr(search, "PARSERS", {parser.name: parser})
 
 
 def refuse(problem: str, position: int | None = None) -> InvalidSpec:
     return InvalidSpec(problem, position=position, text="text")
 
 
-def test_another_exception_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_exception_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(text: str) -> None:
         raise KeyError(text)
 
-    with_door(monkeypatch, Door("broken", stumble, lambda _draw: "a\nb"))
+    with_parser(monkeypatch, FuzzedParser("broken", stumble, lambda _draw: "a\nb"))
     with pytest.raises(Misbehaved, match=r"seed 7, case 3: KeyError(.|\n)*text: 'a\\nb'"):
         run_case(7, 3, Tally())
 
 
-def test_a_slow_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_door(monkeypatch, Door("slow", lambda text: Spec(cron=text), lambda _draw: "0 9 * * *", limit_s=0.0))
+def test_slow_text_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_parser(monkeypatch, FuzzedParser("slow", lambda text: Spec(cron=text), lambda _draw: "0 9 * * *", limit_s=0.0))
     with pytest.raises(Misbehaved, match="more than 0"):
         run_case(7, 3, Tally())
 
 
-def test_an_endless_search_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_parser_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     def loop(_text: str) -> None:
         while True:
             pass
 
     monkeypatch.setattr(search, "ENDLESS_S", 0.05)
-    with_door(monkeypatch, Door("endless", loop, lambda _draw: "x"))
+    with_parser(monkeypatch, FuzzedParser("endless", loop, lambda _draw: "x"))
     with pytest.raises(Misbehaved, match="no end after"):
         run_case(7, 3, Tally())
 
 
 @pytest.mark.parametrize("error", [refuse("outside", 5), refuse("outside", -1)])
-def test_a_bad_message_is_found(error: InvalidSpec) -> None:
+def test_bad_message_is_detected(error: InvalidSpec) -> None:
     with pytest.raises(Broken):
         check_error(error)
 
 
-def test_a_case_can_be_seen_again() -> None:
+def test_case_is_reproducible() -> None:
     def texts(seed: int) -> list[str]:
-        return [DOORS["json"].make(random.Random(f"{seed}/{number}")) for number in range(20)]
+        return [PARSERS["json"].make(random.Random(f"{seed}/{number}")) for number in range(20)]
 
     assert texts(1) == texts(1)
     assert texts(1) != texts(2)
 
 
-def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_its_tally(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["fuzz", "--seconds", "0.2", "--seed", "5"])
     assert command.main() == 0
     written = capsys.readouterr().out
@@ -241,10 +241,10 @@ def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "slowest" in written
 
 
-def test_the_command_fails_with_the_text_that_did_it(
+def test_command_fails_with_the_offending_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with_door(monkeypatch, Door("broken", lambda text: Spec(cron=int(text)), lambda _draw: "\ud800"))  # type: ignore[arg-type]  # on purpose
+    with_parser(monkeypatch, FuzzedParser("broken", lambda text: Spec(cron=int(text)), lambda _draw: "\ud800"))  # type: ignore[arg-type]  # on purpose
     monkeypatch.setattr(sys, "argv", ["fuzz", "--seconds", "1"])
     assert command.main() == 1
     assert "text: '\\ud800'" in capsys.readouterr().out

@@ -27,7 +27,7 @@ from tompion.runtime.clock import pause
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_S = 0.02
 DOOMED = 10
-"""One in so many of the slow runs is cancelled."""
+"""Every n-th slow run is cancelled."""
 QUICK_RUNS = 200
 SETTINGS = Settings(max_active_launches=20_000, max_page=20_000, backfills_per_iteration=1_000)
 SECONDS = 300
@@ -36,14 +36,14 @@ PAST = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Report:
-    """What was measured, and what was counted."""
+    """Measurements and counts."""
 
     runs: int
     held: int
     """How many requests the slow target had at the same time."""
     begun_s: float
     quick_s: float
-    """How long so many runs to another target took meanwhile."""
+    """The duration of the runs to another target meanwhile."""
     cancelled_s: float
     ended_s: float
     bytes_before: int
@@ -73,18 +73,17 @@ class Targets:
     """The targets' process."""
 
     def __init__(self, slow: str, fast: str, session: aiohttp.ClientSession) -> None:
-        """Take both ports."""
         self.slow = f"http://{LOOPBACK}:{slow}"
         self.fast = f"http://{LOOPBACK}:{fast}"
         self._session = session
 
     async def until(self, name: str, count: int) -> int:
-        """Wait until so much was counted; return how much it is."""
+        """Wait until so much was counted. Return how much it is."""
         while True:
             async with self._session.get(f"{self.fast}/stats") as answer:
-                found: int = (await answer.json())[name]
-            if found >= count:
-                return found
+                value: int = (await answer.json())[name]
+            if value >= count:
+                return value
             await pause(LOOK_S)
 
     async def release(self) -> None:
@@ -108,7 +107,7 @@ async def targets() -> AsyncIterator[Targets]:
 
 
 async def load(runs: int, directory: Path) -> Report:
-    """Hold so many runs at a slow target, and see what that means to everybody."""
+    """Hold runs at a slow target and measure the effect on others."""
     bounds = {"max_active": runs + QUICK_RUNS, "max_per_target": runs, "timeout_ms": SECONDS * 1000}
     executor = HttpExecutor({"allow": [LOOPBACK], **bounds}, ExecutorEnv())
     home = Home(f"sqlite:///{directory}/load.db", {"http": executor}, SETTINGS)
@@ -137,8 +136,8 @@ async def _measured(home: Home, target: Targets, runs: int) -> Report:
     await ended(home, "slow", runs - doomed)
     await ended(home, "doomed", doomed + 1)
     over = time.perf_counter()
-    found = [await home.runs(name, limit=SETTINGS.max_page) for name in ("slow", "doomed", "quick")]
-    states = Counter([str(run.state) for page in found for run in page.items])
+    pages = [await home.runs(name, limit=SETTINGS.max_page) for name in ("slow", "doomed", "quick")]
+    states = Counter([str(run.state) for page in pages for run in page.items])
     return Report(
         runs,
         held,
@@ -159,7 +158,7 @@ async def begun(home: Home, name: str, count: int) -> None:
 
 
 async def ended(home: Home, name: str, count: int) -> None:
-    """Wait until the engine has said of so many runs of a schedule that they ended."""
+    """Wait until the engine has reported the end of a number of runs of a schedule."""
     await home.told("ended", name, count)
 
 

@@ -1,4 +1,4 @@
-"""A program of any release: ``python create_schedules.py URL`` makes a store, and schedules of which no tick may be lost."""
+"""A program of any release: ``python create_schedules.py URL`` creates a store and schedules without lost ticks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def main(url: str) -> None:
     with SyncTompion(url, engine=False) as tompion:
         for number in range(8):
             tompion.create(f"steady-{number}", function="tasks:note", overlap_policy="allow", **ALL)
-        tompion.create("behind", function="tasks:wait", payload={"gate": "behind"}, overlap_policy="queue", **ALL)
-        tompion.create("lost", cron="0 0 1 1 *", function="tasks:wait", payload={"gate": "lost"})
+        tompion.create("behind", function="tasks:wait", payload={"barrier": "behind"}, overlap_policy="queue", **ALL)
+        tompion.create("lost", cron="0 0 1 1 *", function="tasks:wait", payload={"barrier": "lost"})
         tompion.trigger("lost")
 
 

@@ -1,6 +1,6 @@
 """A program of an old release: ``python fill_store.py URL`` leaves rows in every table, and works until it is killed.
 
-It is run with whatever release there was, and so it knows only what is public, and the few statements that have no door
+It runs with any release, so it uses only the public API, and the few statements that have no API
 in Python.  Beside it lies ``tasks.py``.
 """
 
@@ -35,14 +35,16 @@ def define(tompion: SyncTompion) -> None:
     tompion.put_workflow("flow", {"function": "tasks:fail"})
     tompion.create("missed", cron=EVERY_SECOND, function="tasks:note")
     tompion.create("spread", cron=EVERY_SECOND, function="tasks:note", catchup_policy="spread", overlap_policy="allow")
-    tompion.create("queued", cron=EVERY_SECOND, function="tasks:wait", payload={"gate": "old"}, overlap_policy="queue")
-    tompion.create("overlapping", cron=EVERY_SECOND, function="tasks:wait", payload={"gate": "old"})
+    tompion.create(
+        "queued", cron=EVERY_SECOND, function="tasks:wait", payload={"barrier": "old"}, overlap_policy="queue"
+    )
+    tompion.create("overlapping", cron=EVERY_SECOND, function="tasks:wait", payload={"barrier": "old"})
     tompion.create("failing", cron=EVERY_SECOND, function="tasks:fail", labels={"team": "etl"}, max_attempts=2)
-    tompion.create("elsewhere", cron=EVERY_SECOND, function="tasks:note", queue="nobody", overlap_policy="allow")
+    tompion.create("elsewhere", cron=EVERY_SECOND, function="tasks:note", queue="unserved", overlap_policy="allow")
     tompion.create("limited", cron=EVERY_SECOND, function="tasks:note", remaining_actions=1)
     tompion.create("shadow", cron=EVERY_SECOND, function="tasks:note", shadow=True)
-    tompion.create("slow", cron=YEARLY, function="tasks:wait", payload={"gate": "old"}, overlap_policy="allow")
-    tompion.create("strict", cron=YEARLY, function="tasks:wait", payload={"gate": "old"}, max_execution_ms=100)
+    tompion.create("slow", cron=YEARLY, function="tasks:wait", payload={"barrier": "old"}, overlap_policy="allow")
+    tompion.create("strict", cron=YEARLY, function="tasks:wait", payload={"barrier": "old"}, max_execution_ms=100)
     tompion.create("of-flow", cron=YEARLY, timezone="Europe/Berlin", workflow_id="flow", exclude={"named": ["closed"]})
     tompion.create("edited", cron="0 9 * * *", function="tasks:note", memo={"why": "because"})
     tompion.patch("edited", cron="H 10 * * *", jitter_ms=300_000, request_id="an edit")
@@ -69,7 +71,7 @@ def live(tompion: SyncTompion) -> None:
     tompion.backfill("skipped", midnight - timedelta(days=3), midnight)
     tompion.backfill("queued", midnight, midnight + timedelta(seconds=30))
     began = {cancelled.run_id, terminated.run_id}
-    until(lambda: began <= {each.run_id for each in tompion.runs("slow").items if each.started_at is not None})
+    until(lambda: began <= {item.run_id for item in tompion.runs("slow").items if item.started_at is not None})
     tompion.cancel_run(cancelled.run_id)
     tompion.terminate_run(terminated.run_id)
 

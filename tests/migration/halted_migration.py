@@ -1,7 +1,7 @@
-"""A program of the next release: ``python halted_migration.py URL`` migrates, and halts before the script's last statement.
+"""A program of the next release: ``python halted_migration.py URL`` migrates and halts before the last statement.
 
-In PostgreSQL the script asks for a lock that somebody holds.  In SQLite the statement is not let through, and the file
-``inside`` says so; as there is hardly any cache, what was changed before is on disk already, though not committed.
+In PostgreSQL the script waits for a lock that the test holds.  In SQLite the statement is not let through, and the file
+``inside`` records that. As there is hardly any cache, what was changed before is on disk already, though not committed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workers of several releases on one store, and the reckoning afterwards."""
+"""Workers of several releases on one store, and the check afterwards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple, Self
 
 from tests.documentation.pages import soon
-from tests.migration.releases import HERE, SAID, SECONDS, Release
+from tests.migration.releases import HERE, OUTPUT_FILE, SECONDS, Release
 from tests.migration.stores import OURS, Place
 from tests.support.servers.postgres import find_binaries
 
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
 
 def lines_of(place: Place) -> list[Line]:
-    """Return every launch so far; a line that a kill has cut short is no line."""
+    """Return every launch so far. A line that a kill has cut short is no line."""
     path = place.home / "lines.txt"
     texts = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [Line(**json.loads(text)) for text in texts if text.endswith("\n")]
@@ -57,21 +57,21 @@ def wait_for(check: Callable[[], bool], what: str) -> None:
 
 
 def migrated(release: Release, place: Place) -> str:
-    """Run the migrations of a release; return what it says."""
+    """Run the migrations of a release. Return its output."""
     ended = release.run("migrate", "up", "--store", place.url, cwd=place.home)
     assert (ended.code, ended.complaint) == (0, ""), ended
-    return ended.said
+    return ended.output
 
 
 def walled(release: Release, place: Place) -> None:
-    """Make the roles of a database as the manual says, with psql; from now on its workers can change no table."""
+    """Create the roles of a database with psql, as documented. Its workers then cannot alter tables."""
     names = ("--worker", "upgraded_worker", "--tenant", "upgraded_tenant")
     roles = release.run("migrate", "roles", *names, "--store", place.url, cwd=place.home)
     assert roles.code == 0, roles
     psql = [str(find_binaries() / "psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", place.url]
 
-    def done() -> bool:  # whoever works may have a table at that moment: then it changes nothing
-        return not subprocess.run(psql, input=roles.said, capture_output=True, text=True, check=False).returncode
+    def done() -> bool:  # a busy worker may hold a table, then nothing changes
+        return not subprocess.run(psql, input=roles.output, capture_output=True, text=True, check=False).returncode
 
     wait_for(done, "the roles are made")
     place.worker_url = place.url.replace("://postgres@", "://upgraded_worker@")
@@ -81,8 +81,8 @@ def assert_whole(release: Release, place: Place) -> None:
     """Let a release prove that no tick is lost or doubled, and that the audit is as it was written."""
     ended = release.run("verify", "--store", place.url, cwd=place.home)
     assert ended.code == 0, ended
-    assert WHOLE in ended.said, ended
-    assert AS_WRITTEN in ended.said, ended
+    assert WHOLE in ended.output, ended
+    assert AS_WRITTEN in ended.output, ended
 
 
 def filled(release: Release, place: Place) -> None:
@@ -92,7 +92,7 @@ def filled(release: Release, place: Place) -> None:
     with release.started(place.url, cwd=place.home, program=program) as process:
         assert soon(lambda: process.poll() is not None or is_full(place)), lacking(place)
         process.kill()
-    assert is_full(place), (place.home / SAID).read_text()
+    assert is_full(place), (place.home / OUTPUT_FILE).read_text()
 
 
 def is_full(place: Place) -> bool:
@@ -140,15 +140,15 @@ class Fleet:
         def enough() -> bool:
             return wanted <= {line.pid for line in lines_of(self._place) if line.nominal_s > after_s}
 
-        assert soon(enough), f"not all of {wanted} have run something: {self._said(after_s)}"
+        assert soon(enough), f"not all of {wanted} have run something: {self._output(after_s)}"
 
-    def _said(self, after_s: int) -> str:
+    def _output(self, after_s: int) -> str:
         counts = Counter(line.pid for line in lines_of(self._place) if line.nominal_s > after_s)
-        return f"{counts} {(self._place.home / SAID).read_text()[-2_000:]}"
+        return f"{counts} {(self._place.home / OUTPUT_FILE).read_text()[-2_000:]}"
 
-    def open(self, gate: str) -> None:
-        """Let the runs end that wait for a gate."""
-        (self._place.home / gate).touch()
+    def open(self, barrier: str) -> None:
+        """Release the runs that wait for a barrier."""
+        (self._place.home / barrier).touch()
 
     def is_at_rest(self) -> bool:
         """Whether no run is left to be ended."""
@@ -156,7 +156,7 @@ class Fleet:
 
 
 def left(worker: subprocess.Popen[bytes]) -> int:
-    """Ask a worker to end; return its exit code."""
+    """Ask a worker to end. Return its exit code."""
     worker.send_signal(signal.SIGTERM)
     return worker.wait(SECONDS)
 
@@ -172,9 +172,9 @@ def reckoning(place: Place, killed: set[int]) -> Iterator[str]:
     for schedule in place.rows(_SCHEDULES):
         key, first_s = schedule["schedule_key"], (schedule["created_ms"] - 1) // 1000 + 1
         due = range(first_s, schedule["cursor_s"] + 1) if schedule["ticks"] else range(0)
-        found = sorted(row["nominal_s"] for row in runs.values() if (row["schedule_key"], row["origin"]) == (key, 0))
-        if found != list(due):
-            yield f"{schedule['schedule_id']}: {Counter(found) - Counter(due)} too many, {set(due) - set(found)} lost"
+        ticks = sorted(row["nominal_s"] for row in runs.values() if (row["schedule_key"], row["origin"]) == (key, 0))
+        if ticks != list(due):
+            yield f"{schedule['schedule_id']}: {Counter(ticks) - Counter(due)} too many, {set(due) - set(ticks)} lost"
     yield from (f"dropped: {row}" for row in place.rows("SELECT * FROM dropped_ranges"))
     yield from (f"not done: {row}" for row in runs.values() if row["state"] != "SUCCESS")
     yield from _calls(lines_of(place), runs, killed)
@@ -193,7 +193,7 @@ def _calls(lines: list[Line], runs: dict[str, dict[str, Any]], killed: set[int])
         if [line.attempt for line in called] != list(range(1, run["attempt"] + 1)):
             yield f"{run} was called as {called}"
         if any(line.pid not in killed for line in called[:-1]):
-            yield f"called again, though whoever had it was not killed: {called}"
+            yield f"launched again although its worker was not killed: {called}"
 
 
 _RUNS = "SELECT schedule_key, nominal_s, origin, state, attempt FROM schedule_runs"

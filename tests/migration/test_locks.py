@@ -1,4 +1,4 @@
-"""A migration waits for tables that others hold, and keeps nobody waiting for long meanwhile."""
+"""A migration waits for locked tables without blocking others for long."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def reading(url: str) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
-def test_ticks_go_on_while_a_migration_waits_for_a_backup(old: Release, coming: Release, place: Place) -> None:
-    """It waited without bound, and whoever wanted the table later waited behind it: no tick until the backup's end."""
+def test_ticks_fire_while_a_migration_waits_for_a_backup(old: Release, next_release: Release, place: Place) -> None:
+    """It used to wait without limit, and later requests queued behind it: no tick until the end of the backup."""
     old.program("create_schedules.py", place.url, cwd=place.home)
     was = place.version()
     with Fleet(place) as fleet, ExitStack() as backup:
@@ -44,21 +44,21 @@ def test_ticks_go_on_while_a_migration_waits_for_a_backup(old: Release, coming: 
         worker = fleet.start(old)
         fleet.wait_for_ticks([worker])
         backup.enter_context(reading(place.url))
-        with coming.started("migrate", "up", "--store", place.url, cwd=place.home) as migrator:
+        with next_release.started("migrate", "up", "--store", place.url, cwd=place.home) as migrator:
             for _ in range(2):  # it is not the first try only that lets others go on
                 wait_for(lambda: place.one(_WAITING) > 0, "the migration waits for the backup")
                 fleet.wait_for_ticks([worker], max(line.nominal_s for line in lines_of(place)) + 1)
             assert (migrator.poll(), place.version()) == (None, was)
             backup.close()
             assert migrator.wait(SECONDS) == 0
-        assert place.version() == coming.schema
+        assert place.version() == next_release.schema
         fleet.wait_for_ticks([worker], max(line.nominal_s for line in lines_of(place)) + 1)
         assert left(worker) == 0
-    assert_whole(coming, place)
+    assert_whole(next_release, place)
 
 
 def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each try waits for as long as ``PATIENCE`` says; whoever came meanwhile has its turn before the next one."""
+    """Each try waits for ``PATIENCE``. Other transactions get their turn before the next one."""
     migrator = PostgresMigrator(postgres_url)
     migrator.up()
     tries: list[int] = []

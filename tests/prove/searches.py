@@ -1,4 +1,4 @@
-"""The searches, what each proves, and how its last words are read."""
+"""The searches, the guarantees that each checks, and the patterns of its output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 NEVER = r"(?!)"
-STORIES = r"(\d+) stories"
+SCENARIOS = r"(\d+) scenarios"
 PAIRS = 78
 ORDERS_PER_SECOND = 15
 LONG_MODELS_S = 600
@@ -25,16 +25,16 @@ class Search(NamedTuple):
     share: float
     """Its part of the time."""
     command: Callable[[float], list[str]]
-    """What to run for so many seconds."""
+    """The command for a number of seconds."""
     counts: str
-    """The pattern of how its output says how much was tried: the last match counts."""
+    """The pattern of the number of tries in its output. The last match counts."""
     unit: str
     is_drawn: bool = True
     """Whether its tries are drawn from very many: one that goes through all there are leaves no rate to estimate."""
     also: Mapping[str, str] = MappingProxyType({})
-    """What else its output counts: units, and the pattern of each."""
+    """Other counts in its output: units, and the pattern of each."""
     finds: str = NEVER
-    """The pattern of how its output says how much it has found, where it says how much was tried all the same."""
+    """The pattern of the number of violations in its output, if it has one."""
 
 
 def _seconds(module: str, *more: str) -> Callable[[float], list[str]]:
@@ -59,24 +59,24 @@ def _replay(seconds: float) -> list[str]:
 
 
 WORKED = {"s of a processor": r"(\d+) s of a processor"}
-"""A text costs nothing but a processor's time: how long somebody waited for it says little."""
-STEPS = {"steps": r"stories of (\d+) steps"}
-RING = (
+"""The CPU time, which is more meaningful than the elapsed time."""
+STEPS = {"steps": r"scenarios of (\d+) steps"}
+SEARCHES = (
     Search("oracle", "T1, T4", 5, _seconds("tests.oracle"), r"([\d,]+) cases judged", "answers"),
     *(
         Search(
-            f"{door} texts", proves, 1, _seconds("tests.fuzz", "--only", door), r"^([\d,]+) texts in", "texts",
+            f"{parser} texts", proves, 1, _seconds("tests.fuzz", "--only", parser), r"^([\d,]+) texts in", "texts",
             also=WORKED,
         )
-        for proves, doors in (("T8, T9", ("cron", "rrule", "json")), ("T9", ("config", "key", "token")))
-        for door in doors
+        for proves, parsers in (("T8, T9", ("cron", "rrule", "json")), ("T9", ("config", "key", "token")))
+        for parser in parsers
     ),
     Search(
-        "conversations", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests",
+        "request sequences", "G11", 5, _seconds("tests.fuzz", "--only", "rest"), r"([\d,]+) requests", "requests",
         also=WORKED,
     ),
     Search(
-        "simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) stories from", "stories",
+        "simulation", "G1–G10, G16, G17", 38, _seconds("tests.simulation"), r"^(\d+) scenarios from", "scenarios",
         also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"}, finds=r"(\d+) with violations",
     ),
     Search("models", "G1, G3–G6, G8, G10", 10, _models, r"must hold, ([\d,]+) distinct states", "states", False),
@@ -85,9 +85,9 @@ RING = (
         "interleavings", "G1, G3–G5, G18", 10, _interleavings, r"pairs, (\d+) orders", "orders",
         also={"with a wait for a lock": r"(\d+) with a wait", "deadlocks tried again": r"(\d+) deadlocks"},
     ),
-    Search("two stores", "G12", 4, _twice("stores"), STORIES, "stories", also=STEPS),
-    Search("two doors", "G11, G12", 4, _twice("doors"), STORIES, "stories", also=STEPS),
-    Search("the reference", "G1, G3, G4, G7, G8, G19", 4, _twice("reference"), STORIES, "stories", also=STEPS),
+    Search("two stores", "G12", 4, _twice("stores"), SCENARIOS, "scenarios", also=STEPS),
+    Search("two interfaces", "G11, G12", 4, _twice("interfaces"), SCENARIOS, "scenarios", also=STEPS),
+    Search("the reference", "G1, G3, G4, G7, G8, G19", 4, _twice("reference"), SCENARIOS, "scenarios", also=STEPS),
     Search(
         "chaos", "G1, G4–G6", 20, _seconds("tests.chaos"), r"^faults +(\d+)", "faults",
         also={"ticks": r"^ticks +(\d+)"}, finds=r"^violations +(\d+)",
@@ -100,14 +100,14 @@ RING = (
 )  # fmt: skip
 
 
-class Found(NamedTuple):
-    """What came of a search."""
+class SearchResult(NamedTuple):
+    """The result of a search."""
 
     search: Search
     seconds: float
     tried: int
     is_clean: bool
-    said: str
+    output: str
     also: dict[str, int]
 
     @property
@@ -116,28 +116,31 @@ class Found(NamedTuple):
 
 
 def bound(search: Search, tried: int) -> str:
-    """With nothing found in n tries, the true rate is below 3/n with a confidence of 95 %."""
+    """Return the bound of the true rate: without a violation in n tries it is below 3/n with 95 % confidence."""
     return f"< {3 / tried:.1e}" if tried and search.is_drawn else "–"
 
 
-def read(search: Search, seconds: float, code: int, said: str) -> Found:
-    """Read what a search has said; one that says nothing that can be counted has not searched."""
-    tried = _last(search.counts, said)
-    also = {unit: _last(pattern, said) for unit, pattern in search.also.items()}
-    return Found(search, seconds, tried, code == 0 and tried > 0 and not _last(search.finds, said), said, also)
+def read(search: Search, seconds: float, code: int, output: str) -> SearchResult:
+    """Return the result of a search from its output. Output without a count is a failed search."""
+    tried = _last(search.counts, output)
+    also = {unit: _last(pattern, output) for unit, pattern in search.also.items()}
+    return SearchResult(
+        search, seconds, tried, code == 0 and tried > 0 and not _last(search.finds, output), output, also
+    )
 
 
-def _last(pattern: str, said: str) -> int:
-    counted = re.findall(pattern, said, re.MULTILINE)
+def _last(pattern: str, output: str) -> int:
+    counted = re.findall(pattern, output, re.MULTILINE)
     return int(counted[-1].replace(",", "")) if counted else 0
 
 
-def table(found: list[Found]) -> str:
+def table(results: list[SearchResult]) -> str:
     """Return the figures as a table of docs/guarantees.md."""
     lines = ["| search | proves | tried | seconds | violations | rate of a violation |", "|---|---|---|---|---|---|"]
     lines += [
-        f"| {each.search.name} | {each.search.proves} | {each.tried:,} {each.search.unit} | {each.seconds:.0f} | "
-        f"{'0' if each.is_clean else 'FOUND'} | {each.bound} |"
-        for each in found
+        f"| {result.search.name} | {result.search.proves} | {result.tried:,} {result.search.unit} | "
+        f"{result.seconds:.0f} | "
+        f"{'0' if result.is_clean else 'FOUND'} | {result.bound} |"
+        for result in results
     ]
     return "\n".join(lines)

@@ -43,7 +43,7 @@ from tompion.runtime.clock import pause
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.executor import RecordingExecutor
-from tompion.testing.faults import Fault, FaultyStore, Mishap
+from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 from tompion.testing.virtual_loop import Stuck, VirtualLoop
 
 T = TypeVar("T")
@@ -192,15 +192,15 @@ class Story:
 
     # --- what goes wrong ------------------------------------------------------------------------------------------
 
-    def mishap(self, kind: str) -> Mishap:
+    def mishap(self, kind: str) -> InjectedFault:
         if not self.raging or self.random.random() >= self.rate:
-            return Mishap(Fault.NONE)
+            return InjectedFault(Fault.NONE)
         chosen = self.random.choice(
-            (Fault.BEFORE, Fault.LOST_ANSWER, Fault.BUSY, Fault.DISK_FULL, Fault.STALL, Fault.CRASH_BEFORE,
+            (Fault.BEFORE, Fault.LOST_RESPONSE, Fault.BUSY, Fault.DISK_FULL, Fault.STALL, Fault.CRASH_BEFORE,
              Fault.CRASH_AFTER)
         )  # fmt: skip
         self.faults[chosen] += 1
-        return Mishap(chosen, self.random.choice((1.0, 8.0, 30.0)))
+        return InjectedFault(chosen, self.random.choice((1.0, 8.0, 30.0)))
 
     def _launched(self, launch: RunContext) -> tuple[float, Completed]:
         """What is launched is in the ledger at that moment, not later."""
@@ -296,9 +296,9 @@ class Story:
                 raise error
             await pause(1.0)
 
-    def _without_crashes(self, kind: str) -> Mishap:
+    def _without_crashes(self, kind: str) -> InjectedFault:
         drawn = self.mishap(kind)
-        return Mishap(Fault.LOST_ANSWER) if drawn.fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER) else drawn
+        return InjectedFault(Fault.LOST_RESPONSE) if drawn.fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER) else drawn
 
     async def clock_setter(self) -> None:
         """Somebody who sets the host's clock on or back, and right again.

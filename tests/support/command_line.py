@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from tests.conformance.api.stories import line
+from tests.conformance.api.scenarios import line
 from tompion.cli.main import exit_code, main
 from tompion.client.errors import error_of
 from tompion.contract.json import decode

@@ -16,6 +16,13 @@ from tompion.client import Client
 UI = Path(__file__).parents[2] / "src" / "tompion" / "web" / "ui"
 INSTALLING = runpy.run_path(str(Path(__file__).parents[2] / "requirements" / "browser.py"), run_name="browser")
 NO_BROWSER: str = INSTALLING["NO_BROWSER"]
+FREEZE = """
+const start = Date.now()
+Date.now = () => start
+const { setInterval } = window
+window.setInterval = (task, ms, ...rest) => setInterval(task, ms >= 10_000 ? 2 ** 31 - 1 : ms, ...rest)
+"""
+"""Init script for tests that count requests: cached answers do not expire, and nothing is polled, on a slow machine too."""
 TASKS = '''
 """What the schedules of these tests run."""
 

@@ -90,16 +90,16 @@ def _shoot(
         settle(page)
         if name == DIALOG:
             page.get_by_role("button", name="Pause billing/payouts").click()
-            page.get_by_role("dialog").get_by_label("Why").fill("the bank is being moved")
+            page.get_by_role("dialog").get_by_label("Reason").fill("the bank is being moved")
         if name == SPREAD:
-            page.get_by_role("button", name="Spread them…").first.click()
+            page.get_by_role("button", name="Spread out…").first.click()
             expect(page.get_by_role("dialog").get_by_role("table").first).to_be_visible(timeout=MS)
             settle(page)
         if name == "schedule":
             page.get_by_role("button", name=re.compile("1 skipped")).first.click()
         if name == "editor":
             page.get_by_label("Cron", exact=True).fill("30 2 * * TUE-SUN")
-            expect(page.get_by_label("What saving it would change")).to_contain_text("would go", timeout=MS)
+            expect(page.get_by_label("Effect of this change")).to_contain_text("removed", timeout=MS)
         _keep(page, f"{name}-{scheme}{suffix}")
     context.close()
 

@@ -16,7 +16,13 @@ from tests.web.screenshots import VIEWS, address, settle
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 RUN = "() => axe.run(document, { resultTypes: ['violations'] })"
 BAD = ("serious", "critical")
-NOT_THERE = ("/schedules/nobody", "/runs/none", "/workflows/none", "/nothing-here", "/calendars?calendar=bank-holidays")
+NOT_THERE = (
+    "/schedules/unknown",
+    "/runs/none",
+    "/workflows/none",
+    "/nothing-here",
+    "/calendars?calendar=bank-holidays",
+)
 WIDTHS = (400, 3_840)
 Scheme = Literal["light", "dark"]
 
@@ -97,7 +103,7 @@ def test_every_dialog(browser: Browser, furnished: Service, scheme: Scheme) -> N
 def _pause(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/schedules")
     page.get_by_role("button", name="Pause billing/invoices").click()
-    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_focused()
+    expect(page.get_by_role("dialog").get_by_label("Reason")).to_be_focused()
 
 
 def _resume(page: Page, service: Service) -> None:
@@ -107,15 +113,15 @@ def _resume(page: Page, service: Service) -> None:
 
 def _bulk(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/schedules?state=paused")
-    page.get_by_role("button", name="Many at once").click()
+    page.get_by_role("button", name="Bulk actions").click()
     page.get_by_role("menuitem", name="Resume").click()
-    expect(page.get_by_label("Schedules that it touches")).to_be_visible()
+    expect(page.get_by_label("Affected schedules")).to_be_visible()
     expect(page.get_by_role("menu")).to_have_count(0)
 
 
 def _spread(page: Page, service: Service) -> None:
     page.goto(service.url)
-    page.get_by_role("button", name="Spread them…").first.click()
+    page.get_by_role("button", name="Spread out…").first.click()
     expect(page.get_by_role("dialog").get_by_role("table").first).to_be_visible()
 
 
@@ -133,7 +139,7 @@ def _conflict(page: Page, service: Service) -> None:
     before = service.other.get(name).definition.description
     service.other.patch(name, description=f"{before}.")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("dialog", name="Somebody else saved first")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Edit conflict")).to_be_visible()
 
 
 DIALOGS = {
@@ -165,11 +171,11 @@ def test_on_a_small_screen_nothing_is_cut_without_a_hint(browser: Browser, furni
     with opened(browser, width=400) as page:
         page.goto(f"{furnished.url}/runs")
         settle(page)
-        assert page.get_by_role("cell", name="Succeeded").first.evaluate(inside)
+        assert page.get_by_role("cell", name="Success").first.evaluate(inside)
         page.goto(f"{furnished.url}/schedules/billing%2Freminders/versions")
         settle(page)
-        assert page.get_by_text("in force").evaluate(whole)
-        tabs = page.get_by_role("navigation", name="About this schedule").get_by_role("link").all()
+        assert page.get_by_text("Current").evaluate(whole)
+        tabs = page.get_by_role("navigation", name="Schedule sections").get_by_role("link").all()
         assert all(tab.evaluate(inside) for tab in tabs)
         page.goto(f"{furnished.url}/schedules")
         settle(page)
@@ -184,7 +190,7 @@ def test_on_a_small_screen_the_navigation_is_a_drawer(browser: Browser, furnishe
     with opened(browser, width=400) as page:
         page.goto(f"{furnished.url}/schedules")
         expect(page.get_by_role("link", name="Runs", exact=True)).to_have_count(0)
-        page.get_by_role("button", name="Navigation").click()
+        page.get_by_role("button", name="Open navigation menu").click()
         page.get_by_role("link", name="Runs", exact=True).click()
         expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
         expect(page.get_by_role("dialog")).to_have_count(0)
@@ -196,10 +202,10 @@ def test_dark_and_light_are_chosen_and_kept(browser: Browser, furnished: Service
         page.goto(f"{furnished.url}/schedules")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         assert sum(page.evaluate(brightness)) > 600
-        page.get_by_role("button", name="Colours").click()
+        page.get_by_role("button", name="Theme").click()
         page.get_by_role("menuitem", name="Dark").click()
-        expect(page.get_by_role("button", name="Colours: Dark")).to_be_visible()
+        expect(page.get_by_role("button", name="Theme: Dark")).to_be_visible()
         assert sum(page.evaluate(brightness)) < 150
         page.reload()
-        expect(page.get_by_role("button", name="Colours: Dark")).to_be_visible()
+        expect(page.get_by_role("button", name="Theme: Dark")).to_be_visible()
         assert sum(page.evaluate(brightness)) < 150

@@ -39,13 +39,13 @@ def test_every_day_of_a_minutely_schedule_has_its_ticks(page: Page, service: Ser
     tomorrow = today + timedelta(days=1)
     far = (today.replace(day=1) + timedelta(days=70)).replace(day=1)
     page.goto(f"{service.url}/schedules/often?month={tomorrow:%Y-%m}&day={tomorrow}")
-    cell(page, tomorrow, "1440 to come$")
-    agenda = page.get_by_label(f"Ticks of {tomorrow}")
+    cell(page, tomorrow, "1,440 upcoming$")
+    agenda = page.get_by_label(f"Runs on {tomorrow}")
     expect(agenda.get_by_role("listitem").first).to_contain_text("00:00:00")
-    expect(agenda).to_contain_text("1,200 to come")
+    expect(agenda).to_contain_text("1,200 upcoming")
     page.goto(f"{service.url}/schedules/often?month={far:%Y-%m}")
-    cell(page, far, "1440 to come$")
-    cell(page, far + timedelta(days=27), "1440 to come$")
+    cell(page, far, "1,440 upcoming$")
+    cell(page, far + timedelta(days=27), "1,440 upcoming$")
 
 
 def test_what_is_too_much_to_be_counted_is_not_called_empty(page: Page, service: Service) -> None:
@@ -54,16 +54,16 @@ def test_what_is_too_much_to_be_counted_is_not_called_empty(page: Page, service:
     page.add_init_script("localStorage.setItem('tompion.zone', 'utc')")
     far = (datetime.now(UTC).date().replace(day=1) + timedelta(days=70)).replace(day=15)
     page.goto(f"{service.url}/schedules/always?month={far:%Y-%m}&day={far}")
-    cell(page, far, "not read$")
-    expect(page.get_by_label(f"Ticks of {far}")).to_contain_text("has not been read")
+    cell(page, far, "Not loaded$")
+    expect(page.get_by_label(f"Runs on {far}")).to_contain_text("Not loaded.")
 
 
 def test_an_hourly_schedule_goes_on_after_three_weeks(page: Page, service: Service) -> None:
     service.other.create("hourly", cron="0 * * * *", timezone="Europe/Berlin", function="tasks:work")
     far = (datetime.now(UTC).date().replace(day=1) + timedelta(days=100)).replace(day=1)
     page.goto(f"{service.url}/schedules/hourly?month={far:%Y-%m}")
-    cell(page, far + timedelta(days=13), "24 to come$")
-    cell(page, far + timedelta(days=26), r"\d\d to come$")
+    cell(page, far + timedelta(days=13), "24 upcoming$")
+    cell(page, far + timedelta(days=26), r"\d\d upcoming$")
 
 
 def test_what_was_dropped_lies_on_its_days(page: Page, service: Service) -> None:
@@ -80,19 +80,19 @@ def test_what_was_dropped_lies_on_its_days(page: Page, service: Service) -> None
             day = begin + timedelta(days=offset)
             page.goto(f"{service.url}/schedules/{name}?day={day}")
             cell(page, day, f"{count} missed$")
-            expect(page.get_by_label(f"Ticks of {day}")).to_contain_text(f"{count} dropped")
+            expect(page.get_by_label(f"Runs on {day}")).to_contain_text(f"{count} missed")
         page.goto(f"{service.url}/schedules/{name}?day={begin - timedelta(days=1)}")
-        cell(page, begin - timedelta(days=1), "no ticks$")
+        cell(page, begin - timedelta(days=1), "no runs$")
 
 
 def test_the_month_and_the_day_stand_in_the_address(page: Page, service: Service) -> None:
     service.other.create("daily", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:work")
     page.goto(f"{service.url}/schedules/daily")
-    page.get_by_role("button", name="The month after").click()
+    page.get_by_role("button", name="Next month").click()
     title = page.get_by_label("Calendar", exact=True).get_by_role("heading")
     expect(page).to_have_url(re.compile(r"month=\d{4}-\d\d"))
     shown = title.inner_text()
-    page.get_by_role("button", name=re.compile(rf"^17 {shown}: 1 to come")).click()
+    page.get_by_role("button", name=re.compile(rf"^17 {shown}: 1 upcoming")).click()
     expect(page).to_have_url(re.compile(r"day=\d{4}-\d\d-17"))
     page.reload()
     expect(title).to_have_text(shown)

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Page, Request, expect
 
 from bench.engine.fill import Due, fill
-from tests.web.kit import Service, serving
+from tests.web.kit import FREEZE, Service, serving
 
 MANY = 3_000
 FAR_S = 2_000_000_000
@@ -37,6 +37,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def view(browser: Browser) -> Iterator[Page]:
     opened = browser.new_context(viewport={"width": 1440, "height": 900})
+    opened.add_init_script(FREEZE)
     yield opened.new_page()
     opened.close()
 
@@ -63,14 +64,14 @@ def test_a_long_list_asks_for_what_can_be_seen(view: Page, crowded: Service, ask
     view.goto(f"{crowded.url}/schedules")
     expect(view.locator(ROWS).nth(5)).to_be_visible()
     shown(view)
-    assert asked == {"session": 1, "events": 1, "schedules": 1, "glances": 1, "counts": 1}
+    assert asked == {"session": 1, "events": 1, "schedules": 1, "schedules:summaries": 1, "schedules:count": 1}
     first = view.locator(ROWS).count()
     assert 10 < first < 60, "only what can be seen, and a little more, is there"
     asked.clear()
     view.evaluate(SCROLL)
     shown(view)
     assert asked["schedules"] <= 1
-    assert asked["glances"] <= 2
+    assert asked["schedules:summaries"] <= 2
     assert view.locator(ROWS).count() < first * 2
 
 
@@ -88,7 +89,7 @@ def test_the_overview_asks_each_question_once(view: Page, crowded: Service, aske
     view.goto(crowded.url)
     expect(view.get_by_role("link", name="Active")).to_contain_text(f"{MANY:,}")
     expect(view.locator("main [aria-busy=true]")).to_have_count(0)
-    once = ("session", "events", "stats", "coming", "attention", "instances", "forecast")
+    once = ("session", "events", "stats", "upcoming", "problems", "instances", "forecast")
     assert asked == dict.fromkeys(once, 1)
 
 
@@ -101,7 +102,7 @@ def test_a_row_shows_what_was_done_before_the_list_is_read_again(view: Page, cro
     view.route("**/api/v1/schedules?*", lambda _: None)  # the list is never answered again
     view.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
     paused = view.get_by_role("row").filter(has=view.get_by_role("link", name=name, exact=True))
-    expect(paused).to_contain_text("paused by")
+    expect(paused).to_contain_text("Paused by")
     expect(view.get_by_role("dialog")).to_have_count(0)
     view.unroute_all(behavior="ignoreErrors")
 

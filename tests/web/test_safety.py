@@ -15,10 +15,10 @@ from tompion.model.run import FINAL
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
 FAR = "0 0 1 1 *"
 REFUSED = {
-    "/new": "You cannot make schedules here",
-    "/new?from=report": "You cannot make schedules here",
-    "/schedules/report/edit": "You cannot change report",
-    "/keys": "You cannot see the keys",
+    "/new": "You don't have permission to create schedules",
+    "/new?from=report": "You don't have permission to create schedules",
+    "/schedules/report/edit": "You don't have permission to edit report",
+    "/keys": "You don't have permission to view API keys",
 }
 """What addresses say to a reader."""
 ATTEMPTS = {
@@ -44,7 +44,7 @@ def test_the_output_of_a_run_is_text_and_nothing_else(page: Page, service: Servi
     service.other.create("hostile", cron=FAR, function="tasks:hostile", description=HOSTILE, payload=HOSTILE)
     service.other.create("fails", cron=FAR, function="tasks:fails")
     page.goto(f"{service.url}/schedules")
-    for name, label in (("hostile", "the output"), ("fails", "the error")):
+    for name, label in (("hostile", "Output"), ("fails", "Error")):
         run = service.other.trigger(name)
         page.goto(f"{service.url}/runs/{run.run_id}")
         expect(page.get_by_label(label, exact=True)).to_contain_text(HOSTILE)
@@ -105,7 +105,7 @@ def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path
         expect(page.get_by_text("unknown, expired or revoked API key")).to_be_visible()
         page.get_by_label("API key or token").fill(make_key(tmp_path, "operator"))
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("heading", name="No schedule matches")).to_be_visible()
+        expect(page.get_by_role("heading", name="No matching schedules")).to_be_visible()
         assert page.evaluate("document.cookie") == "", "no script reads it"
         kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
         assert "tpn_" not in kept
@@ -128,22 +128,22 @@ def test_a_reader_is_shown_nothing_that_they_may_not_do(window: BrowserContext, 
         page.get_by_label("API key or token").fill(make_key(tmp_path, "reader"))
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("link", name="report", exact=True)).to_be_visible()
-        for name in ("Pause report", "Trigger report now", "Skip the next tick of report", "Many at once"):
+        for name in ("Pause report", "Run report now", "Skip next run of report", "Bulk actions"):
             expect(page.get_by_role("button", name=name)).to_have_count(0)
         expect(page.get_by_role("checkbox")).to_have_count(0)
         for tab in ("", "/versions", "/backfills"):
             page.goto(f"{service.url}/schedules/report{tab}")
             expect(page.get_by_role("heading", name="report", level=1)).to_be_visible()
-            for name in ("Pause", "Trigger now", "Restore version 1", "Run them again", "More actions"):
+            for name in ("Pause", "Run now", "Restore version 1", "Start backfill", "More actions"):
                 expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
         for address, said in REFUSED.items():
             page.goto(f"{service.url}{address}")
             expect(page.get_by_role("heading", name=said)).to_be_visible()
-            for name in ("Create", "Save", "New key"):
+            for name in ("Create", "Save", "New API key"):
                 expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
         page.keyboard.press("Control+k")
         expect(page.get_by_role("option", name="Schedules")).to_be_visible()
-        for name in ("New schedule", "Pause …", "Trigger … now", "Keys"):
+        for name in ("New schedule", "Pause a schedule…", "Run a schedule now…", "API keys"):
             expect(page.get_by_role("option", name=name)).to_have_count(0)
         with_key.other.close()
 
@@ -153,10 +153,10 @@ def test_nobody_changes_a_service_that_is_read_only(window: BrowserContext, tmp_
     (tmp_path / "tompion.toml").write_text("read_only = true\n")
     with visited(window, tmp_path) as (service, page):
         page.goto(f"{service.url}/keys")
-        expect(page.get_by_role("heading", name="There are no keys yet")).to_be_visible()
-        expect(page.get_by_role("button", name="New key")).to_have_count(0)
+        expect(page.get_by_role("heading", name="No API keys yet")).to_be_visible()
+        expect(page.get_by_role("button", name="New API key")).to_have_count(0)
         page.goto(f"{service.url}/new")
-        expect(page.get_by_text("This service is read-only")).to_be_visible()
+        expect(page.get_by_text("Read-only mode: changes are disabled.")).to_be_visible()
 
 
 def test_whoever_is_not_known_any_more_signs_in_again(window: BrowserContext, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_whoever_is_not_known_any_more_signs_in_again(window: BrowserContext, tm
         while is_known(guest):
             pass  # a key is believed for a moment; each look is a request: it waits by itself
         guest.other.close()
-        page.get_by_role("button", name="Trigger report now").click()
+        page.get_by_role("button", name="Run report now").click()
         expect(page.get_by_label("API key or token")).to_be_visible()
         expect(page.get_by_role("link", name="report", exact=True)).to_have_count(0)
         admin.other.close()
@@ -203,11 +203,11 @@ def test_a_service_that_goes_away_is_said_to_and_comes_back_by_itself(
 ) -> None:
     page = window.new_page()
     page.goto(f"{service.url}/schedules")
-    expect(page.get_by_role("img", name="Live: what changes is shown as it happens")).to_be_visible()
+    expect(page.get_by_role("img", name="Live updates on")).to_be_visible()
     page.route("**/api/v1/events", lambda route: route.abort())
     page.reload()
-    expect(page.get_by_role("img", name="Not live")).to_be_visible()
+    expect(page.get_by_role("img", name="Disconnected")).to_be_visible()
     page.unroute("**/api/v1/events")
-    expect(page.get_by_role("img", name="Live: what changes is shown as it happens")).to_be_visible()
+    expect(page.get_by_role("img", name="Live updates on")).to_be_visible()
     assert {each.partition(":")[0] for each in wrong} == {"Failed to load resource"}
     wrong.clear()

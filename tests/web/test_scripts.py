@@ -166,7 +166,7 @@ def test_two_hundred_attacks_are_text_in_every_view(wide: tuple[Page, list[str]]
     view(f"/schedules?text={quote(ALL[0])}&label={quote(ALL[1])}", "schedule")
     view(f"/schedules/{quote(ALL[3], safe='')}", "data-pwn")
     view(f"/{quote(ALL[4], safe='')}?namespace={quote(OF_NAMESPACES[0])}", "Tompion")
-    view(f"/new?from={quote(victim, safe='')}", "New schedule")
+    view(f"/new?from={quote(victim, safe='')}", "Duplicate")
     for name in OF_NAMESPACES:
         view(f"/schedules?namespace={quote(name)}", "Schedules")
     assert seen >= 25

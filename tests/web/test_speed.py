@@ -21,7 +21,7 @@ from bench.engine.fill import Due, fill
 from bench.web.browser_timing import first_paint, viewed, watch
 from bench.web.fill import pause_some
 from bench.web.measures import ACTS, LIST_SHOWN, OVERVIEW_SHOWN
-from tests.web.kit import Service, serving
+from tests.web.kit import FREEZE, Service, serving
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +68,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Servi
 def window(browser: Browser, shown: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(60_000)
+    context.add_init_script(FREEZE)
     page = context.new_page()
     watch(page, visible=shown)
     yield page

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.plain import PlainRequests
+from tests.conformance.api.plain_requests import PlainRequests
 from tests.support.command_line import CommandLine
 from tests.support.operations import BEGIN
 from tests.support.service import Blocking, BlockingTompion, Direct, Http, runner_of, serving

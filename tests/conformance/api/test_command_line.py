@@ -30,7 +30,7 @@ def guarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Direct]]:
     store.close()
 
 
-def test_a_key_from_the_environment_opens_and_without_one_it_is_exit_code_5(
+def test_the_key_comes_from_the_environment_and_a_missing_key_is_exit_code_5(
     guarded: tuple[str, Direct], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, direct = guarded
@@ -43,7 +43,7 @@ def test_a_key_from_the_environment_opens_and_without_one_it_is_exit_code_5(
     assert (reader.code, json.loads(reader.err)["code"]) == (5, "forbidden")
 
 
-def test_keys_are_made_listed_and_revoked_over_a_service(guarded: tuple[str, Direct]) -> None:
+def test_keys_are_created_listed_and_revoked_over_a_service(guarded: tuple[str, Direct]) -> None:
     url, direct = guarded
     where = ("--url", url, "--key", direct.create_key("root", role="admin").secret)
     door = CommandLine(*where)
@@ -56,7 +56,7 @@ def test_keys_are_made_listed_and_revoked_over_a_service(guarded: tuple[str, Dir
     assert made.secret not in shown.out
 
 
-def test_pages_go_on_where_the_last_one_ended(url: str) -> None:
+def test_lists_continue_after_the_last_page(url: str) -> None:
     door = CommandLine("--url", url)
     for number in range(5):
         door.create(f"s{number}", cron="@daily", function="tasks:a")
@@ -65,7 +65,7 @@ def test_pages_go_on_where_the_last_one_ended(url: str) -> None:
     assert [each.schedule_id for page in (first, rest) for each in page.items] == [f"s{number}" for number in range(5)]
 
 
-def test_doctor_goes_by_the_service_s_limits_if_it_may_read_them(guarded: tuple[str, Direct], url: str) -> None:
+def test_doctor_uses_the_limits_of_the_service_if_it_can_read_them(guarded: tuple[str, Direct], url: str) -> None:
     def settings(*where: str) -> str:
         found = json.loads(run(["doctor", *where, "--json"]).out)
         return str(next(each["text"] for each in found if each["check"] == "settings"))
@@ -76,7 +76,7 @@ def test_doctor_goes_by_the_service_s_limits_if_it_may_read_them(guarded: tuple[
     assert "only a key for all namespaces" in settings("--url", address, "--key", key)
 
 
-def test_a_whole_ledger_is_proved_over_a_service_and_its_audit_too(url: str) -> None:
+def test_verify_checks_ledger_and_audit_over_a_service(url: str) -> None:
     door = CommandLine("--url", url)
     nothing = run(["verify", "--url", url])
     assert nothing.code == 3
@@ -94,7 +94,7 @@ def test_a_whole_ledger_is_proved_over_a_service_and_its_audit_too(url: str) -> 
     assert (told.code, "--retention" in told.err) == (2, True)
 
 
-def test_what_a_service_finds_wrong_is_exit_code_1(url: str, store: Store) -> None:
+def test_a_problem_that_the_service_finds_is_exit_code_1(url: str, store: Store) -> None:
     """A dial that counts a run which nobody has seen."""
     CommandLine("--url", url).create("s", cron="* * * * *", function="tasks:a")
     store.write(lambda t: t.state_update([t.state_get([1])[1]._replace(in_flight=1)])).result()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.certifying import World, world_of
+from tests.conformance.api.certificates import World, world_of
 from tests.support.command_line import run
 from tompion.cli.connection import CA, CERT, CERT_KEY, KEY, STORE, URL
 
@@ -34,7 +34,7 @@ def papers(world: World) -> tuple[str, str]:
     return str(world.server_ca), str(shown)
 
 
-def test_a_certificate_is_shown_and_the_service_s_is_checked(world: World, papers: tuple[str, str]) -> None:
+def test_client_certificate_is_sent_and_server_certificate_is_verified(world: World, papers: tuple[str, str]) -> None:
     ca, cert = papers
     where = ("--url", world.url, "--ca", ca, "--cert", cert)
     assert run(["schedules", "create", "one", *DAILY, *where]).code == 0
@@ -47,7 +47,9 @@ def test_a_certificate_is_shown_and_the_service_s_is_checked(world: World, paper
     assert run(["schedules", "get", "one", *apart]).code == 0
 
 
-def test_the_environment_says_it_once(world: World, papers: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls_options_come_from_the_environment(
+    world: World, papers: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in zip((URL, CA, CERT), (world.url, *papers), strict=True):
         monkeypatch.setenv(name, value)
     assert run(["schedules", "list", "--json"]).code == 0
@@ -56,7 +58,7 @@ def test_the_environment_says_it_once(world: World, papers: tuple[str, str], mon
     assert run(["schedules", "list"]).code == 6, "they are for https only, and no mistake elsewhere"
 
 
-def test_a_service_that_nobody_vouches_for_is_not_asked(world: World, papers: tuple[str, str]) -> None:
+def test_an_untrusted_server_gets_no_request(world: World, papers: tuple[str, str]) -> None:
     left = run(["schedules", "list", "--url", world.url, "--cert", papers[1], "--json"])
     assert (left.code, json.loads(left.err)["code"]) == (6, "store_unavailable")
     assert "CERTIFICATE_VERIFY_FAILED" in left.err
@@ -73,7 +75,7 @@ def test_a_service_that_nobody_vouches_for_is_not_asked(world: World, papers: tu
         (("--store", "sqlite:///x.db", "--cert", "c.pem"), "need a service at https://"),
     ],
 )
-def test_papers_that_cannot_be_used_are_one_line(argv: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_unusable_certificate_files_are_a_one_line_error(argv: tuple[str, ...], told: str, tmp_path: Path) -> None:
     (tmp_path / "text.pem").write_text("hello")
     left = run(["schedules", "list", *(word.replace("{text}", str(tmp_path / "text.pem")) for word in argv)])
     assert (left.code, left.out, left.err.count("\n")) == (2, "", 1)

@@ -37,7 +37,7 @@ def numbers(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
-def test_a_scrape_shows_the_whole_table(http: Http) -> None:
+def test_a_scrape_has_every_metric(http: Http) -> None:
     http("PUT", "/api/v1/schedules/report", BOOK)
     http("GET", "/api/v1/schedules/none")
     http("GET", "/nowhere")
@@ -79,11 +79,11 @@ def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     served.close()
 
 
-def test_whoever_may_look_at_all_namespaces_may_scrape(locked: Any) -> None:
+def test_scraping_needs_a_role_in_all_namespaces(locked: Any) -> None:
     assert [locked(namespace) for namespace in (None, "default", "*")] == [401, 403, 200]
 
 
-def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
+def test_the_backlog_of_the_store_is_exported(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         session = OperationContext(transaction, Settings())
         for name in ("a", "b", "c"):
@@ -100,7 +100,7 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
     assert (backlog.queue, backlog.runs, backlog.oldest_s) == ("rare", 1, 120)
 
 
-def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
+def test_counting_stops_at_its_limit(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         for number in range(5):
             crud.create(OperationContext(transaction, Settings()), f"s{number}", **BOOK)
@@ -110,7 +110,7 @@ def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
     assert store.read(lambda transaction: transaction.backlog_count(transaction.now_ms(), 3)).result() == (3, 0, 0, 0)
 
 
-def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clock: ManualClock) -> None:
+def test_backlog_queries_do_not_scan_tables(migrated_url: str, clock: ManualClock) -> None:
     """Each part of the statement is answered by a partial index; a sequential scan would grow with the schedules."""
     store = PostgresStore(migrated_url, clock=clock)
     try:
@@ -131,7 +131,7 @@ def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clo
         store.close()
 
 
-def test_the_middleware_tells_of_each_request_without_its_query() -> None:
+def test_access_records_have_no_query() -> None:
     told: list[AccessRecord] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

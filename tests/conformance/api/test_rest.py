@@ -16,7 +16,7 @@ ONE = "/api/v1/schedules/report"
 DAILY = {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "function": "tasks:report"}
 
 
-def test_what_was_read_can_be_sent_back(http: Http) -> None:
+def test_a_schedule_can_be_read_and_sent_back(http: Http) -> None:
     made = http("PUT", ONE, {**DAILY, "labels": {"a": "b"}, "catchup_window": "1h", "on_worker_lost": "fail"})
     assert (made.status, made.headers["etag"]) == (200, '"1"')
     definition = made.said["definition"]
@@ -34,7 +34,7 @@ def test_what_was_read_can_be_sent_back(http: Http) -> None:
     assert (again.status, again.said["definition"], again.said["version"]) == (200, definition, 1)
 
 
-def test_creating_answers_201_and_a_taken_id_409(http: Http) -> None:
+def test_create_returns_201_and_409_for_an_existing_id(http: Http) -> None:
     assert http("POST", "/api/v1/schedules", {**DAILY, "schedule_id": "report"}).status == 201
     taken = http("POST", "/api/v1/schedules", {**DAILY, "schedule_id": "report"})
     assert (taken.status, taken.said["code"]) == (409, "already_exists")
@@ -52,7 +52,7 @@ def test_a_stale_etag_is_a_failed_precondition_and_a_stale_token_a_conflict(http
     assert http("PUT", ONE, DAILY, If_Match="nonsense").status == 400
 
 
-def test_a_star_wants_a_schedule_to_be_there_however_it_is(http: Http) -> None:
+def test_if_match_star_requires_an_existing_schedule(http: Http) -> None:
     """RFC 9110, 13.1.1: ``*`` is true if there is anything at all."""
     missing = http("PUT", ONE, DAILY, If_Match="*")
     assert (missing.status, missing.said["code"]) == (412, "not_found")
@@ -67,7 +67,7 @@ def test_a_star_wants_a_schedule_to_be_there_however_it_is(http: Http) -> None:
     assert http("PUT", ONE, {**DAILY, "token": -1}).status == 409, "only the header knows the star"
 
 
-def test_the_same_key_is_done_once(http: Http) -> None:
+def test_the_same_idempotency_key_is_done_once(http: Http) -> None:
     http("PUT", ONE, DAILY)
     first, again = (http("POST", f"{ONE}/fire", {}, Idempotency_Key="k1") for _ in range(2))
     assert (first.status, first.said) == (201, again.said)
@@ -75,7 +75,7 @@ def test_the_same_key_is_done_once(http: Http) -> None:
     assert (other.status, other.said["code"]) == (409, "request_reused")
 
 
-def test_null_in_a_patch_is_absent_and_in_a_merge_patch_clears(http: Http) -> None:
+def test_null_is_ignored_in_a_patch_and_clears_in_a_merge_patch(http: Http) -> None:
     http("PUT", ONE, {**DAILY, "description": "x"})
     plain = http("PATCH", ONE, {"timezone": None, "description": "y"})
     assert plain.said["definition"]["spec"]["timezone"] == "Europe/Berlin"
@@ -109,7 +109,7 @@ def test_null_in_a_patch_is_absent_and_in_a_merge_patch_clears(http: Http) -> No
         ("POST", "/api/v1/callbacks", {"token": "x", "event": "succeeded"}, 400, "token"),
     ],
 )
-def test_what_cannot_be_is_a_problem(
+def test_invalid_requests_return_problem_documents(
     http: Http, method: str, path: str, body: Any, status: int, field: str | None
 ) -> None:
     answer = http(method, path, body)
@@ -118,12 +118,12 @@ def test_what_cannot_be_is_a_problem(
     assert answer.said.get("field") == field
 
 
-def test_only_json_is_read(http: Http) -> None:
+def test_other_content_types_are_refused(http: Http) -> None:
     answer = http("PUT", ONE, b"a=b", Content_Type="application/x-www-form-urlencoded")
     assert (answer.status, answer.said["field"]) == (400, "Content-Type")
 
 
-def test_pages_follow_each_other(http: Http) -> None:
+def test_lists_are_paged(http: Http) -> None:
     for name in "abc":
         http("PUT", f"/api/v1/schedules/{name}", DAILY)
     first = http("GET", "/api/v1/schedules?limit=2").said
@@ -132,7 +132,7 @@ def test_pages_follow_each_other(http: Http) -> None:
     assert second["next_page"] is None
 
 
-def test_a_service_says_whether_it_lives_and_whether_its_store_does(http: Http, store: Store) -> None:
+def test_health_and_readiness_endpoints(http: Http, store: Store) -> None:
     assert (http("GET", "/healthz").status, http("GET", "/readyz").said["status"]) == (200, "ready")
     store.close()
     assert http("GET", "/healthz").status == 200
@@ -155,14 +155,14 @@ def test_a_service_whose_engine_hangs_is_not_ready(store: Store) -> None:
         served.close()
 
 
-def test_namespaces_are_apart(http: Http) -> None:
+def test_namespaces_are_separate(http: Http) -> None:
     http("PUT", f"{ONE}?namespace=one", DAILY)
     assert http("GET", f"{ONE}?namespace=one").status == 200
     assert http("GET", ONE).status == 404
     assert http("GET", "/api/v1/schedules?namespace=two").said["items"] == []
 
 
-def test_the_document_of_the_api_names_every_route(http: Http) -> None:
+def test_openapi_has_every_route(http: Http) -> None:
     document = http("GET", "/api/v1/openapi.json").said
     assert document == json.loads(json.dumps(describe(document["info"]["version"])))
     described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}

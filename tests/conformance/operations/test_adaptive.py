@@ -175,7 +175,7 @@ def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert hint(minutely, interval_ms=40_000).warning is None
     both = hint(minutely, at=when("08:01:20"))
     assert (next_run(both), len(both.hints)) == ("08:01:20", 2)
-    assert "both live" in (both.warning or "")
+    assert "are live" in (both.warning or "")
     minutely.go("08:01:20")
     assert run_for(minutely, worker, "08:01:21") == "08:02"
     assert told == ["report: two hints are active, the earlier one is used"]

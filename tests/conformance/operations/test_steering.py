@@ -33,7 +33,7 @@ def test_a_run_that_nobody_has_begun_is_over_at_once(bench: Bench) -> None:
     ended = now(bench, run)
     assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancel_requested")
     assert bench.get().in_flight == 0
-    with pytest.raises(Conflict, match="is over: CANCELLED"):
+    with pytest.raises(Conflict, match="has ended already: CANCELLED"):
         bench.ask(cancel.cancel_run, run.run_id)
 
 
@@ -132,7 +132,7 @@ def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
 def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
     bench.create(payload={"n": 1})
     run = bench.trigger(payload={"n": 2})
-    with pytest.raises(Conflict, match="not over yet"):
+    with pytest.raises(Conflict, match="not ended yet"):
         bench.ask(cancel.retry_run, run.run_id)
     bench.ask(cancel.terminate_run, run.run_id)
     answer(bench, bench.worker())

@@ -131,7 +131,7 @@ def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
     assert bench.ask(remote_workers.remove_worker, worker, tokens=[given.token]) == 1
     (again,) = taken(bench, other)
     assert (again.run_id, again.attempt) == (run_id, 2)
-    with pytest.raises(NotFound, match="join again"):
+    with pytest.raises(NotFound, match="register it again"):
         taken(bench, worker)
 
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_for(bench: Bench, given: dict[str, Any]) -> None:
 
 def test_a_worker_that_nobody_knows_is_to_join_again(bench: Bench) -> None:
     for operation in (remote_workers.claim_runs, remote_workers.heartbeat_worker):
-        with pytest.raises(NotFound, match="join again"):
+        with pytest.raises(NotFound, match="register it again"):
             bench.ask(operation, 77, queues=QUEUES)
 
 

@@ -1,4 +1,4 @@
-"""Several instances at once on PostgreSQL: two open transactions, each on a thread of its own."""
+"""Several instances at once on PostgreSQL: two open transactions, each on its own thread."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def do(store: PostgresStore, work: Callable[[Transaction], T]) -> T:
     return store.write(work).result(SECONDS)
 
 
-def test_dials_that_somebody_has_claimed_are_passed_over(postgres: PostgresStore) -> None:
+def test_claim_skips_states_locked_by_another_transaction(postgres: PostgresStore) -> None:
     do(postgres, lambda t: t.many("state_insert_many", [state(key, key) for key in range(1, 6)]))
     with opened(postgres, lambda t: t.state_claim_due(0, 9, 2)) as first:
         assert [one[0] for one in first.answer] == [1, 2]
@@ -65,7 +65,7 @@ def test_dials_that_somebody_has_claimed_are_passed_over(postgres: PostgresStore
         assert do(postgres, lambda t: t.state_claim_due(0, 2, 2)) == []
 
 
-def test_a_dial_that_was_moved_meanwhile_is_seen_as_it_is(postgres: PostgresStore, migrated_url: str) -> None:
+def test_claim_sees_a_state_that_changed_meanwhile(postgres: PostgresStore, migrated_url: str) -> None:
     do(postgres, lambda t: t.state_insert(state(1, 5)))
     with opened(postgres, lambda t: t.state_update([state(1, 99, cursor_s=4)])):
         waiting: Future[Any] = postgres.write(lambda t: t.state_lock([1]))
@@ -74,7 +74,7 @@ def test_a_dial_that_was_moved_meanwhile_is_seen_as_it_is(postgres: PostgresStor
     assert do(postgres, lambda t: t.state_claim_due(0, 9, 2)) == []
 
 
-def test_a_run_is_claimed_by_one(postgres: PostgresStore) -> None:
+def test_run_is_claimed_by_one_instance(postgres: PostgresStore) -> None:
     do(postgres, lambda t: t.version_insert(version(1)))
     do(postgres, lambda t: t.run_insert([run(1, at, due_ms=at) for at in (1, 2, 3)]))
     with opened(postgres, lambda t: t.run_claim(MINE, 9, ["default"], 2)) as first:
@@ -83,7 +83,7 @@ def test_a_run_is_claimed_by_one(postgres: PostgresStore) -> None:
     assert do(postgres, lambda t: t.run_claim(OTHER, 9, ["default"], 9)) == []
 
 
-def test_what_is_being_settled_is_neither_claimed_nor_adopted(postgres: PostgresStore) -> None:
+def test_run_being_settled_is_neither_claimed_nor_readopted(postgres: PostgresStore) -> None:
     row = run(1, 1, due_ms=1, attempt=1, owner=MINE)
     do(postgres, lambda t: t.version_insert(version(1)))
     do(postgres, lambda t: t.run_insert([row]))
@@ -92,8 +92,8 @@ def test_what_is_being_settled_is_neither_claimed_nor_adopted(postgres: Postgres
     assert do(postgres, lambda t: t.run_readopt(MINE, [held(row)])) == []
 
 
-def test_a_lease_is_not_taken_away_from_whoever_takes_runs_under_it(postgres: PostgresStore) -> None:
-    """Otherwise what it takes would be held by an instance that nobody looks after any more; and nobody waits."""
+def test_lease_held_by_a_claiming_instance_is_not_expired(postgres: PostgresStore) -> None:
+    """Otherwise an instance without a lease would hold the claimed runs. The lock does not block."""
     number = do(postgres, lambda t: t.instance_insert("a", "", 1, 10))
     with opened(postgres, lambda t: t.lease_hold(number)) as holding:
         assert holding.answer
@@ -105,7 +105,7 @@ def test_a_lease_is_not_taken_away_from_whoever_takes_runs_under_it(postgres: Po
     assert taking.result(SECONDS)
 
 
-def test_what_is_in_flight_is_of_one_moment(postgres: PostgresStore) -> None:
+def test_runs_in_flight_are_read_as_of_one_moment(postgres: PostgresStore) -> None:
     """A run that begins between two looks would push an older one out of sight."""
     do(postgres, lambda t: t.state_insert(state(1, in_flight=1)))
     do(postgres, lambda t: t.run_insert([run(1, 1, attempt=1, owner=MINE, due_ms=None)]))
@@ -123,7 +123,7 @@ def test_what_is_in_flight_is_of_one_moment(postgres: PostgresStore) -> None:
     assert len(postgres.read(lambda t: t.run_list_all_in_flight()).result(SECONDS)) == 2
 
 
-def test_a_fence_that_falls_while_the_writer_waits_holds_him_off(postgres: PostgresStore, migrated_url: str) -> None:
+def test_write_with_a_stale_fence_changes_nothing_after_waiting(postgres: PostgresStore, migrated_url: str) -> None:
     row = run(1, 1, due_ms=1, attempt=1, owner=MINE)
     do(postgres, lambda t: t.version_insert(version(1)))
     do(postgres, lambda t: t.run_insert([row]))
@@ -136,21 +136,23 @@ def test_a_fence_that_falls_while_the_writer_waits_holds_him_off(postgres: Postg
     assert do(postgres, lambda t: t.run_get(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=None, pickups=1)
 
 
-def test_a_run_that_somebody_adds_meanwhile_exists(postgres: PostgresStore, migrated_url: str) -> None:
+def test_run_inserted_by_another_transaction_is_reported_as_existing(
+    postgres: PostgresStore, migrated_url: str
+) -> None:
     with opened(postgres, lambda t: t.run_insert([run(1, 60), run(1, 120)])):
         second = postgres.write(lambda t: t.run_insert([run(1, at) for at in (30, 60, 90, 120, 150)]))
         wait_for_waiting(migrated_url)
     assert second.result(SECONDS) == {RunId(1, 60), RunId(1, 120)}
 
 
-def test_backfills_are_found_without_a_lock(postgres: PostgresStore) -> None:
-    """Control operations lock the dial and then the backfill: whoever locked the other way round would meet them."""
+def test_due_backfills_are_listed_without_a_lock(postgres: PostgresStore) -> None:
+    """Control operations lock the state and then the backfill. The other order could deadlock with them."""
     do(postgres, lambda t: each(t.backfill_insert, backfill(1, 1, next_ms=1), backfill(2, 2, next_ms=1)))
     with opened(postgres, lambda t: t.backfill_update(backfill(1, 1, next_ms=1))):
         assert [row.backfill_id for row in do(postgres, lambda t: t.backfill_list_due(5, 9))] == [1, 2]
 
 
-def test_who_comes_second_with_the_same_id_is_told_so(postgres: PostgresStore, migrated_url: str) -> None:
+def test_second_schedule_with_the_same_id_fails(postgres: PostgresStore, migrated_url: str) -> None:
     def create(t: Transaction) -> int:
         if t.schedule_get("default", "a") is not None:
             raise AlreadyExists("a")
@@ -163,7 +165,7 @@ def test_who_comes_second_with_the_same_id_is_told_so(postgres: PostgresStore, m
         second.result(SECONDS)
 
 
-def test_a_deadlock_is_tried_again(postgres: PostgresStore) -> None:
+def test_deadlock_is_retried(postgres: PostgresStore) -> None:
     do(postgres, lambda t: t.many("state_insert_many", [state(1), state(2)]))
     both = {1: Event(), 2: Event()}
 
@@ -182,7 +184,7 @@ def test_a_deadlock_is_tried_again(postgres: PostgresStore) -> None:
     assert [one.starts for one in do(postgres, lambda t: t.state_get([1, 2])).values()] == [2, 2]
 
 
-def test_a_reader_has_one_view(postgres: PostgresStore) -> None:
+def test_read_transaction_has_one_snapshot(postgres: PostgresStore) -> None:
     looked, changed = Event(), Event()
 
     def twice(t: Transaction) -> list[object]:

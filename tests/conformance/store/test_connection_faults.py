@@ -1,4 +1,4 @@
-"""PostgreSQL goes away and comes back; values that an array must carry."""
+"""PostgreSQL restarts, network failures, and values in array parameters."""
 
 from __future__ import annotations
 
@@ -51,29 +51,29 @@ class Word(StrEnum):
         ("text", []),
     ],
 )
-def test_an_array_arrives_as_it_was(kind: str, column: list[Any], postgres_server: PostgresServer) -> None:
+def test_array_values_round_trip(kind: str, column: list[Any], postgres_server: PostgresServer) -> None:
     with psycopg.connect(postgres_server.url) as connection:
         register(connection.adapters)
         query = f"SELECT %s::{kind}[]"
         assert connection.execute(query, [ARRAYS[kind](tuple(column))]).fetchall() == [(column,)]
 
 
-def test_enumerations_are_texts(postgres: PostgresStore) -> None:
+def test_enum_values_are_sent_as_text(postgres: PostgresStore) -> None:
     row = run(1, state=RunState.BUFFERED)
     postgres.write(lambda t: t.run_insert([row])).result(SECONDS)
     assert postgres.write(lambda t: t.run_drop_waiting(1, Reason.DELETED, 5)).result(SECONDS) == 1
-    found = postgres.read(lambda t: t.run_get(row.id)).result(SECONDS)
-    assert found is not None
-    assert (found.state, found.reason) == ("SKIPPED", "deleted")
+    stored_row = postgres.read(lambda t: t.run_get(row.id)).result(SECONDS)
+    assert stored_row is not None
+    assert (stored_row.state, stored_row.reason) == ("SKIPPED", "deleted")
 
 
-def test_a_text_that_the_server_cannot_keep_is_an_error_of_the_store(postgres: PostgresStore) -> None:
+def test_text_that_the_server_rejects_is_a_store_error(postgres: PostgresStore) -> None:
     with pytest.raises(StoreError) as caught:
         postgres.write(lambda t: t.run_insert([run(1, payload="\0")])).result(SECONDS)
     assert not caught.value.retryable
 
 
-def test_time_is_the_servers_and_stands_still_within_a_transaction(migrated_url: str) -> None:
+def test_time_is_the_servers_and_constant_within_a_transaction(migrated_url: str) -> None:
     store = PostgresStore(migrated_url)
     first, second = store.write(lambda t: (t.now_ms(), t.now_ms())).result(SECONDS)
     assert first == second
@@ -81,7 +81,7 @@ def test_time_is_the_servers_and_stands_still_within_a_transaction(migrated_url:
     store.close()
 
 
-def test_swallowing_an_error_does_not_pass_for_a_commit(postgres: PostgresStore) -> None:
+def test_commit_after_a_swallowed_error_fails(postgres: PostgresStore) -> None:
     def work(t: Transaction) -> None:
         t.state_insert(state(1))
         with pytest.raises(psycopg.Error):
@@ -92,13 +92,13 @@ def test_swallowing_an_error_does_not_pass_for_a_commit(postgres: PostgresStore)
     assert postgres.read(lambda t: t.state_get([1])).result(SECONDS) == {}
 
 
-def test_reading_cannot_write(postgres: PostgresStore) -> None:
+def test_read_transaction_cannot_write(postgres: PostgresStore) -> None:
     with pytest.raises(StoreError) as caught:
         postgres.read(lambda t: t.state_insert(state(1))).result(SECONDS)
     assert not caught.value.retryable
 
 
-def test_a_server_that_has_become_read_only_is_unavailable(postgres: PostgresStore) -> None:
+def test_read_only_server_is_unavailable(postgres: PostgresStore) -> None:
     def work(t: Transaction) -> None:
         t._cursor.execute("SET TRANSACTION READ ONLY")  # type: ignore[attr-defined]  # as a standby has it
         t.state_insert(state(1))
@@ -110,34 +110,32 @@ def test_a_server_that_has_become_read_only_is_unavailable(postgres: PostgresSto
 
 @pytest.fixture
 def proxy(postgres_server: PostgresServer) -> Iterator[TcpProxy]:
-    with TcpProxy(LOOPBACK, postgres_server.port) as made:
-        yield made
+    with TcpProxy(LOOPBACK, postgres_server.port) as store:
+        yield store
 
 
 @pytest.fixture
 def far(proxy: TcpProxy, migrated_url: str) -> Iterator[PostgresStore]:
-    """A store behind a network that can fail; one connection, so that it is known which."""
-    made = PostgresStore(proxy.reroute(migrated_url), pool_size=1)
-    made.write(lambda t: t.state_insert(state(1))).result(SECONDS)
-    yield made
+    """A store behind a network that can fail, with one connection."""
+    store = PostgresStore(proxy.reroute(migrated_url), pool_size=1)
+    store.write(lambda t: t.state_insert(state(1))).result(SECONDS)
+    yield store
     proxy.blackhole(False)
-    made.close()
+    store.close()
 
 
 def read(store: PostgresStore) -> object:
     return store.read(lambda t: t.state_get([1])).result(SECONDS)
 
 
-def test_a_connection_that_died_between_calls_is_replaced_unnoticed(far: PostgresStore, proxy: TcpProxy) -> None:
+def test_dead_connection_is_replaced_between_calls(far: PostgresStore, proxy: TcpProxy) -> None:
     for _ in range(3):
         proxy.cut()
         assert read(far) == {1: state(1)}
         assert read(far) == {1: state(1)}
 
 
-def test_a_connection_that_dies_during_a_call_is_an_error_that_may_be_retried(
-    far: PostgresStore, proxy: TcpProxy
-) -> None:
+def test_connection_lost_during_a_call_is_a_retryable_error(far: PostgresStore, proxy: TcpProxy) -> None:
     def work(t: Transaction) -> None:
         t.state_update([state(1, 5)])
         proxy.cut()
@@ -148,7 +146,7 @@ def test_a_connection_that_dies_during_a_call_is_an_error_that_may_be_retried(
     assert read(far) == {1: state(1)}
 
 
-def test_a_commit_without_an_answer_is_an_error(far: PostgresStore, proxy: TcpProxy) -> None:
+def test_commit_without_a_response_is_an_error(far: PostgresStore, proxy: TcpProxy) -> None:
     calls = []
 
     def work(t: Transaction) -> None:
@@ -161,7 +159,7 @@ def test_a_commit_without_an_answer_is_an_error(far: PostgresStore, proxy: TcpPr
     assert len(calls) == 1
 
 
-def test_while_the_server_is_away_each_call_says_so_at_once(far: PostgresStore, proxy: TcpProxy) -> None:
+def test_calls_fail_immediately_while_the_server_is_down(far: PostgresStore, proxy: TcpProxy) -> None:
     proxy.refuse()
     proxy.cut()
     for _ in range(3):
@@ -171,7 +169,7 @@ def test_while_the_server_is_away_each_call_says_so_at_once(far: PostgresStore, 
     assert read(far) == {1: state(1)}
 
 
-def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) -> None:
+def test_silent_connection_is_closed_by_the_watchdog(far: PostgresStore, proxy: TcpProxy) -> None:
     swallowed = Event()
 
     def work(t: Transaction) -> None:
@@ -189,10 +187,10 @@ def test_a_silent_connection_is_given_up(far: PostgresStore, proxy: TcpProxy) ->
     assert read(far) == {1: state(1)}
 
 
-def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
+def test_server_without_a_first_response_is_given_up_with_a_warning(
     far: PostgresStore, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A worker asked for the schema's version, and waited in silence for an answer that never came."""
+    """Regression: a worker waited silently for the schema version without a time limit."""
     for name in ("WARNING_S", "RESPONSE_TIMEOUT_S"):
         monkeypatch.setattr(connection, name, 0.01)
 
@@ -209,7 +207,7 @@ def test_a_server_that_does_not_answer_at_first_is_given_up_and_named(
     ]
 
 
-def test_a_listener_finds_its_way_back(far: PostgresStore, proxy: TcpProxy) -> None:
+def test_listener_reconnects(far: PostgresStore, proxy: TcpProxy) -> None:
     heard = Event()
     far.subscribe(heard.set)
     assert heard.wait(SECONDS)
@@ -221,7 +219,7 @@ def test_a_listener_finds_its_way_back(far: PostgresStore, proxy: TcpProxy) -> N
     assert heard.wait(SECONDS)
 
 
-def test_closing_does_not_wait_for_a_server_that_is_away(far: PostgresStore, proxy: TcpProxy) -> None:
+def test_close_does_not_wait_for_a_server_that_is_down(far: PostgresStore, proxy: TcpProxy) -> None:
     heard = Event()
     far.subscribe(heard.set)
     assert heard.wait(SECONDS)
@@ -230,7 +228,7 @@ def test_closing_does_not_wait_for_a_server_that_is_away(far: PostgresStore, pro
     far.close()
 
 
-def test_closing_does_not_wait_for_a_listener_that_hears_nothing(far: PostgresStore, proxy: TcpProxy) -> None:
+def test_close_does_not_wait_for_a_blocked_listener(far: PostgresStore, proxy: TcpProxy) -> None:
     heard = Event()
     far.subscribe(heard.set)
     assert heard.wait(SECONDS)

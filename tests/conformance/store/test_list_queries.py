@@ -1,4 +1,4 @@
-"""What is read from the ledger: in order, within limits."""
+"""Lists of runs: order and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def left(write: Write) -> list[int]:
     return [row.nominal_s for row in write(lambda t: t.run_list_page(1, (FAR_S, 0), 99))]
 
 
-def test_runs_are_claimed_by_queue_the_oldest_first(write: Write) -> None:
+def test_runs_are_claimed_by_queue_oldest_first(write: Write) -> None:
     write(lambda t: each(t.version_insert, version(1), version(2, action='{"queue":"slow"}')))
     rows = [run(1, at, due_ms=due) for at, due in ((1, 300), (2, 100), (3, 200), (4, 901))]
     slow, planned = run(2, 5, due_ms=50), run(1, 6, due_ms=10, state="PLANNED")
@@ -37,20 +37,20 @@ def test_runs_are_claimed_by_queue_the_oldest_first(write: Write) -> None:
     assert times(write(lambda t: t.run_claim(OTHER, 900, ["slow"], 10))) == [(2, 5, 0)]
 
 
-def test_only_what_is_ours_is_adopted(write: Write) -> None:
+def test_only_own_runs_are_readopted(write: Write) -> None:
     ours, started = run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=MINE, state="STARTED")
     ours, started = ours._replace(due_ms=None), started._replace(due_ms=None)
     exposed = run(1, 3, attempt=2, owner=MINE)
     foreign, unowned = run(1, 4, attempt=1, owner=OTHER, due_ms=None), run(1, 5)
     write(lambda t: t.run_insert([ours, started, exposed, foreign, unowned]))
-    asked = [held(ours), held(started), held(exposed), held(foreign), held(unowned)]
-    adopted = write(lambda t: t.run_readopt(MINE, asked))
+    candidates = [held(ours), held(started), held(exposed), held(foreign), held(unowned)]
+    adopted = write(lambda t: t.run_readopt(MINE, candidates))
     assert sorted(adopted) == [ours._replace(attempt=2), started._replace(attempt=2, state="ENQUEUED")]
-    assert write(lambda t: t.run_readopt(MINE, asked)) == []
+    assert write(lambda t: t.run_readopt(MINE, candidates)) == []
     assert write(lambda t: t.run_readopt(MINE, [])) == []
 
 
-def test_planned_runs_come_due_in_order(write: Write) -> None:
+def test_planned_runs_become_due_in_order(write: Write) -> None:
     rows = [run(key, at, state="PLANNED", due_ms=due, fire_ms=due) for key, at, due in
             ((2, 1, 100), (1, 3, 100), (1, 2, 100), (3, 1, 50), (1, 9, 201))]  # fmt: skip
     write(lambda t: t.run_insert([*rows, run(1, 4, due_ms=10)]))
@@ -61,7 +61,7 @@ def test_planned_runs_come_due_in_order(write: Write) -> None:
     assert write(lambda t: t.run_list_planned([], 200)) == []
 
 
-def test_waiting_runs_stand_in_the_order_in_which_they_may_start(write: Write) -> None:
+def test_waiting_runs_are_listed_in_start_order(write: Write) -> None:
     rows = [
         run(1, 300, state="BUFFERED"), run(1, 100, state="BUFFERED"), run(1, 50, 4, source="trigger", state="BUFFERED"),
         run(1, 40, 5, source="backfill", state="BUFFERED"), run(2, 10, state="BUFFERED"), run(1, 20),
@@ -74,7 +74,7 @@ def test_waiting_runs_stand_in_the_order_in_which_they_may_start(write: Write) -
     assert times(write(lambda t: t.run_list_buffered([1, 2], 2))) == [*expected[:2], (2, 10, 0)]
 
 
-def test_what_is_open_is_listed_and_counted(write: Write) -> None:
+def test_open_runs_are_listed_and_counted(write: Write) -> None:
     rows = [
         run(1, 5, state="STARTED"), run(1, 4), run(1, 3, state="BUFFERED"), run(1, 2, state="PLANNED"),
         run(1, 1, state="SUCCESS", finished_ms=1), run(2, 1),
@@ -86,7 +86,7 @@ def test_what_is_open_is_listed_and_counted(write: Write) -> None:
     assert write(lambda t: t.run_count_open(9)) == (0, 0)
 
 
-def test_pages_of_runs_go_back_in_time(write: Write) -> None:
+def test_pages_of_runs_are_newest_first(write: Write) -> None:
     rows = [run(1, 100), run(1, 100, 1, source="trigger"), run(1, 200, state="SKIPPED"), run(1, 300), run(2, 250)]
     write(lambda t: t.run_insert(rows))
 
@@ -103,7 +103,7 @@ def test_pages_of_runs_go_back_in_time(write: Write) -> None:
     assert page((FAR_S, 0), source="trigger", state="SKIPPED") == []
 
 
-def test_what_became_of_ticks_by_themselves_and_in_backfills(write: Write) -> None:
+def test_tick_states_include_own_and_backfill_runs(write: Write) -> None:
     own = [run(1, 100), run(1, 200, state="FAILED"), run(1, 300, state="SUCCESS"), run(2, 200, state="SKIPPED")]
     others = [
         run(1, 200, 5, source="backfill", state="SUCCESS"), run(1, 200, 6, source="trigger", state="TIMED_OUT"),
@@ -116,7 +116,7 @@ def test_what_became_of_ticks_by_themselves_and_in_backfills(write: Write) -> No
     assert write(lambda t: t.run_list_tick_states(1, [])) == {}
 
 
-def test_the_silent_are_zombies_and_the_unclaimed_are_not(write: Write) -> None:
+def test_zombies_are_runs_with_a_silent_owner(write: Write) -> None:
     silent = run(1, 1, due_ms=100, owner=MINE, state="STARTED", attempt=1)
     older = run(1, 2, due_ms=50, owner=OTHER, attempt=1)
     write(lambda t: t.run_insert([silent, older, run(1, 3, due_ms=10), run(1, 4, due_ms=101, owner=MINE, attempt=1)]))
@@ -124,7 +124,7 @@ def test_the_silent_are_zombies_and_the_unclaimed_are_not(write: Write) -> None:
     assert write(lambda t: t.run_list_zombies(100, 1)) == [older]
 
 
-def test_runs_that_ended_long_ago_are_forgotten_and_open_ones_are_not(write: Write) -> None:
+def test_expire_deletes_old_ended_runs_and_keeps_open_ones(write: Write) -> None:
     over = [run(1, at, state="SUCCESS", finished_ms=at * 10) for at in (1, 2, 3, 4)]
     still_open = run(1, 5)
     write(lambda t: t.run_insert([over[0], still_open, *over[1:]]))
@@ -135,7 +135,7 @@ def test_runs_that_ended_long_ago_are_forgotten_and_open_ones_are_not(write: Wri
     assert left(write) == [5, 4, 3]
 
 
-def test_the_walk_over_old_runs_ends_at_the_first_young_one(write: Write) -> None:
+def test_expire_stops_at_the_first_recent_run(write: Write) -> None:
     old = [run(1, at, decided_ms=at, state="SUCCESS", finished_ms=at) for at in (1, 2)]
     young = [run(1, at, decided_ms=at, state="SUCCESS", finished_ms=at) for at in (50, 60)]
     write(lambda t: t.run_insert([*old, *young]))
@@ -144,7 +144,7 @@ def test_the_walk_over_old_runs_ends_at_the_first_young_one(write: Write) -> Non
     assert write(lambda t: t.run_expire(1 << 40, 30, 3)) is None
 
 
-def test_spans_that_were_decided_long_ago_are_forgotten(write: Write) -> None:
+def test_expire_deletes_old_dropped_ranges(write: Write) -> None:
     dropped_ranges = [
         dropped_range(1, 0, 100)._replace(decided_ms=5),
         dropped_range(1, 100, 200)._replace(decided_ms=6),
@@ -154,7 +154,7 @@ def test_spans_that_were_decided_long_ago_are_forgotten(write: Write) -> None:
     assert write(lambda t: t.dropped_range_list(1, 0, 900, 9)) == [dropped_ranges[1]]
 
 
-def test_spans_that_meet_a_range(write: Write) -> None:
+def test_dropped_ranges_that_overlap_a_range_are_listed(write: Write) -> None:
     dropped_ranges = [dropped_range(1, 0, 100), dropped_range(1, 100, 200), dropped_range(1, 300, 400)]
     write(lambda t: t.dropped_range_insert([*dropped_ranges, dropped_range(2, 0, 900)]))
     write(lambda t: t.dropped_range_insert([]))
@@ -163,7 +163,7 @@ def test_spans_that_meet_a_range(write: Write) -> None:
     assert write(lambda t: t.dropped_range_list(1, 200, 300, 10)) == []
 
 
-def test_schedules_that_wait_for_a_paused_target(write: Write) -> None:
+def test_schedules_with_runs_held_for_a_paused_target_are_listed(write: Write) -> None:
     def make(t: Transaction) -> list[int]:
         keys = []
         for name, namespace in (("a", "default"), ("b", "default"), ("c", "other"), ("d", "default")):

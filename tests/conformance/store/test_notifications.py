@@ -1,4 +1,4 @@
-"""Notices: written once, leased, fenced, summarised, given up, forgotten."""
+"""Notifications: written once, leased, fenced, summarised, given up, deleted."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ OPS = ["ops"]
 
 
 def notification(number: int, **other: Any) -> NotificationRow:
-    made = NotificationRow(
+    row = NotificationRow(
         f"msg_{number}", "ops", "failed", "default", "report", '{"n":1}', "PENDING", 0, NOW_MS, NOW_MS,
         None, None, None,
     )  # fmt: skip
-    return made._replace(**other)
+    return row._replace(**other)
 
 
-def listed(write: Write, **given: Any) -> list[NotificationRow]:
-    return [row for row, _ in write(lambda t: t.notification_list("default", 1 << 60, 100, **given))]
+def listed(write: Write, **filters: Any) -> list[NotificationRow]:
+    return [row for row, _ in write(lambda t: t.notification_list("default", 1 << 60, 100, **filters))]
 
 
-def test_what_happened_is_told_once(write: Write) -> None:
+def test_duplicate_notification_is_ignored(write: Write) -> None:
     write(lambda t: t.notification_insert([notification(1), notification(2)]))
     write(lambda t: t.notification_insert([notification(2, about="{}"), notification(3)]))
     assert listed(write) == [notification(3), notification(2), notification(1)]
 
 
-def test_many_are_written_at_once(write: Write) -> None:
+def test_many_notifications_are_written_in_one_batch(write: Write) -> None:
     write(lambda t: t.notification_insert([notification(number) for number in range(1_200)]))
     assert len(write(lambda t: t.notification_claim_due(OPS, NOW_MS, 5_000))) == 1_200
 
 
-def test_the_oldest_are_due_first_and_only_of_those_who_are_asked_for(write: Write) -> None:
+def test_due_notifications_are_claimed_oldest_first_for_given_rules(write: Write) -> None:
     rows = [
         notification(1, due_ms=300),
         notification(2, due_ms=100),
@@ -50,13 +50,13 @@ def test_the_oldest_are_due_first_and_only_of_those_who_are_asked_for(write: Wri
     ]
     write(lambda t: t.notification_insert(rows))
     assert write(lambda t: t.notification_next_due(OPS)) == 100
-    assert write(lambda t: t.notification_next_due(["nobody"])) is None
+    assert write(lambda t: t.notification_next_due(["unknown"])) is None
     assert write(lambda t: t.notification_next_due([])) is None
     assert write(lambda t: t.notification_claim_due(OPS, 300, 10)) == [rows[1], rows[0]]
     assert write(lambda t: t.notification_claim_due(["ops", "other"], 300, 2)) == [rows[1], rows[2]]
 
 
-def test_a_lease_keeps_others_away_and_counts(write: Write) -> None:
+def test_lease_blocks_other_dispatchers_and_counts_an_attempt(write: Write) -> None:
     write(lambda t: t.notification_insert([notification(1)]))
     write(lambda t: t.notification_lease(["msg_1"], NOW_MS + 100))
     assert write(lambda t: t.notification_claim_due(OPS, NOW_MS + 99, 10)) == []
@@ -65,13 +65,13 @@ def test_a_lease_keeps_others_away_and_counts(write: Write) -> None:
     ]
 
 
-def test_who_is_put_off_has_not_been_tried(write: Write) -> None:
+def test_postponed_notification_has_no_attempt(write: Write) -> None:
     write(lambda t: t.notification_insert([notification(1)]))
     write(lambda t: t.notification_postpone(["msg_1"], NOW_MS + 100))
     assert listed(write) == [notification(1, due_ms=NOW_MS + 100)]
 
 
-def test_only_the_last_try_says_how_it_ended(write: Write) -> None:
+def test_only_the_last_attempt_settles_a_notification(write: Write) -> None:
     write(lambda t: t.notification_insert([notification(1), notification(2)]))
     write(lambda t: t.notification_lease(["msg_1", "msg_2"], NOW_MS))
     write(lambda t: t.notification_lease(["msg_1"], NOW_MS))
@@ -85,15 +85,15 @@ def test_only_the_last_try_says_how_it_ended(write: Write) -> None:
     ]
 
 
-def test_what_is_part_of_a_summary_is_not_sent_by_itself(write: Write) -> None:
+def test_summarized_notification_is_not_sent_separately(write: Write) -> None:
     write(lambda t: t.notification_insert([notification(1), notification(2)]))
     write(lambda t: t.notification_summarize(["msg_1"], "msg_9", 5))
     assert write(lambda t: t.notification_claim_due(OPS, NOW_MS, 10)) == [notification(2)]
-    (found,) = listed(write, state="SUMMARIZED")
-    assert (found.summary_id, found.finished_ms, found.due_ms) == ("msg_9", 5, None)
+    (row,) = listed(write, state="SUMMARIZED")
+    assert (row.summary_id, row.finished_ms, row.due_ms) == ("msg_9", 5, None)
 
 
-def test_what_nobody_delivers_is_given_up_unless_somebody_just_tries(write: Write) -> None:
+def test_undelivered_notification_is_given_up_unless_an_attempt_is_running(write: Write) -> None:
     rows = [
         notification(1, created_ms=100),
         notification(2, created_ms=100, last_error="no answer"),
@@ -102,13 +102,13 @@ def test_what_nobody_delivers_is_given_up_unless_somebody_just_tries(write: Writ
     ]
     write(lambda t: t.notification_insert(rows))
     assert write(lambda t: t.notification_give_up(NOW_MS, NOW_MS, 9)) == 2
-    found = {row.notification_id: (row.state, row.last_error) for row in listed(write)}
-    assert found["msg_1"] == ("GIVEN_UP", "no running engine is configured with this notification rule")
-    assert found["msg_2"] == ("GIVEN_UP", "no answer")
-    assert [found[name][0] for name in ("msg_3", "msg_4")] == ["PENDING", "PENDING"]
+    outcomes = {row.notification_id: (row.state, row.last_error) for row in listed(write)}
+    assert outcomes["msg_1"] == ("GIVEN_UP", "no running engine is configured with this notification rule")
+    assert outcomes["msg_2"] == ("GIVEN_UP", "no answer")
+    assert [outcomes[name][0] for name in ("msg_3", "msg_4")] == ["PENDING", "PENDING"]
 
 
-def test_only_what_is_over_is_forgotten(write: Write) -> None:
+def test_only_finished_notifications_are_deleted(write: Write) -> None:
     rows = [
         notification(1, created_ms=1),
         notification(2, state="DELIVERED", due_ms=None, finished_ms=100, created_ms=1),
@@ -120,7 +120,7 @@ def test_only_what_is_over_is_forgotten(write: Write) -> None:
     assert listed(write) == [rows[0]]
 
 
-def test_notices_are_listed_by_namespace_page_by_page(write: Write) -> None:
+def test_notifications_are_listed_by_namespace_in_pages(write: Write) -> None:
     rows = [
         notification(1),
         notification(2, namespace="other"),
@@ -136,7 +136,7 @@ def test_notices_are_listed_by_namespace_page_by_page(write: Write) -> None:
     assert [row.notification_id for row in listed(write, schedule_id="etl")] == ["msg_5"]
 
 
-def test_a_rate_begins_anew_in_each_minute(write: Write) -> None:
+def test_rate_counter_restarts_each_minute(write: Write) -> None:
     assert write(lambda t: t.notification_rate_lock("ops", "default", 7)) == 0
     write(lambda t: t.notification_rate_add("ops", "default", 3))
     assert write(lambda t: t.notification_rate_lock("ops", "default", 7)) == 3
@@ -144,24 +144,24 @@ def test_a_rate_begins_anew_in_each_minute(write: Write) -> None:
     assert write(lambda t: t.notification_rate_lock("ops", "default", 8)) == 0
 
 
-def test_fire_times_are_found(write: Write) -> None:
+def test_fire_times_of_runs_are_listed(write: Write) -> None:
     write(lambda t: t.run_insert([run(1, 60, fire_ms=61_000), run(2, 60, fire_ms=62_000)]))
     wanted = [RunId(1, 60), RunId(2, 60), RunId(3, 60)]
     assert write(lambda t: t.run_list_fire_times(wanted)) == {RunId(1, 60): 61_000, RunId(2, 60): 62_000}
     assert write(lambda t: t.run_list_fire_times([])) == {}
 
 
-def test_two_who_deliver_do_not_wait_for_each_other(postgres: PostgresStore) -> None:
-    """Whoever comes second takes what the first has not locked."""
+def test_concurrent_dispatchers_do_not_block_each_other(postgres: PostgresStore) -> None:
+    """The second dispatcher claims what the first has not locked."""
     store: Store = postgres
     store.write(lambda t: t.notification_insert([notification(1), notification(2)])).result(SECONDS)
     locked, done = Event(), Event()
 
     def first(transaction: Transaction) -> list[NotificationRow]:
-        found = transaction.notification_claim_due(OPS, NOW_MS, 1)
+        rows = transaction.notification_claim_due(OPS, NOW_MS, 1)
         locked.set()
         assert done.wait(SECONDS)
-        return found
+        return rows
 
     holding: Future[list[NotificationRow]] = store.write(first)
     assert locked.wait(SECONDS)
@@ -173,6 +173,6 @@ def test_two_who_deliver_do_not_wait_for_each_other(postgres: PostgresStore) -> 
 
 
 @pytest.mark.parametrize("method", ["notification_lease", "notification_postpone"])
-def test_nothing_is_no_statement(write: Write, method: str) -> None:
+def test_empty_batches_send_no_statement(write: Write, method: str) -> None:
     write(lambda t: getattr(t, method)([], NOW_MS))
     assert listed(write) == []

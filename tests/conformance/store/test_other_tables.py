@@ -11,13 +11,13 @@ from tompion.model.rows import InstanceRow, RequestRow
 from tompion.store.base import Store
 
 
-def test_numbers_are_handed_out_once(write: Write) -> None:
-    found = [write(lambda t: t.number_next()), *write(lambda t: [t.number_next(), t.number_next()])]
-    assert found == sorted(set(found))
-    assert found[0] > 0
+def test_numbers_are_unique(write: Write) -> None:
+    numbers = [write(lambda t: t.number_next()), *write(lambda t: [t.number_next(), t.number_next()])]
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] > 0
 
 
-def test_backfills_are_kept_and_found(write: Write) -> None:
+def test_backfills_are_stored_and_listed(write: Write) -> None:
     rows = [backfill(1, 1), backfill(2, 1, state="DONE", next_ms=None, finished_ms=9), backfill(3, 2)]
     write(lambda t: each(t.backfill_insert, *rows))
     assert write(lambda t: t.backfill_get(2)) == rows[1]
@@ -27,7 +27,7 @@ def test_backfills_are_kept_and_found(write: Write) -> None:
     assert write(lambda t: t.backfill_list(1, 10, unfinished=True)) == [rows[0]]
 
 
-def test_the_progress_of_a_finished_backfill_is_not_written(write: Write) -> None:
+def test_progress_of_a_finished_backfill_is_not_changed(write: Write) -> None:
     row = backfill(1, 1)
     write(lambda t: t.backfill_insert(row))
     moved = row._replace(cursor_s=60, done=1, next_ms=NOW_MS + 5)
@@ -39,7 +39,7 @@ def test_the_progress_of_a_finished_backfill_is_not_written(write: Write) -> Non
     assert write(lambda t: t.backfill_get(1)) == over
 
 
-def test_backfills_come_due_in_order_and_can_be_woken(write: Write) -> None:
+def test_backfills_become_due_in_order_and_can_be_made_due(write: Write) -> None:
     rows = [backfill(1, 1, next_ms=300), backfill(2, 2, next_ms=100), backfill(3, 3, next_ms=100)]
     done = backfill(4, 1, state="DONE", next_ms=None)
     write(lambda t: each(t.backfill_insert, *rows, done))
@@ -61,7 +61,7 @@ def test_calendars_have_versions(write: Write) -> None:
     assert write(lambda t: t.calendar_list("default", "B", 1)) == [rows[2]]
 
 
-def test_the_users_of_a_calendar(write: Write) -> None:
+def test_users_of_a_calendar_are_listed(write: Write) -> None:
     write(lambda t: each(lambda key: t.calendar_use_replace(key, "default", ["a", "b"]), 2, 1))
     assert write(lambda t: t.calendar_list_users("default", "a", 10)) == [1, 2]
     assert write(lambda t: t.calendar_list_users("default", "a", 1)) == [1]
@@ -93,16 +93,16 @@ def test_targets_are_paused_and_resumed(write: Write) -> None:
     assert write(lambda t: t.target_list_paused()) == set()
 
 
-def test_the_audit_is_read_backwards(write: Write) -> None:
+def test_audit_is_listed_newest_first(write: Write) -> None:
     rows = [audit("a", "create", after="{}"), audit("a", "edit", before="{}", after='{"x":1}', request_id="r")]
     write(lambda t: each(t.audit_insert, *rows, audit("b", "create")))
-    found = write(lambda t: t.audit_list("default", "a", NOW_MS, 10))
-    assert [row._replace(audit_number=0) for row in found] == rows[::-1]
-    assert write(lambda t: t.audit_list("default", "a", NOW_MS, 1)) == found[:1]
-    assert write(lambda t: t.audit_list("default", "a", found[0].audit_number, 10)) == found[1:]
+    results = write(lambda t: t.audit_list("default", "a", NOW_MS, 10))
+    assert [row._replace(audit_number=0) for row in results] == rows[::-1]
+    assert write(lambda t: t.audit_list("default", "a", NOW_MS, 1)) == results[:1]
+    assert write(lambda t: t.audit_list("default", "a", results[0].audit_number, 10)) == results[1:]
 
 
-def test_a_request_is_answered_once(store: Store, write: Write) -> None:
+def test_response_to_a_request_id_is_stored_once(store: Store, write: Write) -> None:
     answer = RequestRow("create", "f", '{"token":1}')
     write(lambda t: t.request_insert("default", "r", answer, 100))
     assert write(lambda t: t.request_get("default", "r")) == answer
@@ -115,7 +115,7 @@ def test_a_request_is_answered_once(store: Store, write: Write) -> None:
     assert write(lambda t: t.request_get("default", "r")) is None
 
 
-def test_instances_live_and_die(write: Write) -> None:
+def test_instance_registers_renews_and_stops(write: Write) -> None:
     first, second = write(lambda t: [t.instance_insert(name, "1.0", 100, 300) for name in ("a", "b")])
     assert write(lambda t: t.lease_renew(first, 200, -5, 400))
     assert write(lambda t: t.instance_count_live(99)) == 2
@@ -134,8 +134,8 @@ def test_instances_live_and_die(write: Write) -> None:
     assert write(lambda t: t.instance_list("a", 10)) == rows[:1]
 
 
-def test_who_serves_a_queue(write: Write) -> None:
-    """Instances have a lease; workers that ask over a network have none, and do not count as instances."""
+def test_served_queues_are_counted(write: Write) -> None:
+    """Instances have a lease. Remote workers have none and do not count as instances."""
     engine = write(lambda t: t.instance_insert("engine", "1.0", 100, 300, ["default"]))
     worker = write(lambda t: t.instance_insert("worker", "", 100, None, ["reports", "default"], "a"))
     assert write(lambda t: t.queue_list_served("a", 99)) == {"default": 2, "reports": 1}
@@ -149,14 +149,14 @@ def test_who_serves_a_queue(write: Write) -> None:
     assert write(lambda t: t.worker_touch("b", worker, 210, ["other"])) is None
     write(lambda t: t.worker_remove("b", worker, 220))
     assert write(lambda t: t.queue_list_served("a", 150)) == {"reports": 1}, (
-        "somebody else's worker is not ours to dismiss"
+        "a worker of another namespace must not be removed"
     )
     write(lambda t: t.worker_remove("a", worker, 250))
     assert write(lambda t: t.queue_list_served("a", 0)) == {"default": 1}
     assert write(lambda t: t.worker_touch("a", worker, 260, ["reports"])) is None
 
 
-def test_a_lease_that_was_taken_away_stays_away(write: Write) -> None:
+def test_expired_lease_cannot_be_renewed(write: Write) -> None:
     first, second = write(lambda t: [t.instance_insert(name, "1.0", 100, 300) for name in ("a", "b")])
     assert write(lambda t: t.lease_renew(second, 200, 0, 400))
     assert write(lambda t: t.lease_expire(299, 0)) == set()

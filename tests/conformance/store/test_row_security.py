@@ -1,4 +1,4 @@
-"""What the role of a process cannot do, and what a transaction on behalf of a tenant does not see."""
+"""Limits of the worker role, and the rows that a tenant transaction sees."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def walled(migrated_url: str) -> Iterator[Bench]:
 
 
 def seen(bench: Bench, namespace: str | None, statement: str) -> list[tuple[object, ...]]:
-    """What a statement finds that names no namespace."""
+    """Return the rows of a statement without a namespace."""
 
     def look(transaction: Transaction) -> list[tuple[object, ...]]:
         if namespace is not None:
@@ -54,26 +54,26 @@ def seen(bench: Bench, namespace: str | None, statement: str) -> list[tuple[obje
     return bench.write(look)
 
 
-def test_every_table_has_a_wall_or_is_nobody_s(migrated_url: str) -> None:
+def test_every_table_has_a_policy_or_is_shared(migrated_url: str) -> None:
     with psycopg.connect(migrated_url) as connection:
-        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").fetchall()
-    assert {name for (name,) in found} == TENANT_ROWS.keys() | SHARED
+        rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").fetchall()
+    assert {name for (name,) in rows} == TENANT_ROWS.keys() | SHARED
 
 
-def test_a_query_that_names_no_namespace_finds_one_s_own_rows(walled: Bench) -> None:
+def test_query_without_a_namespace_sees_only_own_rows(walled: Bench) -> None:
     for table in ("schedules", "audit", "workflows", "api_keys", "requests"):
         query = f"SELECT DISTINCT namespace FROM {table} ORDER BY 1"
         assert seen(walled, None, query) == [("a",), ("b",)], table
         assert seen(walled, "a", query) == [("a",)], table
-        assert seen(walled, "nobody", query) == [], table
+        assert seen(walled, "unknown", query) == [], table
     for table in ("schedule_state", "schedule_versions", "schedule_runs"):
         query = f"SELECT count(*), count(DISTINCT schedule_key) FROM {table}"
         assert seen(walled, None, query) == [(2, 2)], table
         assert seen(walled, "b", query) == [(1, 1)], table
-        assert seen(walled, "nobody", query) == [(0, 0)], table
+        assert seen(walled, "unknown", query) == [(0, 0)], table
 
 
-def test_whoever_works_while_the_walls_are_made_anew_never_sees_an_empty_table(
+def test_running_process_never_sees_an_empty_table_while_policies_are_replaced(
     walled: Bench, migrated_url: str
 ) -> None:
     """Statement by statement, as psql sends them, a worker found no runs between one wall and the next, and let go."""
@@ -93,7 +93,7 @@ def test_whoever_works_while_the_walls_are_made_anew_never_sees_an_empty_table(
         assert worker.execute("SELECT count(*) FROM schedule_runs").fetchall() == [(2,)]
 
 
-def test_nothing_is_found_before_anybody_says_whose(walled: Bench) -> None:
+def test_tenant_sees_nothing_before_a_namespace_is_set(walled: Bench) -> None:
     def look(transaction: Transaction) -> int:
         execute(transaction, f"SET LOCAL ROLE {TENANT}")
         return sum(len(execute(transaction, f"SELECT 1 FROM {table}")) for table in TENANT_ROWS if table != "secrets")
@@ -101,7 +101,7 @@ def test_nothing_is_found_before_anybody_says_whose(walled: Bench) -> None:
     assert walled.write(look) == 0
 
 
-def test_what_is_another_s_cannot_be_changed_or_made(walled: Bench) -> None:
+def test_tenant_cannot_change_or_create_rows_of_another_namespace(walled: Bench) -> None:
     changed = {
         "UPDATE schedules SET description = 'x' RETURNING namespace": [("a",)],
         "DELETE FROM schedule_state RETURNING 1": [(1,)],
@@ -119,14 +119,14 @@ def test_what_is_another_s_cannot_be_changed_or_made(walled: Bench) -> None:
     assert seen(walled, None, "SELECT count(*) FROM schedules WHERE namespace = 'b' AND description = 'x'") == [(0,)]
 
 
-def test_the_wall_ends_with_the_transaction(walled: Bench) -> None:
+def test_tenant_role_ends_with_the_transaction(walled: Bench) -> None:
     seen(walled, "a", "SELECT 1")
     assert seen(walled, None, "SELECT current_user = session_user") == [(True,)]
     assert seen(walled, None, "SELECT count(*) FROM schedules") == [(2,)]
 
 
-def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
-    """An operation that forgot the namespace of whoever asks: it is behind the wall because the runner puts it there."""
+def test_operations_run_in_the_tenant_role(walled: Bench) -> None:
+    """The operation does not filter by namespace. The runner switches to the tenant role, so it sees own rows only."""
 
     def forgetful(session: OperationContext) -> list[tuple[object, ...]]:
         return execute(session.transaction, "SELECT namespace FROM schedules")
@@ -135,11 +135,11 @@ def test_whoever_asks_through_a_door_is_behind_it(walled: Bench) -> None:
     for writes in (False, True):
         sent = runner.send(forgetful, namespace="a", actor="ann", writes=writes)
         assert sent.result(SECONDS) == [("a",)]
-        unwalled = runner.send(forgetful, namespace="a", actor="gate", writes=writes, walled=False)
+        unwalled = runner.send(forgetful, namespace="a", actor="test", writes=writes, walled=False)
         assert len(unwalled.result(SECONDS)) == 2
 
 
-def test_without_roles_there_is_no_wall(migrated_url: str) -> None:
+def test_store_without_roles_has_no_row_security(migrated_url: str) -> None:
     store = PostgresStore(owner_url(migrated_url), clock=ManualClock(BEGIN))
     bench = Bench(store, ManualClock(BEGIN))
     bench.ask(crud.create, "report", cron="* * * * *", function="tasks:work", namespace="a")
@@ -164,26 +164,26 @@ FORBIDDEN = (
 )
 
 
-def test_the_role_of_a_process_can_change_no_table(migrated_url: str) -> None:
+def test_worker_role_cannot_change_tables(migrated_url: str) -> None:
     with psycopg.connect(migrated_url, autocommit=True) as connection:
         for statement in FORBIDDEN:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement.encode())
 
 
-def test_a_tenant_cannot_touch_what_is_written_of_it(walled: Bench) -> None:
+def test_tenant_cannot_change_the_audit(walled: Bench) -> None:
     for statement in ("UPDATE audit SET digest = 'x'", "DELETE FROM audit", "UPDATE audit_heads SET position = 0"):
         with pytest.raises(StoreError, match="permission denied"):
             seen(walled, "a", statement)
     assert seen(walled, "a", "SELECT count(*) FROM secrets WHERE name <> 'callbacks'") == [(0,)]
 
 
-def test_names_are_looked_up_in_the_schema_alone(migrated_url: str) -> None:
+def test_names_resolve_in_the_schema_only(migrated_url: str) -> None:
     with psycopg.connect(migrated_url) as connection:
         assert connection.execute("SHOW search_path").fetchone() == ("public, pg_temp",)
 
 
-def test_the_script_may_run_twice_and_names_are_quoted(postgres_url: str) -> None:
+def test_roles_script_is_repeatable_and_quotes_names(postgres_url: str) -> None:
     worker, tenant = 'wor"ker', "ten'ant"
     PostgresMigrator(postgres_url).up()
     script = PostgresMigrator(postgres_url).roles(worker, tenant)
@@ -191,15 +191,15 @@ def test_the_script_may_run_twice_and_names_are_quoted(postgres_url: str) -> Non
         try:
             connection.execute(script.encode())
             connection.execute(script.encode())
-            found = connection.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [[worker, tenant]])
-            assert found.fetchone() == (2,)
+            rows = connection.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [[worker, tenant]])
+            assert rows.fetchone() == (2,)
         finally:
             both = sql.SQL(", ").join(map(sql.Identifier, (worker, tenant)))
             connection.execute(sql.SQL("DROP OWNED BY {}").format(both))
             connection.execute(sql.SQL("DROP ROLE {}").format(both))
 
 
-def test_a_file_has_no_roles() -> None:
+def test_sqlite_has_no_roles() -> None:
     import sqlite3
 
     from tompion.store.sqlite.driver import SqliteMigrator
@@ -208,7 +208,7 @@ def test_a_file_has_no_roles() -> None:
         SqliteMigrator(sqlite3.connect(":memory:")).roles(WORKER, TENANT)
 
 
-def test_a_store_without_walls_lets_everybody_enter() -> None:
+def test_enter_is_a_no_op_without_row_security() -> None:
     store = SqliteStore(inline=True)
     store.write(lambda transaction: transaction.enter("a")).result(SECONDS)
     store.close()

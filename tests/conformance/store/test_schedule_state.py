@@ -1,4 +1,4 @@
-"""Dials: claimed in order, saved as a whole."""
+"""Schedule states: claimed in order, written completely."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.support.rows import NOW_MS, backfill, run, state
 from tompion.model.rows import DueNow
 
 
-def test_a_claim_takes_the_oldest_within_its_bounds_and_limit(write: Write) -> None:
+def test_claim_returns_the_oldest_due_states_within_bounds_and_limit(write: Write) -> None:
     fires = {1: 300, 2: 100, 3: 200, 4: 100, 5: None, 6: 400, 7: 99}
     write(lambda t: each(t.state_insert, *(state(key, fire) for key, fire in fires.items())))
 
@@ -20,7 +20,7 @@ def test_a_claim_takes_the_oldest_within_its_bounds_and_limit(write: Write) -> N
     assert claimed(400, 1000, 10) == []
 
 
-def test_a_dial_is_saved_as_a_whole(write: Write) -> None:
+def test_state_is_written_completely(write: Write) -> None:
     full = state(
         1, 5, version=2, cursor_s=3, next_nominal_s=4, paused=True, pause_until_ms=6, closed=True, in_flight=7,
         waiting=8, remaining=9, last_start_ms=10, failures=11, carry="all", carry_until_s=12, skips="13,14", starts=15,
@@ -35,31 +35,31 @@ def test_a_dial_is_saved_as_a_whole(write: Write) -> None:
     assert write(lambda t: t.state_get([1]))[1] == full._replace(carry=None, remaining=None, paused=False)
 
 
-def test_nothing_is_locked_read_or_saved_where_nothing_is_asked_for(write: Write) -> None:
+def test_empty_lists_of_keys_do_nothing(write: Write) -> None:
     assert write(lambda t: t.state_lock([])) == {}
     assert write(lambda t: t.state_get([1])) == {}
     assert write(lambda t: t.state_update([])) is None
 
 
-def test_a_dial_that_is_not_there_is_not_added_by_saving_it(write: Write) -> None:
+def test_update_does_not_insert_a_missing_state(write: Write) -> None:
     write(lambda t: t.state_update([state(1)]))
     assert write(lambda t: t.state_get([1])) == {}
 
 
-def test_a_deleted_dial_is_gone(write: Write) -> None:
+def test_deleted_state_is_gone(write: Write) -> None:
     write(lambda t: t.state_insert(state(1)))
     write(lambda t: t.state_delete(1))
     assert write(lambda t: t.state_get([1])) == {}
 
 
-def test_nothing_is_due_in_an_empty_store(write: Write) -> None:
+def test_empty_store_has_no_work_due(write: Write) -> None:
     assert write(lambda t: t.work_due(NOW_MS, NOW_MS)) == DueNow(False, False, False, False, False, None)
 
 
-def test_what_is_due_is_told_by_kind(write: Write) -> None:
+def test_work_due_is_reported_by_kind(write: Write) -> None:
     def due(now_ms: int, edge_ms: int) -> DueNow:
-        found: DueNow = write(lambda t: t.work_due(now_ms, edge_ms))
-        return found
+        result: DueNow = write(lambda t: t.work_due(now_ms, edge_ms))
+        return result
 
     write(lambda t: each(t.state_insert, state(1, 100), state(2, 500)))
     write(lambda t: t.run_insert([run(1, 1, due_ms=200, state="PLANNED"), run(1, 2, due_ms=300)]))
@@ -72,7 +72,7 @@ def test_what_is_due_is_told_by_kind(write: Write) -> None:
     assert due(500, 101) == DueNow(True, True, True, True, True, None)
 
 
-def test_narrow_writes_change_what_they_name_and_no_more(write: Write) -> None:
+def test_fast_writes_change_only_their_columns(write: Write) -> None:
     full = state(1, 5, failures=3, waiting=2, successes=4, starts=6, skips="9", in_flight=1)
     write(lambda t: each(t.state_insert, full, state(2, 5)))
     write(lambda t: t.state_advance_fast([(1, 60, 120, 120_000, 2, 60_001, 7)]))
@@ -89,6 +89,6 @@ def test_narrow_writes_change_what_they_name_and_no_more(write: Write) -> None:
     write(lambda t: t.state_count_successes([]))
 
 
-def test_busy_dials(write: Write) -> None:
+def test_states_with_runs_in_flight_are_listed(write: Write) -> None:
     write(lambda t: each(t.state_insert, state(1), state(2, in_flight=3), state(3, in_flight=1)))
     assert sorted(write(lambda t: t.state_list_in_flight())) == [(2, 3), (3, 1)]

@@ -183,7 +183,7 @@ def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.Monke
     assert (bad.created, bad.possible) == (False, False)
     assert bad.differs == ("not copied: Temporal cannot describe it: its history is lost",)
     assert (good.created, good.compared_times) == (True, 0)
-    assert good.differs[-1] == "times: not compared, Temporal cannot tell its own: it took too long"
+    assert good.differs[-1] == "times: not compared, Temporal does not return its own: it took too long"
 
 
 def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
@@ -207,8 +207,8 @@ def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
     ("options", "problem"),
     [
         (("--tls-ca", "/no/such/file"), "cannot read /no/such/file"),
-        (("--tls-cert", __file__), "one needs the other"),
-        (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "either a service or a store"),
+        (("--tls-cert", __file__), "must be used together"),
+        (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "use a service or a store"),
     ],
 )
 def test_options_that_cannot_be(

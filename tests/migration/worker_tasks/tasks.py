@@ -1,4 +1,4 @@
-"""What the schedules run; beside a store, it leaves a line for each launch there, with the release of its process."""
+"""The functions of the schedules. They log each launch in the folder of the store, with the release of the process."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def note(run: RunContext) -> None:
 
 
 def wait(run: RunContext) -> None:
-    """Leave a line, and take until somebody opens the gate that the payload names."""
+    """Log a line and wait for the barrier in the payload."""
     note(run)
     turn = threading.Event()
-    while not (HERE / run.payload["gate"]).exists():
+    while not (HERE / run.payload["barrier"]).exists():
         turn.wait(0.02)
 
 
 def fail(run: RunContext) -> None:
     """Leave a line and fail."""
     note(run)
-    raise ValueError("as it was told")
+    raise ValueError("as requested")

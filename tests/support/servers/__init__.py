@@ -1,6 +1,6 @@
 """Real servers for the tests, started as child processes, and the faults that a network puts before them.
 
-`postgres` runs a PostgreSQL that belongs to the tests alone; `proxy` stands between a client and such a server and
+`postgres` runs a PostgreSQL that belongs to the tests alone. `proxy` stands between a client and such a server and
 cuts, refuses, delays or swallows what passes.
 """
 

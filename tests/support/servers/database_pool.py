@@ -73,10 +73,6 @@ class Recycling:
     """Databases of one server, made from one template."""
 
     def __init__(self, server: PostgresServer, template: str, more: Callable[[str], str]) -> None:
-        """Make the template's databases ones that know when they are spoilt.
-
-        Each gets what more returns for its URL: a copy has no rights of roles that belong to a database.
-        """
         self._server, self._template, self._more = server, template, more
         self._clean: list[str] = []
         with psycopg.connect(server.url_of(template)) as connection:
@@ -101,7 +97,7 @@ class Recycling:
         return name
 
     def _cleaned(self, name: str) -> bool:
-        """Disconnect everybody and remove what they have left; False if the database is not what it was."""
+        """Disconnect all clients and delete their rows. Return False if the schema has changed."""
         with psycopg.connect(self._server.url_of(name)) as connection:
             connection.execute(OTHERS)
             if connection.execute("SELECT 1 FROM keeper.spoilt LIMIT 1").fetchone():

@@ -21,21 +21,20 @@ LIBRARY = "vendor/libfaketime/src/libfaketime.so.1"
 
 
 class SteppedClock:
-    """How far a process's clock is off the machine's. Use as a context manager."""
+    """The offset of a process's clock from the machine's. Use as a context manager."""
 
     def __init__(self) -> None:
-        """Begin with the right time."""
         self._directory = tempfile.TemporaryDirectory(prefix="tompion-clock-")
         here = Path(self._directory.name)
-        here.chmod(0o755)  # a server may run as somebody else, who sees neither our packages nor our files
+        here.chmod(0o755)  # a server may run as another user, who cannot read our packages and files
         self._library = here / "libfaketime.so.1"
         self._offset = here / "offset"
 
     def __enter__(self) -> Self:
-        found = importlib.util.find_spec("libfaketime")  # found, not imported: an import would begin anew
-        assert found is not None
-        assert found.origin is not None
-        shutil.copy(Path(found.origin).parent / LIBRARY, self._library)
+        package = importlib.util.find_spec("libfaketime")  # not imported: an import restarts the process
+        assert package is not None
+        assert package.origin is not None
+        shutil.copy(Path(package.origin).parent / LIBRARY, self._library)
         self._library.chmod(0o755)
         self.step(0)
         return self

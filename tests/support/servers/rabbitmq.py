@@ -15,7 +15,7 @@ PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 
 @contextmanager
 def rabbitmq_server(directory: Path) -> Iterator[str]:
-    """Run RabbitMQ in a directory, without the daemon that Erlang would leave behind; give its URL."""
+    """Run RabbitMQ in a directory, without the daemon that Erlang would leave behind. Give its URL."""
     port, inner = free_port(), free_port()
     (directory / "plugins").write_text("[].")
     environment = {

@@ -28,12 +28,11 @@ class Standby(PostgresServer):
     """A server that begins as a copy of another, follows it, and answers questions meanwhile."""
 
     def __init__(self, primary_port: int, settings: Mapping[str, str] | None = None) -> None:
-        """Take where the other one listens."""
         super().__init__({**_QUICK, **(settings or {})})
         self._primary_port = primary_port
 
     def promote(self) -> None:
-        """Take writes from now on; returns when that is so."""
+        """Take writes from now on. Returns when that is so."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SELECT pg_promote(true, %s)", [SECONDS_TO_START])
 
@@ -46,7 +45,6 @@ class Pair:
     """A primary and its standby. Use as a context manager, in a thread that lives long enough for both."""
 
     def __init__(self) -> None:
-        """Start nothing yet."""
         self.primary: PostgresServer = PostgresServer(CRASH_SAFE)
         self.standby: PostgresServer | None = None
         self._ports: list[int] = []
@@ -88,7 +86,7 @@ class Pair:
         self.primary, self.standby = self.standby, self.primary
 
     def rebuild(self) -> None:
-        """Make a new standby where the dead primary was: what that has written and nobody confirmed is forgotten."""
+        """Create a new standby in place of the dead primary. Its unconfirmed writes are lost."""
         assert self.standby is not None
         port = self.standby.port
         self.standby.close()

@@ -30,10 +30,9 @@ def can_mount() -> bool:
 
 
 class SmallDisk(PostgresServer):
-    """A server with a tablespace on a disk of so many MiB. It must not be restarted: the disk would be empty."""
+    """A server with a tablespace on a small disk. It must not be restarted: the disk would be empty."""
 
     def __init__(self, mib: int) -> None:
-        """Take how large the disk is."""
         super().__init__()
         self._mib = mib
 

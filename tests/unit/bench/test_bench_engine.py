@@ -1,4 +1,4 @@
-"""The benchmark of the engine measures what it says and adds up; how fast anything is, no test may say."""
+"""The benchmark of the engine runs and its figures add up. Speed is not asserted."""
 
 import json
 import sqlite3
@@ -41,8 +41,8 @@ AGAIN_S = 3
 
 @pytest.fixture
 def stores() -> Iterator[Stores]:
-    with Stores() as made:
-        yield made
+    with Stores() as stores:
+        yield stores
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_steady_runs_count_what_was_due_and_ran_in_time(stores: Stores, monkeypa
     in_time = [(1_000 + number % 2, 1_000 + number % 2 + number / 100) for number in range(10)]
     too_late = [(999, 1_000), (1_001, 1_002.5), (1_002, 1_002.1)]
     seen = burst.Outcome(1_000, [*in_time, *too_late], [2.0], 0.0, {})
-    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **given: seen._asdict())
+    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **arguments: seen._asdict())
     turn = steady_once(Bench(stores, TINY, silent), SQLITE)
     assert turn.ticks == 10
     assert turn.rate == 5
@@ -96,17 +96,15 @@ def test_steady_runs_count_what_was_due_and_ran_in_time(stores: Stores, monkeypa
     assert turn.p99 == pytest.approx(0.09, abs=0.01)
 
 
-def test_neighbours_are_told_apart_and_the_quiet_one_s_ticks_are_counted(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_noisy_and_quiet_tenants_are_counted_separately(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(burst, "HEAD_START_S", 1.0)
     monkeypatch.setattr(burst, "READY_S", 0.5)
     monkeypatch.setattr(noisy_tenant, "GRACE_S", 120.0)
     monkeypatch.setattr(noisy_tenant, "KINDS", (SQLITE,))
     turns: list[noisy_tenant.Shared] = []
 
-    def in_child(_call: str, **given: Any) -> dict[str, Any]:
-        turns.append(noisy_tenant.share(**given))
+    def in_child(_call: str, **arguments: Any) -> dict[str, Any]:
+        turns.append(noisy_tenant.share(**arguments))
         return turns[-1]._asdict()
 
     monkeypatch.setattr(noisy_tenant, "in_child", in_child)
@@ -131,7 +129,7 @@ def test_creating_to_see_how_long_it_takes_leaves_no_trace(url: str) -> None:
     assert rows_of(url, "SELECT count(*) FROM schedules") == [(5,)]
 
 
-def test_the_floor_moves_every_row_once(url: str) -> None:
+def test_baseline_moves_every_row_once(url: str) -> None:
     moment = int(time.time()) - 1
     fill(url, 25, Due(moment, moment))
     assert baseline.run(url, batch=10)["ticks"] == 25
@@ -160,11 +158,11 @@ def test_looking_takes_turns_and_changes_nothing(stores: Stores) -> None:
     fill(large, 50, Due(moment, moment))
     spent = idle.compare(small, large, 4)
     assert list(spent) == list(idle.looks())
-    assert all(len(each) == 4 for by_size in spent.values() for each in by_size.values())
+    assert all(len(item) == 4 for by_size in spent.values() for item in by_size.values())
     assert rows_of(large, "SELECT count(*) FROM schedule_state WHERE next_fire_ms > 0") == [(50,)]
 
 
-def test_a_child_answers_or_says_why_not(url: str, tmp_path: Path) -> None:
+def test_child_returns_a_result_or_an_error(url: str, tmp_path: Path) -> None:
     assert in_child("baseline", url=url) == {"ticks": 0, "seconds": pytest.approx(0, abs=60)}
     with pytest.raises(ChildFailed, match="no such table"):
         in_child("baseline", url=f"sqlite:///{tmp_path / 'empty.db'}")
@@ -173,7 +171,7 @@ def test_a_child_answers_or_says_why_not(url: str, tmp_path: Path) -> None:
 def test_a_rest_has_its_sections(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "LOOK_S", 0.1)
     monkeypatch.setattr(idle_figures, "KINDS", (SQLITE,))
-    monkeypatch.setattr(idle_figures, "in_child", lambda _call, **given: idle.rest(**given)._asdict())
+    monkeypatch.setattr(idle_figures, "in_child", lambda _call, **arguments: idle.rest(**arguments)._asdict())
     sections = idle_figures.rest_sections(Bench(stores, TINY._replace(remembered=20), silent), idle=True, memory=True)
     assert [section.title.partition(",")[0] for section in sections] == ["200 stored", "Looking", "Memory and disk"]
     text = as_text(Report(environment(), sections))
@@ -193,7 +191,7 @@ def test_figures_of_a_turn() -> None:
     assert percentile([], 50) == 0
 
 
-def test_the_share_of_the_floor_is_taken_round_by_round() -> None:
+def test_share_of_the_baseline_is_computed_per_round() -> None:
     """The second round is slow for both, as on a busy machine: the share does not see it."""
     bursts = Bursts.__new__(Bursts)
     rounds = [Burst(Turn(rate, 0, 0, rate, 1), Turn(2 * rate, 0, 0, rate, 1), 1.0) for rate in (400.0, 40.0, 410.0)]
@@ -208,7 +206,7 @@ def test_the_share_of_the_floor_is_taken_round_by_round() -> None:
 
 def test_a_burst_that_loses_a_tick_is_not_a_result(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = {"begin": 1.0, "ticks": [[1.0, 1.5]], "settled_s": [1.0], "adding_s": 1.0}
-    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **_given: lost)
+    monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **_arguments: lost)
     with pytest.raises(AssertionError, match="1 of 30"):
         burst_once(Bench(stores, TINY, silent), SQLITE)
 
@@ -227,7 +225,7 @@ def report() -> Report:
     return Report({**environment(), "postgres": 18}, [Section("Races", (RATE, P50, P99, RATIO), rows, ["a note"])])
 
 
-def test_a_missed_target_is_told() -> None:
+def test_missed_target_is_reported() -> None:
     text = as_text(report())
     assert "28.6× ≥ 30× ✗" in text
     assert "200× ≥ 30× ✓" in text
@@ -237,7 +235,7 @@ def test_a_missed_target_is_told() -> None:
     assert max(map(len, text.splitlines())) <= WIDTH + 10
 
 
-def test_json_says_the_same() -> None:
+def test_json_has_the_same_figures() -> None:
     data = json.loads(json.dumps(as_json(report())))
     assert data["targets_missed"] == 1
     assert [row.get("reached") for row in data["sections"][0]["rows"]] == [None, False, True, None, True]

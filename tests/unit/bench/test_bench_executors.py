@@ -1,4 +1,4 @@
-"""The benchmark of the executors measures what it says; how fast anything is, no test may say."""
+"""The benchmark of the executors runs. Speed is not asserted."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The benchmark of the page measures what it says; how fast anything is, no test may say."""
+"""The benchmark of the web UI runs. Speed is not asserted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.server
 
 
 @pytest.mark.browser
-def test_live_updates_are_weighed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_memory_of_live_updates_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert BUILT.joinpath("index.html").is_file(), "the page has not been built: python hatch_build.py"
     report = measure(QUICK, (LIVE,), lambda _: None)
     sent, live = report.sections

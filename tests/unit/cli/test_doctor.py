@@ -70,7 +70,10 @@ def test_schedules_without_an_engine_are_bad_and_the_way_out_is_told() -> None:
     left = run(["doctor"])
     assert left.code == 1
     told = next(line for line in left.out.splitlines() if line.startswith("bad"))
-    assert told == "bad   instances   no engine is running, no schedule fires; start one with 'tompion serve' or 'tompion worker'"
+    assert (
+        told
+        == "bad   instances   no engine is running, no schedule fires; start one with 'tompion serve' or 'tompion worker'"
+    )
 
 
 def test_a_queue_that_nobody_serves_a_stuck_run_and_a_forgotten_pause_are_found() -> None:

@@ -22,7 +22,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.runtime.clock import pause
 from tompion.store.base import Transaction
-from tompion.testing.faults import Fault, FaultyStore, Mishap
+from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
 
 def number(engine: Engine, name: str, **labels: str) -> float | None:
@@ -287,13 +287,13 @@ def test_new_zone_data(world: World) -> None:
 
 
 def test_a_store_that_fails_and_a_mistake_of_ours(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    coming: list[Mishap] = []
-    store = FaultyStore(world.store, lambda _: coming.pop() if coming else Mishap(Fault.NONE), lambda: None)
+    coming: list[InjectedFault] = []
+    store = FaultyStore(world.store, lambda _: coming.pop() if coming else InjectedFault(Fault.NONE), lambda: None)
     engine = world.engine(store=store)
 
     async def story() -> None:
         await engine.start()
-        coming.append(Mishap(Fault.BEFORE))
+        coming.append(InjectedFault(Fault.BEFORE))
         await pause(10)
 
         def mistake(_: Transaction) -> None:
@@ -371,7 +371,7 @@ def test_only_so_many_namespaces_have_numbers_of_their_own() -> None:
 def test_a_store_that_is_down_is_down(world: World) -> None:
     engine = world.engine()
     runner = OperationRunner(
-        FaultyStore(world.store, lambda _: Mishap(Fault.BEFORE), lambda: None), Settings(), engine.events.metrics
+        FaultyStore(world.store, lambda _: InjectedFault(Fault.BEFORE), lambda: None), Settings(), engine.events.metrics
     )
     registry = MetricsExporter(runner, {}, clock=world.clock).registry
     assert registry.get_sample_value("tompion_store_up") == 0
@@ -381,9 +381,9 @@ def test_a_store_that_is_down_is_down(world: World) -> None:
 def test_the_store_is_not_asked_at_every_scrape(world: World) -> None:
     asked: list[str] = []
 
-    def count(kind: str) -> Mishap:
+    def count(kind: str) -> InjectedFault:
         asked.append(kind)
-        return Mishap(Fault.NONE)
+        return InjectedFault(Fault.NONE)
 
     metrics = MetricsExporter(
         OperationRunner(FaultyStore(world.store, count, lambda: None), Settings()), {}, clock=world.clock

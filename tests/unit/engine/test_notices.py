@@ -18,7 +18,7 @@ from tompion.operations.resources import notifications
 from tompion.operations.runs import callbacks, remote_workers
 from tompion.operations.schedules import control
 from tompion.runtime.clock import pause
-from tompion.testing.faults import Fault, FaultyStore, Mishap
+from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
 ARRIVED = Delivery(True, "the receiver responded with 200")
 REFUSED = Delivery(False, "the receiver responded with 500")
@@ -452,7 +452,9 @@ def test_an_outcome_that_is_not_written_has_no_notice(world: World) -> None:
     world.plan = lambda _: (0.0, FAILED)
     courier = Recorder(world)
     broken = asyncio.Event()
-    store = FaultyStore(world.store, lambda _: Mishap(Fault.BUSY if broken.is_set() else Fault.NONE), lambda: None)
+    store = FaultyStore(
+        world.store, lambda _: InjectedFault(Fault.BUSY if broken.is_set() else Fault.NONE), lambda: None
+    )
 
     async def story() -> None:
         engine = world.engine(store=store, sender=courier)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.unit.engine.kit import BEGIN, LoopClock, World
 from tompion.runtime.clock import pause
-from tompion.testing.faults import Fault, FaultyStore, Mishap
+from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
 
 class Monitor:
@@ -64,7 +64,7 @@ def test_a_loop_that_is_stuck_is_noticed(world: World) -> None:
 def test_a_store_that_is_gone_is_noticed_and_comes_back(world: World) -> None:
     monitor = Monitor(world)
     gone = asyncio.Event()
-    store = FaultyStore(world.store, lambda _: Mishap(Fault.BUSY if gone.is_set() else Fault.NONE), lambda: None)
+    store = FaultyStore(world.store, lambda _: InjectedFault(Fault.BUSY if gone.is_set() else Fault.NONE), lambda: None)
 
     async def story() -> None:
         engine = world.engine(store=store, pinger=monitor)

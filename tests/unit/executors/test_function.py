@@ -91,7 +91,7 @@ async def returns_async_generator() -> AsyncIterator[int]:
 
 
 def returns_a_made_generator() -> Iterator[int]:
-    return (each for each in [1])
+    return (number for number in [1])
 
 
 def returns_much() -> str:
@@ -131,7 +131,7 @@ async def fails_without_words_asynchronously() -> None:
 
 
 async def cancels_itself() -> None:
-    raise asyncio.CancelledError("somebody else's")
+    raise asyncio.CancelledError("another task's")
 
 
 async def times_out() -> None:
@@ -175,7 +175,7 @@ not_callable = 5
         ("instance", '"default"'),
     ],
 )
-def test_a_function_that_goes_well(name: str, result: str | None) -> None:
+def test_function_result_is_recorded(name: str, result: str | None) -> None:
     assert run(name) == Completed(RunState.SUCCESS, result)
 
 
@@ -189,12 +189,12 @@ def test_a_function_that_goes_well(name: str, result: str | None) -> None:
         ("fails_without_words_asynchronously", "Speechless: <unprintable Speechless: SystemExit>"),
         ("leaves", "SystemExit: 3"),
         ("leaves_asynchronously", "SystemExit: enough"),
-        ("cancels_itself", "CancelledError: somebody else's"),
+        ("cancels_itself", "CancelledError: another task's"),
         ("times_out", "TimeoutError: no answer"),
     ],
 )
-def test_whatever_a_function_raises_is_its_outcome(name: str, error: str) -> None:
-    """A function that leaves the process, or cancels something of its own, has failed and takes nobody along."""
+def test_error_of_a_function_is_its_outcome(name: str, error: str) -> None:
+    """A function that exits or cancels something has failed, and the process continues."""
     ended = run(name)
     assert (ended.state, ended.result) == (RunState.FAILED, None)
     assert ended.error is not None
@@ -213,21 +213,21 @@ def test_an_error_shows_the_users_frames_and_no_others(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["returns_generator", "returns_async_generator", "returns_a_made_generator"])
-def test_a_generator_is_not_taken_for_work_that_was_done(name: str) -> None:
+def test_generator_is_a_failure(name: str) -> None:
     """Nothing of its body had run, and the run was a success with the generator's repr as its result."""
     ended = run(name)
     assert (ended.state, ended.result) == (RunState.FAILED, None)
     assert "generator, which was not run" in (ended.error or "")
 
 
-def test_results_are_cut_to_the_limit() -> None:
+def test_results_are_truncated_to_the_limit() -> None:
     result = json.loads(run("returns_much", limit=100).result or "")
     assert result == {"truncated": True, "bytes": 1_002, "text": '"' + "ä" * 26}
     assert run("returns_surrogate").result == '"\\udc80"'
 
 
 def test_cancelling_the_run_cancels_the_function() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         begun, ended = asyncio.Event(), asyncio.Event()
 
         async def endless() -> None:
@@ -245,7 +245,7 @@ def test_cancelling_the_run_cancels_the_function() -> None:
             await task
         assert ended.is_set()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_cancelling_the_run_cancels_the_function() -> None:
         ("json:", "not an import path"),
     ],
 )
-def test_a_function_that_is_none(path: str, problem: str) -> None:
+def test_invalid_function_path_is_rejected(path: str, problem: str) -> None:
     with pytest.raises(LaunchError, match=problem):
         resolve(path)
 
@@ -287,7 +287,7 @@ def test_a_module_that_fails_while_it_is_imported(tmp_path: Any) -> None:
         ("class E(ImportError):\n    __str__ = None\nraise E", "unprintable E"),
     ],
 )
-def test_a_module_that_leaves_takes_nobody_along(
+def test_module_that_exits_fails_its_run_only(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
 ) -> None:
     """A script without a main guard left the process, and the engine with it, when it was imported."""
@@ -311,11 +311,11 @@ def test_a_workflow_names_its_function() -> None:
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_waits_for_a_thread_says_so() -> None:
+def test_run_without_a_free_thread_waits() -> None:
     """Its deadline counted while it waited: with every thread taken, runs timed out that had never begun."""
 
-    async def story() -> None:
-        held, let_go, said = threading.Event(), threading.Event(), list[tuple[str, bool]]()
+    async def scenario() -> None:
+        held, let_go, waits_seen = threading.Event(), threading.Event(), list[tuple[str, bool]]()
         began = asyncio.Event()
 
         def hold() -> None:
@@ -323,7 +323,7 @@ def test_a_run_that_waits_for_a_thread_says_so() -> None:
             assert let_go.wait(SECONDS)
 
         def note(name: str, waits: bool) -> None:
-            said.append((name, waits))
+            waits_seen.append((name, waits))
             if (name, waits) == ("second", False):
                 began.set()
 
@@ -333,31 +333,31 @@ def test_a_run_that_waits_for_a_thread_says_so() -> None:
         await asyncio.to_thread(held.wait, SECONDS)
         second = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", waits=partial(note, "second"))))
         await asyncio.sleep(0)
-        assert said == [("first", True), ("first", False), ("second", True)]
+        assert waits_seen == [("first", True), ("first", False), ("second", True)]
         let_go.set()
         assert (await first).state is RunState.SUCCESS
         await began.wait()
         assert (await second).state is RunState.SUCCESS
         await executor.aclose()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_the_function_itself_gets_nothing_but_data() -> None:
+def test_function_context_can_be_pickled() -> None:
     """A function may hand the run to another process: what it gets must be as plain as the rest of it."""
 
-    async def story() -> Completed:
-        asked = launch("function_tests:pickles", waits=lambda waits: None)
+    async def scenario() -> Completed:
+        context = launch("function_tests:pickles", waits=lambda waits: None)
         async with aclosing(FunctionExecutor()) as executor:
-            return await executor.run(None, asked)
+            return await executor.run(None, context)
 
     sys.modules["function_tests"] = SimpleNamespace(pickles=lambda run: len(pickle.dumps(run)))  # type: ignore[assignment]  # a stand-in for a module
-    assert asyncio.run(story()).error is None
+    assert asyncio.run(scenario()).error is None
 
 
-def test_a_module_that_takes_its_time_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_import_does_not_delay_other_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slow_to_import.py").write_text(
-        "from gates import opened, reached\n"
+        "from barriers import opened, reached\n"
         "reached.set()\n"
         "assert opened.wait(120)\n"
         "async def first(): return 1\n"
@@ -365,10 +365,10 @@ def test_a_module_that_takes_its_time_keeps_nobody_waiting(tmp_path: Path, monke
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     opened, reached = threading.Event(), threading.Event()
-    monkeypatch.setitem(sys.modules, "gates", SimpleNamespace(opened=opened, reached=reached))
+    monkeypatch.setitem(sys.modules, "barriers", SimpleNamespace(opened=opened, reached=reached))
     monkeypatch.setitem(sys.modules, "quick_tests", SimpleNamespace(asynchronous=asynchronous))
 
-    async def story() -> list[Any]:
+    async def scenario() -> list[Any]:
         executor = FunctionExecutor()
         names = ("first", "first", "second")
         slow = [asyncio.create_task(executor.run(None, launch(f"slow_to_import:{name}"))) for name in names]
@@ -378,7 +378,7 @@ def test_a_module_that_takes_its_time_keeps_nobody_waiting(tmp_path: Path, monke
         opened.set()
         ended = await asyncio.gather(*slow, return_exceptions=True)
         await executor.aclose()
-        return [quick.result, *(each.result if isinstance(each, Completed) else type(each).__name__ for each in ended)]
+        return [quick.result, *(item.result if isinstance(item, Completed) else type(item).__name__ for item in ended)]
 
-    assert asyncio.run(story()) == ['"report"', "1", "CancelledError", "2"]
+    assert asyncio.run(scenario()) == ['"report"', "1", "CancelledError", "2"]
     sys.modules.pop("slow_to_import")

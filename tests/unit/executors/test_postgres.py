@@ -1,4 +1,4 @@
-"""What a run is to the database: names that an operator has declared, and values."""
+"""The SQL call of a run: declared names and values."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def call_of(options: dict[str, Any], *, dag: Any = None, payload: Any = None) ->
     return executor().call(dag, launch_of(options, payload=payload))
 
 
-def arguments(function: str, *given: Any, payload: Any = None) -> list[SqlArgument]:
-    return list(call_of({"function": function, "args": list(given)}, dag=["step"], payload=payload).arguments)
+def arguments(function: str, *values: Any, payload: Any = None) -> list[SqlArgument]:
+    return list(call_of({"function": function, "args": list(values)}, dag=["step"], payload=payload).arguments)
 
 
 def test_a_row() -> None:
@@ -49,7 +49,7 @@ def test_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("option", "expected"),
     [
         ("text", "text"),
         ("$$5", "$5"),
@@ -70,9 +70,9 @@ def test_a_row() -> None:
         ("$callback", '{"url": "https://tompion.example/api/v1/callbacks", "token": "7-1800000060-0.1.signed"}'),
     ],
 )
-def test_values(given: Any, expected: str | None) -> None:
-    """What stands for a document is JSON, also where it is a text: a column of JSON would not take it otherwise."""
-    assert arguments("plain", given, payload="me") == [SqlArgument(expected)]
+def test_values(option: Any, expected: str | None) -> None:
+    """A placeholder for a document is JSON even if the value is text, as a JSON column requires."""
+    assert arguments("plain", option, payload="me") == [SqlArgument(expected)]
 
 
 def test_the_key_after_a_failure() -> None:
@@ -103,10 +103,10 @@ def test_declared_types() -> None:
 
 
 def test_when_a_run_is_done() -> None:
-    made = executor()
-    assert made.outcome_of_call(launch_of({}), "5") == Completed(execution_id="5")
-    assert made.outcome_of_call(launch_of({"done": "taken"}), None) == Completed()
-    assert made.outcome_of_call(launch_of({"done": "reported"}), "5") == Accepted("5")
+    postgres_executor = executor()
+    assert postgres_executor.outcome_of_call(launch_of({}), "5") == Completed(execution_id="5")
+    assert postgres_executor.outcome_of_call(launch_of({"done": "taken"}), None) == Completed()
+    assert postgres_executor.outcome_of_call(launch_of({"done": "reported"}), "5") == Accepted("5")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_when_a_run_is_done() -> None:
         ({"table": "jobs", "function": "plain", "columns": {"a": 1}}, "'function' is not known"),
     ],
 )
-def test_what_is_refused(options: dict[str, Any], problem: str) -> None:
+def test_invalid_options_are_rejected(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(LaunchRefused, match=problem):
         call_of(options)
 

@@ -1,4 +1,4 @@
-"""Executors by entry point: ours, somebody else's, and those that cannot be had."""
+"""Executors by entry point: built in, of other packages, and missing ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tompion.executors.registry import build_executors
 
 
 class Foreign(Executor):
-    """An executor of somebody else's package."""
+    """An executor of another package."""
 
     def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
         self.configured = configured
@@ -30,14 +30,14 @@ class Foreign(Executor):
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
-    found = registry.installed_executors()
+    entry_points = registry.installed_executors()
     added = {name: EntryPoint(name, value, registry.ENTRY_POINT_GROUP) for name, value in more.items()}
-    monkeypatch.setattr(registry, "installed_executors", lambda: {**found, **added})
+    monkeypatch.setattr(registry, "installed_executors", lambda: {**entry_points, **added})
 
 
-def test_what_is_there_without_being_asked_for() -> None:
+def test_function_and_http_need_no_configuration() -> None:
     executors = build_executors({}, ExecutorEnv())
-    assert {name: type(each) for name, each in executors.items()} == {
+    assert {name: type(executor) for name, executor in executors.items()} == {
         "function": FunctionExecutor,
         "http": HttpExecutor,
     }
@@ -48,12 +48,12 @@ def test_commands_are_off_unless_they_are_configured() -> None:
     assert isinstance(executors["command"], CommandExecutor)
 
 
-def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executor_of_another_package_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, foreign=f"{__name__}:Foreign")
     site = ExecutorEnv(max_threads=3)
-    made = build_executors({"foreign": {"a": 1}}, site)["foreign"]
-    assert isinstance(made, Foreign)
-    assert (made.configured, made.site) == ({"a": 1}, site)
+    foreign = build_executors({"foreign": {"a": 1}}, site)["foreign"]
+    assert isinstance(foreign, Foreign)
+    assert (foreign.configured, foreign.site) == ({"a": 1}, site)
 
 
 @pytest.mark.parametrize(
@@ -65,18 +65,18 @@ def test_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"http": {"allow": [1]}}, "executors.http.allow"),
     ],
 )
-def test_a_configuration_that_cannot_be_names_its_field(configured: Any, field: str) -> None:
+def test_invalid_setting_names_its_field(configured: Any, field: str) -> None:
     with pytest.raises(InvalidField) as refused:
         build_executors(configured, ExecutorEnv())
     assert refused.value.field == field
 
 
-def test_one_that_is_not_there() -> None:
+def test_unknown_executor_is_rejected() -> None:
     with pytest.raises(InvalidField, match=r"executors.teleport: there is no such executor; installed are .*function"):
         build_executors({"teleport": {}}, ExecutorEnv())
 
 
-def test_one_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, celery="no_such_package.at_all:make")
     with pytest.raises(InvalidField, match=r"needs no_such_package, .* pip install 'tompion\[celery\]'"):
         build_executors({"celery": {}}, ExecutorEnv())

@@ -1,4 +1,4 @@
-"""What is kept of a result: JSON that every store can hold, and that says what is missing from it."""
+"""Results are JSON that every store can hold, with a mark where they are truncated."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_json_is_kept_as_it_is(value: object) -> None:
     ],
     ids=["set", "nan", "inf", "endless", "huge", "silent", "angry"],
 )
-def test_what_is_not_json_says_why(value: object, why: str, text: str) -> None:
+def test_value_that_is_not_json_has_an_error(value: object, why: str, text: str) -> None:
     kept = json.loads(json_value(value, 1_000), parse_constant=pytest.fail)
     assert kept["not_json"].startswith(why)
     assert kept["text"] == text
@@ -65,15 +65,15 @@ def test_every_store_can_hold_it(value: object, limit: int) -> None:
 
 @pytest.mark.parametrize("limit", [60, 100, 1_000, 16_384])
 @pytest.mark.parametrize("value", ["x" * 50_000, ['ä"\n'] * 9_999, list(range(30_000)), {"🦊" * 40_000}], ids=range(4))
-def test_what_is_too_long_is_marked(value: object, limit: int) -> None:
+def test_long_value_is_truncated(value: object, limit: int) -> None:
     kept = json_value(value, limit)
     read = json.loads(kept)
     assert read["truncated"] is True
     assert read["bytes"] > 30_000
     assert ("not_json" in read) == isinstance(value, set)
-    if limit > 60 or not isinstance(value, set):  # what is said about it has to stand there in any case
+    if limit > 60 or not isinstance(value, set):  # the message is always included
         assert limit - 12 < len(kept.encode()) <= limit
 
 
-def test_nothing_is_kept_of_nothing() -> None:
+def test_none_has_no_result() -> None:
     assert success_result(None, 100) == Completed()

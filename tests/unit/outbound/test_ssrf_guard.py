@@ -47,7 +47,7 @@ ALLOWED_URLS = [
 ]  # fmt: skip
 
 
-def test_the_list_is_long_enough_to_mean_something() -> None:
+def test_list_of_refused_urls_is_long() -> None:
     assert len(REFUSED_URLS) >= 60
 
 
@@ -63,7 +63,7 @@ def test_allowed(url: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 5, ["http://example.org"], b"http://example.org"])
-def test_what_is_not_text_is_no_url(value: object) -> None:
+def test_value_that_is_not_text_is_rejected(value: object) -> None:
     with pytest.raises(LaunchRefused, match="has no url"):
         SsrfGuard().target(value)
 
@@ -86,7 +86,7 @@ def test_a_password_in_a_url_is_not_repeated() -> None:
     ],
 )
 def test_a_name_must_have_public_addresses_and_no_others(addresses: list[str], fine: bool) -> None:
-    """A name that means two things is refused for the worse of them: nobody knows which one is connected to."""
+    """A name with a public and a private address is rejected, because the client may choose either."""
     if fine:
         assert SsrfGuard().check_all(addresses, 443) == addresses
     else:
@@ -94,7 +94,7 @@ def test_a_name_must_have_public_addresses_and_no_others(addresses: list[str], f
             SsrfGuard().check_all(addresses, 443)
 
 
-def test_what_a_rule_allows_and_no_more() -> None:
+def test_rule_allows_its_network_only() -> None:
     guard = SsrfGuard(["10.1.0.0/16", "127.0.0.1:8080", "[fd00::1]:443", "fd01::/32"])
     for url in ("http://10.1.2.3/", "http://127.0.0.1:8080/", "https://[fd00::1]/", "http://[fd01::9]:1/",
                 "http://[::ffff:10.1.0.1]/"):  # fmt: skip
@@ -108,7 +108,7 @@ def test_what_a_rule_allows_and_no_more() -> None:
 @pytest.mark.parametrize(
     "text", ["", "example.org", "10.0.0.1/8", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:x", "[::1]:65536"]
 )
-def test_a_rule_that_cannot_be_read(text: str) -> None:
+def test_invalid_rule_is_rejected(text: str) -> None:
     with pytest.raises(InvalidField, match="allow"):
         SsrfGuard([text])
 

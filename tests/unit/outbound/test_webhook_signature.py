@@ -37,7 +37,7 @@ def test_while_a_secret_is_replaced_there_are_two_signatures() -> None:
 @pytest.mark.parametrize(
     "text", ["whsec_???", "whsec_" + base64.b64encode(b"short").decode(), "", "whsec_" + "A" * 400]
 )
-def test_a_secret_that_cannot_be_is_refused_and_not_shown(text: str) -> None:
+def test_invalid_secret_is_rejected_without_being_shown(text: str) -> None:
     with pytest.raises(InvalidField) as caught:
         parse_secret(text)
     assert not text or text not in str(caught.value)

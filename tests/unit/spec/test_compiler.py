@@ -44,13 +44,13 @@ def test_equal_specs_share_one_compiled_form(one: Spec, other: Spec) -> None:
     assert tompion.compile(one) is tompion.compile(other) is one.compile()
 
 
-def test_a_cron_string_is_compiled_once_for_each_zone() -> None:
+def test_cron_string_is_compiled_once_per_zone() -> None:
     assert tompion.compile("0 9 * * *", BERLIN) is tompion.compile("0 9 * * *", BERLIN)
     assert tompion.compile("0 9 * * *", BERLIN) is not tompion.compile("0 9 * * *")
 
 
 @pytest.mark.parametrize("difference", [{"timezone": BERLIN}, {"start_at": "2026-01-01"}, {"dst_gap": "skip"}])
-def test_specs_that_differ_do_not_share(difference: Data) -> None:
+def test_different_specs_do_not_share_a_compiled_form(difference: Data) -> None:
     assert tompion.compile(Spec(cron="0 9 * * *", **difference)) is not tompion.compile(Spec(cron="0 9 * * *"))
 
 
@@ -59,13 +59,13 @@ WITH_A_LETTER_H = ["0 9 * * THU", "0 9 1 MARCH *", "@hourly", "@monthly", "CRON_
 
 
 @pytest.mark.parametrize("text", WITHOUT_H)
-def test_a_spec_without_h_is_shared_by_all_schedules(text: str) -> None:
+def test_spec_without_h_is_shared_by_all_schedules(text: str) -> None:
     assert tompion.compile(Spec(cron=text), schedule_id="a") is tompion.compile(Spec(cron=text), schedule_id="b")
     assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
 
 
 @pytest.mark.parametrize("text", WITH_A_LETTER_H)
-def test_an_h_in_a_name_does_not_make_a_spec_depend_on_the_id(text: str) -> None:
+def test_letter_h_in_a_name_does_not_depend_on_the_id(text: str) -> None:
     """A hundred thousand schedules with ``@hourly`` were compiled a hundred thousand times."""
     assert not depends_on_schedule_id(Spec(cron=text))
     assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
@@ -81,17 +81,17 @@ def test_an_h_in_a_name_does_not_make_a_spec_depend_on_the_id(text: str) -> None
         {"cron": "*/2 * * * *", "exclude": {"calendars": {"minute": "H(0-30)/2"}}},
     ],
 )
-def test_an_h_makes_a_spec_depend_on_the_id_and_on_nothing_else(spec: Data) -> None:
+def test_spec_with_h_depends_on_the_id_only(spec: Data) -> None:
     one, same, other = (tompion.compile(Spec(**spec), schedule_id=name) for name in ("nightly", "nightly", "weekly"))
     assert one is same
     assert one is not other
     ticks = {
         name: list(tompion.compile(Spec(**spec), schedule_id=name).between_epochs(0, 86_400)) for name in "abcdefgh"
     }
-    assert len({tuple(found) for found in ticks.values()}) > 1
+    assert len({tuple(schedule_ticks) for schedule_ticks in ticks.values()}) > 1
 
 
-def test_named_calendars_are_part_of_what_is_compiled() -> None:
+def test_named_calendars_are_part_of_the_cache_key() -> None:
     spec = Spec(cron="0 9 * * *", exclude={"named": ["company"]})
     empty, full = NamedCalendar("company"), NamedCalendar("company", dates=("1970-01-01",))
     assert spec.compile(calendars=[empty]) is spec.compile(calendars={"company": empty})
@@ -99,12 +99,12 @@ def test_named_calendars_are_part_of_what_is_compiled() -> None:
     assert spec.compile(calendars=[full]).next_epoch(0) == 33 * 3600
 
 
-def test_calendars_that_a_spec_does_not_name_do_not_matter() -> None:
+def test_unused_calendars_do_not_change_the_compiled_form() -> None:
     spec = Spec(cron="0 9 * * *")
     assert spec.compile(calendars=[NamedCalendar("company", dates=("1970-01-01",))]) is spec.compile()
 
 
-def test_a_bare_document_can_be_compiled_too() -> None:
+def test_document_can_be_compiled_directly() -> None:
     assert tompion.compile(SpecDocument(cron=("0 9 * * *",))).next_epoch(0) == 9 * 3600
 
 
@@ -114,43 +114,43 @@ SOME = ["0 9 * * *", "*/7 * * * *", "0 0 30 2 *", "@every 90m", "0 9 * * *"]
 
 
 @given(st.lists(st.sampled_from(SOME), max_size=12), st.integers(-10, HORIZON + 10))
-def test_many_at_once_give_what_each_gives(texts: list[str], after: int) -> None:
+def test_next_many_equals_single_calls(texts: list[str], after: int) -> None:
     compiled = [tompion.compile(text) for text in texts]
     assert tompion.next_many(compiled, after) == [ticks.next_epoch(after) for ticks in compiled]
 
 
-def test_each_may_be_asked_about_an_instant_of_its_own() -> None:
+def test_next_many_accepts_one_instant_per_spec() -> None:
     ticks = tompion.compile("0 9 * * *")
     assert tompion.next_many([ticks, ticks, ticks], [0, 86_400, 0]) == [32_400, 118_800, 32_400]
 
 
-def test_nothing_gives_nothing() -> None:
+def test_next_many_of_nothing_is_empty() -> None:
     assert tompion.next_many([], 0) == []
 
 
-def test_as_many_instants_as_specs_are_needed() -> None:
+def test_next_many_rejects_a_wrong_number_of_instants() -> None:
     with pytest.raises(ValueError, match="zip"):
         tompion.next_many([tompion.compile("0 9 * * *")], [0, 1])
 
 
-def test_a_shared_spec_is_asked_once_for_each_instant() -> None:
-    asked: Counter[int] = Counter()
+def test_next_many_computes_a_shared_spec_once_per_instant() -> None:
+    calls: Counter[int] = Counter()
 
     class Counted(Ticks):
         def next_epoch(self, after: int) -> int | None:
-            asked[after] += 1
+            calls[after] += 1
             return after + 1
 
     ticks = Counted()
     assert tompion.next_many([ticks] * 1_000, 5) == [6] * 1_000
     tompion.next_many([ticks] * 4, [7, 8, 7, 8])
-    assert asked == {5: 1, 7: 1, 8: 1}
+    assert calls == {5: 1, 7: 1, 8: 1}
 
 
 # --- zones ------------------------------------------------------------------------------------------------------
 
 
-def test_the_zone_may_be_given_in_the_string_in_the_spec_or_in_both_alike() -> None:
+def test_zone_may_be_in_the_prefix_or_the_timezone_or_both() -> None:
     expected = utc("2026-07-01T07:00")
     for ticks in (
         tompion.compile("0 9 * * *", BERLIN),
@@ -162,7 +162,7 @@ def test_the_zone_may_be_given_in_the_string_in_the_spec_or_in_both_alike() -> N
         assert ticks.next_epoch(utc("2026-07-01")) == expected
 
 
-def test_two_zones_that_contradict_each_other_are_refused() -> None:
+def test_different_zones_are_rejected() -> None:
     with pytest.raises(InvalidSpec, match="the prefix is Asia/Tokyo, but timezone is Europe/Berlin") as caught:
         Spec(cron=["0 9 * * *", "CRON_TZ=Asia/Tokyo 0 9 * * *"], timezone=BERLIN)
     assert caught.value.field == "cron[1]"
@@ -172,33 +172,33 @@ def test_two_zones_that_contradict_each_other_are_refused() -> None:
     assert caught.value.field == "cron"
 
 
-def test_each_string_may_have_a_zone_of_its_own() -> None:
+def test_each_cron_string_may_have_its_own_zone() -> None:
     spec = Spec(cron=["CRON_TZ=Asia/Tokyo 0 9 * * *", "CRON_TZ=America/New_York 0 9 * * *", "0 9 * * *"])
     assert shown(spec.compile(), "2026-07-01", "2026-07-01T23:59") == ["07-01 00:00", "07-01 09:00", "07-01 13:00"]
     assert zone_of(spec).name == "UTC"
 
 
-def test_a_spec_has_its_own_zone_and_takes_no_other() -> None:
+def test_spec_rejects_a_second_timezone() -> None:
     with pytest.raises(InvalidSpec, match="timezone is set twice") as caught:
         tompion.compile(Spec(cron="0 9 * * *"), BERLIN)
     assert caught.value.field == "timezone"
 
 
 @pytest.mark.parametrize(
-    ("spec", "says"),
+    ("spec", "message"),
     [
         ({"rrules": "DTSTART;TZID=Asia/Tokyo:20260101T090000\nRRULE:FREQ=DAILY"}, "DTSTART is in Asia/Tokyo"),
         ({"rrules": "DTSTART:20260101T090000Z\nRRULE:FREQ=DAILY", "timezone": BERLIN}, "DTSTART is in UTC"),
     ],
 )
-def test_a_rule_that_begins_in_another_zone_is_refused_with_the_way_out(spec: Data, says: str) -> None:
-    with pytest.raises(InvalidSpec, match=says) as caught:
+def test_rrule_with_another_zone_is_rejected_with_a_hint(spec: Data, message: str) -> None:
+    with pytest.raises(InvalidSpec, match=message) as caught:
         Spec(**spec)
     assert caught.value.field == "rrules[0]"
     assert (caught.value.hint or "").startswith("set timezone=")
 
 
-def test_an_unknown_zone_is_refused_wherever_it_stands() -> None:
+def test_unknown_zone_is_rejected_everywhere() -> None:
     for build in (
         lambda: tompion.compile("0 9 * * *", "Mars/Base"),
         lambda: tompion.compile("CRON_TZ=Mars/Base 0 9 * * *"),
@@ -228,7 +228,7 @@ PROFILES: list[tuple[Data, list[str], list[str]]] = [
 
 
 @pytest.mark.parametrize(("spec", "in_gap", "in_overlap"), PROFILES)
-def test_the_dialect_brings_a_profile_which_profile_and_overrides_replace(
+def test_dialect_profile_is_replaced_by_profile_and_overrides(
     spec: Data, in_gap: list[str], in_overlap: list[str]
 ) -> None:
     ticks = Spec(timezone=BERLIN, **spec).compile()
@@ -236,7 +236,7 @@ def test_the_dialect_brings_a_profile_which_profile_and_overrides_replace(
     assert shown(ticks, "2026-10-24T22:00", "2026-10-25T12:00") == in_overlap
 
 
-def test_the_dialect_decides_what_a_weekday_number_means() -> None:
+def test_dialect_defines_weekday_numbers() -> None:
     tompion_monday = Spec(cron="0 9 * * 1").compile()
     quartz_sunday = Spec(cron="0 0 9 ? * 1", dialect="quartz").compile()
     assert shown(tompion_monday, "2026-06-01", "2026-06-07T23:59") == ["06-01 09:00"]
@@ -246,7 +246,7 @@ def test_the_dialect_decides_what_a_weekday_number_means() -> None:
 # --- bounds and the range ---------------------------------------------------------------------------------------
 
 
-def test_the_range_is_from_1970_up_to_2201() -> None:
+def test_ticks_are_from_1970_up_to_2201() -> None:
     ticks = tompion.compile("0 0 * * *")
     assert ticks.next_epoch(-(10**12)) == 0
     assert ticks.next_epoch(-1) == 0
@@ -266,7 +266,7 @@ def test_the_range_is_from_1970_up_to_2201() -> None:
         {"calendars": {"second": "*", "minute": "*", "hour": "*"}},
     ],
 )
-def test_the_first_and_the_last_second_of_the_range_can_tick_in_every_zone(source: Data, zone: str) -> None:
+def test_first_and_last_second_of_the_range_fire_in_every_zone(source: Data, zone: str) -> None:
     ticks = Spec(timezone=zone, **source).compile()
     assert (ticks.next_epoch(-5), ticks.prev_epoch(HORIZON + 5)) == (0, HORIZON - 1)
     assert (ticks.next_epoch(HORIZON - 1), ticks.prev_epoch(0)) == (None, None)
@@ -281,7 +281,7 @@ def test_the_first_and_the_last_second_of_the_range_can_tick_in_every_zone(sourc
         {"calendars": {"hour": 12}},
     ],
 )
-def test_start_and_end_are_included_from_both_directions(source: Data) -> None:
+def test_start_and_end_are_inclusive_in_both_directions(source: Data) -> None:
     ticks = Spec(**source, start_at="2026-06-02T12:00Z", end_at="2026-06-04T12:00Z").compile()
     first, last = utc("2026-06-02T12:00"), utc("2026-06-04T12:00")
     assert (ticks.next_epoch(0), ticks.prev_epoch(HORIZON)) == (first, last)
@@ -291,19 +291,19 @@ def test_start_and_end_are_included_from_both_directions(source: Data) -> None:
     assert list(ticks.between_epochs(0, HORIZON)) == [first, first + 86_400, last]
 
 
-def test_between_includes_both_ends_and_is_empty_if_it_runs_backwards() -> None:
+def test_between_includes_both_ends_and_is_empty_backwards() -> None:
     ticks = tompion.compile("0 * * * *")
     assert list(ticks.between_epochs(3_600, 7_200)) == [3_600, 7_200]
     assert list(ticks.between_epochs(3_601, 7_199)) == []
     assert list(ticks.between_epochs(7_200, 3_600)) == []
 
 
-def test_the_start_anchors_a_rule_that_has_no_beginning_of_its_own() -> None:
+def test_start_at_anchors_a_rule_without_dtstart() -> None:
     spec = Spec(rrules="FREQ=WEEKLY;INTERVAL=2;COUNT=2", start_at="2026-06-03T08:00", timezone=BERLIN)
     assert shown(spec.compile(), "2026-01-01", "2027-01-01") == ["06-03 06:00", "06-17 06:00"]
 
 
-def test_the_same_instant_from_several_sources_is_one_tick() -> None:
+def test_instant_from_several_sources_is_one_tick() -> None:
     spec = Spec(
         cron=["0 9 * * *", "0 9 1 * *"],
         calendars={"hour": 9},
@@ -314,12 +314,12 @@ def test_the_same_instant_from_several_sources_is_one_tick() -> None:
     assert shown(spec.compile(), "2026-06-01", "2026-06-02T23:59") == ["06-01 09:00", "06-02 09:00"]
 
 
-def test_a_spec_without_sources_has_no_ticks() -> None:
+def test_spec_without_sources_has_no_ticks() -> None:
     ticks = Spec(timezone=BERLIN).compile()
     assert (ticks.next_epoch(0), ticks.prev_epoch(HORIZON), ticks.trace(0)) == (None, None, None)
 
 
-def test_a_fixed_delay_counts_from_the_end_of_the_run_that_is_asked_about() -> None:
+def test_fixed_delay_counts_from_the_given_end() -> None:
     ticks = Spec(intervals={"every": "5m", "anchor": "completion"}).compile()
     assert [ticks.next_epoch(end) for end in (1_000, 1_001)] == [1_300, 1_301]
     assert ticks.prev_epoch(1_000) is None

@@ -55,9 +55,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("text", "kind", "as_utc", "fraction"), KINDS)
-def test_an_offset_makes_an_instant_none_a_wall_time_and_a_bare_date_a_day(
-    text: str, kind: str, as_utc: str, fraction: bool
-) -> None:
+def test_moment_kind_depends_on_offset_and_time(text: str, kind: str, as_utc: str, fraction: bool) -> None:
     expected = int((datetime.fromisoformat(as_utc) - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1))
     assert read_moment(text, field="start_at") == Moment(expected, kind, fraction)
 
@@ -85,7 +83,7 @@ NOT_MOMENTS = [
 
 
 @pytest.mark.parametrize("text", NOT_MOMENTS)
-def test_what_is_no_date_or_time_is_refused_with_examples(text: str) -> None:
+def test_invalid_moment_is_rejected_with_examples(text: str) -> None:
     with pytest.raises(InvalidSpec, match="is not a date or time") as caught:
         read_moment(text, field="start_at")
     assert caught.value.field == "start_at"
@@ -93,26 +91,26 @@ def test_what_is_no_date_or_time_is_refused_with_examples(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["20260329", "2026-W13-7"])
-def test_a_date_is_a_whole_day_in_every_spelling_that_is_accepted(text: str) -> None:
-    """``end_at="2026-03-29"`` keeps that day's ticks; ``end_at="20260329"`` silently dropped them."""
+def test_date_is_a_whole_day_in_every_spelling(text: str) -> None:
+    """Regression: ``end_at="2026-03-29"`` kept that day's ticks, but ``end_at="20260329"`` dropped them."""
     assert read_moment(text, field="end_at").kind == "day"
 
 
 @pytest.mark.parametrize(
     ("text", "day"), [("1970-01-01", 0), ("1970-01-02", 1), ("1969-12-31", -1), ("2000-03-01", 11_017)]
 )
-def test_a_day_counts_from_the_epoch(text: str, day: int) -> None:
+def test_day_counts_from_the_epoch(text: str, day: int) -> None:
     assert read_day(text, field="exclude.dates[0]") == day
 
 
 @pytest.mark.parametrize("text", ["2026-12-25T00:00", "2026-12-25T00:00Z"])
-def test_where_a_date_is_asked_for_a_time_is_refused(text: str) -> None:
+def test_time_is_rejected_where_a_date_is_expected(text: str) -> None:
     with pytest.raises(InvalidSpec, match="is not a date;") as caught:
         read_day(text, field="exclude.dates[0]")
     assert caught.value.field == "exclude.dates[0]"
 
 
-def test_where_a_date_is_asked_for_no_time_is_offered() -> None:
+def test_date_error_does_not_suggest_a_time() -> None:
     """``exclude.dates`` answered "tomorrow" with "expected … 2026-03-29T09:00", and then refused that."""
     with pytest.raises(InvalidSpec) as caught:
         read_day("tomorrow", field="exclude.dates[0]")
@@ -130,17 +128,17 @@ TEXTS: list[tuple[str | date, str]] = [
 
 
 @pytest.mark.parametrize(("value", "text"), TEXTS)
-def test_a_moment_is_stored_as_text_and_text_is_left_alone(value: str | date, text: str) -> None:
+def test_moment_text_keeps_text_unchanged(value: str | date, text: str) -> None:
     assert moment_text(value, field="times[0]") == text
 
 
-def test_a_datetime_means_the_same_as_its_text() -> None:
+def test_datetime_equals_its_text() -> None:
     wall, text = datetime(2026, 7, 1, 9), "2026-07-01T09:00:00"
     assert Spec(times=[wall], timezone="Asia/Tokyo") == Spec(times=[text], timezone="Asia/Tokyo")
 
 
 @pytest.mark.parametrize("value", [5, 1.5, None, b"2026-03-29"])
-def test_what_is_neither_text_nor_date_is_refused(value: object) -> None:
+def test_value_that_is_neither_text_nor_date_is_rejected(value: object) -> None:
     with pytest.raises(InvalidSpec, match="is not a date or time"):
         moment_text(value, field="start_at")  # type: ignore[arg-type]  # that is what is tested
 
@@ -186,12 +184,10 @@ INSTANTS = [
 
 
 @pytest.mark.parametrize(("zone", "text", "first", "last"), INSTANTS)
-def test_a_bound_reaches_to_the_first_and_last_instant_that_it_can_mean(
-    zone: str, text: str, first: str, last: str
-) -> None:
+def test_bound_covers_the_first_and_last_instant_of_a_wall_time(zone: str, text: str, first: str, last: str) -> None:
     moment, table = read_moment(text, field="x"), load_zone(zone)
-    shown = tuple(seconds_text(instant(moment, table)) for instant in (first_instant, last_instant))
-    assert shown == (first, last)
+    texts = tuple(seconds_text(instant(moment, table)) for instant in (first_instant, last_instant))
+    assert texts == (first, last)
 
 
 def seconds_text(instant: int) -> str:
@@ -220,20 +216,20 @@ NEAR_CHANGES = st.builds(
 
 
 @given(st.sampled_from(ZONES), NEAR_CHANGES)
-def test_a_wall_time_that_exists_is_the_instants_that_zoneinfo_gives(name: str, wall: datetime) -> None:
+def test_instants_of_a_wall_time_agree_with_zoneinfo(name: str, wall: datetime) -> None:
     passes = [wall.replace(tzinfo=judge(name), fold=fold) for fold in (0, 1)]
-    shown = [
+    texts = [
         int(moment.timestamp())
         for moment in passes
         if moment.astimezone(UTC).astimezone(judge(name)).replace(tzinfo=None) == wall
     ]
     moment = read_moment(wall.isoformat(), field="x")
-    found = [first_instant(moment, load_zone(name)), last_instant(moment, load_zone(name))]
-    if shown:
-        assert found == [min(shown), max(shown)]
+    instants = [first_instant(moment, load_zone(name)), last_instant(moment, load_zone(name))]
+    if texts:
+        assert instants == [min(texts), max(texts)]
     else:  # in a gap both are its end: the first instant whose wall time is later
-        gap_end = found[0]
-        assert found == [gap_end, gap_end]
+        gap_end = instants[0]
+        assert instants == [gap_end, gap_end]
         before, after = (datetime.fromtimestamp(gap_end - back, judge(name)).replace(tzinfo=None) for back in (1, 0))
         assert before < wall < after
 
@@ -252,7 +248,7 @@ def test_a_wall_time_that_exists_is_the_instants_that_zoneinfo_gives(name: str, 
         ({"start_at": datetime(2026, 6, 2, 12), "end_at": datetime(2026, 6, 2, 12, tzinfo=UTC)}, 2, 2),
     ],
 )
-def test_both_bounds_are_inclusive_and_a_date_as_the_end_includes_its_day(
+def test_bounds_are_inclusive_and_an_end_date_includes_its_day(
     bounds: dict[str, str | date], first: int, last: int
 ) -> None:
     spec = Spec(cron="0 12 * * *", **bounds)  # type: ignore[arg-type]  # the keys are parameters
@@ -260,6 +256,6 @@ def test_both_bounds_are_inclusive_and_a_date_as_the_end_includes_its_day(
     assert days == list(range(first, last + 1))
 
 
-def test_a_naive_bound_is_wall_time_in_the_zone_of_the_spec() -> None:
+def test_naive_bound_is_in_the_zone_of_the_spec() -> None:
     spec = Spec(cron="0 9 * * *", timezone="Asia/Tokyo", start_at="2026-06-02T09:00", end_at="2026-06-02T09:00")
     assert spec.between(0, epoch("2027-01-01T00:00Z")) == [datetime(2026, 6, 2, 0, tzinfo=UTC)]

@@ -1,4 +1,4 @@
-"""Spreading by hash: ``H`` and jitter are even, independent, and the same for ever."""
+"""``H`` and jitter are evenly distributed, independent, and never change."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(("schedule", "minute", "hour", "day", "jitter", "delay"), GOLDEN)
-def test_the_hash_never_changes(schedule: str, minute: int, hour: int, day: int, jitter: int, delay: int) -> None:
-    """A change here would move the fires of every schedule in the world that uses H or jitter."""
+def test_hash_matches_the_test_vectors(
+    schedule: str, minute: int, hour: int, day: int, jitter: int, delay: int
+) -> None:
+    """A change would move the fires of every schedule that uses H or jitter."""
     tick = tompion.compile("H H H * *", schedule_id=schedule).next_epoch(0)
     assert tick is not None
     moment = datetime.fromtimestamp(tick, UTC)
@@ -64,7 +66,7 @@ def test_the_hash_never_changes(schedule: str, minute: int, hour: int, day: int,
     assert jitter_offset_ms(schedule, NEW_YEAR, 30_000, "delay") == delay
 
 
-def test_the_hash_is_what_its_description_says() -> None:
+def test_hash_follows_its_description() -> None:
     """The first eight bytes of BLAKE2b over the parts, each preceded by its length in four bytes."""
 
     def described(*parts: str) -> int:
@@ -76,12 +78,12 @@ def test_the_hash_is_what_its_description_says() -> None:
     assert hash_number("daily-report", "minute", 60) == described("minute", "daily-report") * 60 >> 64
 
 
-def test_parts_do_not_run_into_each_other() -> None:
+def test_hash_separates_its_parts() -> None:
     assert len({hash_bits(*parts) for parts in (("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"))}) == 5
 
 
-def test_the_hash_does_not_depend_on_the_process() -> None:
-    """Python's own hash() is salted anew in each process; this one must not be."""
+def test_hash_does_not_depend_on_the_process() -> None:
+    """Python's hash() has a new salt in each process. This hash must not."""
     code = "import tompion; print(tompion.compile('H H H H H', schedule_id='daily-report').next_epoch(0))"
     answers = {
         subprocess.run(
@@ -102,8 +104,8 @@ def test_any_text_can_be_hashed() -> None:
 
 
 def hashed_times(text: str) -> list[datetime]:
-    found = [tompion.compile(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
-    return [datetime.fromtimestamp(tick, UTC) for tick in found if tick is not None]
+    ticks = [tompion.compile(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
+    return [datetime.fromtimestamp(tick, UTC) for tick in ticks if tick is not None]
 
 
 def test_ten_thousand_schedules_fill_the_sixty_minutes() -> None:
@@ -151,8 +153,8 @@ def test_days_months_and_weekdays_are_filled_too() -> None:
         "TZ=Asia/Tokyo H * * * *",
     ],
 )
-def test_wherever_h_stands_the_schedule_decides(text: str) -> None:
-    """Equal strings share one compiled form; one with an ``H`` must not be shared between schedules."""
+def test_h_in_any_field_depends_on_the_schedule(text: str) -> None:
+    """Equal strings share one compiled form. A string with ``H`` must not be shared between schedules."""
     assert len({tompion.compile(text, schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
     spec = Spec(cron=text)
     assert len({spec.compile(schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
@@ -165,7 +167,7 @@ def test_h_in_a_calendar_and_in_an_exclusion_depends_on_the_schedule() -> None:
     assert len({tuple(excluding.upcoming(4, 0, schedule_id=schedule)) for schedule in SCHEDULES[:50]}) == 3
 
 
-def test_without_h_the_schedule_does_not_matter_and_the_compiled_form_is_shared() -> None:
+def test_spec_without_h_does_not_depend_on_the_schedule() -> None:
     for text in ("0 9 * * THU", "0 0 1 MARCH *", "@hourly"):
         assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
         assert Spec(cron=text).compile(schedule_id="a") is Spec(cron=text).compile(schedule_id="b")
@@ -176,24 +178,24 @@ def test_without_h_the_schedule_does_not_matter_and_the_compiled_form_is_shared(
 
 @given(st.text(max_size=20), st.integers(0, 1 << 33), st.integers(1, 10**8), st.sampled_from(["symmetric", "delay"]))
 @settings(max_examples=300)
-def test_an_offset_is_bounded_and_always_the_same(schedule: str, tick: int, limit: int, mode: JitterMode) -> None:
+def test_jitter_offset_is_bounded_and_constant(schedule: str, tick: int, limit: int, mode: JitterMode) -> None:
     offset = jitter_offset_ms(schedule, tick, limit, mode)
     assert (0 if mode == "delay" else -limit) <= offset <= limit
     assert jitter_offset_ms(schedule, tick, limit, mode) == offset
 
 
-def test_both_ends_of_the_range_are_drawn() -> None:
+def test_jitter_reaches_both_ends_of_its_range() -> None:
     assert {jitter_offset_ms(schedule, NEW_YEAR, 2) for schedule in SCHEDULES[:200]} == {-2, -1, 0, 1, 2}
     assert {jitter_offset_ms(schedule, NEW_YEAR, 2, "delay") for schedule in SCHEDULES[:200]} == {0, 1, 2}
 
 
-def test_no_jitter_is_no_offset() -> None:
+def test_zero_jitter_has_no_offset() -> None:
     ticks = tompion.compile("0 9 * * *")
     assert jitter_offset_ms("a", NEW_YEAR, 0) == 0
     assert fire_time_ms(ticks, 9 * HOUR, schedule_id="a", jitter_ms=0) == 9 * HOUR * 1000
 
 
-def test_the_mean_of_symmetric_jitter_is_near_zero() -> None:
+def test_mean_of_symmetric_jitter_is_near_zero() -> None:
     """Ten thousand draws from ±60 s: the mean has a standard deviation of 346 ms."""
     offsets = [jitter_offset_ms(schedule, NEW_YEAR, 60_000) for schedule in SCHEDULES]
     assert abs(sum(offsets) / len(offsets)) < 4 * 346
@@ -201,14 +203,14 @@ def test_the_mean_of_symmetric_jitter_is_near_zero() -> None:
     assert abs(sum(delays) / len(delays) - 30_000) < 4 * 173
 
 
-def test_one_schedule_is_moved_differently_from_tick_to_tick() -> None:
+def test_jitter_differs_from_tick_to_tick() -> None:
     offsets = [jitter_offset_ms("a", NEW_YEAR + day * DAY, 60_000) for day in range(1_000)]
     assert len(set(offsets)) > 950
     assert_even(Counter(offset // 12_000 for offset in offsets if offset < 60_000), range(-5, 5))
 
 
 @pytest.mark.parametrize(("mode", "low", "high"), [("symmetric", -1800, 1800), ("delay", 0, 3600)])
-def test_ten_thousand_daily_schedules_are_spread_evenly_over_an_hour(mode: JitterMode, low: int, high: int) -> None:
+def test_jitter_spreads_daily_schedules_evenly_over_an_hour(mode: JitterMode, low: int, high: int) -> None:
     ticks = tompion.compile("0 12 * * *")
     noon = NEW_YEAR + 12 * HOUR
     fires = [
@@ -245,7 +247,7 @@ def test_jitter_stays_within_half_of_the_gaps_and_keeps_the_order(text: str, mod
         assert all(before < after for before, after in pairwise(fires))
 
 
-def test_a_wide_gap_is_used_up_to_the_jitter_asked_for() -> None:
+def test_jitter_uses_its_whole_range_in_a_wide_gap() -> None:
     """The cap is half the gap to the neighbours, and not less: with a gap of a minute offsets reach ±29.999 s."""
     ticks = tompion.compile("* * * * *")
     offsets = [
@@ -257,7 +259,7 @@ def test_a_wide_gap_is_used_up_to_the_jitter_asked_for() -> None:
     assert min(offsets) < -29_900
 
 
-def test_no_fire_comes_before_the_start() -> None:
+def test_fire_time_is_not_before_the_start() -> None:
     start = "2026-01-01T00:00:00+00:00"
     spec = Spec(cron="0 0 * * *", start_at=start, jitter_ms=3_600_000)
     fires = [spec.occurrences(2, NEW_YEAR - 1, schedule_id=schedule) for schedule in SCHEDULES[:300]]
@@ -267,7 +269,7 @@ def test_no_fire_comes_before_the_start() -> None:
     assert all(abs(tick.fire_at - tick.at) <= timedelta(hours=1) for pair in fires for tick in pair)
 
 
-def test_jitter_moves_no_tick() -> None:
+def test_jitter_does_not_move_ticks() -> None:
     plain, jittered = Spec(cron="*/5 * * * *"), Spec(cron="*/5 * * * *", jitter_ms=60_000)
     assert plain.upcoming(50, NEW_YEAR) == jittered.upcoming(50, NEW_YEAR)
     assert [tick.at for tick in jittered.occurrences(50, NEW_YEAR)] == plain.upcoming(50, NEW_YEAR)

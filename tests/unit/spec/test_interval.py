@@ -32,19 +32,19 @@ def shown(epochs: Iterable[int]) -> list[str]:
 
 
 def between(first: str, last: str, **spec: Any) -> list[str]:
-    """The ticks from one instant to another, found forwards; the way back must find the same."""
+    """The ticks from one instant to another. The search backwards must give the same."""
     ticks = Spec(**spec).compile()
     begin, end = utc(first), utc(last)
-    found = list(islice(ticks.between_epochs(begin, end), 1_000))
+    instants = list(islice(ticks.between_epochs(begin, end), 1_000))
     back: list[int] = []
     tick = ticks.prev_epoch(end + 1)
     while tick is not None and tick >= begin:
         assert not back or tick < back[-1]
         back.append(tick)
         tick = ticks.prev_epoch(tick)
-    assert back[::-1] == found
-    assert all(ticks.trace(tick) is not None for tick in found)
-    return shown(found)
+    assert back[::-1] == instants
+    assert all(ticks.trace(tick) is not None for tick in instants)
+    return shown(instants)
 
 
 # ---------------------------------------------------------------- intervals
@@ -72,7 +72,7 @@ def between(first: str, last: str, **spec: Any) -> list[str]:
         (10**18, 5, 0, 5),
     ],
 )
-def test_an_interval_counts_from_the_epoch(every: int, offset: int, after: int, expected: int | None) -> None:
+def test_interval_counts_from_the_epoch(every: int, offset: int, after: int, expected: int | None) -> None:
     assert IntervalTicks(every, offset, GREENWICH).next_epoch(after) == expected
 
 
@@ -92,11 +92,11 @@ def test_an_interval_counts_from_the_epoch(every: int, offset: int, after: int, 
         (10**18, 5, HORIZON, 5),
     ],
 )
-def test_an_interval_looks_back_to_the_epoch(every: int, offset: int, before: int, expected: int | None) -> None:
+def test_interval_has_ticks_back_to_the_epoch(every: int, offset: int, before: int, expected: int | None) -> None:
     assert IntervalTicks(every, offset, GREENWICH).prev_epoch(before) == expected
 
 
-def test_an_interval_agrees_with_its_definition_at_random_instants() -> None:
+def test_interval_agrees_with_its_definition() -> None:
     draw = random.Random(1)
     for _ in range(2_000):
         every = draw.choice((1, 7, 60, 90, 3600, 86_399, 604_800, 10**7))
@@ -109,7 +109,7 @@ def test_an_interval_agrees_with_its_definition_at_random_instants() -> None:
         assert ticks.prev_epoch(tick + 1) == tick
 
 
-def test_an_interval_knows_no_daylight_time() -> None:
+def test_interval_ignores_dst() -> None:
     everywhere = {
         tuple(
             between("2025-03-09T00:00:00", "2025-03-09T23:59:59", intervals="5h/1h", timezone=zone)
@@ -120,7 +120,7 @@ def test_an_interval_knows_no_daylight_time() -> None:
     assert len(everywhere) == 1
 
 
-def test_an_interval_does_not_depend_on_when_it_was_made() -> None:
+def test_interval_does_not_depend_on_its_creation() -> None:
     """Anchored on the epoch: the ticks of a spec that starts later are a part of those of one that starts earlier."""
     early = Spec(intervals="7h", start_at="2026-01-01T00:00:00Z").between(
         utc("2026-02-01T00:00"), utc("2026-02-08T00:00")
@@ -132,7 +132,7 @@ def test_an_interval_does_not_depend_on_when_it_was_made() -> None:
     assert all(moment.timestamp() % (7 * HOUR) == 0 for moment in early)
 
 
-def test_an_interval_shows_the_clock_on_the_wall() -> None:
+def test_interval_tick_has_its_wall_time() -> None:
     ticks = Spec(intervals="1h", timezone="Asia/Kathmandu").compile()
     noon = utc("2026-01-01T12:00:00")
     assert ticks.trace(noon) == Trace(noon + 5 * HOUR + 45 * 60, "")
@@ -142,7 +142,7 @@ def test_an_interval_shows_the_clock_on_the_wall() -> None:
 # ---------------------------------------------------------------- a fixed delay after completion
 
 
-def test_a_fixed_delay_counts_from_the_end_of_the_previous_run() -> None:
+def test_fixed_delay_counts_from_the_end_of_the_previous_run() -> None:
     ticks = Spec(intervals=[{"every": "10m", "anchor": "completion"}]).compile()
     ended = utc("2026-01-01T12:03:17")
     assert ticks.next_epoch(ended) == ended + 600
@@ -153,21 +153,21 @@ def test_a_fixed_delay_counts_from_the_end_of_the_previous_run() -> None:
     assert ticks.next_epoch(HORIZON - 601) == HORIZON - 1
 
 
-def test_a_fixed_delay_that_falls_on_an_excluded_day_comes_when_the_day_is_over() -> None:
-    """It came 59 minutes and 59 seconds later: the leap asked the delay again, from the last excluded second."""
+def test_fixed_delay_on_an_excluded_day_fires_after_it() -> None:
+    """Regression: it fired 59 minutes and 59 seconds late, because the delay was added again after the exclusion."""
     spec = Spec(intervals=[{"every": "1h", "anchor": "completion"}], exclude={"dates": ["2026-12-25"]})
     assert spec.compile().next_epoch(utc("2026-12-24T23:30:00")) == utc("2026-12-26T00:00:00")
     assert spec.compile().next_epoch(utc("2026-12-24T22:30:00")) == utc("2026-12-24T23:30:00")
 
 
-def test_a_fixed_delay_that_falls_into_a_blackout_comes_when_that_is_over() -> None:
+def test_fixed_delay_in_a_window_fires_after_it() -> None:
     window = {"from": "2026-01-01T12:00:00Z", "to": "2026-01-01T18:00:00Z"}
     spec = Spec(intervals=[{"every": "1h", "anchor": "completion"}], exclude={"windows": [window]})
     assert spec.compile().next_epoch(utc("2026-01-01T11:30:00")) == utc("2026-01-01T18:00:00")
     assert spec.compile().next_epoch(utc("2026-01-01T10:59:59")) == utc("2026-01-01T11:59:59")
 
 
-def test_a_fixed_delay_never_loses_a_second_to_the_start() -> None:
+def test_fixed_delay_fires_at_the_start() -> None:
     """With ``start_at`` the first tick came a second short of a whole delay after it."""
     start = utc("2026-01-01T00:00:00")
     ticks = Spec(intervals=[{"every": "1h", "anchor": "completion"}], start_at="2026-01-01T00:00:00Z").compile()
@@ -180,8 +180,8 @@ def test_a_fixed_delay_never_loses_a_second_to_the_start() -> None:
 
 def test_one_shots_with_an_offset_are_instants_in_any_zone() -> None:
     times = ["2026-03-29T02:30:00+02:00", "2026-03-29T00:30:00Z", "2026-01-01T00:00:00-05:00"]
-    found = between("2026-01-01T00:00:00", "2026-12-31T00:00:00", times=times, timezone="Asia/Tokyo")
-    assert found == ["2026-01-01T05:00", "2026-03-29T00:30"]
+    ticks = between("2026-01-01T00:00:00", "2026-12-31T00:00:00", times=times, timezone="Asia/Tokyo")
+    assert ticks == ["2026-01-01T05:00", "2026-03-29T00:30"]
 
 
 WALL_TIMES = [
@@ -210,7 +210,7 @@ def test_one_shots_follow_the_dst_policy_of_fixed_sources() -> None:
     assert between(*span, **spec, dst_profile="quartz") == ["2026-10-25T01:30"]
 
 
-def test_one_shots_given_twice_are_one_tick_and_those_out_of_range_none() -> None:
+def test_duplicate_one_shots_are_one_tick() -> None:
     times = ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2026-01-01", "1969-12-31T23:59:59Z"]
     ticks = Spec(times=[*times, "2201-01-01T00:00:00Z", "9999-12-31T00:00:00Z", "0001-01-01"]).compile()
     assert ticks.next_epoch(-(10**15)) == utc("2026-01-01T00:00:00")
@@ -219,7 +219,7 @@ def test_one_shots_given_twice_are_one_tick_and_those_out_of_range_none() -> Non
     assert ticks.prev_epoch(utc("2026-01-01T00:00:00")) is None
 
 
-def test_datetimes_are_read_like_their_text() -> None:
+def test_datetimes_equal_their_text() -> None:
     aware = datetime(2026, 1, 1, 12, tzinfo=UTC)
     naive = datetime(2026, 1, 1, 12)
     spec = Spec(times=[aware, naive, naive.date()], timezone="Asia/Tokyo")
@@ -227,7 +227,7 @@ def test_datetimes_are_read_like_their_text() -> None:
     assert spec.upcoming(9, 0) == [aware - timedelta(hours=21), aware - timedelta(hours=9), aware]
 
 
-def test_lists_of_times_can_be_asked_in_both_directions() -> None:
+def test_one_shots_work_in_both_directions() -> None:
     wall = ListedWall((30, 10, 20, 10))
     assert [wall.next_local(at) for at in (0, 9, 10, 29, 30)] == [10, 10, 20, 30, None]
     assert [wall.prev_local(at) for at in (10, 11, 30, 31, 99)] == [None, 10, 20, 30, 30]
@@ -241,32 +241,32 @@ def test_lists_of_times_can_be_asked_in_both_directions() -> None:
 
 
 class Counting(Ticks):
-    """Ticks that count how often they are asked."""
+    """Ticks that count their calls."""
 
     def __init__(self, inner: Ticks) -> None:
-        self.inner, self.asked = inner, 0
+        self.inner, self.calls = inner, 0
 
     def next_epoch(self, after: int) -> int | None:
-        self.asked += 1
+        self.calls += 1
         return self.inner.next_epoch(after)
 
     def prev_epoch(self, before: int) -> int | None:
-        self.asked += 1
+        self.calls += 1
         return self.inner.prev_epoch(before)
 
 
-def test_an_excluded_stretch_is_leapt_over_as_a_whole() -> None:
+def test_excluded_range_is_skipped_as_a_whole() -> None:
     """A tick each second, and one second of the year allowed: a question a day at most, never one a tick."""
     counting = Counting(IntervalTicks(1, 0, GREENWICH))
     ticks = AllowedTicks(counting, ListedWall((utc("2026-12-31T00:00:00"),)), load_zone("Europe/Berlin"))
     assert ticks.next_epoch(utc("2026-01-01T00:00:00")) == utc("2026-12-30T23:00:00")
-    assert counting.asked <= 5
-    counting.asked = 0
+    assert counting.calls <= 5
+    counting.calls = 0
     assert ticks.prev_epoch(utc("2027-06-01T00:00:00")) == utc("2026-12-30T23:00:00")
-    assert counting.asked <= 5
+    assert counting.calls <= 5
 
 
-def test_nothing_allowed_comes_to_an_end() -> None:
+def test_search_ends_if_nothing_is_allowed() -> None:
     ticks = AllowedTicks(IntervalTicks(1, 0, GREENWICH), NoWall(wildcard=True), load_zone("Europe/Berlin"))
     assert ticks.next_epoch(utc("2026-01-01T00:00:00")) is None
     assert ticks.prev_epoch(utc("2026-01-01T00:00:00")) is None
@@ -290,7 +290,7 @@ EVERY_SECOND: list[dict[str, Any]] = [
         {"windows": [{"from": "2026-01-02T00:10:00", "to": "2026-01-02T00:20:00"}]},
     ],
 )
-def test_the_seconds_next_to_what_is_excluded_are_not(source: dict[str, Any], exclude: dict[str, Any]) -> None:
+def test_seconds_next_to_an_exclusion_are_allowed(source: dict[str, Any], exclude: dict[str, Any]) -> None:
     ticks = Spec(**source, exclude=exclude).compile()
     last, first = utc("2026-01-02T00:09:59"), utc("2026-01-02T00:20:00")
     for instant in (last, last + 1, first - 1):
@@ -299,27 +299,27 @@ def test_the_seconds_next_to_what_is_excluded_are_not(source: dict[str, Any], ex
         assert ticks.prev_epoch(instant) == last
 
 
-def test_an_interval_is_excluded_by_the_wall_time_of_its_instant() -> None:
+def test_interval_is_excluded_by_its_wall_time() -> None:
     """Half past two in Berlin comes twice on 2026-10-25: both instants are inside the excluded hour."""
-    found = between(
+    ticks = between(
         "2026-10-24T23:00:00",
         "2026-10-25T02:30:00",
         intervals="30m",
         timezone="Europe/Berlin",
         exclude={"calendars": [{"hour": 2}]},
     )
-    assert found == ["2026-10-24T23:00", "2026-10-24T23:30", "2026-10-25T02:00", "2026-10-25T02:30"]
+    assert ticks == ["2026-10-24T23:00", "2026-10-24T23:30", "2026-10-25T02:00", "2026-10-25T02:30"]
 
 
-def test_a_leap_does_not_go_past_a_change_of_the_clocks() -> None:
-    """In the night of the gap three o'clock comes an hour sooner than the clock of the evening before says."""
+def test_skip_does_not_cross_a_clock_change() -> None:
+    """In the night of the gap, 03:00 comes an hour earlier in real time."""
     spec = Spec(intervals="30m", timezone="Europe/Berlin", exclude={"calendars": [{"hour": "0-2"}]}).compile()
     assert spec.next_epoch(utc("2026-03-28T23:00:00")) == utc("2026-03-29T01:00:00")
     spec = Spec(intervals="30m", timezone="Europe/Berlin", exclude={"calendars": [{"hour": "2-5"}]}).compile()
     assert spec.prev_epoch(utc("2026-03-29T04:00:00")) == utc("2026-03-29T00:30:00")
 
 
-def test_a_lost_wall_time_takes_no_instant_of_an_interval_away() -> None:
+def test_lost_wall_time_removes_no_interval_tick() -> None:
     exclude = {"calendars": [{"hour": 2, "day_of_month": 29, "month": 3}]}
     span = ("2026-03-29T00:00:00", "2026-03-29T02:00:00")
     assert between(*span, intervals="1h", timezone="Europe/Berlin", exclude=exclude) == [
@@ -332,8 +332,8 @@ def test_a_lost_wall_time_takes_no_instant_of_an_interval_away() -> None:
 # ---------------------------------------------------------------- unions
 
 
-def test_a_union_has_each_instant_once() -> None:
-    found = between(
+def test_union_has_each_instant_once() -> None:
+    ticks = between(
         "2026-01-01T00:00:00",
         "2026-01-01T06:00:00",
         cron=["0 */2 * * *", "0 4 * * *"],
@@ -342,24 +342,24 @@ def test_a_union_has_each_instant_once() -> None:
         calendars=[{"hour": 6}],
         rrules=["FREQ=DAILY;BYHOUR=5;BYMINUTE=30;BYSECOND=0"],
     )
-    assert [text.partition("T")[2] for text in found] == ["00:00", "02:00", "03:00", "04:00", "05:00", "05:30", "06:00"]
+    assert [text.partition("T")[2] for text in ticks] == ["00:00", "02:00", "03:00", "04:00", "05:00", "05:30", "06:00"]
 
 
-def test_a_union_of_nothing_has_no_tick() -> None:
+def test_empty_union_has_no_ticks() -> None:
     for ticks in (UnionTicks(()), Spec().compile()):
         assert ticks.next_epoch(0) is None
         assert ticks.prev_epoch(HORIZON) is None
         assert ticks.trace(0) is None
 
 
-def test_sources_of_one_spec_may_have_zones_of_their_own() -> None:
-    found = between(
+def test_sources_of_one_spec_may_have_different_zones() -> None:
+    ticks = between(
         "2026-01-01T00:00:00", "2026-01-01T23:59:59", cron=["TZ=Asia/Tokyo 0 9 * * *", "TZ=America/New_York 0 9 * * *"]
     )
-    assert found == ["2026-01-01T00:00", "2026-01-01T14:00"]
+    assert ticks == ["2026-01-01T00:00", "2026-01-01T14:00"]
 
 
-def test_a_tick_that_a_rule_names_as_it_is_goes_before_one_that_was_moved() -> None:
+def test_direct_tick_precedes_a_moved_tick() -> None:
     spec = Spec(cron=["30 2 * * *", "0 3 * * *"], timezone="Europe/Berlin")
     at_three = utc("2026-03-29T01:00:00")
     assert spec.compile().trace(at_three) == Trace(at_three + 2 * HOUR, "")
@@ -380,13 +380,13 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("bounds", "expected"), BOUNDS)
-def test_both_bounds_are_inside(bounds: dict[str, Any], expected: list[str]) -> None:
-    found = between("2026-01-01T00:00:00", "2026-01-05T00:00:00", cron="0 0 * * *", **bounds)
-    assert found == [f"2026-01-{day}T00:00" for day in expected]
+def test_bounds_are_inclusive(bounds: dict[str, Any], expected: list[str]) -> None:
+    ticks = between("2026-01-01T00:00:00", "2026-01-05T00:00:00", cron="0 0 * * *", **bounds)
+    assert ticks == [f"2026-01-{day}T00:00" for day in expected]
 
 
-def test_bounds_without_an_offset_are_wall_times_of_the_zone() -> None:
-    found = between(
+def test_bounds_without_an_offset_are_wall_times() -> None:
+    ticks = between(
         "2025-01-01T00:00:00",
         "2027-01-01T00:00:00",
         cron="0 * * * *",
@@ -394,18 +394,18 @@ def test_bounds_without_an_offset_are_wall_times_of_the_zone() -> None:
         start_at="2026-01-01T09:00:00",
         end_at="2026-01-01T10:00:00",
     )
-    assert found == ["2026-01-01T00:00", "2026-01-01T01:00"]
+    assert ticks == ["2026-01-01T00:00", "2026-01-01T01:00"]
 
 
-def test_a_day_as_end_lasts_until_its_last_second_even_when_it_has_25_hours() -> None:
-    found = between(
+def test_end_date_includes_a_25_hour_day() -> None:
+    ticks = between(
         "2026-10-24T22:00:00", "2026-10-27T00:00:00", cron="0 */1 * * *", timezone="Europe/Berlin", end_at="2026-10-25"
     )
-    assert len(found) == 25
-    assert found[-1] == "2026-10-25T22:00"
+    assert len(ticks) == 25
+    assert ticks[-1] == "2026-10-25T22:00"
 
 
-def test_an_end_before_the_start_is_refused() -> None:
+def test_end_before_the_start_is_rejected() -> None:
     with pytest.raises(InvalidSpec, match="is before start_at") as caught:
         Spec(cron="0 0 * * *", start_at="2026-01-02", end_at="2026-01-01")
     assert caught.value.field == "end_at"
@@ -426,15 +426,13 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize(("windows", "expected"), WINDOWS)
-def test_windows_take_away_from_their_beginning_up_to_their_end(
-    windows: list[tuple[str, str]], expected: list[str]
-) -> None:
+def test_window_includes_its_beginning_and_not_its_end(windows: list[tuple[str, str]], expected: list[str]) -> None:
     exclude = {"windows": [{"from": begin, "to": end} for begin, end in windows]}
-    found = between("2026-01-01T00:00:00", "2026-01-05T00:00:00", cron="0 0 * * *", exclude=exclude)
-    assert found == [f"2026-01-{day}T00:00" for day in expected]
+    ticks = between("2026-01-01T00:00:00", "2026-01-05T00:00:00", cron="0 0 * * *", exclude=exclude)
+    assert ticks == [f"2026-01-{day}T00:00" for day in expected]
 
 
-def test_a_date_means_a_whole_day_in_either_spelling_of_iso() -> None:
+def test_date_is_a_whole_day_in_both_iso_spellings() -> None:
     """``20260103`` was read as its midnight, so that a window up to it left that day open."""
     windows = [{"from": "20260102", "to": "20260103"}]
     try:
@@ -444,29 +442,29 @@ def test_a_date_means_a_whole_day_in_either_spelling_of_iso() -> None:
     assert spec.next(utc("2026-01-02T00:00:00")) == datetime(2026, 1, 4, 12, tzinfo=UTC)
 
 
-def test_a_window_that_ends_before_it_begins_is_refused() -> None:
+def test_window_that_ends_before_it_begins_is_rejected() -> None:
     with pytest.raises(InvalidSpec, match="before it begins") as caught:
         Spec(cron="0 0 * * *", exclude={"windows": [{"from": "2026-01-02", "to": "2026-01-01"}]})
     assert caught.value.field == "exclude.windows[0]"
 
 
-def test_a_window_of_lost_wall_times_is_empty() -> None:
-    """Every night from two to three is a blackout; in the night of the gap that is no time at all, but no mistake."""
+def test_window_inside_a_gap_is_empty() -> None:
+    """Every night from two to three is excluded. In the night of the gap the window is empty, which is not an error."""
     window = {"from": "2026-03-29T02:00:00", "to": "2026-03-29T03:00:00"}
     spec = Spec(cron="0 3 * * *", timezone="Europe/Berlin", exclude={"windows": [window]})
     assert spec.next(utc("2026-03-29T00:00:00")) == datetime(2026, 3, 29, 1, tzinfo=UTC)
 
 
-def test_overlapping_windows_are_leapt_over_together() -> None:
+def test_overlapping_windows_are_merged() -> None:
     counting = Counting(IntervalTicks(1, 0, GREENWICH))
     windows = [(second, second + 10) for second in range(100, 10_000, 5)]
     ticks = BoundedTicks(counting, 0, HORIZON, windows)
     assert ticks.next_epoch(99) == 10_005
     assert ticks.prev_epoch(10_005) == 99
-    assert counting.asked <= 4
+    assert counting.calls <= 4
 
 
-def test_named_calendars_are_handed_in_by_name() -> None:
+def test_named_calendars_are_passed_by_name() -> None:
     spec = Spec(cron="0 0 * * *", exclude={"named": ["company"]})
     handed = [NamedCalendar("other", ("2026-01-01",)), NamedCalendar("company", ("2026-01-02", "2026-01-03"))]
     assert spec.next(utc("2026-01-01T00:00:00"), calendars=handed) == datetime(2026, 1, 4, tzinfo=UTC)
@@ -474,14 +472,14 @@ def test_named_calendars_are_handed_in_by_name() -> None:
         spec.next(0)
 
 
-def test_a_day_of_a_named_calendar_is_a_day_in_its_own_zone() -> None:
+def test_day_of_a_named_calendar_is_in_its_own_zone() -> None:
     spec = Spec(cron="0 */6 * * *", exclude={"named": ["tokyo"]})
     tokyo = NamedCalendar("tokyo", ("2026-01-02",), timezone="Asia/Tokyo")
-    found = spec.between(utc("2026-01-01T12:00:00"), utc("2026-01-02T18:00:00"), calendars=[tokyo])
-    assert [moment.isoformat()[:16] for moment in found] == ["2026-01-01T12:00", "2026-01-02T18:00"]
+    ticks = spec.between(utc("2026-01-01T12:00:00"), utc("2026-01-02T18:00:00"), calendars=[tokyo])
+    assert [moment.isoformat()[:16] for moment in ticks] == ["2026-01-01T12:00", "2026-01-02T18:00"]
 
 
-def test_many_specs_are_asked_at_once() -> None:
+def test_many_specs_are_computed_at_once() -> None:
     one, other = tompion.compile("0 9 * * *"), tompion.compile("0 10 * * *")
     assert tompion.next_many([one, other, one], 0) == [9 * HOUR, 10 * HOUR, 9 * HOUR]
     assert tompion.next_many([one, one], [0, 9 * HOUR]) == [9 * HOUR, DAY + 9 * HOUR]

@@ -87,8 +87,8 @@ def upsert(
     if loaded is not None:
         return replace_definition(context, loaded, schedule_input, entry)
     if token is not None:
-        expected = "must exist" if token is ANY_TOKEN else f"must have token {token}"
-        raise NotFound(f"there is no schedule {schedule_id!r}; the request says that it {expected}")
+        expected = "exists" if token is ANY_TOKEN else f"has token {token}"
+        raise NotFound(f"there is no schedule {schedule_id!r}; the request requires that it {expected}")
     return insert_definition(context, schedule_id, schedule_input, entry)
 
 
@@ -437,7 +437,10 @@ def _with_pause(context: OperationContext, loaded: LoadedSchedule, schedule_inpu
 
 
 def _audit_document(definition: Definition, version: VersionRow) -> dict[str, Any]:
-    """Return a definition for the audit. A payload may hold secrets, so the audit only says which version has it."""
+    """Return a definition for the audit.
+
+    A payload may hold secrets, so the audit only has the number of its version.
+    """
     payload = None if definition.payload is None else f"that of version {version.version}"
     document: dict[str, Any] = to_plain(replace(definition, payload=payload))
     return document

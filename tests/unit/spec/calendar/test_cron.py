@@ -1,4 +1,4 @@
-"""Cron strings: what every syntax of every dialect means, and what each mistake is told."""
+"""Cron strings: the meaning of every syntax in every dialect, and the error for every invalid one."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def values(field: Field, schedule_id: str = "") -> set[int]:
 
 def ticks(text: str, after: str, count: int, dialect: Dialect = "tompion") -> list[str]:
     compiled = Spec(cron=text, dialect=dialect).compile()
-    found = compiled.between_epochs(int(datetime.fromisoformat(after + "+00:00").timestamp()) + 1, 1 << 40)
-    return [f"{datetime.fromtimestamp(tick, UTC):%Y-%m-%d %H:%M:%S}" for tick in islice(found, count)]
+    matches = compiled.between_epochs(int(datetime.fromisoformat(after + "+00:00").timestamp()) + 1, 1 << 40)
+    return [f"{datetime.fromtimestamp(tick, UTC):%Y-%m-%d %H:%M:%S}" for tick in islice(matches, count)]
 
 
 # ---------------------------------------------------------------- one field
@@ -139,7 +139,7 @@ NUMBERS: list[tuple[Dialect, str, str, set[int]]] = [
 
 
 @pytest.mark.parametrize(("dialect", "name", "text", "expected"), NUMBERS)
-def test_a_field_selects(dialect: Dialect, name: str, text: str, expected: set[int]) -> None:
+def test_field_selects_values(dialect: Dialect, name: str, text: str, expected: set[int]) -> None:
     assert values(field_of(name, text, dialect)) == expected
 
 
@@ -168,7 +168,7 @@ DAY_RULES: list[tuple[Dialect, str, str, tuple[DayRule, ...]]] = [
 
 
 @pytest.mark.parametrize(("dialect", "name", "text", "expected"), DAY_RULES)
-def test_a_day_rule_is_read(dialect: Dialect, name: str, text: str, expected: tuple[DayRule, ...]) -> None:
+def test_day_rule_is_parsed(dialect: Dialect, name: str, text: str, expected: tuple[DayRule, ...]) -> None:
     assert field_of(name, text, dialect).rules == expected
 
 
@@ -190,24 +190,24 @@ HASHED = [
 
 
 @pytest.mark.parametrize(("name", "text", "low", "high", "count"), HASHED)
-def test_h_picks_inside_its_range_and_uses_all_of_it(name: str, text: str, low: int, high: int, count: int) -> None:
+def test_hashed_field_uses_its_whole_range(name: str, text: str, low: int, high: int, count: int) -> None:
     field, step = field_of(name, text), int(text.partition("/")[2] or 0)
     picked: set[int] = set()
     for schedule in range(2_000):
-        found = sorted(values(field, f"schedule-{schedule}"))
-        assert len(found) == count
-        assert all(later - earlier == step for earlier, later in pairwise(found))
-        picked.update(found)
+        matches = sorted(values(field, f"schedule-{schedule}"))
+        assert len(matches) == count
+        assert all(later - earlier == step for earlier, later in pairwise(matches))
+        picked.update(matches)
     assert picked == set(range(low, high + 1))
 
 
-def test_h_between_friday_and_sunday_written_as_7_is_a_weekday() -> None:
+def test_hashed_weekday_range_may_end_at_7() -> None:
     """``H(5-7)`` set a bit for weekday 7, which no month has: on Sundays that begin a month nothing happened."""
-    found = [values(field_of("day_of_week", "H(5-7)"), f"schedule-{number}") for number in range(50)]
-    assert {next(iter(one)) for one in found} == {5, 6, 0}
+    matches = [values(field_of("day_of_week", "H(5-7)"), f"schedule-{number}") for number in range(50)]
+    assert {next(iter(one)) for one in matches} == {5, 6, 0}
 
 
-def test_h_beside_other_values_adds_one_more() -> None:
+def test_hashed_field_adds_to_other_values() -> None:
     assert values(field_of("minute", "1,H(10-10),2"), "any") == {1, 2, 10}
 
 
@@ -261,22 +261,22 @@ MEANINGS: list[tuple[Dialect, str, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("dialect", "text", "after", "expected"), MEANINGS)
-def test_a_string_means(dialect: Dialect, text: str, after: str, expected: list[str]) -> None:
+def test_cron_string_has_ticks(dialect: Dialect, text: str, after: str, expected: list[str]) -> None:
     assert ticks(text, after, len(expected), dialect) == expected
 
 
-def test_every_shorthand_has_a_row_above() -> None:
+def test_every_shorthand_is_tested() -> None:
     assert set(SHORTHANDS) <= {text.strip().lower() for _dialect, text, *_ in MEANINGS}
 
 
-def test_impossible_dates_are_accepted_and_never_come() -> None:
+def test_impossible_date_is_accepted_and_never_fires() -> None:
     for text in ("0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 0 29 2 ? 2023", "0 0 L-30 2 *", "0 0 1-7 * +FRI#2"):
         compiled = tompion.compile(text)
         assert compiled.next_epoch(0) is None
         assert compiled.prev_epoch(1 << 40) is None
 
 
-def test_the_parsed_rule_keeps_its_zone_and_its_class() -> None:
+def test_parsed_rule_has_its_zone_and_dst_class() -> None:
     assert rule_of("TZ=Asia/Tokyo 0 9 * * *").zone == "Asia/Tokyo"
     assert rule_of("0 9 * * *").zone is None
     assert not rule_of("0 9 * * *").wildcard
@@ -289,14 +289,14 @@ def test_the_parsed_rule_keeps_its_zone_and_its_class() -> None:
     assert not rule_of("9,*/15 9 * * *").wildcard
 
 
-def test_an_interval_string_is_an_interval() -> None:
+def test_every_shorthand_becomes_an_interval() -> None:
     assert parse_cron("@every 1h30m") == IntervalDocument(5400)
     assert parse_cron("@every 2h/30m") == IntervalDocument(7200, 1800)
 
 
-# ---------------------------------------------------------------- mistakes
+# ---------------------------------------------------------------- errors
 
-MISTAKES: list[tuple[Dialect, str, str, int | None, str]] = [
+INVALID: list[tuple[Dialect, str, str, int | None, str]] = [
     # how many fields
     ("tompion", "", "cron", None, "'0 9 * * MON-FRI'"),
     ("tompion", "   ", "cron", None, "0 fields"),
@@ -430,8 +430,8 @@ MISTAKES: list[tuple[Dialect, str, str, int | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "text", "field", "position", "fragment"), MISTAKES)
-def test_a_mistake_is_named_with_its_place(
+@pytest.mark.parametrize(("dialect", "text", "field", "position", "fragment"), INVALID)
+def test_error_has_field_and_position(
     dialect: Dialect, text: str, field: str, position: int | None, fragment: str
 ) -> None:
     with pytest.raises(InvalidSpec) as caught:
@@ -452,7 +452,7 @@ NEVER_SHORTENED = [
 
 
 @pytest.mark.parametrize(("text", "name", "expected"), NEVER_SHORTENED)
-def test_a_number_with_many_leading_zeros_is_read_whole_or_not_at_all(text: str, name: str, expected: set[int]) -> None:
+def test_number_with_leading_zeros_is_accepted_or_rejected_as_a_whole(text: str, name: str, expected: set[int]) -> None:
     """Only the first six digits were looked at, so that 0000059 silently meant 5."""
     try:
         rule = rule_of(text)
@@ -461,7 +461,7 @@ def test_a_number_with_many_leading_zeros_is_read_whole_or_not_at_all(text: str,
     assert values(getattr(rule, name)) == expected
 
 
-def test_the_fifteenth_friday_of_a_month_is_refused_however_it_is_written() -> None:
+def test_nth_weekday_beyond_five_is_rejected() -> None:
     """Only the first four digits were checked: ``FRI#00015`` passed as ``#0001`` and never fired."""
     for text in ("0 0 * * FRI#15", "0 0 * * FRI#015", "0 0 * * FRI#00015", "0 0 * * FRI#0000000015"):
         with pytest.raises(InvalidSpec):
@@ -472,16 +472,14 @@ BACKWARDS: list[tuple[Dialect, str, int, int]] = [("tompion", "year", 2030, 2026
 
 
 @pytest.mark.parametrize(("dialect", "name", "start", "end"), BACKWARDS)
-def test_a_structured_range_runs_backwards_only_where_a_written_one_may(
-    dialect: Dialect, name: str, start: int, end: int
-) -> None:
+def test_structured_range_wraps_only_where_text_may(dialect: Dialect, name: str, start: int, end: int) -> None:
     """``{"start": 2030, "end": 2026}`` silently meant all years but three."""
     for calendar in ({name: f"{start}-{end}"}, {name: [{"start": start, "end": end}]}):
         with pytest.raises(InvalidSpec):
             Spec(calendars=[calendar], dialect=dialect)
 
 
-def test_a_zone_is_given_once() -> None:
+def test_conflicting_zones_are_rejected() -> None:
     assert Spec(cron="TZ=Asia/Tokyo 0 9 * * *", timezone="Asia/Tokyo").next(0) == datetime(1970, 1, 2, tzinfo=UTC)
     with pytest.raises(InvalidSpec, match="set the zone in one place"):
         Spec(cron="TZ=Asia/Tokyo 0 9 * * *", timezone="Europe/Berlin")

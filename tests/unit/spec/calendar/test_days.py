@@ -31,7 +31,7 @@ EVERY_DATE = 31
 
 
 class Seen(NamedTuple):
-    """What the standard library says about one date; ``weekday`` 0 is Sunday."""
+    """One date according to the standard library. ``weekday`` 0 is Sunday."""
 
     year: int
     month: int
@@ -135,7 +135,7 @@ RULES: dict[str, Predicate] = {
     "0 0 * * 5L": lambda day: last(day, 5),
     "0 0 * * 0L": lambda day: last(day, 0),
     "0 0 * * MONL,3#2,4": lambda day: last(day, 1) or nth(day, 3, 2) or day.weekday == 4,
-    # both day fields restricted: either is enough; with + both are needed
+    # both day fields restricted: either is enough, with + both are needed
     "0 0 13 * FRI": lambda day: day.day == 13 or day.weekday == 5,
     "0 0 13 * +FRI": lambda day: day.day == 13 and day.weekday == 5,
     "0 0 L * 1#1": lambda day: day.day == day.length or nth(day, 1, 1),
@@ -166,15 +166,15 @@ def test_masks_agree_with_a_walk_over_every_month_from_1970_to_2200(text: str) -
 
 
 @pytest.mark.parametrize("text", RULES)
-def test_next_and_prev_day_find_what_the_walk_finds(text: str) -> None:
+def test_next_and_prev_day_agree_with_a_walk(text: str) -> None:
     """The day after a match leads to the next one, and back again."""
     days = days_of(text)
-    found: list[int] = []
+    matches: list[int] = []
     at = days.next_day(FIRST_NUMBER)
-    while at is not None and len(found) <= len(all_dates()):
-        found.append(at)
+    while at is not None and len(matches) <= len(all_dates()):
+        matches.append(at)
         at = days.next_day(at + 1)
-    assert found == matching_days(text)
+    assert matches == matching_days(text)
     back: list[int] = []
     at = days.prev_day(number(all_dates()[-1]))
     while at is not None and len(back) <= len(all_dates()):
@@ -184,7 +184,7 @@ def test_next_and_prev_day_find_what_the_walk_finds(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0 0 L-2W * *", "0 0 * * SAT#5", "0 0 29 2 *", "0 0 13 * +FRI", "0 0 */2 * MON"])
-def test_next_day_is_constant_up_to_the_day_it_names(text: str) -> None:
+def test_next_day_is_constant_up_to_its_result(text: str) -> None:
     days, draw = days_of(text), random.Random(text)
     for _ in range(60):
         start = draw.randrange(0, number(date(2190, 1, 1)))
@@ -211,21 +211,21 @@ def test_days_from_civil_agrees_with_datetime_far_away(day: date) -> None:
     assert days_from_civil(day.year, day.month, day.day) == number(day)
 
 
-def test_the_tables_name_the_month_of_every_day() -> None:
+def test_tables_have_the_month_of_every_day() -> None:
     for day in all_dates():
         month = MONTH_OF_DAY[number(day)]
         assert month == (day.year - 1970) * 12 + day.month - 1
         assert FIRST_DAY[month] == number(day.replace(day=1))
 
 
-def test_the_range_ends_with_the_year_2200() -> None:
+def test_range_ends_with_the_year_2200() -> None:
     assert number(date(2201, 1, 1)) * 86_400 == HORIZON
 
 
 # ---------------------------------------------------------------- sets of days
 
 
-def test_beyond_the_tables_there_is_no_day() -> None:
+def test_no_day_matches_beyond_the_tables() -> None:
     final = number(all_dates()[-1])
     assert EVERY_DAY.next_day(final) == final
     assert EVERY_DAY.next_day(final + 1) is None
@@ -235,7 +235,7 @@ def test_beyond_the_tables_there_is_no_day() -> None:
     assert EVERY_DAY.prev_day(-(10**9)) is None
 
 
-def test_days_without_others_are_what_is_left() -> None:
+def test_without_removes_other_days() -> None:
     weekdays, last_days = days_of("0 0 * * 1-5"), days_of("0 0 L * *")
     thirteenth_of_2026 = days_of("0 0 0 13 * ? 2026")
     christmas = number(date(2026, 12, 25))
@@ -250,7 +250,7 @@ def test_days_without_others_are_what_is_left() -> None:
         assert left.has(number(day)) == expected, day
 
 
-def test_taking_days_away_twice_takes_both_away() -> None:
+def test_without_can_be_applied_twice() -> None:
     new_year, christmas = number(date(2026, 1, 1)), number(date(2026, 12, 25))
     left = EVERY_DAY.without((), frozenset({new_year})).without((), frozenset({christmas, new_year + 1}))
     assert [day for day in range(new_year - 1, christmas + 2) if not left.has(day)] == [
@@ -260,12 +260,12 @@ def test_taking_days_away_twice_takes_both_away() -> None:
     ]
 
 
-def test_taking_away_days_that_no_table_holds_changes_nothing() -> None:
+def test_without_ignores_days_outside_the_tables() -> None:
     left = EVERY_DAY.without((), frozenset({-1000, 10**7}))
     assert all(left.mask(month) == EVERY_DAY.mask(month) for month in range(-1, MONTHS))
 
 
-def test_taking_every_day_away_leaves_none_and_says_so_quickly() -> None:
+def test_without_every_day_is_empty_in_bounded_time() -> None:
     nothing = EVERY_DAY.without((EVERY_DAY,), frozenset())
     assert nothing.next_day(0) is None
     assert nothing.prev_day(10_000) is None

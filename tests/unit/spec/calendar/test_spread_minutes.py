@@ -26,5 +26,5 @@ CASES: list[tuple[dict[str, Any], tuple[str, ...] | None]] = [
 
 
 @pytest.mark.parametrize(("spec", "expected"), CASES, ids=str)
-def test_the_minute_is_hashed(spec: dict[str, Any], expected: tuple[str, ...] | None) -> None:
+def test_minute_is_replaced_with_a_hash(spec: dict[str, Any], expected: tuple[str, ...] | None) -> None:
     assert spread_minutes(read_spec(spec)) == expected

@@ -1,6 +1,6 @@
-"""What every syntax reads like in English, and that no valid cron string is left without words.
+"""Every syntax in English. Every valid cron string has a sentence.
 
-That the sentences are true is shown in ``test_explain_meaning.py``; whole specs are in ``test_explain_specs.py``.
+``test_meaning.py`` checks that the sentences are true. ``test_specs.py`` has whole specs.
 """
 
 from __future__ import annotations
@@ -322,21 +322,21 @@ RECURRENCE_RULES = [
 
 
 @pytest.mark.parametrize(("cron", "sentence"), CRON_STRINGS)
-def test_a_cron_string_in_english(cron: str, sentence: str) -> None:
+def test_cron_string_is_described(cron: str, sentence: str) -> None:
     assert describe_cron(cron) == sentence
 
 
 @pytest.mark.parametrize(("dialect", "cron", "sentence"), DIALECTS)
-def test_a_cron_string_of_another_dialect(dialect: Dialect, cron: str, sentence: str) -> None:
+def test_cron_string_of_another_dialect_is_described(dialect: Dialect, cron: str, sentence: str) -> None:
     assert describe_cron(cron, dialect) == sentence
 
 
 @pytest.mark.parametrize(("rule", "sentence"), RECURRENCE_RULES)
-def test_a_recurrence_rule_in_english(rule: str, sentence: str) -> None:
+def test_recurrence_rule_is_described(rule: str, sentence: str) -> None:
     assert Spec(rrules=rule, timezone=BERLIN).explain() == f"{sentence}, in Europe/Berlin time."
 
 
-def test_an_invalid_cron_string_has_no_explanation() -> None:
+def test_invalid_cron_string_is_rejected() -> None:
     with pytest.raises(InvalidSpec):
         describe_cron("61 * * * *")
 
@@ -348,17 +348,17 @@ UNITS = {"second": 1, "minute": 60, "hour": 3600}
 
 
 @pytest.mark.parametrize("cron", [cron for cron, sentence in CRON_STRINGS if EVERY.match(sentence) and "H" not in cron])
-def test_a_cadence_without_bounds_is_one(cron: str) -> None:
-    """What is every 15 minutes must be so from the end of one day to the beginning of the next as well."""
-    found = EVERY.match(describe_cron(cron))
-    assert found
-    step = int(found[1] or 1) * UNITS[found[2]]
+def test_cadence_without_bounds_is_described_as_one(cron: str) -> None:
+    """The phrase "every 15 minutes" must also hold from the end of one day to the beginning of the next."""
+    match = EVERY.match(describe_cron(cron))
+    assert match
+    step = int(match[1] or 1) * UNITS[match[2]]
     ticks = islice(compile_spec(cron).between_epochs(JANUARY - 7199, HORIZON), 20_000 // step + 100)
     assert {after - before for before, after in pairwise(ticks)} == {step}
 
 
 @pytest.mark.parametrize("step", range(1, 60))
-def test_steps_of_minutes_are_called_even_only_if_they_are(step: int) -> None:
+def test_uneven_minute_steps_are_not_described_as_even(step: int) -> None:
     cron = f"*/{step} * * * *"
     ticks = list(islice(compile_spec(cron).between_epochs(JANUARY, HORIZON), 200))
     even = len({after - before for before, after in pairwise(ticks)}) == 1
@@ -384,7 +384,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("rule", "cron"), SAME)
-def test_what_is_the_same_in_two_syntaxes_reads_the_same(rule: str, cron: str) -> None:
+def test_equal_specs_in_two_syntaxes_read_the_same(rule: str, cron: str) -> None:
     one, other = Spec(rrules=rule), Spec(cron=cron)
     assert one.explain() == other.explain()
     assert one.upcoming(50, JANUARY) == other.upcoming(50, JANUARY)
@@ -419,12 +419,12 @@ STRINGS = st.builds(
     st.sampled_from(("", "+")),
     fields(0, 6, "5#3", "FRIL", "H(1-5)", "H(7-7)", "H/2", "MON-FRI"),
 )
-LONGEST = 1_200
+MAX_CHARS = 1_200
 """Three long lists of minutes, seconds and days, none of which can be shortened."""
 
 
 @given(STRINGS)
-def test_every_cron_string_has_a_sentence_that_mentions_all_it_restricts(cron: str) -> None:
+def test_every_restricted_field_is_mentioned(cron: str) -> None:
     rule = parse_cron(cron)
     assert isinstance(rule, CronRule)
     text = Spec(cron=cron).explain()
@@ -433,7 +433,7 @@ def test_every_cron_string_has_a_sentence_that_mentions_all_it_restricts(cron: s
     assert "\n" not in text
     assert "  " not in text
     assert ",," not in text
-    assert len(text) <= LONGEST
+    assert len(text) <= MAX_CHARS
     if any(part_of(field).choices for field in (rule.second, rule.minute, rule.hour, rule.month)):
         assert "chosen by the schedule's id" in text
     if not rule.hour.full:

@@ -360,34 +360,34 @@ SPECS = [
 
 
 @pytest.mark.parametrize(("spec", "lines"), SPECS)
-def test_a_spec_in_english(spec: Spec, lines: list[str]) -> None:
+def test_spec_is_explained(spec: Spec, lines: list[str]) -> None:
     assert spec.explain().split("\n") == lines
 
 
-def test_a_stored_spec_reads_as_it_did_before() -> None:
+def test_stored_spec_has_the_same_explanation() -> None:
     for row in SPECS:
         spec = row.values[0]
         assert isinstance(spec, Spec)
         assert Spec.from_json(spec.to_json()).explain() == spec.explain()
 
 
-def test_the_years_of_holidays_are_those_of_the_dates_unless_given() -> None:
+def test_holiday_years_default_to_the_years_of_the_dates() -> None:
     holidays = HolidaysDocument("DE", dates=("2026-01-01", "2027-01-01"))
     spec = SpecDocument(cron=("0 9 * * *",), exclude=ExcludeDocument(holidays=(holidays,)))
     assert explain(spec).endswith("\nExcept on public holidays of DE (known for 2026 to 2027).")
 
 
-def test_holidays_without_dates_exclude_nothing_and_say_so() -> None:
+def test_holidays_without_dates_are_explained_as_empty() -> None:
     spec = SpecDocument(cron=("0 9 * * *",), exclude=ExcludeDocument(holidays=(HolidaysDocument("DE"),)))
     assert explain(spec).endswith("\nExcept on public holidays of DE (none is known).")
 
 
-def test_a_zone_that_the_data_has_lost_is_still_named() -> None:
+def test_removed_zone_is_still_named() -> None:
     spec = SpecDocument(cron=("0 9 * * *",), timezone="Mars/Olympus", dst_gap="skip", end_at="2026-12-31")
     assert explain(spec) == "At 09:00 every day, in Mars/Olympus time.\nNot after 2026-12-31."
 
 
-def test_long_notes_are_cut() -> None:
+def test_long_notes_are_truncated() -> None:
     text = Spec(calendars={"hour": 9, "comment": "very " * 40}).explain()
     assert text.startswith("At 09:00 every day, in UTC (very very")
     assert text.endswith("very…).")

@@ -52,7 +52,7 @@ def changes_by_whenever(name: str) -> list[tuple[int, int]]:
 # ---------------------------------------------------------------- the tables
 
 
-def test_the_tables_of_every_zone_equal_those_of_whenever_from_1970_to_2200(whenever_reads_the_package: None) -> None:
+def test_zone_tables_equal_those_of_whenever(whenever_reads_the_package: None) -> None:
     names = sorted(zone_names())
     assert len(names) > 590
     different = []
@@ -63,7 +63,7 @@ def test_the_tables_of_every_zone_equal_those_of_whenever_from_1970_to_2200(when
     assert different == []
 
 
-def test_whenever_did_compare_something(whenever_reads_the_package: None) -> None:
+def test_comparison_with_whenever_is_not_empty(whenever_reads_the_package: None) -> None:
     """The comparison above would be worthless if both sides were empty."""
     rows = changes_by_whenever("Europe/Berlin")
     assert rows[0] == (0, HOUR)
@@ -71,14 +71,14 @@ def test_whenever_did_compare_something(whenever_reads_the_package: None) -> Non
     assert rows[-1] == (utc("2200-10-26T01:00:00"), HOUR)
 
 
-def test_the_names_are_those_of_the_package() -> None:
+def test_zone_names_are_those_of_the_package() -> None:
     listed = files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     assert zone_names() == set(listed)
     assert {"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT-14"} <= zone_names()
     assert tzdata.IANA_VERSION == TZDATA_VERSION
 
 
-def test_what_the_dst_layer_assumes_holds_for_every_zone() -> None:
+def test_assumptions_of_the_dst_layer_hold_for_every_zone() -> None:
     """Clock changes are days apart and at most a day wide, and no clock is a day away from Greenwich."""
     for name in sorted(zone_names()):
         zone = load_zone(name)
@@ -90,7 +90,7 @@ def test_what_the_dst_layer_assumes_holds_for_every_zone() -> None:
         assert list(zone.local_highs) == sorted(set(zone.local_highs)), name
 
 
-def test_every_zone_is_cut_in_order() -> None:
+def test_pieces_of_every_zone_are_sorted() -> None:
     for name in sorted(zone_names()):
         zone = load_zone(name)
         assert all(before < after for before, after in pairwise(zone.cuts)), name
@@ -109,7 +109,7 @@ def disturbed_spans(zone: Zone) -> list[tuple[int, int]]:
     return spans
 
 
-def test_calm_pieces_are_exactly_what_no_transition_disturbs() -> None:
+def test_undisturbed_pieces_are_exact() -> None:
     for name in sorted(zone_names()):
         zone = load_zone(name)
         calm = [
@@ -123,7 +123,7 @@ def test_calm_pieces_are_exactly_what_no_transition_disturbs() -> None:
         assert calm == between, name
 
 
-def test_the_offset_of_a_calm_piece_is_the_offset_of_its_segment() -> None:
+def test_offset_of_an_undisturbed_piece_equals_its_segment() -> None:
     for name in ("Europe/Berlin", "America/New_York", "Pacific/Apia", "Australia/Lord_Howe", "UTC"):
         zone = load_zone(name)
         for begin, offset, limit in zip(zone.cuts, zone.cut_offsets[1:], zone.cut_limits[1:], strict=True):
@@ -150,11 +150,11 @@ def test_the_offset_of_a_calm_piece_is_the_offset_of_its_segment() -> None:
         ("Pacific/Kiritimati", "2026-01-01T00:00:00", 14 * HOUR),
     ],
 )
-def test_offset_at_changes_with_the_transition_and_not_a_second_before(name: str, instant: str, offset: int) -> None:
+def test_offset_changes_exactly_at_the_transition(name: str, instant: str, offset: int) -> None:
     assert load_zone(name).offset_at(utc(instant)) == offset
 
 
-def test_segments_begin_where_the_one_before_ends() -> None:
+def test_segments_are_contiguous() -> None:
     zone = load_zone("Europe/London")
     for segment in range(1, len(zone.offsets)):
         begin = zone.begin_of(segment)
@@ -166,19 +166,19 @@ def test_segments_begin_where_the_one_before_ends() -> None:
     assert zone.end_of(len(zone.starts)) == FOREVER
 
 
-def test_a_zone_without_changes_is_one_segment() -> None:
+def test_zone_without_changes_is_one_segment() -> None:
     zone = load_zone("Etc/GMT-14")
     assert (zone.starts, zone.offsets) == ((), (14 * HOUR,))
     assert zone.segment_at(-1) == zone.segment_at(HORIZON) == 0
     assert (zone.begin_of(0), zone.end_of(0)) == (-FOREVER, FOREVER)
 
 
-def test_no_name_is_utc_and_each_zone_is_loaded_once() -> None:
+def test_no_name_is_utc_and_zones_are_cached() -> None:
     assert load_zone(None) is load_zone("UTC")
     assert load_zone("Europe/Berlin") is load_zone("Europe/Berlin")
 
 
-def test_a_zone_says_which_release_it_comes_from() -> None:
+def test_repr_has_the_tzdata_release() -> None:
     assert repr(load_zone("Asia/Tokyo")) == f"Zone('Asia/Tokyo', tzdata {tzdata.IANA_VERSION})"
 
 
@@ -187,7 +187,7 @@ def test_a_zone_says_which_release_it_comes_from() -> None:
 TABLE = [(100 * DAY, HOUR), (300 * DAY, 0)]
 
 
-def test_a_fingerprint_does_not_depend_on_the_name() -> None:
+def test_fingerprint_does_not_depend_on_the_name() -> None:
     assert Zone("A", 0, TABLE).fingerprint == Zone("B", 0, list(TABLE)).fingerprint
     assert load_zone("US/Eastern").fingerprint == load_zone("America/New_York").fingerprint
 
@@ -202,11 +202,11 @@ def test_a_fingerprint_does_not_depend_on_the_name() -> None:
         (0, [(100 * DAY, HOUR + 1), (300 * DAY, 0)]),
     ],
 )
-def test_a_fingerprint_changes_with_any_number_of_the_table(first_offset: int, table: list[tuple[int, int]]) -> None:
+def test_fingerprint_changes_with_the_table(first_offset: int, table: list[tuple[int, int]]) -> None:
     assert Zone("A", first_offset, table).fingerprint != Zone("A", 0, TABLE).fingerprint
 
 
-def test_zones_share_a_fingerprint_only_if_they_share_the_table() -> None:
+def test_equal_fingerprints_mean_equal_tables() -> None:
     tables: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     for name in sorted(zone_names()):
         zone = load_zone(name)
@@ -257,7 +257,7 @@ NO_ZONES = [
 
 
 @pytest.mark.parametrize("name", NO_ZONES)
-def test_a_name_that_the_package_does_not_list_is_refused_at_every_door(name: str) -> None:
+def test_unlisted_zone_name_is_rejected_everywhere(name: str) -> None:
     with pytest.raises(UnknownZone) as caught:
         load_zone(name)
     assert caught.value.field == "timezone"
@@ -280,19 +280,19 @@ def test_a_name_that_the_package_does_not_list_is_refused_at_every_door(name: st
         ("utc", "UTC"),
     ],
 )
-def test_an_unknown_name_comes_with_the_likely_one(written: str, meant: str) -> None:
+def test_unknown_zone_has_a_suggestion(written: str, meant: str) -> None:
     with pytest.raises(UnknownZone) as caught:
         load_zone(written)
     assert caught.value.hint == f"did you mean {meant!r}?"
 
 
-def test_a_name_that_is_like_no_other_comes_without_a_suggestion() -> None:
+def test_unlike_name_has_no_suggestion() -> None:
     with pytest.raises(UnknownZone) as caught:
         load_zone("Xyzzy/Plugh")
     assert caught.value.hint is None
 
 
-def test_an_unknown_zone_in_a_cron_string_is_refused_like_one_beside_it() -> None:
+def test_unknown_zone_in_a_cron_string_is_rejected() -> None:
     with pytest.raises(UnknownZone, match="Mars/Phobos"):
         Spec(cron="CRON_TZ=Mars/Phobos 0 0 * * *")
 

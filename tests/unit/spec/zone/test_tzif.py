@@ -1,4 +1,4 @@
-"""Time zone files: the tabulated part, every form of the footer's rule, and files that are none."""
+"""Time zone files: tabulated transitions, every form of the footer's rule, and damaged files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def utc(text: str) -> int:
 
 
 def block(transitions: list[tuple[int, int]], offsets: list[int], *, width: int, version: bytes = b"2") -> bytes:
-    """One data block; ``transitions`` are pairs of an instant and an index into ``offsets``."""
+    """One data block. ``transitions`` are pairs of an instant and an index into ``offsets``."""
     header = struct.pack(">4sc15x6l", b"TZif", version, 0, 0, 0, len(transitions), len(offsets), 4)
     instants = b"".join(struct.pack(">q" if width == 8 else ">l", instant) for instant, _index in transitions)
     indexes = bytes(index for _instant, index in transitions)
@@ -31,10 +31,10 @@ def block(transitions: list[tuple[int, int]], offsets: list[int], *, width: int,
 def zone_file(
     footer: str = "", transitions: list[tuple[int, int]] | None = None, offsets: list[int] | None = None
 ) -> bytes:
-    known = transitions or []
+    changes = transitions or []
     types = offsets or [0]
-    old = [(instant, index) for instant, index in known if -(1 << 31) <= instant < 1 << 31]
-    return block(old, types, width=4) + block(known, types, width=8) + b"\n" + footer.encode() + b"\n"
+    old = [(instant, index) for instant, index in changes if -(1 << 31) <= instant < 1 << 31]
+    return block(old, types, width=4) + block(changes, types, width=8) + b"\n" + footer.encode() + b"\n"
 
 
 def changes_in(year: int, footer: str) -> list[tuple[str, int]]:
@@ -60,12 +60,12 @@ def changes_in(year: int, footer: str) -> list[tuple[str, int]]:
         ("<-00>0", 0),
     ],
 )
-def test_a_footer_without_daylight_time_is_one_offset_for_ever(footer: str, offset: int) -> None:
+def test_footer_without_dst_is_one_offset(footer: str, offset: int) -> None:
     assert read_transitions(zone_file(footer)) == (offset, [])
 
 
 RULES = [
-    # M month.week.weekday; the time is 02:00 unless it is given
+    # M month.week.weekday. The default time is 02:00.
     (2025, "EST5EDT,M3.2.0,M11.1.0", [("2025-03-09T07:00:00", -4 * HOUR), ("2025-11-02T06:00:00", -5 * HOUR)]),
     (2026, "EST5EDT,M3.2.0,M11.1.0", [("2026-03-08T07:00:00", -4 * HOUR), ("2026-11-01T06:00:00", -5 * HOUR)]),
     # week 5 is the last one, be it the fourth or the fifth
@@ -113,7 +113,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("year", "footer", "expected"), RULES)
-def test_a_footer_is_written_out_to_the_second(year: int, footer: str, expected: list[tuple[str, int]]) -> None:
+def test_footer_is_expanded_exactly(year: int, footer: str, expected: list[tuple[str, int]]) -> None:
     assert changes_in(year, footer) == expected
 
 
@@ -121,8 +121,8 @@ def test_a_footer_is_written_out_to_the_second(year: int, footer: str, expected:
     "footer",
     ["XXX3EDT4,0/0,J365/23", "AAA-1BBB,0/0,J365/25", "<-02>2<+00>0,0/0,J365/26"],
 )
-def test_daylight_time_that_ends_as_it_begins_again_lasts_all_year(footer: str) -> None:
-    """RFC 9636, section 3.3.2: this is how a file says "daylight time for ever"; no change may come of it."""
+def test_dst_that_ends_as_it_begins_lasts_all_year(footer: str) -> None:
+    """RFC 9636, section 3.3.2: the form of permanent daylight time. It must give no transition."""
     daylight = {"X": -4 * HOUR, "A": 2 * HOUR, "<": 0}[footer[0]]
     assert read_transitions(zone_file(footer)) == (daylight, [])
 
@@ -130,7 +130,7 @@ def test_daylight_time_that_ends_as_it_begins_again_lasts_all_year(footer: str) 
 # ---------------------------------------------------------------- table and footer together
 
 
-def test_the_footer_speaks_only_after_the_last_tabulated_change() -> None:
+def test_footer_applies_after_the_last_tabulated_change() -> None:
     table = [(utc("2000-01-01T00:00:00"), 1), (utc("2030-06-01T00:00:00"), 0)]
     first, changes = read_transitions(zone_file("EST5EDT,M3.2.0,M11.1.0", table, [-5 * HOUR, -3 * HOUR]))
     assert first == -5 * HOUR
@@ -138,32 +138,32 @@ def test_the_footer_speaks_only_after_the_last_tabulated_change() -> None:
     assert changes[2] == (utc("2031-03-09T07:00:00"), -4 * HOUR), "the end of 2030's daylight time changes nothing"
 
 
-def test_a_file_without_a_footer_keeps_its_last_offset() -> None:
+def test_file_without_a_footer_keeps_its_last_offset() -> None:
     table = [(utc("2000-01-01T00:00:00"), 1)]
     assert read_transitions(zone_file("", table, [0, HOUR])) == (0, [(utc("2000-01-01T00:00:00"), HOUR)])
 
 
-def test_changes_up_to_the_epoch_only_say_what_holds_then() -> None:
+def test_changes_before_the_epoch_set_the_first_offset() -> None:
     table = [(-100, 1), (0, 2), (1, 3)]
     assert read_transitions(zone_file("", table, [0, 60, 120, 180])) == (120, [(1, 180)])
 
 
-def test_before_the_first_change_the_first_type_holds() -> None:
+def test_first_type_applies_before_the_first_change() -> None:
     assert read_transitions(zone_file("", [(500, 0)], [3600, 60])) == (3600, [])
     assert read_transitions(zone_file("", [(500, 1)], [3600, 60])) == (3600, [(500, 60)])
 
 
-def test_a_change_of_the_abbreviation_alone_is_no_change() -> None:
+def test_abbreviation_change_alone_is_ignored() -> None:
     table: list[Transition] = [(100, 1), (200, 2), (300, 0)]
     assert read_transitions(zone_file("", table, [0, HOUR, HOUR])) == (0, [(100, HOUR), (300, 0)])
 
 
-def test_changes_from_2201_on_are_left_out() -> None:
+def test_changes_from_2201_on_are_ignored() -> None:
     table = [(HORIZON - 1, 1), (HORIZON, 0)]
     assert read_transitions(zone_file("", table, [0, HOUR])) == (0, [(HORIZON - 1, HOUR)])
 
 
-def test_the_64_bit_block_counts_not_the_32_bit_one() -> None:
+def test_64_bit_block_is_used() -> None:
     data = block([(100, 0)], [7], width=4) + block([(1 << 32, 1)], [0, HOUR], width=8) + b"\n\n"
     assert read_transitions(data) == (0, [(1 << 32, HOUR)])
 
@@ -190,7 +190,7 @@ BERLIN = files("tzdata").joinpath("zoneinfo", "Europe", "Berlin").read_bytes()
     ],
     ids="empty magic text wrong-magic version-1 no-types no-such-type header table before-footer footer".split(),
 )
-def test_a_damaged_file_is_refused(data: bytes) -> None:
+def test_damaged_file_is_rejected(data: bytes) -> None:
     with pytest.raises(MalformedZoneFile):
         read_transitions(data)
 
@@ -224,6 +224,6 @@ def test_a_damaged_file_is_refused(data: bytes) -> None:
         "UTC0\nUTC0",
     ],
 )
-def test_a_footer_that_is_no_rule_is_refused(footer: str) -> None:
+def test_invalid_footer_is_rejected(footer: str) -> None:
     with pytest.raises(MalformedZoneFile):
         read_transitions(zone_file(footer))

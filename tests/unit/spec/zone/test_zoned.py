@@ -1,6 +1,6 @@
 """Every oddity of the clocks, by zone and year, with the exact instants.
 
-The instants are worked out from the published rules of each zone, never from the engine.  Each row is asked forwards,
+The instants are worked out from the published rules of each zone, never from the engine.  Each row is checked forwards,
 backwards and from the middle.
 """
 
@@ -31,11 +31,11 @@ def forwards(ticks: Ticks, first: int, last: int) -> list[str]:
 
 
 def backwards(ticks: Ticks, first: int, last: int) -> list[str]:
-    found, tick = [], ticks.prev_epoch(last + 1)
+    backwards, tick = [], ticks.prev_epoch(last + 1)
     while tick is not None and first <= tick <= last:
-        found.append(shown(tick))
+        backwards.append(shown(tick))
         last, tick = tick - 1, ticks.prev_epoch(tick)
-    return found[::-1]
+    return backwards[::-1]
 
 
 def check(ticks: Ticks, expected: list[str], first: int, last: int) -> None:
@@ -52,9 +52,9 @@ def check(ticks: Ticks, expected: list[str], first: int, last: int) -> None:
         assert ticks.trace(utc(text) - 1) is None or shown(utc(text) - 1) in expected
 
 
-def row(story: str, zone: str, spec: str | dict[str, Any], days: str, expected: str) -> Any:
+def row(case: str, zone: str, spec: str | dict[str, Any], days: str, expected: str) -> Any:
     """A case: ``days`` are the first and the last day (UTC, both whole), ``expected`` the ticks between."""
-    return pytest.param(zone, spec, days, expected.split(), id=story)
+    return pytest.param(zone, spec, days, expected.split(), id=case)
 
 
 HOURS_OF_BERLIN = "23:45 00:00 00:15 00:30 00:45 01:00 01:15 01:30 01:45 02:00 02:15 02:30 02:45 03:00".split()
@@ -86,7 +86,7 @@ ZONES = [
         "2025-10-25T00:30 2025-10-26T00:30 2025-10-27T01:30"),
     row("Berlin 2025: the hour before and the hour after are nothing special", "Europe/Berlin", "30 1,3 26 10 *",
         "2025-10-25 2025-10-26", "2025-10-25T23:30 2025-10-26T02:30"),
-    # Europe/London and Dublin: the same clocks; in Dublin winter is the exception (negative DST)
+    # Europe/London and Dublin have the same clocks. In Dublin winter is the exception (negative DST).
     row("London 2025: gap", "Europe/London", "30 1 * * *", "2025-03-29 2025-03-31",
         "2025-03-29T01:30 2025-03-30T01:00 2025-03-31T00:30"),
     row("London 2025: overlap", "Europe/London", "30 1 * * *", "2025-10-25 2025-10-27",
@@ -187,7 +187,7 @@ ZONES = [
         "2016-03-26T01:30 2016-03-27T01:00 2016-03-28T00:30"),
     row("Istanbul 2016: and never ended", "Europe/Istanbul", "30 3 * * *", "2016-10-29 2016-10-31",
         "2016-10-29T00:30 2016-10-30T00:30 2016-10-31T00:30"),
-    # after the last tabulated change the footer's rule goes on
+    # after the last tabulated change the footer's rule applies
     row("New_York 2038: gap", "America/New_York", "30 2 * * *", "2038-03-13 2038-03-15",
         "2038-03-13T07:30 2038-03-14T07:00 2038-03-15T06:30"),
     row("New_York 2038: overlap", "America/New_York", "30 1 * * *", "2038-11-06 2038-11-08",
@@ -202,14 +202,14 @@ ZONES = [
 
 
 @pytest.mark.parametrize(("zone", "spec", "days", "expected"), ZONES)
-def test_the_clocks_of(zone: str, spec: str | dict[str, Any], days: str, expected: list[str]) -> None:
+def test_dst_oddities_by_zone(zone: str, spec: str | dict[str, Any], days: str, expected: list[str]) -> None:
     begin, end = days.split()
     options = {"cron": spec} if isinstance(spec, str) else spec
     compiled = Spec(timezone=zone, **options).compile()
     check(compiled, expected, utc(begin + "T00:00:00"), utc(end + "T23:59:59"))
 
 
-def test_berlin_2025_has_fourteen_quarter_hours_where_temporal_has_six() -> None:
+def test_berlin_2025_profiles_differ_in_the_repeated_hours() -> None:
     """The night in which Temporal's server returned 01:45, 02:00, 02:15, 03:30 and no more of the repeated hour."""
     compiled = Spec(cron="*/15 * * * *", timezone="Europe/Berlin").compile()
     days = ["2025-10-25T"] + ["2025-10-26T"] * 13
@@ -218,8 +218,8 @@ def test_berlin_2025_has_fourteen_quarter_hours_where_temporal_has_six() -> None
 
 
 @pytest.mark.parametrize("text", ["0 9 30 * *", "0 9 * * 5", "0 9 * * *", "30 0 31 12 *"])
-def test_apia_2011_is_left_behind(text: str) -> None:
-    """robfig/cron searched for ever here, and Temporal returned its own argument."""
+def test_apia_2011_lost_day_is_skipped(text: str) -> None:
+    """robfig/cron never returned here, and Temporal returned its own argument."""
     compiled = Spec(cron=text, timezone="Pacific/Apia").compile()
     tick = utc("2011-12-01T00:00:00")
     for _ in range(40):
@@ -245,7 +245,7 @@ EDGES = [
 
 
 @pytest.mark.parametrize(("zone", "text", "first", "last"), EDGES)
-def test_the_first_and_the_last_tick_of_all_time(zone: str, text: str, first: str, last: str) -> None:
+def test_first_and_last_tick_of_the_range(zone: str, text: str, first: str, last: str) -> None:
     """From 1970-01-01T00:00:00Z up to the last second of 2200, in Greenwich, whatever the clock on the wall shows."""
     compiled = Spec(cron=text, timezone=zone).compile()
     assert compiled.next_epoch(-1) == compiled.next_epoch(-(10**12)) == utc(first)
@@ -290,7 +290,7 @@ def check_new_york_2025(text: str, expected: list[str], **options: Any) -> None:
 
 
 @pytest.mark.parametrize(("gap", "overlap"), list(product(["catch_up", "skip", "shift"], ["first", "second", "both"])))
-def test_overrides_count_for_every_class_and_leave_each_other_alone(gap: str, overlap: str) -> None:
+def test_overrides_apply_to_both_classes_independently(gap: str, overlap: str) -> None:
     for profile in (None, *DST_PROFILES):
         options = {"dst_gap": gap, "dst_overlap": overlap, "dst_profile": profile}
         for text in (FIXED_GAP, WILDCARD_GAP):
@@ -300,7 +300,7 @@ def test_overrides_count_for_every_class_and_leave_each_other_alone(gap: str, ov
 
 
 @pytest.mark.parametrize("profile", DST_PROFILES)
-def test_a_profile_has_a_rule_for_each_class(profile: str) -> None:
+def test_profile_has_a_rule_for_each_class(profile: str) -> None:
     fixed_gap, fixed_overlap, wildcard_gap, wildcard_overlap = PROFILES[profile]
     for options in ({"dst_profile": profile}, {"dst_profile": profile, "dst_overlap": "auto"}):
         check_new_york_2025(FIXED_GAP, GAPS[FIXED_GAP, fixed_gap], **options)
@@ -310,7 +310,7 @@ def test_a_profile_has_a_rule_for_each_class(profile: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_dialect_brings_its_own_profile_unless_another_is_named(dialect: Dialect) -> None:
+def test_dialect_has_its_own_profile_by_default(dialect: Dialect) -> None:
     gap, overlap = {
         "tompion": (FIXED_GAP, FIXED_OVERLAP),
         "temporal": (FIXED_GAP, FIXED_OVERLAP),
@@ -352,8 +352,8 @@ CLASSES: list[tuple[dict[str, Any], bool]] = [
 
 
 @pytest.mark.parametrize(("sources", "wildcard"), CLASSES)
-def test_every_kind_of_source_has_its_class(sources: dict[str, Any], wildcard: bool) -> None:
-    """A fixed source catches up at 07:00Z in New York on 2025-03-09; a wildcard one loses what is lost."""
+def test_each_source_kind_has_its_dst_class(sources: dict[str, Any], wildcard: bool) -> None:
+    """A fixed source catches up at 07:00Z in New York on 2025-03-09. A wildcard source skips the lost times."""
     lost_hour = Spec(timezone="America/New_York", **sources).compile()
     at_three = utc("2025-03-09T07:00:00")
     assert list(lost_hour.between_epochs(at_three, at_three)) == ([] if wildcard else [at_three])
@@ -377,10 +377,8 @@ EXCLUDED: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("story", "exclude", "expected"), EXCLUDED)
-def test_an_exclusion_looks_at_the_wall_time_that_the_rule_named(
-    story: str, exclude: dict[str, Any], expected: list[str]
-) -> None:
+@pytest.mark.parametrize(("case", "exclude", "expected"), EXCLUDED)
+def test_exclusion_uses_the_wall_time_of_the_rule(case: str, exclude: dict[str, Any], expected: list[str]) -> None:
     check_new_york_2025("15,45 2 9 3 *", expected, exclude=exclude)
 
 
@@ -403,7 +401,7 @@ TRACES = [
 
 
 @pytest.mark.parametrize(("text", "options", "tick", "wall", "moved"), TRACES)
-def test_a_tick_says_which_wall_time_it_is_and_what_the_clocks_did(
+def test_trace_has_the_wall_time_and_dst_adjustment(
     text: str, options: dict[str, Any], tick: str, wall: str, moved: str
 ) -> None:
     spec = Spec(cron=text, timezone="America/New_York", **options)
@@ -413,7 +411,7 @@ def test_a_tick_says_which_wall_time_it_is_and_what_the_clocks_did(
     assert bool(shown_tick.reason) == bool(moved)
 
 
-def test_the_reason_is_a_sentence() -> None:
+def test_reason_is_a_sentence() -> None:
     spec = Spec(cron=["30 2 * * *", "*/30 1 2 11 *"], timezone="America/New_York")
     assert spec.occurrences(1, utc("2025-03-09T06:00:00"))[0].reason == (
         "02:30 does not exist that day (clocks go forward), so it fires at 03:00"
@@ -426,6 +424,6 @@ def test_the_reason_is_a_sentence() -> None:
 @pytest.mark.parametrize(
     "instant", ["2025-03-09T07:30:00", "2025-03-09T07:00:01", "2025-03-09T06:59:59", "2025-11-02T06:30:00"]
 )
-def test_what_is_no_tick_has_no_trace(instant: str) -> None:
+def test_instant_that_is_not_a_tick_has_no_trace(instant: str) -> None:
     compiled = Spec(cron=["30 2 * * *", "30 1 * * *"], timezone="America/New_York").compile()
     assert compiled.trace(utc(instant)) is None

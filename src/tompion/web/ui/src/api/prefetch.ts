@@ -1,5 +1,5 @@
 import { MAX_UPCOMING, TIME_RANGES } from '../features/overview/ranges'
-import { FORECAST_PARAMS, SCHEDULES_PER_PAGE, SUMMARIES_PER_REQUEST } from './limits'
+import { FORECAST_PARAMS, MAX_PROBLEMS, SCHEDULES_PER_PAGE, SUMMARIES_PER_REQUEST } from './limits'
 
 /*
  * The first requests of a view, sent while the browser still loads the application. This script is the first one in the
@@ -24,24 +24,32 @@ export async function fetchOnce(request: Request): Promise<Response> {
   const name = requestKey(request.method, request.url, request.method === 'POST' ? await request.clone().text() : '')
   const prefetched = inFlight.get(name)
   inFlight.delete(name)
-  return prefetched && performance.now() - prefetched.startedAt < MAX_AGE_MS
+  return prefetched && Date.now() - prefetched.startedAt < MAX_AGE_MS
     ? prefetched.answer.catch(() => fetch(request))
     : fetch(request)
 }
 
-function prefetch(path: string, query: Record<string, string | number | undefined>, body?: unknown): Promise<Response> {
+/**
+ * Send a request for the application. `onAnswer` starts the requests that follow from the answer. It runs before the
+ * application gets the answer, so that the application never sends one of them first.
+ */
+function prefetch(
+  path: string,
+  query: Record<string, string | number | undefined>,
+  { body, onAnswer }: { body?: unknown; onAnswer?: (answer: Response) => Promise<void> } = {},
+): Promise<Response> {
   const url = new URL(path, window.location.origin)
   for (const [name, value] of Object.entries({ ...query, namespace: searchParam('namespace') }))
     if (value !== undefined) url.searchParams.set(name, String(value))
   const method = body === undefined ? 'GET' : 'POST'
   const payload = body === undefined ? undefined : JSON.stringify(body)
-  const answer = fetch(url, {
-    method,
-    body: payload,
-    headers: payload ? { 'Content-Type': 'application/json' } : undefined,
+  const headers = payload ? { 'Content-Type': 'application/json' } : undefined
+  const answer = fetch(url, { method, body: payload, headers }).then(async (response) => {
+    if (response.ok) await onAnswer?.(response.clone()).catch(() => undefined)
+    return response
   })
   answer.catch(() => undefined)
-  inFlight.set(requestKey(method, url.href, payload ?? ''), { startedAt: performance.now(), answer })
+  inFlight.set(requestKey(method, url.href, payload ?? ''), { startedAt: Date.now(), answer })
   return answer
 }
 
@@ -57,45 +65,39 @@ function searchParam(name: string): string | undefined {
   }
 }
 
-async function prefetchOverview(): Promise<void> {
+function prefetchOverview(): void {
   const { seconds, buckets } = TIME_RANGES[searchParam('range') === 'day' ? 'day' : 'hour']
-  const first = [
-    prefetch('/api/v1/stats', { seconds, buckets }),
-    prefetch('/api/v1/upcoming', { seconds, limit: MAX_UPCOMING }),
-  ]
-  void prefetch('/api/v1/problems', { limit: 50 })
+  let remaining = 2
+  const onAnswer = async () => {
+    remaining -= 1
+    if (remaining === 0) void prefetch('/api/v1/forecast', FORECAST_PARAMS)
+  }
+  void prefetch('/api/v1/stats', { seconds, buckets }, { onAnswer })
+  void prefetch('/api/v1/upcoming', { seconds, limit: MAX_UPCOMING }, { onAnswer })
+  void prefetch('/api/v1/problems', { limit: MAX_PROBLEMS })
   void prefetch('/api/v1/instances', {})
-  await Promise.all(first)
-  void prefetch('/api/v1/forecast', FORECAST_PARAMS)
 }
 
-async function prefetchSchedules(): Promise<void> {
-  const [state, workflow_id, label, user_id] = ['state', 'workflow_id', 'label', 'user_id'].map(searchParam)
-  const answer = await prefetch('/api/v1/schedules', {
-    state,
-    workflow_id,
-    label,
-    user_id,
-    text: searchParam('text'),
-    limit: SCHEDULES_PER_PAGE,
-  })
-  if (!answer.ok) return
-  const { items } = (await answer.clone().json()) as { items: { schedule_id: string }[] }
-  if (items.length > 0)
-    void prefetch(
-      '/api/v1/schedules:summaries',
-      {},
-      { schedule_ids: items.slice(0, SUMMARIES_PER_REQUEST).map((schedule) => schedule.schedule_id) },
-    )
+function prefetchSchedules(): void {
+  const [state, workflow_id, label, user_id, text] = ['state', 'workflow_id', 'label', 'user_id', 'text'].map(
+    searchParam,
+  )
+  const filter = { state, workflow_id, label, user_id, text }
+  void prefetch('/api/v1/schedules', { ...filter, limit: SCHEDULES_PER_PAGE }, { onAnswer: prefetchSummaries })
 }
 
-/** Prefetch the session, and the data of the view only if the user is signed in. */
-async function prefetchView(): Promise<void> {
-  const answer = await prefetch('/api/v1/session', {})
-  const session = answer.ok ? ((await answer.clone().json()) as { actor: string | null }) : undefined
-  if (!session?.actor) return
-  if (pathname === '/') await prefetchOverview()
-  else if (pathname === '/schedules') await prefetchSchedules()
+async function prefetchSummaries(answer: Response): Promise<void> {
+  const { items } = (await answer.json()) as { items: { schedule_id: string }[] }
+  const ids = items.slice(0, SUMMARIES_PER_REQUEST).map((schedule) => schedule.schedule_id)
+  if (ids.length > 0) void prefetch('/api/v1/schedules:summaries', {}, { body: { schedule_ids: ids } })
 }
 
-prefetchView().catch(() => undefined)
+/** Prefetch the data of the view if the user is signed in. */
+async function prefetchView(session: Response): Promise<void> {
+  const { actor } = (await session.json()) as { actor: string | null }
+  if (!actor) return
+  if (pathname === '/') prefetchOverview()
+  else if (pathname === '/schedules') prefetchSchedules()
+}
+
+void prefetch('/api/v1/session', {}, { onAnswer: prefetchView })

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import { api, currentNamespace, unwrap } from './client'
-import { FORECAST_PARAMS, SCHEDULES_PER_PAGE } from './limits'
+import { FORECAST_PARAMS, MAX_PROBLEMS, SCHEDULES_PER_PAGE } from './limits'
 import type { ScheduleDescription, ScheduleFilter } from './types'
 
 /** Return the cache key of an answer: its namespace, then its kind. live.ts refetches by these kinds. */
@@ -12,7 +12,6 @@ export function queryKey(...parts: unknown[]): unknown[] {
 export const CALENDAR_RUNS_PER_PAGE = 500
 export const MAX_DROPPED_RANGES = 200
 const ITEMS_PER_PAGE = 100
-const MAX_PROBLEMS = 50
 const MAX_SEARCH_RESULTS = 8
 const MAX_RECENT_CHANGES = 200
 const SECOND_MS = 1_000

@@ -49,13 +49,13 @@ def is_page(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("path", ["/", "/schedules", "/schedules/report", "/schedules/a%2Fb/runs", "/runs/1-2-3", "/x"])
-def test_every_address_that_a_browser_opens_is_the_page(http: Http, path: str) -> None:
+def test_every_path_serves_the_web_ui_to_browsers(http: Http, path: str) -> None:
     answer = http("GET", path, Accept=BROWSER)
     assert is_page(answer)
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_the_same_address_is_the_api_for_everybody_else(http: Http) -> None:
+def test_the_same_paths_serve_the_api_to_programs(http: Http) -> None:
     http("PUT", "/api/v1/schedules/report", {"cron": "@daily", "function": "a:b"})
     for accepted in ("application/json", "*/*"):
         answer = http("GET", "/schedules/report", Accept=accepted)
@@ -65,11 +65,11 @@ def test_the_same_address_is_the_api_for_everybody_else(http: Http) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/api/v1/schedules", "/api/cron", "/metrics"])
-def test_what_is_for_machines_is_never_the_page(http: Http, path: str) -> None:
+def test_api_paths_never_serve_the_web_ui(http: Http, path: str) -> None:
     assert not is_page(http("GET", path, Accept=BROWSER))
 
 
-def test_nothing_is_run_that_does_not_come_from_here(http: Http) -> None:
+def test_the_content_security_policy_allows_only_own_scripts(http: Http) -> None:
     answers = [http("GET", "/", Accept=BROWSER) for _ in range(2)]
     policies = [answer.headers["content-security-policy"] for answer in answers]
     assert "script-src 'self';" in policies[0]
@@ -82,7 +82,7 @@ def test_nothing_is_run_that_does_not_come_from_here(http: Http) -> None:
     assert answers[0].headers["x-frame-options"] == "DENY"
 
 
-def test_files_of_the_build_are_kept_for_ever_and_sent_compressed(http: Http) -> None:
+def test_assets_are_immutable_and_compressed(http: Http) -> None:
     answer = http("GET", "/assets/index-1a2b.js", Accept_Encoding="gzip, br")
     assert gzip.decompress(answer.body).decode() == SCRIPT
     assert answer.headers["content-encoding"] == "gzip"
@@ -92,18 +92,18 @@ def test_files_of_the_build_are_kept_for_ever_and_sent_compressed(http: Http) ->
 
 
 @pytest.mark.parametrize("name", ["nothing.js", "../secret.txt", "..%2Fsecret.txt", "%2e%2e/secret.txt", ".hidden", ""])
-def test_no_other_file_is_ever_sent(http: Http, name: str) -> None:
+def test_files_outside_the_build_are_not_served(http: Http, name: str) -> None:
     answer = http("GET", f"/assets/{name}", Accept=BROWSER)
     assert answer.status == 404
     assert b"not for the world" not in answer.body
 
 
-def test_a_service_without_a_built_page_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_web_ui_build_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for http in mounted(monkeypatch, tmp_path / "nothing"):
         answer = http("GET", "/", Accept=BROWSER)
         assert (answer.status, b"python hatch_build.py" in answer.body) == (503, True)
         assert http("GET", "/api/v1/schedules").status == 200
 
 
-def test_the_page_is_refused_under_a_strange_name(http: Http) -> None:
+def test_the_web_ui_is_refused_for_an_unknown_host(http: Http) -> None:
     assert http("GET", "/", Accept=BROWSER, Host="evil.example").status == 400

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.test_gate import World
+from tests.conformance.api.test_authentication import World
 from tests.support.operations import BEGIN
 from tests.support.service import Answer, Http, Served, runner_of
 from tests.support.token_issuers import HMAC, SECRET, VARIABLE, world_of
@@ -45,7 +45,7 @@ def cookie_of(answer: Answer) -> str:
     return answer.headers["set-cookie"].partition(";")[0]
 
 
-def test_a_key_becomes_a_cookie_that_no_script_reads(world: World) -> None:
+def test_sign_in_sets_an_http_only_cookie(world: World) -> None:
     key = world.key("operator")
     answer = sign_in(world, key.secret)
     assert answer.status == 200
@@ -67,7 +67,7 @@ def test_a_key_becomes_a_cookie_that_no_script_reads(world: World) -> None:
     assert world.http("GET", SESSION, Cookie=cookie_of(answer)).said["actor"] == answer.said["actor"]
 
 
-def test_whoever_is_nobody_learns_that_they_are(world: World) -> None:
+def test_the_session_of_an_anonymous_caller_has_no_actor(world: World) -> None:
     answer = world.http("GET", SESSION)
     assert (answer.status, answer.said["actor"], answer.said["roles"]) == (200, None, {})
     assert world.http("GET", SESSION, Cookie="tompion_session=nonsense").said["actor"] is None
@@ -75,19 +75,19 @@ def test_whoever_is_nobody_learns_that_they_are(world: World) -> None:
 
 
 @pytest.mark.parametrize("credential", ["tpn_000000000000_" + "0" * 48, "nonsense", "eyJhbGciOiJub25lIn0.e30."])
-def test_nobody_signs_in_with_what_is_no_key(world: World, credential: str) -> None:
+def test_sign_in_with_an_invalid_key_is_unauthenticated(world: World, credential: str) -> None:
     answer = sign_in(world, credential)
     assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
     assert "set-cookie" not in answer.headers
 
 
 @pytest.mark.parametrize("body", [{}, {"credential": 7}, {"credential": " "}, [], b"{"])
-def test_signing_in_with_nothing_names_the_field(world: World, body: object) -> None:
+def test_sign_in_without_a_credential_names_the_field(world: World, body: object) -> None:
     answer = world.http("POST", SESSION, body)
     assert (answer.status, answer.said["field"]) == (400, "credential")
 
 
-def test_a_session_is_worth_what_its_key_is_worth(world: World) -> None:
+def test_a_session_ends_when_its_key_is_revoked(world: World) -> None:
     admin, key = world.key("admin"), world.key("reader")
     cookie = cookie_of(sign_in(world, key.secret))
     assert world.http("GET", "/api/v1/schedules", Cookie=cookie).status == 200
@@ -95,7 +95,7 @@ def test_a_session_is_worth_what_its_key_is_worth(world: World) -> None:
     assert world.http("GET", "/api/v1/schedules", Cookie=cookie).status == 401
 
 
-def test_a_session_ends_by_itself() -> None:
+def test_a_session_expires() -> None:
     world = World()
     clock = ManualClock(BEGIN)
     served = Served(world.runner, load({}, {"auth": "required"}), clock)
@@ -112,14 +112,14 @@ def test_a_session_ends_by_itself() -> None:
         world.close()
 
 
-def test_signing_out_takes_the_cookie_away(world: World) -> None:
+def test_sign_out_deletes_the_cookie(world: World) -> None:
     cookie = cookie_of(sign_in(world, world.key("reader").secret))
     answer = world.http("DELETE", SESSION, Cookie=cookie, Origin=world.served.url)
     assert (answer.status, answer.said["actor"]) == (200, None)
     assert "max-age=0" in answer.headers["set-cookie"].lower()
 
 
-def test_what_a_request_shows_counts_before_the_cookie(world: World) -> None:
+def test_an_authorization_header_takes_precedence_over_the_cookie(world: World) -> None:
     cookie = cookie_of(sign_in(world, world.key("admin").secret))
     reader = world.key("reader").secret
     answer = world.http("PUT", ONE, DAILY, Cookie=cookie, Authorization=f"Bearer {reader}")
@@ -146,7 +146,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("headers", HOSTILE, ids=str)
-def test_a_page_of_others_changes_nothing_with_a_cookie(world: World, headers: dict[str, str]) -> None:
+def test_cross_site_changes_with_a_cookie_are_refused(world: World, headers: dict[str, str]) -> None:
     cookie = cookie_of(sign_in(world, world.key("admin").secret))
     assert len(CHANGES) > 40
     for method, path in CHANGES:
@@ -156,7 +156,7 @@ def test_a_page_of_others_changes_nothing_with_a_cookie(world: World, headers: d
     assert world.http("GET", ONE, Cookie=cookie).status == 404, "nothing was made"
 
 
-def test_a_form_of_others_is_not_taken_for_json(world: World) -> None:
+def test_a_cross_site_form_is_refused(world: World) -> None:
     """A page may send a form, or text, to any address without being asked: none is read as JSON, whatever the route."""
     key = world.key("admin").secret
     body = json.dumps({**DAILY, "credential": key}).encode()
@@ -169,7 +169,7 @@ def test_a_form_of_others_is_not_taken_for_json(world: World) -> None:
     assert world.ask("GET", ONE, world.key("admin").secret).status == 404, "nothing was made"
 
 
-def test_a_change_with_a_cookie_says_where_it_comes_from(world: World) -> None:
+def test_a_change_with_a_cookie_needs_an_origin(world: World) -> None:
     cookie = cookie_of(sign_in(world, world.key("admin").secret))
     assert world.http("PUT", ONE, DAILY, Cookie=cookie).status == 403
     assert world.http("PUT", ONE, DAILY, Cookie=cookie, Origin=f"http://{host(world)}").status == 200
@@ -178,7 +178,7 @@ def test_a_change_with_a_cookie_says_where_it_comes_from(world: World) -> None:
 
 
 @pytest.mark.parametrize("headers", HOSTILE, ids=str)
-def test_a_page_of_others_changes_nothing_on_this_machine(headers: dict[str, str]) -> None:
+def test_cross_site_changes_are_refused_on_loopback(headers: dict[str, str]) -> None:
     """A service on loopback lets everybody in; the page of another site, in the same browser, is not everybody."""
     store = SqliteStore()
     served = Served(runner_of(store))
@@ -203,7 +203,7 @@ def test_a_page_of_others_changes_nothing_on_this_machine(headers: dict[str, str
         store.close()
 
 
-def test_behind_a_proxy_the_public_address_is_ours() -> None:
+def test_the_public_url_is_an_own_origin() -> None:
     world = World(public_url="https://tompion.example")
     try:
         key = world.key("editor").secret
@@ -214,7 +214,7 @@ def test_behind_a_proxy_the_public_address_is_ours() -> None:
         world.close()
 
 
-def test_instances_on_one_store_share_sessions_and_others_do_not(world: World) -> None:
+def test_instances_with_one_store_share_sessions(world: World) -> None:
     told, store = load({}, {"auth": "required"}), SqliteStore(clock=world.clock)
     served = [Served(world.runner, told), Served(world.runner, told), Served(runner_of(store), told)]
     first, second, elsewhere = (Http(each.url) for each in served)
@@ -229,7 +229,7 @@ def test_instances_on_one_store_share_sessions_and_others_do_not(world: World) -
         store.close()
 
 
-def test_a_token_signs_in_as_well_and_one_that_is_too_long_for_a_cookie_does_not(
+def test_sign_in_accepts_a_token_unless_it_is_too_long_for_a_cookie(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, SECRET)

@@ -115,7 +115,7 @@ BODIES: dict[str, Any] = {
 }
 
 
-def test_nobody_reaches_another_s_by_its_id(tenants: Tenants) -> None:
+def test_ids_of_another_namespace_are_not_found(tenants: Tenants) -> None:
     """Every route, with the real ids of another tenant, whether or not the namespace is named."""
     names = belongings(tenants)
     before = rows_of(tenants)
@@ -148,7 +148,7 @@ def _names_one(route: Route) -> bool:
     )
 
 
-def test_lists_filters_and_cursors_stay_at_home(tenants: Tenants) -> None:
+def test_lists_filters_and_cursors_stay_in_their_namespace(tenants: Tenants) -> None:
     for number in range(3):
         spec = {"cron": "* * * * *", "function": "tasks:work", "description": CANARY, "labels": {"team": CANARY}}
         tenants.made("PUT", f"/api/v1/schedules/s{number}", spec)
@@ -177,7 +177,7 @@ def test_lists_filters_and_cursors_stay_at_home(tenants: Tenants) -> None:
             assert own == [], path
 
 
-def test_a_cursor_that_was_tampered_with_is_refused_or_finds_one_s_own(tenants: Tenants) -> None:
+def test_a_tampered_cursor_is_refused_or_stays_in_its_namespace(tenants: Tenants) -> None:
     tenants.made("PUT", "/api/v1/schedules/s1", {"cron": "* * * * *", "function": "tasks:work"})
     for cursor in ("0", "-1", "99999999999999999999", "' OR 1=1 --", "../..", "%00", "s1", "1-1-1", "a" * 5_000):
         for path, name in (("/schedules", "after"), ("/runs", "before"), ("/audit", "before"), ("/keys", "after")):
@@ -194,7 +194,7 @@ def refused(answer: Answer) -> bool:
     return answer.status in (400, 413, 422, 404)
 
 
-def test_each_size_at_its_limit_and_one_beyond(tenants: Tenants) -> None:
+def test_each_size_limit_accepts_the_limit_and_refuses_one_more(tenants: Tenants) -> None:
     def put(name: str, body: Any) -> Answer:
         return tenants.ask("mine", "PUT", f"/api/v1/schedules/{name}", body)
 
@@ -240,7 +240,7 @@ def test_each_size_at_its_limit_and_one_beyond(tenants: Tenants) -> None:
     ],
     ids=lambda body: repr(body[:24]),
 )
-def test_json_that_is_a_trap_is_refused_and_breaks_nothing(tenants: Tenants, body: bytes) -> None:
+def test_malformed_json_is_refused_without_side_effects(tenants: Tenants, body: bytes) -> None:
     whole = body if not body.startswith(b"{") else body[:-1] + b', "cron": "0 0 * * *", "function": "tasks:work"}'
     assert refused(tenants.ask("mine", "PUT", "/api/v1/schedules/trap", whole))
     assert tenants.ask("mine", "GET", "/api/v1/schedules/trap").status == 404
@@ -254,12 +254,12 @@ DECEIVING = [
 
 
 @pytest.mark.parametrize("name", DECEIVING)
-def test_a_name_that_deceives_is_refused(tenants: Tenants, name: str) -> None:
+def test_deceptive_names_are_refused(tenants: Tenants, name: str) -> None:
     """NUL, line ends, right-to-left overrides, surrogates, bytes that are no text, and what colours a terminal."""
     assert refused(tenants.ask("mine", "PUT", f"/api/v1/schedules/{name}", SCHEDULE))
 
 
-def test_a_backfill_of_ten_years_of_minutes_is_refused_at_once(tenants: Tenants) -> None:
+def test_a_backfill_of_ten_years_of_minutes_is_refused_quickly(tenants: Tenants) -> None:
     tenants.made("PUT", "/api/v1/schedules/often", {"cron": "* * * * *", "function": "tasks:work"})
     body = {"start": "2017-01-01T00:00:00Z", "end": "2027-01-01T00:00:00Z"}
     answer = tenants.ask("mine", "POST", "/api/v1/schedules/often/backfills", body)
@@ -268,7 +268,7 @@ def test_a_backfill_of_ten_years_of_minutes_is_refused_at_once(tenants: Tenants)
     assert tenants.ask("mine", "GET", "/api/v1/schedules/often/backfills").said == []
 
 
-def test_a_backfill_that_is_refused_is_not_counted_to_its_end() -> None:
+def test_counting_stops_when_a_backfill_exceeds_the_limit() -> None:
     """Ten years of minutes are five million ticks. The count stops at the limit, however long the range is."""
     clock = ManualClock(BEGIN)
     with closing(SqliteStore(clock=clock, inline=True)) as store:  # it works on this thread, whose calls are counted
@@ -296,7 +296,7 @@ def _calls_to_refuse(bench: Bench, year: int) -> int:
     return calls
 
 
-def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> None:
+def test_a_callback_token_is_valid_for_one_attempt_of_one_run(tenants: Tenants) -> None:
     """Forged, altered, signed with another secret, for another run, or said twice: nothing changes."""
     names = belongings(tenants)
     other = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
@@ -326,7 +326,7 @@ def test_a_report_counts_for_one_attempt_at_one_run_only(tenants: Tenants) -> No
     assert tenants.ask("mine", "GET", f"/api/v1/runs/{other['run_id']}").said["state"] == other["state"]
 
 
-def test_a_revoked_key_opens_no_instance_within_five_seconds(migrated_url: str) -> None:
+def test_a_revoked_key_stops_working_on_all_instances_within_five_seconds(migrated_url: str) -> None:
     """Three instances that have all believed it just now, as long as they usually do."""
     assert api_key_cache.CACHE_TTL_S < 5
     with ExitStack() as stack:

@@ -69,7 +69,7 @@ async def turn() -> None:
         await asyncio.sleep(0)
 
 
-def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
+def test_reads_during_a_batch_share_the_next_transaction(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
         names = ("a", "b", "c", "", "\ud800", "b")
         answers = [gathering.read(crud.get, "default", name) for name in names]
@@ -88,7 +88,7 @@ def test_who_asks_meanwhile_shares_the_next_transaction(store: Held) -> None:
     told(store, story)
 
 
-def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(store: Held) -> None:
+def test_only_reads_with_the_same_key_share_a_batch(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
         first = gathering.read(crud.get, "default", "b")
         elsewhere = gathering.read(crud.get, "other", "b")
@@ -104,7 +104,7 @@ def test_only_the_same_questions_about_the_same_namespace_wait_for_each_other(st
     told(store, story)
 
 
-def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> None:
+def test_a_failed_batch_runs_each_read_alone(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
         answers = [gathering.read(crud.get, "default", name) for name in ("a", "a", "b")]
         store.let_go()
@@ -120,7 +120,7 @@ def test_a_transaction_that_fails_fails_only_for_whom_it_must(store: Held) -> No
     told(store, story)
 
 
-def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_batch_does_not_delay_the_next_one(store: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_batching, "MAX_BATCH_S", 0.0)
 
     async def story(gathering: ReadBatcher) -> None:
@@ -138,7 +138,7 @@ def test_nobody_waits_for_a_transaction_that_is_slow(store: Held, monkeypatch: p
     told(store, story)
 
 
-def test_a_transaction_answers_only_so_many_and_nobody_who_has_gone(store: Held) -> None:
+def test_a_batch_is_limited_and_skips_cancelled_reads(store: Held) -> None:
     async def story(gathering: ReadBatcher) -> None:
         answers = [gathering.read(crud.get, "default", "a") for _ in range(MAX_BATCH + 3)]
         answers[1].cancel()
@@ -152,7 +152,7 @@ def test_a_transaction_answers_only_so_many_and_nobody_who_has_gone(store: Held)
     told(store, story)
 
 
-def test_a_store_that_is_closed_says_so() -> None:
+def test_a_read_from_a_closed_store_raises() -> None:
     store = SqliteStore()
     store.close()
 
@@ -163,7 +163,7 @@ def test_a_store_that_is_closed_says_so() -> None:
     asyncio.run(story())
 
 
-def test_what_is_asked_of_many_is_what_is_asked_of_one(store: Held) -> None:
+def test_a_batch_read_returns_the_same_as_single_reads(store: Held) -> None:
     def both(session: OperationContext) -> None:
         names = ["a", "missing", "", "b", "a"]
         for name, many in zip(names, crud.get_each(session, names), strict=True):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.plain import ONE, REQUESTS, V1, PlainRequests, as_json
-from tests.conformance.api.stories import STORIES, answered, told
+from tests.conformance.api.plain_requests import ONE, REQUESTS, V1, PlainRequests, as_json
+from tests.conformance.api.scenarios import STORIES, answered, told
 from tests.support.command_line import UNSAYABLE, CommandLine
 from tests.support.service import Direct
 from tompion.contract.methods import SyncMethods, _Sync
@@ -44,27 +44,27 @@ SERVICE: list[tuple[Callable[..., Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("title", STORIES)
-def test_every_door_answers_alike(door: SyncMethods, direct: SyncMethods, title: str) -> None:
+def test_every_interface_returns_the_same_results(door: SyncMethods, direct: SyncMethods, title: str) -> None:
     story = [each for each in STORIES[title] if not (isinstance(door, CommandLine) and each in UNSAYABLE)]
     for line, here, there in zip(story, told(direct, story), told(door, story), strict=True):
         assert there == here, line
 
 
 @pytest.mark.parametrize("title", STORIES)
-def test_plain_requests_are_answered_alike(plain: PlainRequests, direct: Direct, title: str) -> None:
+def test_plain_requests_return_the_same_results(plain: PlainRequests, direct: Direct, title: str) -> None:
     """The clients cannot show a mistake in the table of routes, because they read it as the service does."""
     for name, args, given in STORIES[title]:
         here = as_json(getattr(direct, name), args, given)
         assert getattr(plain, name)(*args, **given) == here, (name, args, given)
 
 
-def test_the_service_routes_are_answered_alike(plain: PlainRequests, direct: Direct) -> None:
+def test_compatibility_routes_return_the_same_results(plain: PlainRequests, direct: Direct) -> None:
     for operation, given in SERVICE:
         here = as_json(lambda asked=operation, **named: direct._run_operation(asked, (), named), (), given)
         assert plain._run_operation(operation, (), given) == here, (operation.__name__, given)
 
 
-def test_keys_are_kept_alike(door: SyncMethods, direct: SyncMethods) -> None:
+def test_keys_behave_the_same_over_every_interface(door: SyncMethods, direct: SyncMethods) -> None:
     """But for what is random in them."""
     for asked in (door, direct):
         made = asked.create_key("root", role="admin")
@@ -97,12 +97,12 @@ def without_ids(answer: Any) -> Any:
     return answer
 
 
-def test_the_stories_use_every_operation() -> None:
+def test_the_scenarios_use_every_operation() -> None:
     told_of = {name for story in STORIES.values() for name, _, _ in story} | {"create_key", "list_keys", "revoke_key"}
     assert {name for name, member in vars(SyncMethods).items() if isinstance(member, _Sync)} <= told_of
 
 
-def test_every_route_is_written_down_by_hand_too() -> None:
+def test_the_handwritten_table_has_every_route() -> None:
     """But for those that only workers and declaring programs use, and second names of the same."""
     by_hand = {*REQUESTS.values(), f"GET {ONE}/history", f"GET {V1}/audit"}
     served = {f"{route.method} {route.full_path}" for route in ROUTES}

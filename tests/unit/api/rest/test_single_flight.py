@@ -36,7 +36,7 @@ async def steps() -> None:
         await asyncio.sleep(0)
 
 
-def test_those_who_come_meanwhile_are_given_the_next_answer_together() -> None:
+def test_calls_during_a_flight_share_the_next_one() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
         first = asyncio.create_task(sharing.run("stats", ask))
         await steps()
@@ -50,7 +50,7 @@ def test_those_who_come_meanwhile_are_given_the_next_answer_together() -> None:
     told(test)
 
 
-def test_different_questions_do_not_wait_for_each_other() -> None:
+def test_different_keys_do_not_wait_for_each_other() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
         both = [asyncio.create_task(sharing.run(question, ask)) for question in ("mine", "yours")]
         await steps()
@@ -61,7 +61,7 @@ def test_different_questions_do_not_wait_for_each_other() -> None:
     told(test)
 
 
-def test_what_was_answered_is_asked_anew() -> None:
+def test_a_finished_result_is_not_reused() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
         ask.going.set()
         assert [await sharing.run("stats", ask) for _ in range(3)] == [1, 2, 3]
@@ -69,7 +69,7 @@ def test_what_was_answered_is_asked_anew() -> None:
     told(test)
 
 
-def test_whoever_goes_away_takes_the_answer_from_nobody() -> None:
+def test_a_cancelled_caller_does_not_cancel_the_others() -> None:
     async def test(sharing: SingleFlight, ask: Oracle) -> None:
         gone, stays = (asyncio.create_task(sharing.run("stats", ask)) for _ in range(2))
         await steps()
@@ -81,7 +81,7 @@ def test_whoever_goes_away_takes_the_answer_from_nobody() -> None:
     told(test)
 
 
-def test_a_question_that_fails_fails_for_those_who_asked_it_and_for_nobody_else() -> None:
+def test_an_error_reaches_only_the_callers_of_its_flight() -> None:
     async def fails() -> int:
         raise ValueError("no")
 

@@ -60,7 +60,7 @@ def process(command: str, home: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.server
-def test_several_instances_share_a_database_with_a_role_that_can_do_little(
+def test_several_instances_share_a_database_with_a_restricted_role(
     tmp_path: Path, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     (tmp_path / "tasks.py").write_text(TASKS)
@@ -109,7 +109,7 @@ def _connections(root: psycopg.Connection[Any]) -> int:
 BACKUP = "how-to/backup-and-restore.md"
 
 
-def test_a_file_is_backed_up_lost_and_restored(home: Path) -> None:
+def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
     """What ran between the backup and the loss runs again, with the same keys."""
     assert write_files(BACKUP, home) == ["back_up.py"]
     (home / "notes.py").write_text(TASKS)
@@ -154,7 +154,7 @@ def test_a_database_is_dumped_and_restored(home: Path, postgres_server: Postgres
 # --- upgrades -----------------------------------------------------------------------------------------------------
 
 
-def test_what_an_upgrade_begins_with(tmp_path: Path) -> None:
+def test_the_upgrade_steps_work(tmp_path: Path) -> None:
     with SyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False):
         pass
     version, status = shell("how-to/upgrade.md")
@@ -166,7 +166,7 @@ def test_what_an_upgrade_begins_with(tmp_path: Path) -> None:
 # --- in an application --------------------------------------------------------------------------------------------
 
 
-def test_an_application_and_its_own_tests(home: Path) -> None:
+def test_an_application_with_tests_works(home: Path) -> None:
     assert write_files("how-to/in-fastapi.md", home) == ["shop.py", "test_shop.py"]
     tests, shop = importlib.import_module("test_shop"), importlib.import_module("shop")
     tests.test_reports_are_sent_on_workdays()

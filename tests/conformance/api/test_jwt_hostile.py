@@ -282,7 +282,7 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_token_opens_nothing(world: World, name: str) -> None:
+def test_a_hostile_token_is_unauthenticated(world: World, name: str) -> None:
     make, words = HOSTILE[name]
     token = make()
     answer = world.ask(token)
@@ -293,12 +293,12 @@ def test_a_hostile_token_opens_nothing(world: World, name: str) -> None:
     assert not any(piece in answer.body.decode() for piece in token.split(".") if len(piece) > 10)
 
 
-def test_what_they_differ_from_is_believed(world: World) -> None:
+def test_the_valid_token_that_they_differ_from_is_accepted(world: World) -> None:
     assert [world.ask(issuer.token()).status for issuer in EVERYBODY] == [200] * len(EVERYBODY)
 
 
 @pytest.mark.parametrize("size", [8_193, 60_000, 100_000, 1_000_000])
-def test_a_token_that_no_header_can_hold(world: World, size: int) -> None:
+def test_a_token_with_bytes_that_no_header_can_hold_is_refused(world: World, size: int) -> None:
     """A server may refuse it before we do, even before it has read it: then the connection ends."""
     http = Http(world.served.url)
     token = RSA.token(more="x" * size)
@@ -313,7 +313,7 @@ def test_a_token_that_no_header_can_hold(world: World, size: int) -> None:
     assert world.http("GET", "/healthz").status == 200
 
 
-def test_two_tokens_are_one_too_many(world: World) -> None:
+def test_two_authorization_headers_are_refused(world: World) -> None:
     """Which of the two a proxy has looked at, nobody knows."""
     host, port = world.served.url.removeprefix("http://").split(":")
     shown = f"Authorization: Bearer {RSA.token()}\r\n"
@@ -323,11 +323,11 @@ def test_two_tokens_are_one_too_many(world: World) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "JWT", "DPoP", "Token", "Bearer:"])
-def test_another_scheme_is_no_way_in(world: World, scheme: str) -> None:
+def test_other_authorization_schemes_are_unauthenticated(world: World, scheme: str) -> None:
     answer = world.http("GET", "/api/v1/schedules", Authorization=f"{scheme} {RSA.token()}")
     assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
 
 
-def test_a_token_in_the_query_or_a_cookie_is_no_way_in(world: World) -> None:
+def test_a_token_in_the_query_or_a_cookie_is_unauthenticated(world: World) -> None:
     assert world.http("GET", f"/api/v1/schedules?access_token={RSA.token()}").status == 401
     assert world.http("GET", "/api/v1/schedules", Cookie=f"access_token={RSA.token()}").status == 401

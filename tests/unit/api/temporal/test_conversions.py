@@ -32,7 +32,7 @@ def test_reflection_lists_the_services() -> None:
     assert "grpc.reflection.v1.ServerReflection" in names
 
 
-def test_reflection_gives_a_service_with_everything_that_it_refers_to() -> None:
+def test_reflection_returns_a_service_with_its_dependencies() -> None:
     answer = asked(file_containing_symbol=WORKFLOW_SERVICE).file_descriptor_response.file_descriptor_proto
     files = [FileDescriptorProto.FromString(each) for each in answer]
     names = {file.name for file in files}
@@ -40,7 +40,7 @@ def test_reflection_gives_a_service_with_everything_that_it_refers_to() -> None:
     assert any(service.name == "WorkflowService" for file in files for service in file.service)
 
 
-def test_reflection_says_what_is_not_there() -> None:
+def test_reflection_reports_unknown_symbols() -> None:
     assert asked(file_by_filename="no.proto").error_response.error_code == 5
     assert asked().error_response.error_code == 12
     response = message("ServerReflectionResponse")
@@ -48,7 +48,7 @@ def test_reflection_says_what_is_not_there() -> None:
     assert response.error_response.error_code == 3
 
 
-def test_a_certificate_says_who_it_is_as_in_python() -> None:
+def test_a_pem_certificate_is_described_as_by_python() -> None:
     issued = trustme.CA().issue_cert("client.example.org", common_name="A Client")
     found = certificate_from_pem(issued.cert_chain_pems[0].bytes())
     assert list(identities(found)) == [("dns", "client.example.org")]
@@ -66,7 +66,7 @@ def test_namespaces_have_ids() -> None:
             read_namespaces(wrong)
 
 
-def test_a_memo_comes_back_as_it_was() -> None:
+def test_a_memo_round_trips() -> None:
     memo = Memo()
     memo.fields["json"].CopyFrom(Payload(metadata={"encoding": b"json/plain"}, data=b'{"a":[1,null]}'))
     memo.fields["null"].CopyFrom(Payload(metadata={"encoding": b"binary/null"}))

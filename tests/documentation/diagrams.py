@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.documentation.clocks import NIGHTS, draw_night
-from tests.documentation.stories import STORIES
+from tests.documentation.clock_changes import NIGHTS, draw_night
+from tests.documentation.policy_scenarios import STORIES
 from tests.documentation.timelines import draw
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "policies.md"

@@ -22,7 +22,7 @@ KEYED = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), KEYED)
-def test_other_names_are_answered_once_for_each_key_as_well(http: Http, method: str, path: str, body: Any) -> None:
+def test_compatibility_routes_honour_idempotency_keys(http: Http, method: str, path: str, body: Any) -> None:
     http("PUT", ONE, DAILY)
     first = http(method, path, body, Idempotency_Key="k1")
     assert first.status < 300
@@ -35,13 +35,13 @@ def test_other_names_are_answered_once_for_each_key_as_well(http: Http, method: 
     assert (other.status, other.said["code"]) == (409, "request_reused")
 
 
-def test_a_key_is_revoked_once_for_each_key_of_a_request(http: Http) -> None:
+def test_revoking_a_key_honours_idempotency_keys(http: Http) -> None:
     made = http("POST", "/api/v1/keys", {"name": "ci"}).said["key"]["key_id"]
     answers = [http("DELETE", f"/api/v1/keys/{made}", Idempotency_Key="k2") for _ in range(2)]
     assert [(each.status, each.said) for each in answers] == [(200, True), (200, True)]
 
 
-def test_an_idempotency_key_is_obeyed_or_refused(http: Http) -> None:
+def test_every_change_honours_or_refuses_an_idempotency_key(http: Http) -> None:
     """Ignored, it would be missed when the request is sent again."""
     for number, route in enumerate(each for each in ROUTES if each.method != "GET"):
         path, body = re.sub(r"{\w+}", "1", route.full_path), None if route.method == "DELETE" else {"name": "ci"}

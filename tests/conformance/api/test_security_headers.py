@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.test_gate import World
+from tests.conformance.api.test_authentication import World
 from tests.support.service import SECONDS, Answer, Http, serving
 from tompion.api.auth import api_key_cache
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
@@ -57,7 +57,7 @@ def check(answer: Answer, *about: object) -> None:
     assert not {"server", "x-powered-by"} & headers.keys(), about
 
 
-def test_every_route_and_all_its_refusals(world: World) -> None:
+def test_every_route_and_refusal_has_security_headers(world: World) -> None:
     admin, reader, stranger = (world.key(role).secret for role in ("admin", "reader", "admin"))
     seen: set[int] = set()
     for route in (*ROUTES, *SYSTEM_ROUTES):
@@ -74,7 +74,7 @@ def test_every_route_and_all_its_refusals(world: World) -> None:
     assert {200, 400, 401, 403, 404} <= seen
 
 
-def test_what_is_refused_before_any_route_is_found(world: World) -> None:
+def test_refusals_before_routing_have_security_headers(world: World) -> None:
     key = world.key("admin").secret
     shown = {"Authorization": f"Bearer {key}"}
     hostile = "/<script>alert(1)</script>"
@@ -97,7 +97,7 @@ def test_what_is_refused_before_any_route_is_found(world: World) -> None:
         assert b"<script" not in answer.body or answer.headers["content-type"].startswith("application/problem+json")
 
 
-def test_a_mistake_of_ours_and_a_caller_who_asks_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_errors_and_rate_limits_have_security_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(requests_per_s=3)
     try:
         key = world.key("reader").secret
@@ -122,7 +122,7 @@ def test_a_mistake_of_ours_and_a_caller_who_asks_too_often(monkeypatch: pytest.M
         world.close()
 
 
-def test_the_page_its_files_and_a_stream(world: World) -> None:
+def test_web_ui_assets_and_streams_have_security_headers(world: World) -> None:
     for path in ("/", "/schedules", "/schedules/x/edit", "/%3Cscript%3E", "/keys?x=<script>"):
         answer = world.http("GET", path, **PAGE)
         assert answer.status == 200, "the page has not been built: python hatch_build.py"
@@ -139,7 +139,7 @@ def test_the_page_its_files_and_a_stream(world: World) -> None:
     listening.close()
 
 
-def test_a_nonce_is_used_once(world: World) -> None:
+def test_each_response_has_a_new_nonce(world: World) -> None:
     nonces = {
         re.findall(r"'nonce-([\w-]+)'", world.http("GET", "/", **PAGE).headers["content-security-policy"])[0]
         for _ in range(20)
@@ -181,7 +181,7 @@ def asked_raw(url: str, head: bytes) -> int:
     return int(said.split()[1]) if said.startswith(b"HTTP/1.1 ") else 0
 
 
-def test_ten_thousand_hosts_that_are_not_ours_are_refused() -> None:
+def test_ten_thousand_unknown_hosts_are_refused() -> None:
     """Whoever makes a name of theirs point to us reaches nothing by it; and what is ours is recognised."""
     reached: list[bool] = []
 
@@ -204,7 +204,7 @@ def test_ten_thousand_hosts_that_are_not_ours_are_refused() -> None:
     assert asked // 10 < ours < asked // 2, "many look like ours, and most are not"
 
 
-def test_a_host_that_is_named_twice_or_in_the_address_is_refused(world: World) -> None:
+def test_a_second_host_header_or_absolute_url_is_refused(world: World) -> None:
     """What a proxy looked at and what we look at must not differ."""
     line = b"GET /healthz HTTP/1.1\r\n"
     ours, evil = b"Host: localhost\r\n", b"Host: evil.example\r\n"
@@ -223,7 +223,7 @@ def test_a_host_that_is_named_twice_or_in_the_address_is_refused(world: World) -
         assert asked_raw(url, head) in (0, 400), head
 
 
-def test_serving_is_closed_in_the_end(world: World) -> None:
+def test_the_service_is_closed_at_the_end(world: World) -> None:
     """A host that is ours by accident would be 200 on a service that asks nobody: there it counts most."""
     with serving(world.runner) as url:
         http = Http(url)

@@ -50,7 +50,7 @@ def asked(address: str, path: str) -> Any:
         return json.loads(body) if "json" in answer.headers["content-type"] else body.decode()
 
 
-def test_the_page_is_done_from_its_beginning_to_its_end(temporal_address: str, tmp_path: Path) -> None:
+def test_the_steps_of_the_how_to_work(temporal_address: str, tmp_path: Path) -> None:
     asyncio.run(planned(temporal_address))
     assert write_files(PAGE, tmp_path) == ["tompion.toml"]
     file = tmp_path / "tompion.toml"

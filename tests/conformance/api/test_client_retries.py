@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.scripted import Scripted, Step, answering, hanging_up
+from tests.conformance.api.scripted_server import Scripted, Step, answering, hanging_up
 from tests.support.command_line import run
 from tests.support.service import Blocking
 from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
@@ -63,7 +63,7 @@ Opened = Callable[..., tuple[Any, Scripted]]
         lambda client: client._run_operation(remote_workers.claim_runs, (1,), {"queues": ["a"]}, writes=True),
     ],
 )
-def test_a_change_without_a_request_id_is_sent_once_and_says_that_it_may_have_happened(
+def test_a_change_without_a_request_id_is_not_retried(
     opened: Opened, pauses: list[float], change: Callable[[Any], Any]
 ) -> None:
     """A second key, which nobody knows of, was made when the answer with the first one was lost."""
@@ -74,7 +74,7 @@ def test_a_change_without_a_request_id_is_sent_once_and_says_that_it_may_have_ha
     assert not told.value.retryable
 
 
-def test_a_change_with_a_request_id_is_sent_again_with_the_same_one(opened: Opened) -> None:
+def test_a_change_is_retried_with_the_same_request_id(opened: Opened) -> None:
     client, service = opened(hanging_up, answering(204, b""))
     client.pause_target(queue="default")
     keys = [line for head in service.heads for line in head.splitlines() if line.lower().startswith("idempotency-key")]
@@ -82,14 +82,14 @@ def test_a_change_with_a_request_id_is_sent_again_with_the_same_one(opened: Open
     assert len(set(keys)) == 1
 
 
-def test_what_only_looks_is_asked_again(opened: Opened, pauses: list[float]) -> None:
+def test_a_read_is_retried(opened: Opened, pauses: list[float]) -> None:
     client, service = opened(hanging_up, hanging_up, NOBODY)
     assert client.list_keys().items == ()
     assert len(service.heads) == 3
     assert pauses[0] == protocol.RETRY_DELAY_S
 
 
-def test_a_change_is_tried_again_while_nobody_listens(opened: Opened, pauses: list[float]) -> None:
+def test_a_change_is_retried_while_the_service_is_unreachable(opened: Opened, pauses: list[float]) -> None:
     """It has not been sent, so it cannot have happened."""
     client, service = opened()
     service.close()
@@ -100,16 +100,14 @@ def test_a_change_is_tried_again_while_nobody_listens(opened: Opened, pauses: li
 
 
 @pytest.mark.parametrize("status", [502, 504])
-def test_a_gateway_that_lost_the_answer_leaves_it_open_too(opened: Opened, status: int) -> None:
+def test_a_gateway_error_leaves_the_outcome_unknown(opened: Opened, status: int) -> None:
     client, service = opened(answering(status, b"<html>bad gateway</html>"), NOBODY)
     with pytest.raises(OutcomeUnknown, match=f"status {status}"):
         client.create_key("ci")
     assert len(service.heads) == 1
 
 
-def test_a_change_that_was_refused_for_now_is_sent_again_and_waits_as_it_is_told(
-    opened: Opened, pauses: list[float]
-) -> None:
+def test_a_refused_change_is_retried_after_the_requested_delay(opened: Opened, pauses: list[float]) -> None:
     client, service = opened(answering(429, TOO_MANY, Retry_After="3"), answering(400, INVALID))
     with pytest.raises(InvalidField):
         client.create_key("ci")
@@ -125,7 +123,7 @@ def test_retry_after_is_honoured_within_bounds(said: str, waited: float) -> None
     assert protocol.retry_delay_s(0, protocol.ApiResponse(429, b"", said)) == waited
 
 
-def test_a_service_that_is_asked_too_often_is_an_error_to_be_tried_again(opened: Opened) -> None:
+def test_too_many_requests_is_a_retryable_error(opened: Opened) -> None:
     steps = [answering(429, TOO_MANY, Retry_After="1")] * protocol.MAX_ATTEMPTS
     client, service = opened(*steps)
     with pytest.raises(TooManyRequests, match="more than 10 requests") as told:
@@ -134,7 +132,7 @@ def test_a_service_that_is_asked_too_often_is_an_error_to_be_tried_again(opened:
     assert len(service.heads) == protocol.MAX_ATTEMPTS
 
 
-def test_somebody_between_us_and_the_service_may_say_so_in_other_words() -> None:
+def test_a_proxy_error_without_a_problem_document_is_mapped() -> None:
     assert isinstance(error_of(429, b"slow down"), TooManyRequests)
 
 
@@ -145,7 +143,7 @@ def test_somebody_between_us_and_the_service_may_say_so_in_other_words() -> None
         ([hanging_up], 7, "outcome_unknown"),
     ],
 )
-def test_the_command_line_ends_with_a_code_for_each(
+def test_the_command_line_has_an_exit_code_for_each(
     pauses: list[float], steps: list[Step], code: int, name: str
 ) -> None:
     with closing(Scripted(*steps)) as service:

@@ -80,7 +80,9 @@ def seed(http: Callable[..., Answer]) -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "kind", "schema"), BODIES)
-def test_every_example_is_valid_and_accepted(http: Http, method: str, path: str, kind: str, schema: Any) -> None:
+def test_every_example_request_is_valid_and_accepted(
+    http: Http, method: str, path: str, kind: str, schema: Any
+) -> None:
     (example,) = schema["examples"]
     whole = {**schema, "components": DOCUMENT["components"]}
     assert jsonschema_rs.is_valid(whole, example)
@@ -109,11 +111,11 @@ def test_every_example_is_valid_and_accepted(http: Http, method: str, path: str,
         if "example" in content
     ],
 )
-def test_every_example_of_an_answer_is_one(schema: Any, example: Any) -> None:
+def test_every_example_response_matches_its_schema(schema: Any, example: Any) -> None:
     jsonschema_rs.validate({**schema, "components": DOCUMENT["components"]}, example)
 
 
-def test_every_answer_has_an_example_and_a_shape() -> None:
+def test_every_response_has_an_example_and_a_schema() -> None:
     for path, methods in DOCUMENT["paths"].items():
         for method, operation in methods.items():
             (done,) = (answer for status, answer in operation["responses"].items() if status.startswith("2"))
@@ -122,7 +124,7 @@ def test_every_answer_has_an_example_and_a_shape() -> None:
                 assert content["schema"] != {"type": "object"} or path.endswith("/openapi.json"), (method, path)
 
 
-def test_what_may_go_wrong_is_said_of_each_operation_by_itself() -> None:
+def test_error_statuses_are_listed_per_operation() -> None:
     def problems(method: str, path: str) -> set[int]:
         return {int(status) for status in DOCUMENT["paths"][path][method]["responses"] if int(status) >= 400}
 
@@ -134,7 +136,7 @@ def test_what_may_go_wrong_is_said_of_each_operation_by_itself() -> None:
     assert 409 not in problems("post", "/api/v1/keys")
 
 
-def test_every_way_to_show_who_one_is_is_described() -> None:
+def test_every_authentication_scheme_is_described() -> None:
     schemes = DOCUMENT["components"]["securitySchemes"]
     kinds = {(each["type"], each.get("scheme") or each.get("in")) for each in schemes.values()}
     assert kinds == {("http", "bearer"), ("http", "basic"), ("apiKey", "cookie"), ("mutualTLS", None)}
@@ -188,26 +190,26 @@ quick = settings(deadline=None, phases=[Phase.explicit, Phase.generate], suppres
 
 @described.exclude(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=2)
-def test_nothing_happens_that_is_not_described(case: Any, service: Asked) -> None:
+def test_generated_requests_get_only_described_responses(case: Any, service: Asked) -> None:
     """No mistake of ours, no status, type or field that the description does not name."""
     check(case, service)
 
 
 @described.include(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=1)
-def test_nor_with_documents_of_schedules(case: Any, service: Asked) -> None:
+def test_generated_schedule_documents_get_only_described_responses(case: Any, service: Asked) -> None:
     """They take long to draw."""
     check(case, service)
 
 
 @described.exclude(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=1, phases=[Phase.generate])
-def test_nor_on_postgresql_beside_an_engine(case: Any, busy: Asked) -> None:
+def test_generated_requests_get_only_described_responses_on_postgresql_with_an_engine(case: Any, busy: Asked) -> None:
     """Of documents of schedules, the examples must do there."""
     check(case, busy)
 
 
-def test_documents_of_schedules_are_answered_as_described_there_too(busy: Asked) -> None:
+def test_generated_schedule_documents_get_only_described_responses_on_postgresql(busy: Asked) -> None:
     http = Http(busy.url)
     for path in DOCUMENTED:
         for method, operation in DOCUMENT["paths"][path].items():

@@ -52,7 +52,7 @@ def world(publisher: Publisher, tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def test_keys_are_fetched_when_they_are_needed_and_then_kept(world: World, publisher: Publisher) -> None:
+def test_keys_are_fetched_on_demand_and_cached(world: World, publisher: Publisher) -> None:
     assert publisher.fetched == 0
     assert [world.ask(token(key)).status for key in ("rsa-2", "ec-2", "rsa-2")] == [200, 200, 200]
     world.clock.advance(299)
@@ -60,7 +60,7 @@ def test_keys_are_fetched_when_they_are_needed_and_then_kept(world: World, publi
     assert publisher.fetched == 1
 
 
-def test_a_new_key_is_known_as_soon_as_it_is_used(world: World, publisher: Publisher) -> None:
+def test_a_new_key_is_fetched_on_first_use(world: World, publisher: Publisher) -> None:
     assert world.ask(token("rsa-2")).status == 200
     publisher.content = jwks(jwk("rsa-2"), jwk("rsa-3"))
     world.clock.advance(31)
@@ -68,7 +68,7 @@ def test_a_new_key_is_known_as_soon_as_it_is_used(world: World, publisher: Publi
     assert publisher.fetched == 2
 
 
-def test_a_key_that_is_no_longer_published_opens_nothing(world: World, publisher: Publisher) -> None:
+def test_a_withdrawn_key_is_refused(world: World, publisher: Publisher) -> None:
     assert world.ask(token("rsa-2")).status == 200
     publisher.content = jwks(jwk("rsa-3"))
     world.clock.advance(31)
@@ -76,7 +76,7 @@ def test_a_key_that_is_no_longer_published_opens_nothing(world: World, publisher
     assert world.ask(token("rsa-2")).status == 401
 
 
-def test_a_withdrawn_key_is_forgotten_when_keys_are_refreshed(world: World, publisher: Publisher) -> None:
+def test_a_withdrawn_key_is_dropped_at_the_next_refresh(world: World, publisher: Publisher) -> None:
     """The refresh happens beside the request that finds the keys old, and counts for those after it."""
     assert world.ask(token("rsa-2")).status == 200
     publisher.content = jwks(jwk("rsa-3"))
@@ -90,7 +90,7 @@ def test_a_withdrawn_key_is_forgotten_when_keys_are_refreshed(world: World, publ
     assert publisher.fetched == 2
 
 
-def test_made_up_names_cause_no_storm(world: World, publisher: Publisher) -> None:
+def test_unknown_key_names_do_not_cause_many_fetches(world: World, publisher: Publisher) -> None:
     assert world.ask(token("rsa-2")).status == 200
     statuses = {world.ask(token("rsa-2", kid=f"made-up-{number}")).status for number in range(50)}
     assert (statuses, publisher.fetched) == ({401}, 1)
@@ -99,7 +99,7 @@ def test_made_up_names_cause_no_storm(world: World, publisher: Publisher) -> Non
     assert (statuses, publisher.fetched) == ({401}, 2)
 
 
-def test_many_at_once_wait_for_one_fetch(world: World, publisher: Publisher) -> None:
+def test_concurrent_requests_share_one_fetch(world: World, publisher: Publisher) -> None:
     go = threading.Event()
     publisher.before = lambda: go.wait(120)
 
@@ -118,7 +118,7 @@ def test_many_at_once_wait_for_one_fetch(world: World, publisher: Publisher) -> 
 
 
 @pytest.mark.parametrize("failure", ["status", "no JSON", "no set", "no key", "too large", "redirect", "private key"])
-def test_when_the_issuer_stops_answering_the_last_keys_stay_for_a_while(
+def test_cached_keys_are_used_for_a_while_when_the_issuer_is_down(
     world: World, publisher: Publisher, failure: str
 ) -> None:
     assert world.ask(token("rsa-2")).status == 200
@@ -145,9 +145,7 @@ def test_when_the_issuer_stops_answering_the_last_keys_stay_for_a_while(
     assert world.ask(token("rsa-2")).status == 200
 
 
-def test_an_issuer_that_never_ends_its_answer(
-    world: World, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_key_set_is_refused(world: World, publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tompion.api.auth.jwks.FETCH_TIMEOUT_S", 0.05)
     go = threading.Event()
     publisher.before = lambda: go.wait(120)
@@ -155,7 +153,7 @@ def test_an_issuer_that_never_ends_its_answer(
     go.set()
 
 
-def test_whatever_its_issuer_is_a_wrong_algorithm_fetches_nothing(world: World, publisher: Publisher) -> None:
+def test_a_wrong_algorithm_causes_no_fetch(world: World, publisher: Publisher) -> None:
     assert world.ask(token("rsa-2", alg="HS256")).status == 401
     assert world.ask(token("rsa-2", jku=publisher.url)).status == 401
     assert publisher.fetched == 0
@@ -175,7 +173,7 @@ def test_whatever_its_issuer_is_a_wrong_algorithm_fetches_nothing(world: World, 
     ],
     ids=str,
 )
-def test_a_key_that_does_not_fit_its_algorithm_is_none(
+def test_a_key_that_does_not_fit_its_algorithm_is_ignored(
     world: World, publisher: Publisher, wrong: dict[str, Any]
 ) -> None:
     publisher.content = jwks(jwk("rsa-2", **wrong), jwk("ec-2"))

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.test_extras import HOURLY, Listening, ask
-from tests.conformance.api.test_gate import World
+from tests.conformance.api.test_authentication import World
+from tests.conformance.api.test_system_endpoints import HOURLY, Listening, ask
 from tests.support.service import SECONDS, Http, Served, runner_of, serving
 from tompion.api.rest import app, sse
 from tompion.api.rest.server import slow_clients
@@ -45,7 +45,7 @@ def received(connection: socket.socket) -> bytes:
         return b""
 
 
-def test_a_body_without_a_type_is_not_taken_for_json(http: Http) -> None:
+def test_a_body_without_a_content_type_is_refused(http: Http) -> None:
     """A page of another site can send such a body to a service on loopback, and it created a schedule."""
     body = json.dumps({"schedule_id": "evil", **HOURLY}).encode()
     for kind in ("", "text/plain", "application/x-www-form-urlencoded"):
@@ -54,7 +54,7 @@ def test_a_body_without_a_type_is_not_taken_for_json(http: Http) -> None:
     assert http("GET", "/api/v1/schedules/evil").status == 404
 
 
-def test_of_many_who_create_one_schedule_one_does(url: str) -> None:
+def test_one_of_many_concurrent_creates_succeeds(url: str) -> None:
     """In PostgreSQL several were told that they had, and the last one had overwritten the others."""
 
     def create(number: int) -> int:
@@ -73,7 +73,7 @@ def test_of_many_who_create_one_schedule_one_does(url: str) -> None:
     ("path", "document"),
     [("/api/v1/calendars/bank", {"dates": ["2027-01-01"]}), ("/api/v1/workflows/flow", {"function": "tasks:work"})],
 )
-def test_many_write_one_document(url: str, path: str, document: dict[str, Any]) -> None:
+def test_concurrent_upserts_of_one_document_succeed(url: str, path: str, document: dict[str, Any]) -> None:
     """In PostgreSQL some were answered with a mistake of ours: two had given it the same version."""
 
     def put(number: int) -> int:
@@ -88,7 +88,7 @@ def test_many_write_one_document(url: str, path: str, document: dict[str, Any]) 
         assert set(threads.map(put, range(AT_ONCE))) == {200}
 
 
-def test_what_stands_in_the_query_of_a_change_is_not_ignored(http: Http) -> None:
+def test_arguments_in_the_query_of_a_change_are_refused(http: Http) -> None:
     """`?dry_run=true` was, and everything was paused."""
     http("PUT", ONE, HOURLY)
     refused = http("POST", "/api/v1/bulk/pause?dry_run=true", {"everything": True})
@@ -97,26 +97,26 @@ def test_what_stands_in_the_query_of_a_change_is_not_ignored(http: Http) -> None
     assert http("POST", f"{ONE}/pause?namespace=default", {}).status == 200
 
 
-def test_a_condition_is_kept_or_refused(http: Http) -> None:
+def test_a_conditional_header_is_honoured_or_refused(http: Http) -> None:
     http("PUT", ONE, HOURLY)
     assert http("POST", f"{ONE}/trigger", {}, If_Match='"99"').said["field"] == "If-Match"
     assert http("PUT", ONE, HOURLY, If_None_Match="*").said["field"] == "If-None-Match"
     assert http("GET", f"{ONE}/runs").said["items"] == []
 
 
-def test_a_name_that_stands_twice_is_refused(http: Http) -> None:
+def test_duplicate_fields_are_refused(http: Http) -> None:
     body = b'{"cron": "@daily", "cron": "@hourly", "function": "tasks:work"}'
     assert http("PUT", ONE, body).said["field"] == "cron"
 
 
-def test_an_error_can_repeat_what_nobody_can_encode(http: Http) -> None:
+def test_an_error_can_repeat_text_that_utf8_cannot_encode(http: Http) -> None:
     """Half of a surrogate pair in a field's name was a mistake of ours."""
     http("PUT", ONE, HOURLY)
     for path, body in ((f"{ONE}/pause", b'{"\\ud800": 1}'), ("/api/v1/preview", b'{"cron": "\\ud800"}')):
         assert http("POST", path, body).status == 400
 
 
-def test_a_body_of_unknown_length_is_too_large_at_last(http: Http, url: str) -> None:
+def test_a_body_of_undeclared_length_is_limited(http: Http, url: str) -> None:
     host, port = url.removeprefix("http://").split(":")
     with closing(HTTPConnection(host, int(port), timeout=SECONDS)) as connection:
         chunks: Iterator[bytes] = iter([b'"' + b"x" * 600_000, b"x" * 600_000])
@@ -125,22 +125,22 @@ def test_a_body_of_unknown_length_is_too_large_at_last(http: Http, url: str) -> 
     assert http("GET", "/healthz").status == 200
 
 
-def test_a_method_that_is_not_there_is_told_of_the_others(http: Http) -> None:
+def test_an_unknown_method_gets_the_allow_header(http: Http) -> None:
     assert http("TRACE", "/api/v1/schedules").headers["allow"] == "GET, HEAD, POST"
 
 
-def test_nobody_looks_at_the_head_of_a_stream_for_ever(http: Http) -> None:
+def test_head_of_the_event_stream_returns(http: Http) -> None:
     assert http("HEAD", "/api/v1/events").status == 200
 
 
-def test_the_key_of_a_start_can_stand_in_the_header(http: Http) -> None:
+def test_start_run_takes_its_key_from_the_header(http: Http) -> None:
     http("PUT", "/api/v1/workflows/flow", {"function": "tasks:work"})
     for _ in range(2):
         assert http("POST", "/api/v1/workflows/flow/runs", {}, Idempotency_Key="order-1").status == 201
     assert len(http("GET", "/api/v1/schedules/run-launcher%2Fflow/runs").said["items"]) == 1
 
 
-def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_connection_is_closed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand of them kept a service from answering, and its engine from firing."""
     monkeypatch.setattr(slow_clients, "MAX_REQUEST_S", 0.2)
     with serving(runner_of(store)) as url:
@@ -151,7 +151,7 @@ def test_a_connection_on_which_nothing_arrives_is_ended(store: Store, monkeypatc
                     pass  # until the other side ends it
 
 
-def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_connections_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_clients, "connection_limit", lambda: 2)
     with serving(runner_of(store)) as url:
         idle = [raw(url, b"") for _ in range(2)]
@@ -162,7 +162,7 @@ def test_there_are_only_so_many_connections(store: Store, monkeypatch: pytest.Mo
             each.close()
 
 
-def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_ends_when_its_key_is_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     """It went on telling whoever had once been let in."""
     monkeypatch.setattr(sse, "ACCESS_TTL_S", 0.0)
     world = World()
@@ -180,7 +180,7 @@ def test_a_stream_ends_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
         world.close()
 
 
-def test_one_caller_has_only_so_many_streams(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_streams_per_caller_is_limited(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "MAX_LISTENERS_PER_ACTOR", 1)
     listening = Listening(url)
     asking = Http(url)
@@ -189,9 +189,7 @@ def test_one_caller_has_only_so_many_streams(url: str, monkeypatch: pytest.Monke
     listening.close()
 
 
-def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_end_of_a_run_from_before_the_first_poll_is_sent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind many newer ones, its end was never told."""
     from tompion.operations.schedules import control, crud
 
@@ -207,7 +205,7 @@ def test_a_run_that_was_there_before_anybody_looked_is_seen_to_end(
     assert first.run_id in {getattr(update, "run_id", None) for _, update in updates}
 
 
-def test_rates_are_counted_by_who_asks_however_they_show_it() -> None:
+def test_all_credentials_of_one_caller_share_a_rate_limit() -> None:
     """One key under many names had as many bounds, and so had whatever was shown where nobody looked at it."""
     from base64 import b64encode
 
@@ -225,7 +223,7 @@ def test_rates_are_counted_by_who_asks_however_they_show_it() -> None:
         world.close()
 
 
-def test_a_worker_is_its_namespaces_own() -> None:
+def test_a_worker_belongs_to_its_namespace() -> None:
     """Numbers are easy to guess: somebody else could dismiss it, and everybody saw its name."""
     world = World()
     try:
@@ -252,7 +250,7 @@ class Silent(SqliteStore):
         return Future() if self.silent.is_set() else super().read(work)
 
 
-def test_nobody_waits_for_ever_for_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_times_out_when_the_store_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "MAX_STORE_S", 0.1)
     store = Silent()
     with serving(runner_of(store)) as url, closing(Client(url)) as client:
@@ -279,7 +277,7 @@ def test_a_file_that_was_removed_is_not_written_to(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_client_says_what_cannot_be_sent(url: str) -> None:
+def test_the_client_refuses_values_that_cannot_be_sent(url: str) -> None:
     with closing(Client(url)) as client:
         with pytest.raises(InvalidField, match="request_id"):
             client.pause("report", request_id="a€b")
@@ -287,7 +285,7 @@ def test_a_client_says_what_cannot_be_sent(url: str) -> None:
             client.get("")
 
 
-def test_a_mistake_of_a_service_is_not_taken_for_its_absence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_error_is_not_mapped_to_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     from tompion.client.errors import error_of
 
     body = json.dumps({"code": "internal_error", "detail": "a mistake"}).encode()
@@ -296,7 +294,7 @@ def test_a_mistake_of_a_service_is_not_taken_for_its_absence(monkeypatch: pytest
     assert not isinstance(error_of(500, body), StoreError)
 
 
-def test_transactions_of_the_store_are_still_there(store: Store) -> None:
+def test_the_store_still_has_its_transactions(store: Store) -> None:
     """A lock of a name ends with its transaction."""
 
     def twice(transaction: Transaction) -> int:
@@ -307,7 +305,7 @@ def test_transactions_of_the_store_are_still_there(store: Store) -> None:
     assert [store.write(twice).result(SECONDS) for _ in range(2)] == [1, 1]
 
 
-def test_whoever_stops_listening_leaves_nothing_behind() -> None:
+def test_a_listener_that_disconnects_leaves_nothing_behind() -> None:
     """Each window that was closed left a task that waited for ever, and was complained of at the end."""
 
     async def test() -> set[asyncio.Task[Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from tests.differential.drawing import NAMES, Story
+from tests.differential.generator import NAMES, Story
 from tests.differential.reference import Reference
 from tests.differential.sides import Teller, gist, history
 

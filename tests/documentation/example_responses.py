@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.conformance.api.stories import STORIES
+from tests.conformance.api.scenarios import STORIES
 from tests.support.operations import BEGIN
 from tests.support.service import Direct, runner_of
 from tompion.contract.json import encode

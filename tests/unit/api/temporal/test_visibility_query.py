@@ -50,23 +50,23 @@ WRONG = ["=", "Size", "Size =", "Size = x", "Size = 3 AND", "(Size = 3", "Size =
 
 
 @pytest.mark.parametrize("query", TRUE)
-def test_lets_it_pass(query: str) -> None:
+def test_query_matches(query: str) -> None:
     assert parse_query(query)(SCHEDULE)
 
 
 @pytest.mark.parametrize("query", FALSE)
-def test_does_not_let_it_pass(query: str) -> None:
+def test_query_does_not_match(query: str) -> None:
     assert not parse_query(query)(SCHEDULE)
 
 
 @pytest.mark.parametrize("query", WRONG, ids=lambda query: query[:30])
-def test_refuses_what_is_no_query(query: str) -> None:
+def test_invalid_query_is_refused(query: str) -> None:
     with pytest.raises(InvalidField, match="query"):
         parse_query(query)(SCHEDULE)
 
 
 @pytest.mark.parametrize("query", ["Since > 'yesterday'", "Size > 'x'", "Team > 3", "Size BETWEEN 1 AND 'x'"])
-def test_a_value_that_does_not_fit_is_refused_only_where_the_type_is_registered(query: str) -> None:
+def test_a_literal_of_another_type_is_refused_for_a_registered_attribute(query: str) -> None:
     """One schedule whose attribute had another type made every list of its namespace fail."""
     registered = {"Since": "Datetime", "Size": "Int", "Team": "Keyword"}
     assert not parse_query(query)(SCHEDULE)

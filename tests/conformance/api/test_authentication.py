@@ -74,7 +74,7 @@ def body_of(route: Route) -> object:
     return None if route.method in ("GET", "DELETE") else {}
 
 
-def test_every_route_wants_its_role_and_no_less(world: World) -> None:
+def test_every_route_needs_exactly_its_role(world: World) -> None:
     """Whoever holds the role, or a higher one, is answered as the operation answers; everybody else is refused."""
     shown = {role: world.key(role.name.lower()).secret for role in ROLES}
     for route in ROUTES:
@@ -85,7 +85,7 @@ def test_every_route_wants_its_role_and_no_less(world: World) -> None:
             assert answer.status != 401
 
 
-def test_every_route_wants_somebody(world: World) -> None:
+def test_every_route_needs_credentials(world: World) -> None:
     for route in ROUTES:
         answer = world.ask(route.method, filled(route), None, body_of(route))
         assert (answer.status == 401) == (route.role is not Role.PUBLIC), (route.method, route.path, answer.status)
@@ -93,7 +93,7 @@ def test_every_route_wants_somebody(world: World) -> None:
             assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
+def test_objects_of_another_namespace_are_not_found(world: World) -> None:
     """An administrator elsewhere learns nothing, not even that a namespace is there."""
     mine, theirs = world.key("admin", "mine").secret, world.key("admin", "theirs").secret
     made = world.ask("PUT", "/api/v1/schedules/1?namespace=mine", mine, {"cron": "@daily", "function": "a:b"})
@@ -107,13 +107,13 @@ def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
     assert world.ask("GET", "/api/v1/schedules/1", theirs).status == 404
 
 
-def test_a_key_for_all_namespaces(world: World) -> None:
+def test_a_key_for_all_namespaces_works_in_each(world: World) -> None:
     everywhere = world.key("reader", "*").secret
     assert world.ask("GET", "/api/v1/schedules?namespace=anything", everywhere).status == 200
     assert world.ask("PUT", "/api/v1/schedules/1?namespace=anything", everywhere, {}).status == 403
 
 
-def test_keys_are_made_listed_and_revoked_by_administrators(world: World) -> None:
+def test_administrators_create_list_and_revoke_keys(world: World) -> None:
     admin = world.key("admin")
     made = world.ask("POST", "/api/v1/keys", admin.secret, {"name": "ci", "role": "editor"})
     assert made.status == 201
@@ -128,7 +128,7 @@ def test_keys_are_made_listed_and_revoked_by_administrators(world: World) -> Non
     assert world.ask("DELETE", "/api/v1/keys/nobody", admin.secret).status == 404
 
 
-def test_a_key_ends_when_it_was_to(world: World) -> None:
+def test_a_key_expires(world: World) -> None:
     ends = datetime.fromtimestamp(BEGIN + 60, UTC)
     key = world.key("reader", expires_at=ends).secret
     assert world.ask("GET", "/api/v1/schedules", key).status == 200
@@ -154,7 +154,7 @@ def test_keys_are_compared_in_constant_time(world: World, monkeypatch: pytest.Mo
     assert asked[0][1] == kept
 
 
-def test_only_a_hash_of_a_key_is_kept(tmp_path: Path) -> None:
+def test_only_the_hash_of_a_key_is_stored(tmp_path: Path) -> None:
     """Nothing of a key, or of the cookie of whoever signed in with it, is in a dump of the whole database."""
     with closing(SqliteStore(tmp_path / "keys.db")) as store:
         served = Served(runner_of(store), load({}, {"auth": "required"}))
@@ -195,13 +195,13 @@ def test_only_a_hash_of_a_key_is_kept(tmp_path: Path) -> None:
         "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.",
     ],
 )
-def test_what_is_no_key_opens_nothing(world: World, shown: str) -> None:
+def test_malformed_keys_are_unauthenticated(world: World, shown: str) -> None:
     answer = world.http("GET", "/api/v1/schedules", Authorization=shown)
     assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
     assert shown.partition(" ")[2] not in answer.said["detail"] or not shown.partition(" ")[2]
 
 
-def test_a_key_with_the_wrong_secret_opens_nothing(world: World) -> None:
+def test_a_key_with_a_wrong_secret_is_unauthenticated(world: World) -> None:
     key = world.key("admin").secret
     assert world.ask("GET", "/api/v1/schedules", key[:-1] + ("0" if key[-1] != "0" else "1")).status == 401
 
@@ -213,7 +213,7 @@ def test_who_changes_something_is_in_the_audit(world: World) -> None:
     assert change["actor"] == f"key {key.key.key_id} (test)"
 
 
-def test_a_read_only_service_changes_nothing() -> None:
+def test_a_read_only_service_refuses_changes() -> None:
     world = World(read_only=True)
     try:
         admin = world.key("admin").secret
@@ -225,7 +225,7 @@ def test_a_read_only_service_changes_nothing() -> None:
         world.close()
 
 
-def test_a_body_that_is_too_large_and_too_many_requests() -> None:
+def test_large_bodies_and_frequent_requests_are_refused() -> None:
     world = World(max_body_bytes=1_000, requests_per_s=5)
     try:
         key = world.key("editor").secret
@@ -238,7 +238,7 @@ def test_a_body_that_is_too_large_and_too_many_requests() -> None:
         world.close()
 
 
-def test_each_caller_has_a_bound_of_their_own_and_made_up_ones_share_one() -> None:
+def test_each_caller_has_a_rate_limit_and_invalid_credentials_share_one() -> None:
     world = World(requests_per_s=5)
     try:
         first, second = world.key("reader").secret, world.key("reader").secret
@@ -252,7 +252,7 @@ def test_each_caller_has_a_bound_of_their_own_and_made_up_ones_share_one() -> No
         world.close()
 
 
-def test_a_namespace_has_a_bound_and_its_neighbours_do_not_notice() -> None:
+def test_the_rate_limit_of_a_namespace_does_not_affect_others() -> None:
     """Many keys of one tenant share it; whoever may not ask about a namespace uses nothing of it up."""
     world = World(namespace_requests_per_s=5)
     try:
@@ -277,14 +277,14 @@ def test_a_namespace_has_a_bound_and_its_neighbours_do_not_notice() -> None:
 
 
 @pytest.mark.parametrize("named", ["a/b", "a%00b", " a", "x" * 500])
-def test_a_namespace_has_a_name(world: World, named: str) -> None:
+def test_a_namespace_name_is_validated(world: World, named: str) -> None:
     """With a slash in it, schedules of two namespaces could share one key."""
     everywhere = world.key("admin", "*").secret
     refused = world.ask("GET", f"/api/v1/schedules?namespace={named.replace(' ', '%20')}", everywhere)
     assert (refused.status, refused.said["field"]) == (400, "namespace")
 
 
-def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
+def test_routes_for_all_namespaces_need_a_role_in_all(world: World) -> None:
     everywhere, tenant = world.key("admin", "*").secret, world.key("admin", "mine").secret
     for extra in SYSTEM_ROUTES:
         if not extra.all_namespaces:
@@ -297,7 +297,7 @@ def test_what_is_about_all_namespaces_needs_a_role_in_all(world: World) -> None:
         assert (refused.status, refused.said["code"]) == (403, "forbidden"), extra.path
 
 
-def test_every_other_address_wants_its_role(world: World) -> None:
+def test_every_system_route_needs_its_role(world: World) -> None:
     for extra in SYSTEM_ROUTES:
         answer = world.ask("GET", extra.full_path, None)
         assert (answer.status == 401) == (extra.role is not Role.PUBLIC), extra.path
@@ -306,7 +306,7 @@ def test_every_other_address_wants_its_role(world: World) -> None:
             assert elsewhere.status == 404, extra.path
 
 
-def test_a_calendar_program_shows_its_key_as_a_password(world: World) -> None:
+def test_basic_authentication_takes_the_key_as_password(world: World) -> None:
     key = world.key("reader").secret
 
     def asked(text: str) -> int:
@@ -330,7 +330,7 @@ def test_a_request_for_another_host_is_refused(world: World) -> None:
         assert world.http("GET", "/api/v1/schedules", Host=host, Authorization=f"Bearer {key}").status == 200, host
 
 
-def test_browsers_are_told_to_be_careful(world: World) -> None:
+def test_responses_have_security_headers(world: World) -> None:
     headers = world.ask("GET", "/api/v1/schedules", world.key("reader").secret).headers
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cache-control"] == "no-store"

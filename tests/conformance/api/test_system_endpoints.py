@@ -72,7 +72,7 @@ def ask(store: Store, operation: Any, *args: Any, namespace: str = "default", **
     return sent.result(SECONDS)
 
 
-def test_whoever_listens_is_told_of_edits_and_runs(http: Http, listening: Listening) -> None:
+def test_listeners_receive_edits_and_runs(http: Http, listening: Listening) -> None:
     assert listening.answer.headers["content-type"] == "text/event-stream; charset=utf-8"
     http("PUT", "/api/v1/schedules/other?namespace=b", HOURLY)
     http("PUT", "/api/v1/schedules/report", HOURLY)
@@ -85,7 +85,7 @@ def test_whoever_listens_is_told_of_edits_and_runs(http: Http, listening: Listen
     assert listening.until("run", run_id=run["run_id"])["state"] == "CANCELLED"
 
 
-def test_the_end_of_the_service_ends_the_streams(store: Store) -> None:
+def test_shutdown_ends_the_streams(store: Store) -> None:
     served = Served(runner_of(store))
     listener = Listening(served.url)
     served.close()
@@ -93,7 +93,7 @@ def test_the_end_of_the_service_ends_the_streams(store: Store) -> None:
     listener.close()
 
 
-def test_what_was_slow_to_commit_is_not_overlooked(migrated_url: str) -> None:
+def test_a_slow_commit_is_not_missed_by_the_feed(migrated_url: str) -> None:
     """The row with the lower number is committed after somebody has seen the higher one."""
     store = PostgresStore(migrated_url)
     first = ask(store, poll_changes)
@@ -123,7 +123,7 @@ def edited(looked: FeedPage) -> list[str]:
     return [update.schedule_id for _, update in looked.updates if isinstance(update, ScheduleEdit)]
 
 
-def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_an_old_run_is_sent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "REREAD_ROWS", 1)
     seen = ask(store, poll_changes).seen
     ask(store, crud.create, "report", **HOURLY)
@@ -137,7 +137,7 @@ def test_a_run_that_began_long_ago_is_still_seen_to_end(store: Store, monkeypatc
     assert not ask(store, poll_changes, after.seen).updates
 
 
-def test_whoever_falls_behind_begins_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_listener_gets_a_reset(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "MAX_ROWS", 2)
     monkeypatch.setattr(change_feed, "REREAD_ROWS", 1)
     seen = ask(store, poll_changes).seen
@@ -150,7 +150,7 @@ def test_whoever_falls_behind_begins_anew(store: Store, monkeypatch: pytest.Monk
     assert edited(ask(store, poll_changes, looked.seen)) == ["later"]
 
 
-def test_what_changed_just_before_one_listens_is_told(url: str, http: Http) -> None:
+def test_recent_changes_are_sent_to_a_new_listener(url: str, http: Http) -> None:
     """To the first who listens and to the next: what they have read may be older than that."""
     http("PUT", "/api/v1/schedules/elsewhere?namespace=b", HOURLY)
     http("PUT", "/api/v1/schedules/report", HOURLY)
@@ -165,7 +165,7 @@ def test_what_changed_just_before_one_listens_is_told(url: str, http: Http) -> N
         one.close()
 
 
-def test_what_changed_long_before_the_first_look_is_not_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_changes_are_not_sent_to_a_new_listener(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(store, crud.create, "report", **HOURLY)
     ask(store, control.trigger, "report")
     assert len(ask(store, poll_changes).updates) == 3
@@ -173,7 +173,7 @@ def test_what_changed_long_before_the_first_look_is_not_seen(store: Store, monke
     assert not ask(store, poll_changes).updates
 
 
-def test_many_listen_to_one_look(url: str, http: Http) -> None:
+def test_many_listeners_share_one_poll(url: str, http: Http) -> None:
     listeners = [Listening(url) for _ in range(20)]
     found: list[Any] = []
     threads = [Thread(target=lambda one=one: found.append(one.until("edit"))) for one in listeners]
@@ -187,7 +187,7 @@ def test_many_listen_to_one_look(url: str, http: Http) -> None:
         one.close()
 
 
-def test_the_calendar_has_the_coming_ticks(http: Http) -> None:
+def test_the_feed_has_the_upcoming_ticks(http: Http) -> None:
     http("PUT", "/api/v1/schedules/a%2C%20long%3B%20name%20" + "%C3%BC" * 40, {**HOURLY, "cron": "0 12 * * *"})
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
     answer = http("GET", "/api/v1/calendar.ics?days=1")
@@ -209,9 +209,7 @@ def events_of(answer: Any) -> list[str]:
     return [line.partition(":")[2] for line in text.split("\r\n") if line.startswith("SUMMARY")]
 
 
-def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
-    http: Http, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_schedule_does_not_crowd_out_others_in_the_feed(http: Http, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_endpoints, "MAX_FEED_EVENTS", 20)
     http("PUT", "/api/v1/schedules/busy", {"cron": "* * * * * *", "function": "tasks:work"})
     http("PUT", "/api/v1/schedules/daily", {"cron": "0 7 * * *", "function": "tasks:work"})
@@ -225,7 +223,7 @@ def test_a_busy_schedule_hides_nobody_in_the_calendar_and_says_where_it_stops(
     assert "DESCRIPTION" not in alone
 
 
-def test_the_calendar_of_many_schedules_has_some_of_each_and_says_who_is_missing(
+def test_a_feed_of_many_schedules_has_ticks_of_each_and_counts_the_truncated(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(system_endpoints, "MAX_FEED_EVENTS", 3)
@@ -239,19 +237,19 @@ def test_the_calendar_of_many_schedules_has_some_of_each_and_says_who_is_missing
     assert f"X-WR-CALDESC:{said}\r\n" in text
 
 
-def test_the_calendar_knows_no_other_parameters(http: Http) -> None:
+def test_the_feed_refuses_unknown_parameters(http: Http) -> None:
     refused = http("GET", "/api/v1/calendar.ics?day=3")
     assert (refused.status, refused.said["field"]) == (400, "day")
 
 
-def test_what_is_paused_is_not_to_come(http: Http) -> None:
+def test_paused_schedules_have_no_upcoming_ticks(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
     assert len(http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"]) == 2
     http("POST", "/api/v1/schedules/hourly/pause", {})
     assert http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"] == []
 
 
-def test_a_list_of_what_comes_says_how_far_it_is_complete(http: Http) -> None:
+def test_upcoming_has_the_time_until_which_it_is_complete(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
     http("PUT", "/api/v1/schedules/often", {**HOURLY, "cron": "*/10 * * * *"})
     found = http("GET", "/api/v1/upcoming?seconds=7200&limit=4").said

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from tests.conformance.api.certifying import World, world_of
+from tests.conformance.api.certificates import World, world_of
 from tests.support.service import Blocking
 from tompion.api.auth.mtls import identities
 from tompion.client import Client, protocol
@@ -54,7 +54,7 @@ def key_of(world: World, role: str) -> str:
         (ANN, "admin", "certificate cn ann"),
     ],
 )
-def test_whoever_is_known_by_a_certificate_holds_their_role(
+def test_a_certificate_grants_the_role_of_its_block(
     world: World, who: dict[str, Any], role: str, actor: str | None
 ) -> None:
     with world.http(world.issue(**who)) as http:
@@ -82,7 +82,7 @@ def test_whoever_is_known_by_a_certificate_holds_their_role(
     ],
     ids=str,
 )
-def test_a_certificate_that_nobody_has_named_opens_nothing(world: World, who: dict[str, Any]) -> None:
+def test_a_certificate_without_a_block_is_unauthenticated(world: World, who: dict[str, Any]) -> None:
     with world.http(world.issue(**who)) as http:
         answer = http("GET", LIST)
         assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
@@ -105,23 +105,19 @@ WRONG: list[Callable[[World], ssl.SSLContext]] = [of_a_stranger, over, of_a_serv
 
 
 @pytest.mark.parametrize("wrong", [*WRONG, World.context])
-def test_without_a_valid_certificate_there_is_no_connection(
-    world: World, wrong: Callable[[World], ssl.SSLContext]
-) -> None:
+def test_a_required_certificate_must_be_valid(world: World, wrong: Callable[[World], ssl.SSLContext]) -> None:
     with world.http(wrong(world)) as http, pytest.raises(OSError, match=r".") as refused:
         http("GET", "/healthz")
     assert isinstance(refused.value, ssl.SSLError | ConnectionError)
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_where_none_is_demanded_a_wrong_one_is_refused_all_the_same(
-    lenient: World, wrong: Callable[[World], ssl.SSLContext]
-) -> None:
+def test_an_optional_certificate_must_be_valid(lenient: World, wrong: Callable[[World], ssl.SSLContext]) -> None:
     with lenient.http(wrong(lenient)) as http, pytest.raises((ssl.SSLError, ConnectionError)):
         http("GET", "/healthz")
 
 
-def test_where_none_is_demanded_a_key_or_a_certificate_will_do(lenient: World) -> None:
+def test_with_optional_certificates_a_key_also_authenticates(lenient: World) -> None:
     key = key_of(lenient, "reader")
     with lenient.http(lenient.context()) as http:
         assert http("GET", LIST).status == 401
@@ -130,7 +126,7 @@ def test_where_none_is_demanded_a_key_or_a_certificate_will_do(lenient: World) -
         assert http("GET", LIST).status == 200
 
 
-def test_nobody_is_heard_in_the_clear(world: World, lenient: World) -> None:
+def test_plain_http_is_refused_on_a_tls_port(world: World, lenient: World) -> None:
     """Not even a request that shows a key which is good: there is no answer that somebody in between could read."""
     for place in (world, lenient):
         host, port = place.url.removeprefix("https://").split(":")
@@ -157,7 +153,7 @@ def test_an_old_version_of_tls_is_refused(world: World, version: ssl.TLSVersion)
         http("GET", LIST)
 
 
-def test_what_a_request_shows_counts_before_the_certificate(world: World) -> None:
+def test_an_authorization_header_takes_precedence_over_the_certificate(world: World) -> None:
     with world.http(world.issue(**ANN)) as http:
         shown = {"Authorization": f"Bearer {key_of(world, 'reader')}"}
         assert http("GET", LIST, **shown).status == 200
@@ -166,14 +162,14 @@ def test_what_a_request_shows_counts_before_the_certificate(world: World) -> Non
         assert http("GET", "/api/v1/keys", Authorization="").status == 401
 
 
-def test_a_header_is_no_certificate(lenient: World) -> None:
+def test_a_certificate_in_a_header_is_ignored(lenient: World) -> None:
     """Proxies hand on certificates in headers; whoever can reach the service could write them, too."""
     headers = {"X-Client-Cert": "ann", "X-SSL-Client-S-DN": "CN=ann", "X-Forwarded-Client-Cert": "Subject=CN=ann"}
     with lenient.http(lenient.context()) as http:
         assert http("GET", LIST, **headers).status == 401
 
 
-def test_a_connection_does_not_outlive_its_certificate(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_expired_certificate_is_refused_on_an_open_connection(tmp_path_factory: pytest.TempPathFactory) -> None:
     with world_of(tmp_path_factory.mktemp("outlived")) as world, world.http(world.issue(**ROBOT)) as http:
         assert http("GET", LIST).status == 200
         world.clock.advance(90_000)
@@ -181,7 +177,7 @@ def test_a_connection_does_not_outlive_its_certificate(tmp_path_factory: pytest.
 
 
 @pytest.mark.parametrize("client", [Client, Blocking, SyncTompion])
-def test_the_clients_show_certificates(
+def test_clients_authenticate_with_certificates(
     world: World, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "RETRY_DELAY_S", 0.0)
@@ -207,7 +203,7 @@ def test_the_clients_show_certificates(
             asked(wrong(world), lambda it: it.list_schedules())
 
 
-def test_browsers_are_told_to_come_back_with_tls(world: World) -> None:
+def test_tls_responses_have_the_hsts_header(world: World) -> None:
     with world.http(world.issue(**ROBOT)) as http:
         assert http("GET", LIST).headers["strict-transport-security"] == "max-age=31536000"
 
@@ -231,5 +227,5 @@ def test_a_request_for_another_host_is_refused_over_tls_too(world: World) -> Non
         ({}, []),
     ],
 )
-def test_who_somebody_is_by_their_certificate(shown: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_names_of_a_certificate_in_order_of_precedence(shown: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     assert list(identities(shown)) == expected

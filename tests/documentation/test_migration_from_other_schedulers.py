@@ -56,7 +56,7 @@ def cells(page: str, column: int) -> list[str]:
 # --- cron ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_cron_did_is_done(tmp_path: Path) -> None:
+def test_the_steps_from_cron_work(tmp_path: Path) -> None:
     assert write_files("how-to/replace-cron.md", tmp_path) == ["tompion.toml"]
     script = tmp_path / "backup"
     script.write_text(SCRIPT)
@@ -81,7 +81,7 @@ def test_every_line_of_a_crontab_has_a_spec() -> None:
 # --- APScheduler ----------------------------------------------------------------------------------------------------
 
 
-def test_what_apscheduler_did_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_steps_from_apscheduler_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert write_files("how-to/replace-apscheduler.md", tmp_path) == ["jobs.py"]
     scope: dict[str, object] = {"__name__": "jobs"}
     exec((tmp_path / "jobs.py").read_text(), scope)  # noqa: S102 - our own documentation
@@ -105,7 +105,7 @@ def test_every_trigger_has_a_spec() -> None:
         assert eval(f"Spec({arguments})", {"Spec": Spec}).next(0)  # noqa: S307 - our own documentation
 
 
-def test_every_option_that_is_named_exists() -> None:
+def test_every_named_option_exists() -> None:
     """A page that sends people to a field that is not there is worse than none."""
     fields = "".join((ROOT / f"docs/reference/{name}.md").read_text() for name in ("schedule", "settings", "spec"))
     for page in ("how-to/replace-apscheduler.md", "how-to/replace-celery-beat.md"):
@@ -135,7 +135,7 @@ def worker(home: Path, module: str, broker: str, *more: str) -> AbstractContextM
 
 
 @pytest.mark.server
-def test_what_beat_did_is_done(tmp_path: Path, valkey_url: str) -> None:
+def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> None:
     assert write_files("how-to/replace-celery-beat.md", tmp_path) == ["shop.py", "keep_time.py"]
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
@@ -155,7 +155,7 @@ def succeeded(tompion: SyncTompion, run_id: str) -> object:
     return tompion.get_run(run_id).result
 
 
-def test_every_entry_of_beat_has_a_spec() -> None:
+def test_every_celery_beat_entry_has_a_spec() -> None:
     shown = [cell for cell in cells("how-to/replace-celery-beat.md", 1) if re.match(r"(cron|intervals)=", cell)]
     assert len(shown) > 4
     for arguments in shown:

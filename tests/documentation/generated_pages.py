@@ -8,8 +8,9 @@ from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.documentation.answers import answers
-from tests.documentation.pictures import pictures, with_pictures
+from tests.documentation.defects import INTERLEAVINGS_HEAD, SIMULATION_HEAD, interleaving_rows, simulation_rows
+from tests.documentation.diagrams import pictures, with_pictures
+from tests.documentation.example_responses import answers
 from tests.documentation.roles import page as roles
 from tompion.api.rest.openapi.document import describe, summary_and_description
 from tompion.api.rest.openapi.examples import RECORDED
@@ -51,6 +52,12 @@ def settings(text: str) -> str:
     return with_table(text, "## Limits", limits, SETTINGS_HEAD)
 
 
+def planted_defects(text: str) -> str:
+    """Return the page of planted defects with its tables."""
+    text = with_table(text, "## In the simulation", simulation_rows(), SIMULATION_HEAD)
+    return with_table(text, "## In interleavings on PostgreSQL", interleaving_rows(), INTERLEAVINGS_HEAD)
+
+
 def _default(value: object) -> str:
     """A default as a file has it; nothing, if it is empty."""
     if value in ("", ()):
@@ -80,7 +87,7 @@ def route_row(route: Route) -> str:
 
 
 def extra_row(extra: SystemRoute) -> str:
-    role = f"{extra.role.name.lower()}{' everywhere' if extra.all_namespaces else ''}"
+    role = f"{extra.role.name.lower()}{' in `*`' if extra.all_namespaces else ''}"
     return f"| `{extra.method} {extra.full_path}` | {role} | {extra.summary} |\n"
 
 
@@ -96,6 +103,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/reference/settings.md": settings,
     "docs/reference/openapi.json": openapi,
     "docs/reference/roles.md": lambda _text: roles(),
+    "docs/explanation/planted-defects.md": planted_defects,
     "docs/explanation/policies.md": lambda text: with_pictures(text, pictures()),
 }
 """What is written anew, in this order: the description of the API holds the answers."""

@@ -18,7 +18,7 @@ INPUT = {
 }
 
 
-def test_a_deployer_registers_reads_pauses_and_deletes(http: Http) -> None:
+def test_a_deployer_upserts_reads_pauses_and_deletes(http: Http) -> None:
     made = http("POST", "/schedules/upsert", INPUT)
     assert (made.status, made.said) == (
         200,
@@ -38,7 +38,7 @@ def test_a_deployer_registers_reads_pauses_and_deletes(http: Http) -> None:
     assert http("GET", "/schedules/daily-report").said["schedule"]["state"] == "closed"
 
 
-def test_an_id_is_made_up_and_a_bad_zone_names_the_field(http: Http) -> None:
+def test_upsert_generates_an_id_and_names_an_invalid_field(http: Http) -> None:
     given = {"workflow_id": "flow", "cron_expr": "@daily"}
     made = http("POST", "/schedules/upsert", given).said["schedule_id"]
     assert http("GET", f"/schedules/{made}").status == 200
@@ -64,7 +64,7 @@ def test_the_launcher_starts_a_run_once(http: Http) -> None:
     assert sorted(run["key"] for run in runs) == ["ab" * 32, "cd" * 32]
 
 
-def test_a_page_of_cron_jobs(http: Http) -> None:
+def test_cron_jobs_are_listed_paused_and_triggered(http: Http) -> None:
     http("POST", "/schedules/upsert", {**INPUT, "schedule_id": "a/b", "queue": "reports"})
     http("POST", "/api/v1/queues/reports/pause", {})
     assert http("POST", "/api/cron/a%2Fb/pause", {"paused_by": "ann"}).status == 200
@@ -86,7 +86,7 @@ def test_a_page_of_cron_jobs(http: Http) -> None:
     assert http("POST", "/api/cron/nobody/pause").status == 404
 
 
-def test_one_thing_under_two_names_is_refused(http: Http) -> None:
+def test_a_field_and_its_alias_together_are_refused(http: Http) -> None:
     """A document with `name` beside `schedule_id` was a mistake of ours: a status of 500."""
     for alias, value in (("name", "other"), ("cron", "@daily"), ("workflow_version", 2)):
         refused = http("POST", "/schedules/upsert", {**INPUT, alias: value})

@@ -52,7 +52,7 @@ class Service:
 
 
 @pytest.mark.parametrize("known", [ANN, ROBOT, KEY], ids=["cookie", "certificate", "key"])
-def test_strangers_lock_nobody_out_who_is_known(known: dict[str, Any]) -> None:
+def test_unauthenticated_requests_do_not_exhaust_an_authenticated_caller(known: dict[str, Any]) -> None:
     async def story() -> None:
         service = Service()
         assert await service.ask(known) == 200
@@ -63,9 +63,7 @@ def test_strangers_lock_nobody_out_who_is_known(known: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("greedy", "modest"), [(ANN, BOB), (ROBOT, WORKER), (KEY, ROBOT)])
-def test_each_of_two_who_show_something_has_a_bound_of_their_own(
-    greedy: dict[str, Any], modest: dict[str, Any]
-) -> None:
+def test_two_authenticated_callers_have_separate_limits(greedy: dict[str, Any], modest: dict[str, Any]) -> None:
     async def story() -> None:
         service = Service()
         assert [await service.ask(each) for each in (greedy, modest)] == [200, 200]
@@ -76,7 +74,7 @@ def test_each_of_two_who_show_something_has_a_bound_of_their_own(
 
 
 @pytest.mark.parametrize("shown", [STRANGER, EMPTY], ids=["nothing", "an empty cookie"])
-def test_whoever_shows_nothing_is_remembered_as_nobody(shown: dict[str, Any]) -> None:
+def test_requests_without_credentials_share_the_limit_of_their_address(shown: dict[str, Any]) -> None:
     """An open service lets them in; their bound is that of their address."""
 
     async def story() -> None:

@@ -39,7 +39,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("issuer", EVERYBODY, ids=lambda each: f"{each.algorithm} {each.iss}")
-def test_a_token_of_each_kind_is_believed(world: World, issuer: Somebody) -> None:
+def test_each_kind_of_token_is_accepted(world: World, issuer: Somebody) -> None:
     assert world.ask(issuer.token()).status == 200
 
 
@@ -57,21 +57,21 @@ def test_a_token_of_each_kind_is_believed(world: World, issuer: Somebody) -> Non
         {"tompion": {"default": "reader", "*": "reader"}},
     ],
 )
-def test_what_a_token_may_also_say(world: World, claims: dict[str, Any]) -> None:
+def test_additional_claims_are_accepted(world: World, claims: dict[str, Any]) -> None:
     assert world.ask(RSA.token(**claims)).status == 200
 
 
 @pytest.mark.parametrize("header", [{"typ": "at+jwt"}, {"typ": "jwt"}, {"x5t": "abc"}])
-def test_what_a_header_may_also_say(world: World, header: dict[str, Any]) -> None:
+def test_additional_header_fields_are_accepted(world: World, header: dict[str, Any]) -> None:
     assert world.ask(RSA.token(header)).status == 200
 
 
-def test_a_token_without_the_name_of_its_key_needs_an_issuer_with_one_key(world: World) -> None:
+def test_a_token_without_kid_needs_an_issuer_with_one_key(world: World) -> None:
     assert world.ask(ED.token({"kid": None})).status == 200
     assert world.ask(EC_IN_SET.token({"kid": None})).status == 401
 
 
-def test_a_role_is_held_where_the_token_says(world: World) -> None:
+def test_a_token_grants_roles_in_its_namespaces(world: World) -> None:
     token = RSA.token(tompion={"default": "reader", "reports": "editor"})
     body = {"cron": "@daily", "function": "a:b"}
     assert world.ask(token, path="/api/v1/schedules?namespace=reports").status == 200
@@ -80,13 +80,13 @@ def test_a_role_is_held_where_the_token_says(world: World) -> None:
     assert world.ask(token, path="/api/v1/schedules?namespace=others").status == 404
 
 
-def test_the_only_namespace_of_a_token_is_meant_if_none_is_named(world: World) -> None:
+def test_the_only_namespace_of_a_token_is_the_default(world: World) -> None:
     token = RSA.token(tompion={"mine": "editor"})
     made = world.ask(token, "PUT", "/api/v1/schedules/1", {"cron": "@daily", "function": "a:b"})
     assert (made.status, made.said["namespace"]) == (200, "mine")
 
 
-def test_an_issuer_of_some_namespaces_speaks_of_no_others(world: World) -> None:
+def test_an_issuer_grants_roles_only_in_its_namespaces(world: World) -> None:
     assert world.ask(ED.token(tompion={"reports": "admin"})).status == 200
     for roles in ({"payments": "reader"}, {"*": "reader"}, {"default": "reader", "payments": "reader"}):
         assert world.ask(ED.token(tompion=roles)).status == 401
@@ -99,7 +99,7 @@ def test_who_changes_something_is_in_the_audit(world: World) -> None:
     assert change["actor"] == "jwt https://set.example ann@example.org"
 
 
-def test_a_very_long_name_is_cut_in_the_audit(world: World) -> None:
+def test_a_long_actor_name_is_truncated_in_the_audit(world: World) -> None:
     token = IN_SET.token(sub="a" * 1_000)
     world.ask(token, "PUT", "/api/v1/schedules/long", {"cron": "@daily", "function": "a:b"})
     actor = world.ask(token, path="/api/v1/schedules/long/history").said["items"][0]["actor"]
@@ -107,7 +107,7 @@ def test_a_very_long_name_is_cut_in_the_audit(world: World) -> None:
     assert len(actor) == 300
 
 
-def test_keys_work_beside_tokens(world: World) -> None:
+def test_keys_and_tokens_work_side_by_side(world: World) -> None:
     sent = world.runner.send(
         lambda session: api_keys.create_key(session, "test", role="reader"),
         namespace="default",
@@ -120,7 +120,7 @@ def test_keys_work_beside_tokens(world: World) -> None:
     assert world.ask(HMAC.token()).status == 200
 
 
-def test_a_token_is_worth_nothing_when_its_time_is_over(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_expired_token_is_unauthenticated(tmp_path_factory: pytest.TempPathFactory) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, SECRET)
         with world_of(tmp_path_factory.mktemp("over")) as world:
@@ -133,7 +133,7 @@ def test_a_token_is_worth_nothing_when_its_time_is_over(tmp_path_factory: pytest
             assert world.ask(token).status == 401
 
 
-def test_the_client_shows_a_token_as_it_shows_a_key(world: World) -> None:
+def test_the_client_sends_a_token_like_a_key(world: World) -> None:
     with Client(world.served.url, key=RSA.token()) as client:
         assert client.list_schedules().items is not None
 
@@ -180,7 +180,7 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         (None, "default", "GET", 401),
     ],
 )
-def test_the_values_of_another_claim_mean_what_the_file_says(
+def test_values_of_a_custom_claim_are_mapped_to_roles(
     mapped: World, values: Any, namespace: str, method: str, status: int
 ) -> None:
     token = GROUPS.token(realm_access={"roles": values}, tompion={"*": "admin"})
