@@ -26,7 +26,7 @@ from tompion.executors.base import (
     ignore_wait,
 )
 from tompion.model.codec import storable
-from tompion.model.policy import REMOTE_EXECUTION_MS
+from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
 from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -190,7 +190,7 @@ class Launcher:
     def _add_outcome(self, attempt: Attempt, completed: Completed | Accepted, reason: Reason | None) -> None:
         row, lease_ms = attempt.row, 0
         if isinstance(completed, Accepted):
-            lease_ms = attempt.compiled.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            lease_ms = attempt.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
             completed = Completed(RunState.STARTED, execution_id=completed.execution_id)
         elif attempt.is_cancelled and completed.state in FAILURES:  # a cancelled run is not retried
             reason = reason or Reason.CANCEL_REQUESTED

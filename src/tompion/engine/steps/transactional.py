@@ -19,7 +19,7 @@ from tompion.engine.steps.settle import SettleStep
 from tompion.errors import LaunchError
 from tompion.executors.base import Accepted, Executor, RunContext, TransactionalExecutor
 from tompion.model.codec import storable
-from tompion.model.policy import REMOTE_EXECUTION_MS
+from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.sql_call import SqlCall, SqlResult
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -167,7 +167,7 @@ class TransactionalStep:
             return _failed(row, now_ms, _contract_error(error))
         execution_id = _storable(completed.execution_id)
         if isinstance(completed, Accepted):
-            lease_ms = run.compiled.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            lease_ms = run.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
             return _outcome(row, now_ms, RunState.STARTED)._replace(execution_id=execution_id, lease_ms=lease_ms)
         return _outcome(row, now_ms, completed.state)._replace(
             error=_storable(completed.error), result=_storable(completed.result), execution_id=execution_id
