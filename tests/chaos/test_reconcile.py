@@ -177,7 +177,7 @@ def in_flight(changes: list[Change]) -> None:
     changes.insert(0, Change(0, ALONE, 1_002, 0, None, "ENQUEUED", None, 1, 9))
 
 
-PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Violation("missing", None, "no run and no span"),))
+PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Violation("missing", None, "no run and no dropped range"),))
 RUN = row(FREE, 1_002)
 AGAIN = row(FREE, 1_001, 8, request_id="trigger-0")
 TRIGGERED = row(FREE, 1_001, 7)

@@ -183,4 +183,4 @@ def test_an_application_with_tests_works(home: Path) -> None:
 
     run_id, (report,) = asyncio.run(lived())
     assert run_id["run"]
-    assert report["said"] == shop.sent[0]
+    assert report["result"] == shop.sent[0]

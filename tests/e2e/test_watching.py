@@ -105,7 +105,7 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
     assert [each["path"] for each in said if each["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
     assert CANARY not in json.dumps(said)
     names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}
-    assert names >= {"tompion.run", "tompion.decide", "tompion.executors", "tompion.execute", "tompion.trigger"}
+    assert names >= {"tompion.run", "tompion.decide", "tompion.launch", "tompion.execute", "tompion.trigger"}
     (trigger,) = [span for span in spans if span.name == "tompion.trigger"]
     assert trigger.links[0].trace_id.hex() == "4bf92f3577b34da6a3ce929d0e0e4736"
     assert CANARY not in str(spans)

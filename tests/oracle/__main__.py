@@ -21,23 +21,23 @@ def main() -> int:
     seed = options.seed if options.seed is not None else new_seed()
     say(f"seed {seed}")
     numbers = itertools.count() if options.round is None else [options.round]
-    began = said = time.monotonic()
+    began = last_line_at = time.monotonic()
     tally, disagreements = Tally(), 0
-    shown: set[str] = set()
+    reported: set[str] = set()
     for number in numbers:
         try:
             tally.add(run_round(seed, number))
         except Disagreed as found:
             disagreements += 1
-            if not options.survey or found.disagreement.kind not in shown:
+            if not options.survey or found.disagreement.kind not in reported:
                 say(str(found))
-            shown.add(found.disagreement.kind)
+            reported.add(found.disagreement.kind)
             if not options.survey:
                 return 1
         now = time.monotonic()
-        if now - said > SECONDS_BETWEEN_LINES:
+        if now - last_line_at > SECONDS_BETWEEN_LINES:
             say(progress(tally, now - began))
-            said = now
+            last_line_at = now
         if now - began > options.seconds:
             break
     say(progress(tally, time.monotonic() - began))

@@ -73,7 +73,7 @@ print(tompion.create("parent", cron="0 0 1 1 *", function="tasks:nothing").sched
 BLOCKED = """
 from tompion.sdk import app
 
-app.LEAVE_S = 0.1
+app.MAX_EXIT_WAIT_S = 0.1
 tompion._thread._loop.call_soon_threadsafe(threading.Event().wait)
 """
 
@@ -156,7 +156,7 @@ def test_closing_after_asyncio_run_works(url: str) -> None:
 def test_closing_in_another_event_loop_is_refused_and_changes_nothing(url: str) -> None:
     loop = asyncio.new_event_loop()
     tompion = loop.run_until_complete(opened(url))
-    with pytest.raises(TompionError, match="open in another event loop: close it there"):
+    with pytest.raises(TompionError, match="opened in another event loop: close it there"):
         asyncio.run(tompion.close())
     made = loop.run_until_complete(tompion.create("job", cron=YEARLY, function="tasks:nothing"))
     assert made.schedule_id == "job"

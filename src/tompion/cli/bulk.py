@@ -23,7 +23,7 @@ MAX_NAMES = 3
 
 ScheduleIds = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[SCHEDULE]...", help="Ids of schedules.", autocompletion=complete_schedules),
+    typer.Argument(metavar="SCHEDULE", help="Ids of schedules.", autocompletion=complete_schedules),
 ]
 StateFilter = Annotated[str | None, typer.Option("--state", help="active, paused, exhausted or closed.")]
 LabelFilter = Annotated[str | None, typer.Option("--label", metavar="NAME=VALUE", help="With this label.")]

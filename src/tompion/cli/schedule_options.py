@@ -76,9 +76,18 @@ Concurrent = Annotated[
 Attempts = Annotated[int | None, _option("--max-attempts", panel=WHAT, metavar="N", text="Maximum attempts of a run.")]
 Execution = Annotated[int | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="Timeout of a run.")]
 OnFailure = Annotated[
-    bool | None, typer.Option("--pause-on-failure/--no-pause-on-failure", rich_help_panel=WHAT, show_default=False)
+    bool | None,
+    typer.Option(
+        "--pause-on-failure/--no-pause-on-failure",
+        help="Pause after a failed run.",
+        rich_help_panel=WHAT,
+        show_default=False,
+    ),
 ]
-Paused = Annotated[bool | None, typer.Option("--paused/--not-paused", rich_help_panel=WHAT, show_default=False)]
+Paused = Annotated[
+    bool | None,
+    typer.Option("--paused/--not-paused", help="Paused from the start.", rich_help_panel=WHAT, show_default=False),
+]
 Label = Annotated[list[str] | None, _option("--label", panel=WHAT, metavar="NAME=VALUE", text="Label. Repeatable.")]
 Payload = Annotated[str | None, _option("--payload", panel=WHAT, metavar="JSON", text="Payload of each run.")]
 Description = Annotated[

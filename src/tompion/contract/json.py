@@ -56,7 +56,7 @@ STATUS_CODES: dict[type[TompionError], int] = {
     StoreUnavailable: 503,
 }
 """The HTTP status of each branch of the error tree. The nearest ancestor decides."""
-DETAILS = ("field", "problem", "position", "expected", "hint", "text", "given", "token")
+DETAILS = ("field", "problem", "position", "expected", "hint", "text", "stale_token", "token")
 """Attributes of errors that become members of the problem document."""
 
 

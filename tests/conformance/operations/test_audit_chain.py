@@ -125,7 +125,7 @@ def test_a_row_that_was_changed(told: Bench) -> None:
         damage = f"UPDATE audit SET {column} = {value} WHERE namespace = 'default' AND position = 4"
         found = after(told, damage)
         assert found.problem is not None, column
-        assert "at place 4 of the chain, was changed" in found.problem
+        assert "at position 4 of the chain, was changed" in found.problem
         assert (found.until, found.checked, found.more) == (3, 3, False)
         assert after(told, damage, namespace="b").ok
 
@@ -138,17 +138,17 @@ def test_a_row_that_was_changed_with_its_digest(told: Bench) -> None:
     forged = chain_row(row._replace(actor="eve"), row.position, row.previous)
     damage = f"UPDATE audit SET actor = 'eve', digest = '{forged.digest}' WHERE audit_number = {row.audit_number}"
     assert problem(told, damage) == (
-        f"row {following.audit_number}, at place 5 of the chain, does not follow the one before it"
+        f"row {following.audit_number}, at position 5 of the chain, does not follow the one before it"
     )
 
 
 def test_rows_that_were_removed(told: Bench) -> None:
     removed = {
-        "position = 1": "the row at place 1 of the chain is missing",
-        "position = 4": "the row at place 4 of the chain is missing",
-        "position BETWEEN 4 AND 6": "the rows at places 4 to 6 of the chain are missing",
-        "position = 10": "the row at place 10 of the chain is missing",
-        "position > 0": "the rows at places 1 to 10 of the chain are missing",
+        "position = 1": "the row at position 1 of the chain is missing",
+        "position = 4": "the row at position 4 of the chain is missing",
+        "position BETWEEN 4 AND 6": "the rows at positions 4 to 6 of the chain are missing",
+        "position = 10": "the row at position 10 of the chain is missing",
+        "position > 0": "the rows at positions 1 to 10 of the chain are missing",
     }
     delete = "DELETE FROM audit WHERE namespace = 'default' AND"
     assert {which: problem(told, f"{delete} {which}") for which in removed} == removed
@@ -159,7 +159,7 @@ def test_a_row_that_was_removed_and_its_place_filled(told: Bench) -> None:
         f"UPDATE audit SET position = {n} WHERE namespace = 'default' AND position = {n + 1}" for n in range(4, 10)
     ]
     found = problem(told, "DELETE FROM audit WHERE namespace = 'default' AND position = 4", *moved)
-    assert "at place 4 of the chain, was changed" in found
+    assert "at position 4 of the chain, was changed" in found
 
 
 def test_a_row_that_was_slipped_in(told: Bench) -> None:
@@ -169,14 +169,14 @@ def test_a_row_that_was_slipped_in(told: Bench) -> None:
         f"INSERT INTO audit ({COPY}, position, previous, digest) "
         f"SELECT {COPY}, 4, previous, digest FROM audit WHERE namespace = 'default' AND position = 3"
     )
-    assert "at place 4 of the chain, was changed" in problem(told, *moved, slipped_in)
+    assert "at position 4 of the chain, was changed" in problem(told, *moved, slipped_in)
 
 
 def test_an_end_that_was_changed(told: Bench) -> None:
     damaged = {
-        "UPDATE audit_heads SET position = 9": "stands at place 10, after the end of the chain",
-        "UPDATE audit_heads SET digest = 'x'": "the row at place 10 of the chain is not the one that its end says",
-        "DELETE FROM audit_heads": "stands at place 1, after the end of the chain",
+        "UPDATE audit_heads SET position = 9": "is at position 10, after the end of the chain",
+        "UPDATE audit_heads SET digest = 'x'": "the row at position 10 of the chain is not the one that the head of the chain names",
+        "DELETE FROM audit_heads": "is at position 1, after the end of the chain",
         "UPDATE audit_heads SET gone_position = 3": "does not follow the one before it",
     }
     for damage, told_of_it in damaged.items():
@@ -231,7 +231,7 @@ def test_what_is_older_than_its_retention_goes_and_the_rest_is_proved(told: Benc
     seal(told)
     assert (proof(told).ok, proof(told).checked, proof(told, after=5).after) == (True, 3, 10)
     gone = "DELETE FROM audit WHERE namespace = 'default' AND position = 11"
-    assert problem(told, gone) == "the row at place 11 of the chain is missing"
+    assert problem(told, gone) == "the row at position 11 of the chain is missing"
 
 
 def test_without_a_retention_the_audit_stays(told: Bench, clock: ManualClock) -> None:

@@ -65,9 +65,9 @@ def test_another_default_changes_no_schedule_that_there_is(bench: Bench) -> None
 
 def test_no_schedule_is_written_with_less_than_the_least_interval(bench: Bench) -> None:
     bench.settings = told(bench.settings)
-    with pytest.raises(InvalidInput, match="min_interval_ms: 4999; expected at least 5000, which is the least"):
+    with pytest.raises(InvalidInput, match="min_interval_ms: 4999; expected at least 5000, the minimum"):
         bench.create(min_interval_ms=4_999)
-    with pytest.raises(InvalidInput, match=r"max_interval_ms: min_interval_ms \(5000\) is more than"):
+    with pytest.raises(InvalidInput, match=r"max_interval_ms: min_interval_ms \(5000\) is greater than"):
         bench.create(adaptive=True, max_interval_ms=1_000)
 
 

@@ -85,7 +85,7 @@ def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.Monk
     assert sum(each.open for each in few.buckets) == 2
     assert few.complete_since.isoformat() == "2027-01-15T08:03:00.001000+00:00"
     monkeypatch.setattr(stats, "MAX_RUNS", 100)
-    monkeypatch.setattr(stats, "LOOKED_AT", 1)
+    monkeypatch.setattr(stats, "MAX_RUNS_READ", 1)
     assert shown(bench.ask(stats.stats, seconds=600, buckets=10).complete_since) == "08:04"
     monkeypatch.setattr(stats, "MAX_SCHEDULES", 0)
     assert bench.ask(stats.stats).schedules.capped
@@ -97,7 +97,7 @@ def test_a_page_of_all_runs_may_be_empty_and_go_on(bench: Bench, monkeypatch: py
     bench.trigger(request_id="first")
     for number in range(4):
         bench.ask(trigger_theirs, number, namespace="b")
-    monkeypatch.setattr(read, "LOOKED_AT", 2)
+    monkeypatch.setattr(read, "MAX_RUNS_READ", 2)
     pages, before = [], None
     while True:
         page = bench.ask(read.recent_runs, before=before)

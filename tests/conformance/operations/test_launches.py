@@ -64,7 +64,7 @@ def test_a_schedule_without_ticks_runs_when_it_is_asked_to(bench: Bench) -> None
 
 def test_ticks_that_were_forgotten_are_still_asked_for(bench: Bench) -> None:
     for given in ({}, {"timezone": "Europe/Berlin"}, {"spec": {"timezone": "Europe/Berlin"}}):
-        with pytest.raises(InvalidField, match="when should it run"):
+        with pytest.raises(InvalidField, match="there is no source of ticks"):
             bench.ask(crud.create, "manual", function="tasks:a", **given)
 
 

@@ -17,7 +17,7 @@ from tompion.operations.runs import cancel, read, remote_workers
 
 def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
     """Let an engine write down what was said; return which runs their targets are to end, and how."""
-    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
     return [(str(row.id), row.state) for row in found.to_end]
 
 
@@ -33,7 +33,7 @@ def test_a_run_that_nobody_has_begun_is_over_at_once(bench: Bench) -> None:
     ended = now(bench, run)
     assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancel_requested")
     assert bench.get().in_flight == 0
-    with pytest.raises(Conflict, match="is over: CANCELLED"):
+    with pytest.raises(Conflict, match="has ended already: CANCELLED"):
         bench.ask(cancel.cancel_run, run.run_id)
 
 
@@ -114,7 +114,7 @@ def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) 
     bench.clock.advance(121)
     answer(bench, engine)
     fired = bench.write(lambda t: engine.rescuing.claim(t, 10))
-    assert [str(row.id) for row, _ in fired.forsaken] == [run.run_id], "nobody begins with it again"
+    assert [str(row.id) for row, _ in fired.discarded] == [run.run_id], "nobody begins with it again"
 
 
 def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
@@ -132,7 +132,7 @@ def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
 def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
     bench.create(payload={"n": 1})
     run = bench.trigger(payload={"n": 2})
-    with pytest.raises(Conflict, match="not over yet"):
+    with pytest.raises(Conflict, match="not ended yet"):
         bench.ask(cancel.retry_run, run.run_id)
     bench.ask(cancel.terminate_run, run.run_id)
     answer(bench, bench.worker())

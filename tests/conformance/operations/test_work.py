@@ -36,7 +36,7 @@ def taken(bench: Bench, worker_id: int, limit: int = 10) -> tuple[Assignment, ..
 
 
 def answer(bench: Bench, engine: Worker) -> None:
-    bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
 
 
 def state(bench: Bench, run_id: str) -> RunState:
@@ -109,7 +109,7 @@ def test_a_lost_worker_is_a_failure_where_the_schedule_says_so(bench: Bench) -> 
     ended = bench.ask(read.run, run_id)
     assert (ended.state, ended.reason) == (RunState.FAILED, "worker_lost")
     assert ended.error is not None
-    assert "lost, once" in ended.error
+    assert "lost once" in ended.error
 
 
 def test_a_run_that_is_to_end_is_told_so(bench: Bench) -> None:
@@ -131,7 +131,7 @@ def test_goodbye_gives_back_what_will_not_be_finished(bench: Bench) -> None:
     assert bench.ask(remote_workers.remove_worker, worker, tokens=[given.token]) == 1
     (again,) = taken(bench, other)
     assert (again.run_id, again.attempt) == (run_id, 2)
-    with pytest.raises(NotFound, match="join again"):
+    with pytest.raises(NotFound, match="register it again"):
         taken(bench, worker)
 
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_for(bench: Bench, given: dict[str, Any]) -> None:
 
 def test_a_worker_that_nobody_knows_is_to_join_again(bench: Bench) -> None:
     for operation in (remote_workers.claim_runs, remote_workers.heartbeat_worker):
-        with pytest.raises(NotFound, match="join again"):
+        with pytest.raises(NotFound, match="register it again"):
             bench.ask(operation, 77, queues=QUEUES)
 
 
@@ -208,9 +208,9 @@ def test_a_target_elsewhere_is_told_to_end_for_a_request(bench: Bench, overlap: 
     taken(bench, worker)
     bench.ask(control.trigger, "report", overlap=overlap)
     engine = bench.worker()
-    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
     assert [(str(row.id), row.state) for row in found.to_end] == [(first, state)]
-    again = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    again = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
     assert again.to_end == []
 
 

@@ -36,21 +36,21 @@ def clock() -> ManualClock:
 @pytest.fixture(params=["memory", "file", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[Store]:
     """An empty store."""
-    made: Store
+    opened: Store
     if request.param == "postgres":
-        made = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
+        opened = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
     else:
-        made = SqliteStore(":memory:" if request.param == "memory" else tmp_path / "tompion.db", clock=clock)
-    yield made
-    made.close()
+        opened = SqliteStore(":memory:" if request.param == "memory" else tmp_path / "tompion.db", clock=clock)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
 def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
     """An empty PostgreSQL store, for what only that driver has to prove."""
-    made = PostgresStore(migrated_url, clock=clock)
-    yield made
-    made.close()
+    opened = PostgresStore(migrated_url, clock=clock)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Several instances at once on PostgreSQL: two open transactions, each on a thread of its own."""
+"""Several instances at once on PostgreSQL: two open transactions, each on its own thread."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_run_being_settled_is_neither_claimed_nor_readopted(postgres: PostgresSt
 
 
 def test_lease_held_by_a_claiming_instance_is_not_expired(postgres: PostgresStore) -> None:
-    """Otherwise what it takes would be held by an instance that nobody looks after any more; and nobody waits."""
+    """Otherwise an instance without a lease would hold the claimed runs. The lock does not block."""
     number = do(postgres, lambda t: t.instance_insert("a", "", 1, 10))
     with opened(postgres, lambda t: t.lease_hold(number)) as holding:
         assert holding.answer
@@ -146,7 +146,7 @@ def test_run_inserted_by_another_transaction_is_reported_as_existing(
 
 
 def test_due_backfills_are_listed_without_a_lock(postgres: PostgresStore) -> None:
-    """Control operations lock the dial and then the backfill: whoever locked the other way round would meet them."""
+    """Control operations lock the state and then the backfill. The other order could deadlock with them."""
     do(postgres, lambda t: each(t.backfill_insert, backfill(1, 1, next_ms=1), backfill(2, 2, next_ms=1)))
     with opened(postgres, lambda t: t.backfill_update(backfill(1, 1, next_ms=1))):
         assert [row.backfill_id for row in do(postgres, lambda t: t.backfill_list_due(5, 9))] == [1, 2]

@@ -1,4 +1,4 @@
-"""PostgreSQL goes away and comes back; values that an array must carry."""
+"""PostgreSQL restarts, network failures, and values in array parameters."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def test_enum_values_are_sent_as_text(postgres: PostgresStore) -> None:
     row = run(1, state=RunState.BUFFERED)
     postgres.write(lambda t: t.run_insert([row])).result(SECONDS)
     assert postgres.write(lambda t: t.run_drop_waiting(1, Reason.DELETED, 5)).result(SECONDS) == 1
-    found = postgres.read(lambda t: t.run_get(row.id)).result(SECONDS)
-    assert found is not None
-    assert (found.state, found.reason) == ("SKIPPED", "deleted")
+    stored_row = postgres.read(lambda t: t.run_get(row.id)).result(SECONDS)
+    assert stored_row is not None
+    assert (stored_row.state, stored_row.reason) == ("SKIPPED", "deleted")
 
 
 def test_text_that_the_server_rejects_is_a_store_error(postgres: PostgresStore) -> None:
@@ -110,18 +110,18 @@ def test_read_only_server_is_unavailable(postgres: PostgresStore) -> None:
 
 @pytest.fixture
 def proxy(postgres_server: PostgresServer) -> Iterator[TcpProxy]:
-    with TcpProxy(LOOPBACK, postgres_server.port) as made:
-        yield made
+    with TcpProxy(LOOPBACK, postgres_server.port) as store:
+        yield store
 
 
 @pytest.fixture
 def far(proxy: TcpProxy, migrated_url: str) -> Iterator[PostgresStore]:
-    """A store behind a network that can fail; one connection, so that it is known which."""
-    made = PostgresStore(proxy.reroute(migrated_url), pool_size=1)
-    made.write(lambda t: t.state_insert(state(1))).result(SECONDS)
-    yield made
+    """A store behind a network that can fail, with one connection."""
+    store = PostgresStore(proxy.reroute(migrated_url), pool_size=1)
+    store.write(lambda t: t.state_insert(state(1))).result(SECONDS)
+    yield store
     proxy.blackhole(False)
-    made.close()
+    store.close()
 
 
 def read(store: PostgresStore) -> object:
@@ -190,7 +190,7 @@ def test_silent_connection_is_closed_by_the_watchdog(far: PostgresStore, proxy: 
 def test_server_without_a_first_response_is_given_up_with_a_warning(
     far: PostgresStore, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A worker asked for the schema's version, and waited in silence for an answer that never came."""
+    """Regression: a worker waited silently for the schema version without a time limit."""
     for name in ("WARNING_S", "RESPONSE_TIMEOUT_S"):
         monkeypatch.setattr(connection, name, 0.01)
 

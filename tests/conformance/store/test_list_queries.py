@@ -1,4 +1,4 @@
-"""What is read from the ledger: in order, within limits."""
+"""Lists of runs: order and limits."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_only_own_runs_are_readopted(write: Write) -> None:
     exposed = run(1, 3, attempt=2, owner=MINE)
     foreign, unowned = run(1, 4, attempt=1, owner=OTHER, due_ms=None), run(1, 5)
     write(lambda t: t.run_insert([ours, started, exposed, foreign, unowned]))
-    asked = [held(ours), held(started), held(exposed), held(foreign), held(unowned)]
-    adopted = write(lambda t: t.run_readopt(MINE, asked))
+    candidates = [held(ours), held(started), held(exposed), held(foreign), held(unowned)]
+    adopted = write(lambda t: t.run_readopt(MINE, candidates))
     assert sorted(adopted) == [ours._replace(attempt=2), started._replace(attempt=2, state="ENQUEUED")]
-    assert write(lambda t: t.run_readopt(MINE, asked)) == []
+    assert write(lambda t: t.run_readopt(MINE, candidates)) == []
     assert write(lambda t: t.run_readopt(MINE, [])) == []
 
 

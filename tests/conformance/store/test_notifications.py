@@ -1,4 +1,4 @@
-"""Notices: written once, leased, fenced, summarised, given up, forgotten."""
+"""Notifications: written once, leased, fenced, summarised, given up, deleted."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ OPS = ["ops"]
 
 
 def notification(number: int, **other: Any) -> NotificationRow:
-    made = NotificationRow(
+    row = NotificationRow(
         f"msg_{number}", "ops", "failed", "default", "report", '{"n":1}', "PENDING", 0, NOW_MS, NOW_MS,
         None, None, None,
     )  # fmt: skip
-    return made._replace(**other)
+    return row._replace(**other)
 
 
-def listed(write: Write, **given: Any) -> list[NotificationRow]:
-    return [row for row, _ in write(lambda t: t.notification_list("default", 1 << 60, 100, **given))]
+def listed(write: Write, **filters: Any) -> list[NotificationRow]:
+    return [row for row, _ in write(lambda t: t.notification_list("default", 1 << 60, 100, **filters))]
 
 
 def test_duplicate_notification_is_ignored(write: Write) -> None:
@@ -50,7 +50,7 @@ def test_due_notifications_are_claimed_oldest_first_for_given_rules(write: Write
     ]
     write(lambda t: t.notification_insert(rows))
     assert write(lambda t: t.notification_next_due(OPS)) == 100
-    assert write(lambda t: t.notification_next_due(["nobody"])) is None
+    assert write(lambda t: t.notification_next_due(["unknown"])) is None
     assert write(lambda t: t.notification_next_due([])) is None
     assert write(lambda t: t.notification_claim_due(OPS, 300, 10)) == [rows[1], rows[0]]
     assert write(lambda t: t.notification_claim_due(["ops", "other"], 300, 2)) == [rows[1], rows[2]]
@@ -89,8 +89,8 @@ def test_summarized_notification_is_not_sent_separately(write: Write) -> None:
     write(lambda t: t.notification_insert([notification(1), notification(2)]))
     write(lambda t: t.notification_summarize(["msg_1"], "msg_9", 5))
     assert write(lambda t: t.notification_claim_due(OPS, NOW_MS, 10)) == [notification(2)]
-    (found,) = listed(write, state="SUMMARIZED")
-    assert (found.summary_id, found.finished_ms, found.due_ms) == ("msg_9", 5, None)
+    (row,) = listed(write, state="SUMMARIZED")
+    assert (row.summary_id, row.finished_ms, row.due_ms) == ("msg_9", 5, None)
 
 
 def test_undelivered_notification_is_given_up_unless_an_attempt_is_running(write: Write) -> None:
@@ -102,10 +102,10 @@ def test_undelivered_notification_is_given_up_unless_an_attempt_is_running(write
     ]
     write(lambda t: t.notification_insert(rows))
     assert write(lambda t: t.notification_give_up(NOW_MS, NOW_MS, 9)) == 2
-    found = {row.notification_id: (row.state, row.last_error) for row in listed(write)}
-    assert found["msg_1"] == ("GIVEN_UP", "no running engine is configured with this notification rule")
-    assert found["msg_2"] == ("GIVEN_UP", "no answer")
-    assert [found[name][0] for name in ("msg_3", "msg_4")] == ["PENDING", "PENDING"]
+    outcomes = {row.notification_id: (row.state, row.last_error) for row in listed(write)}
+    assert outcomes["msg_1"] == ("GIVEN_UP", "no running engine is configured with this notification rule")
+    assert outcomes["msg_2"] == ("GIVEN_UP", "no answer")
+    assert [outcomes[name][0] for name in ("msg_3", "msg_4")] == ["PENDING", "PENDING"]
 
 
 def test_only_finished_notifications_are_deleted(write: Write) -> None:
@@ -152,16 +152,16 @@ def test_fire_times_of_runs_are_listed(write: Write) -> None:
 
 
 def test_concurrent_dispatchers_do_not_block_each_other(postgres: PostgresStore) -> None:
-    """Whoever comes second takes what the first has not locked."""
+    """The second dispatcher claims what the first has not locked."""
     store: Store = postgres
     store.write(lambda t: t.notification_insert([notification(1), notification(2)])).result(SECONDS)
     locked, done = Event(), Event()
 
     def first(transaction: Transaction) -> list[NotificationRow]:
-        found = transaction.notification_claim_due(OPS, NOW_MS, 1)
+        rows = transaction.notification_claim_due(OPS, NOW_MS, 1)
         locked.set()
         assert done.wait(SECONDS)
-        return found
+        return rows
 
     holding: Future[list[NotificationRow]] = store.write(first)
     assert locked.wait(SECONDS)

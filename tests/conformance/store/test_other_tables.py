@@ -12,9 +12,9 @@ from tompion.store.base import Store
 
 
 def test_numbers_are_unique(write: Write) -> None:
-    found = [write(lambda t: t.number_next()), *write(lambda t: [t.number_next(), t.number_next()])]
-    assert found == sorted(set(found))
-    assert found[0] > 0
+    numbers = [write(lambda t: t.number_next()), *write(lambda t: [t.number_next(), t.number_next()])]
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] > 0
 
 
 def test_backfills_are_stored_and_listed(write: Write) -> None:
@@ -39,7 +39,7 @@ def test_progress_of_a_finished_backfill_is_not_changed(write: Write) -> None:
     assert write(lambda t: t.backfill_get(1)) == over
 
 
-def test_backfills_become_due_in_order_and_can_be_woken(write: Write) -> None:
+def test_backfills_become_due_in_order_and_can_be_made_due(write: Write) -> None:
     rows = [backfill(1, 1, next_ms=300), backfill(2, 2, next_ms=100), backfill(3, 3, next_ms=100)]
     done = backfill(4, 1, state="DONE", next_ms=None)
     write(lambda t: each(t.backfill_insert, *rows, done))
@@ -96,10 +96,10 @@ def test_targets_are_paused_and_resumed(write: Write) -> None:
 def test_audit_is_listed_newest_first(write: Write) -> None:
     rows = [audit("a", "create", after="{}"), audit("a", "edit", before="{}", after='{"x":1}', request_id="r")]
     write(lambda t: each(t.audit_insert, *rows, audit("b", "create")))
-    found = write(lambda t: t.audit_list("default", "a", NOW_MS, 10))
-    assert [row._replace(audit_number=0) for row in found] == rows[::-1]
-    assert write(lambda t: t.audit_list("default", "a", NOW_MS, 1)) == found[:1]
-    assert write(lambda t: t.audit_list("default", "a", found[0].audit_number, 10)) == found[1:]
+    results = write(lambda t: t.audit_list("default", "a", NOW_MS, 10))
+    assert [row._replace(audit_number=0) for row in results] == rows[::-1]
+    assert write(lambda t: t.audit_list("default", "a", NOW_MS, 1)) == results[:1]
+    assert write(lambda t: t.audit_list("default", "a", results[0].audit_number, 10)) == results[1:]
 
 
 def test_response_to_a_request_id_is_stored_once(store: Store, write: Write) -> None:
@@ -135,7 +135,7 @@ def test_instance_registers_renews_and_stops(write: Write) -> None:
 
 
 def test_served_queues_are_counted(write: Write) -> None:
-    """Instances have a lease; workers that ask over a network have none, and do not count as instances."""
+    """Instances have a lease. Remote workers have none and do not count as instances."""
     engine = write(lambda t: t.instance_insert("engine", "1.0", 100, 300, ["default"]))
     worker = write(lambda t: t.instance_insert("worker", "", 100, None, ["reports", "default"], "a"))
     assert write(lambda t: t.queue_list_served("a", 99)) == {"default": 2, "reports": 1}
@@ -149,7 +149,7 @@ def test_served_queues_are_counted(write: Write) -> None:
     assert write(lambda t: t.worker_touch("b", worker, 210, ["other"])) is None
     write(lambda t: t.worker_remove("b", worker, 220))
     assert write(lambda t: t.queue_list_served("a", 150)) == {"reports": 1}, (
-        "somebody else's worker is not ours to dismiss"
+        "a worker of another namespace must not be removed"
     )
     write(lambda t: t.worker_remove("a", worker, 250))
     assert write(lambda t: t.queue_list_served("a", 0)) == {"default": 1}

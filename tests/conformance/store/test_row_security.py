@@ -1,4 +1,4 @@
-"""What the role of a process cannot do, and what a transaction on behalf of a tenant does not see."""
+"""Limits of the worker role, and the rows that a tenant transaction sees."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def walled(migrated_url: str) -> Iterator[Bench]:
 
 
 def seen(bench: Bench, namespace: str | None, statement: str) -> list[tuple[object, ...]]:
-    """What a statement finds that names no namespace."""
+    """Return the rows of a statement without a namespace."""
 
     def look(transaction: Transaction) -> list[tuple[object, ...]]:
         if namespace is not None:
@@ -56,8 +56,8 @@ def seen(bench: Bench, namespace: str | None, statement: str) -> list[tuple[obje
 
 def test_every_table_has_a_policy_or_is_shared(migrated_url: str) -> None:
     with psycopg.connect(migrated_url) as connection:
-        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").fetchall()
-    assert {name for (name,) in found} == TENANT_ROWS.keys() | SHARED
+        rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").fetchall()
+    assert {name for (name,) in rows} == TENANT_ROWS.keys() | SHARED
 
 
 def test_query_without_a_namespace_sees_only_own_rows(walled: Bench) -> None:
@@ -65,12 +65,12 @@ def test_query_without_a_namespace_sees_only_own_rows(walled: Bench) -> None:
         query = f"SELECT DISTINCT namespace FROM {table} ORDER BY 1"
         assert seen(walled, None, query) == [("a",), ("b",)], table
         assert seen(walled, "a", query) == [("a",)], table
-        assert seen(walled, "nobody", query) == [], table
+        assert seen(walled, "unknown", query) == [], table
     for table in ("schedule_state", "schedule_versions", "schedule_runs"):
         query = f"SELECT count(*), count(DISTINCT schedule_key) FROM {table}"
         assert seen(walled, None, query) == [(2, 2)], table
         assert seen(walled, "b", query) == [(1, 1)], table
-        assert seen(walled, "nobody", query) == [(0, 0)], table
+        assert seen(walled, "unknown", query) == [(0, 0)], table
 
 
 def test_running_process_never_sees_an_empty_table_while_policies_are_replaced(
@@ -126,7 +126,7 @@ def test_tenant_role_ends_with_the_transaction(walled: Bench) -> None:
 
 
 def test_operations_run_in_the_tenant_role(walled: Bench) -> None:
-    """An operation that forgot the namespace of whoever asks: it is behind the wall because the runner puts it there."""
+    """The operation does not filter by namespace. The runner switches to the tenant role, so it sees own rows only."""
 
     def forgetful(session: OperationContext) -> list[tuple[object, ...]]:
         return execute(session.transaction, "SELECT namespace FROM schedules")
@@ -135,7 +135,7 @@ def test_operations_run_in_the_tenant_role(walled: Bench) -> None:
     for writes in (False, True):
         sent = runner.send(forgetful, namespace="a", actor="ann", writes=writes)
         assert sent.result(SECONDS) == [("a",)]
-        unwalled = runner.send(forgetful, namespace="a", actor="gate", writes=writes, walled=False)
+        unwalled = runner.send(forgetful, namespace="a", actor="test", writes=writes, walled=False)
         assert len(unwalled.result(SECONDS)) == 2
 
 
@@ -191,8 +191,8 @@ def test_roles_script_is_repeatable_and_quotes_names(postgres_url: str) -> None:
         try:
             connection.execute(script.encode())
             connection.execute(script.encode())
-            found = connection.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [[worker, tenant]])
-            assert found.fetchone() == (2,)
+            rows = connection.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [[worker, tenant]])
+            assert rows.fetchone() == (2,)
         finally:
             both = sql.SQL(", ").join(map(sql.Identifier, (worker, tenant)))
             connection.execute(sql.SQL("DROP OWNED BY {}").format(both))

@@ -1,4 +1,4 @@
-"""Runs: every write names what it expects, and rows that are otherwise are not touched."""
+"""Runs: every write names what it expects, and other rows are not changed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MINE, OTHER = 7, 8
 
 
 def stored(write: Write, row: RunRow) -> RunRow:
-    found: RunRow | None = write(lambda t: t.run_get(row.id))
-    assert found is not None
-    return found
+    result: RunRow | None = write(lambda t: t.run_get(row.id))
+    assert result is not None
+    return result
 
 
 def test_inserted_runs_round_trip(write: Write) -> None:
@@ -71,8 +71,10 @@ def test_wide_insert_equals_single_inserts(write: Write) -> None:
     write(lambda t: t.run_insert(there))
     rows = [run(1, at, attempt=1, payload=f'"{at}"') for at in range(size)]
     assert write(lambda t: t.run_insert(rows)) == {row.id for row in there}
-    known = {row.id: row for row in there}
-    assert write(lambda t: t.run_list_page(1, (FAR_S, 0), size)) == [known.get(row.id, row) for row in reversed(rows)]
+    rows_by_id = {row.id: row for row in there}
+    assert write(lambda t: t.run_list_page(1, (FAR_S, 0), size)) == [
+        rows_by_id.get(row.id, row) for row in reversed(rows)
+    ]
     starts = [(2, at, 1, at * 1000, MINE, NOW_MS, at) for at in range(size)]
     assert write(lambda t: t.run_insert_fast(starts)) == set()
     expected = [run(2, at, attempt=1, owner=MINE, due_ms=None, local_s=at) for at in range(size)]
@@ -90,7 +92,7 @@ def test_settle_requires_the_fence_and_a_run_in_flight(write: Write) -> None:
     assert write(lambda t: t.run_settle(changes)) == {rows[0].id}
     done = stored(write, rows[0])
     assert done == rows[0]._replace(state="SUCCESS", due_ms=None, owner=None, finished_ms=NOW_MS)
-    assert [stored(write, each) for each in (rows[1], buffered)] == [rows[1], buffered]
+    assert [stored(write, run_row) for run_row in (rows[1], buffered)] == [rows[1], buffered]
     retried = change(rows[2], state="ENQUEUED", reason="retry", attempt=3, failures=1, due_ms=9, owner=OTHER,
                      started_ms=6, finished_ms=None, error="e", result="r", execution_id="y")  # fmt: skip
     assert write(lambda t: t.run_settle([retried])) == {rows[2].id}
@@ -213,14 +215,14 @@ def test_runs_of_an_expired_lease_become_claimable(write: Write) -> None:
     gone = [held(rows[0]), held(rows[1], 7), held(waiting)]
     assert write(lambda t: t.run_release_expired(gone, 500)) == {rows[0].id}
     assert stored(write, rows[0]) == rows[0]._replace(due_ms=500)
-    assert [stored(write, each) for each in (rows[1], waiting)] == [rows[1], waiting]
+    assert [stored(write, run_row) for run_row in (rows[1], waiting)] == [rows[1], waiting]
 
 
 def test_runs_in_flight_are_listed_newest_first(write: Write) -> None:
     rows = [run(1, at, state="STARTED" if at % 2 else "SUCCESS") for at in range(1, 9)]
     write(lambda t: t.run_insert([*rows, run(1, 7, 3), run(2, 1)]))
-    found = write(lambda t: t.run_list_in_flight([(1, 3), (2, 1), (3, 5)]))
-    assert sorted(row.id for row in found) == [(1, 5, 0), (1, 7, 0), (1, 7, 3), (2, 1, 0)]
+    runs = write(lambda t: t.run_list_in_flight([(1, 3), (2, 1), (3, 5)]))
+    assert sorted(row.id for row in runs) == [(1, 5, 0), (1, 7, 0), (1, 7, 3), (2, 1, 0)]
     assert write(lambda t: t.run_list_in_flight([])) == []
 
 
@@ -232,14 +234,14 @@ def test_supersede_keeps_runs_with_another_overlap_policy(write: Write) -> None:
         run(3, 6, state="BUFFERED"),
     ]
     write(lambda t: t.run_insert(rows + others))
-    assert sorted(each[:2] for each in write(lambda t: t.run_supersede([(1, None), (2, None)], 99))) == [
+    assert sorted(run_row[:2] for run_row in write(lambda t: t.run_supersede([(1, None), (2, None)], 99))) == [
         (1, 1), (1, 2), (2, 3),
     ]  # fmt: skip
     expected: dict[str, Any] = {"state": "SKIPPED", "reason": "superseded", "due_ms": None, "finished_ms": 99,
                                 "queued_ms": None}  # fmt: skip
     assert stored(write, rows[0]) == rows[0]._replace(**expected)
-    assert [stored(write, each) for each in others] == others
-    assert [each.id[:2] for each in write(lambda t: t.run_supersede([(1, "buffer_all")], 99))] == [(1, 4)]
+    assert [stored(write, run_row) for run_row in others] == others
+    assert [run_row.id[:2] for run_row in write(lambda t: t.run_supersede([(1, "buffer_all")], 99))] == [(1, 4)]
     assert write(lambda t: t.run_supersede([], 99)) == []
 
 
@@ -251,20 +253,20 @@ def test_drop_waiting_skips_all_waiting_runs_of_one_schedule(write: Write) -> No
     assert stored(write, waiting[0]) == waiting[0]._replace(
         state="SKIPPED", reason="deleted", due_ms=None, queued_ms=None, finished_ms=99
     )
-    assert [stored(write, each) for each in others] == others
+    assert [stored(write, run_row) for run_row in others] == others
 
 
 def test_cancel_requests_the_end_and_terminate_ends_runs(write: Write) -> None:
     flying = [run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=OTHER, state="STARTED")]
     unclaimed, waiting, foreign = run(1, 3), run(1, 4, state="BUFFERED", attempt=1), run(2, 5, attempt=1)
     write(lambda t: t.run_insert([*flying, waiting, foreign]))
-    asked = [row._replace(cancel_requested=True) for row in flying]
-    assert sorted(write(lambda t: t.run_cancel_in_flight([(1, 2)]))) == asked
+    cancelled = [row._replace(cancel_requested=True) for row in flying]
+    assert sorted(write(lambda t: t.run_cancel_in_flight([(1, 2)]))) == cancelled
     write(lambda t: t.run_insert([unclaimed]))
     ended = write(lambda t: t.run_terminate_in_flight([(1, 3), (3, 1)], 99))
     over: dict[str, Any] = {"state": "TERMINATED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
-    assert sorted(ended) == [row._replace(**over) for row in [*asked, unclaimed]]
-    assert [stored(write, each) for each in (waiting, foreign)] == [waiting, foreign]
+    assert sorted(ended) == [row._replace(**over) for row in [*cancelled, unclaimed]]
+    assert [stored(write, run_row) for run_row in (waiting, foreign)] == [waiting, foreign]
     assert write(lambda t: t.run_cancel_in_flight([])) == []
 
 
@@ -283,7 +285,7 @@ def test_unheld_runs_are_given_up(write: Write) -> None:
     ended = write(lambda t: t.run_give_up_unheld([(1, 5), (3, 1)], "superseded", 77))
     over: dict[str, Any] = {"state": "CANCELLED", "reason": "superseded", "due_ms": None, "finished_ms": 77}
     assert sorted(ended) == [row._replace(**over) for row in idle]
-    assert [stored(write, each) for each in (*held_runs, *others)] == [*held_runs, *others]
+    assert [stored(write, run_row) for run_row in (*held_runs, *others)] == [*held_runs, *others]
     assert write(lambda t: t.run_give_up_unheld([], "superseded", 77)) == []
 
 
@@ -293,9 +295,9 @@ def test_held_planned_runs_become_due_again(write: Write) -> None:
     foreign = run(2, 3, state="PLANNED", due_ms=100)
     write(lambda t: t.run_insert([due, later, foreign]))
     write(lambda t: t.run_hold_planned([1], 200))
-    assert [stored(write, each).due_ms for each in (due, later, foreign)] == [None, 300, 100]
+    assert [stored(write, run_row).due_ms for run_row in (due, later, foreign)] == [None, 300, 100]
     write(lambda t: t.run_unhold_planned([1, 2], 250))
-    assert [stored(write, each).due_ms for each in (due, later, foreign)] == [250, 300, 100]
+    assert [stored(write, run_row).due_ms for run_row in (due, later, foreign)] == [250, 300, 100]
     write(lambda t: t.run_hold_planned([1], 400))
     write(lambda t: t.run_unhold_planned([1], 250))
-    assert [stored(write, each).due_ms for each in (due, later)] == [250, 300]
+    assert [stored(write, run_row).due_ms for run_row in (due, later)] == [250, 300]

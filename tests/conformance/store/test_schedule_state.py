@@ -1,4 +1,4 @@
-"""Dials: claimed in order, saved as a whole."""
+"""Schedule states: claimed in order, written completely."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_empty_store_has_no_work_due(write: Write) -> None:
 
 def test_work_due_is_reported_by_kind(write: Write) -> None:
     def due(now_ms: int, edge_ms: int) -> DueNow:
-        found: DueNow = write(lambda t: t.work_due(now_ms, edge_ms))
-        return found
+        result: DueNow = write(lambda t: t.work_due(now_ms, edge_ms))
+        return result
 
     write(lambda t: each(t.state_insert, state(1, 100), state(2, 500)))
     write(lambda t: t.run_insert([run(1, 1, due_ms=200, state="PLANNED"), run(1, 2, due_ms=300)]))

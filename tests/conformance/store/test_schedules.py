@@ -15,7 +15,7 @@ from tompion.store.base import Store, Transaction
 def add(write: Write, row: ScheduleRow, **state: object) -> int:
     def work(t: Transaction) -> int:
         key = t.schedule_insert(row)
-        t.state_insert(sample_state(key, **{"next_fire_ms": 5, **state}))  # type: ignore[arg-type]  # any field of a dial
+        t.state_insert(sample_state(key, **{"next_fire_ms": 5, **state}))  # type: ignore[arg-type]  # any field of a state
         return key
 
     return int(write(work))
@@ -80,7 +80,7 @@ def test_schedules_are_filtered_by_text_and_labels(write: Write) -> None:
     assert page(write, label="team", label_value="y") == ["b"]
     assert page(write, label="a.b", label_value="1") == ["a"]
     assert page(write, label='say "hi"', label_value="2") == ["a"]
-    assert page(write, label="nobody", label_value="y") == []
+    assert page(write, label="unknown", label_value="y") == []
     assert page(write, text="report É") == []
     assert page(write, text="report é") == ["b"]
     assert page(write, text="A") == ["a"]
@@ -106,11 +106,11 @@ def test_versions_are_stored_and_ended(write: Write) -> None:
 def test_definitions_are_listed_by_schedule_and_version(write: Write) -> None:
     first, second = write(lambda t: [t.schedule_insert(schedule(name)) for name in ("a", "b")])
     write(lambda t: each(t.version_insert, *(version(key, number) for key in (first, second) for number in (1, 2))))
-    found = write(lambda t: t.version_list_definitions([(first, 2), (second, 1), (second, 9)]))
+    definitions = write(lambda t: t.version_list_definitions([(first, 2), (second, 1), (second, 9)]))
     row = version(first, 2)
     expected = DefinitionRow(first, 2, "default", "a", row.spec, row.policy, row.action, row.payload, row.calendars)
-    assert min(found) == expected
-    assert [row[:4] for row in sorted(found)] == [(first, 2, "default", "a"), (second, 1, "default", "b")]
+    assert min(definitions) == expected
+    assert [row[:4] for row in sorted(definitions)] == [(first, 2, "default", "a"), (second, 1, "default", "b")]
     assert write(lambda t: t.version_list_definitions([])) == []
 
 

@@ -1,4 +1,4 @@
-"""Both dialects: the same statements, the same tables, and migrations that nothing can surprise."""
+"""Both dialects have the same statements and tables, and migrations are safe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tompion.store.sql_loader import load_queries
 from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, check_own_database
 
 SQLITE, POSTGRES = "tompion.store.sqlite", "tompion.store.postgres"
-ONLY_HERE = {"numbers", "tompion_schema", "sqlite_sequence"}
+ONLY_IN_ONE = {"numbers", "tompion_schema", "sqlite_sequence"}
 ROWS: dict[str, tuple[str, ...]] = {
     "schedules": ScheduleRow._fields,
     "schedule_versions": VersionRow._fields,
@@ -54,24 +54,24 @@ def sqlite_connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def sqlite_columns(connection: sqlite3.Connection) -> Columns:
-    found: Columns = {}
+    columns: Columns = {}
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     for (table,) in tables:
         info = connection.execute('SELECT name, type, "notnull" OR pk FROM pragma_table_info(?)', [table])
-        found[table] = [(name, kind.lower(), bool(required)) for name, kind, required in info]
-    return found
+        columns[table] = [(name, kind.lower(), bool(required)) for name, kind, required in info]
+    return columns
 
 
 def postgres_columns(url: str) -> Columns:
-    found: Columns = {}
+    columns: Columns = {}
     types = {"bigint": "integer", "boolean": "integer"}
     with psycopg.connect(url) as connection:
         for table, name, kind, nullable in connection.execute(
             "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns "
             "WHERE table_schema = current_schema ORDER BY table_name, ordinal_position"
         ):
-            found.setdefault(table, []).append((name, types.get(kind, str(kind)), nullable == "NO"))
-    return found
+            columns.setdefault(table, []).append((name, types.get(kind, str(kind)), nullable == "NO"))
+    return columns
 
 
 def test_both_dialects_have_the_same_statements() -> None:
@@ -79,15 +79,15 @@ def test_both_dialects_have_the_same_statements() -> None:
 
 
 def test_both_dialects_have_the_same_tables(sqlite_connection: sqlite3.Connection, migrated_url: str) -> None:
-    ours, theirs = sqlite_columns(sqlite_connection), postgres_columns(migrated_url)
-    assert ours.keys() - ONLY_HERE == theirs.keys() - ONLY_HERE
-    for table in ours.keys() - ONLY_HERE:
-        assert ours[table] == theirs[table], table
+    sqlite, postgres = sqlite_columns(sqlite_connection), postgres_columns(migrated_url)
+    assert sqlite.keys() - ONLY_IN_ONE == postgres.keys() - ONLY_IN_ONE
+    for table in sqlite.keys() - ONLY_IN_ONE:
+        assert sqlite[table] == postgres[table], table
 
 
 def test_tables_match_the_row_classes(migrated_url: str) -> None:
-    found = postgres_columns(migrated_url)
-    assert {table: tuple(name for name, _kind, _required in found[table]) for table in ROWS} == ROWS
+    columns = postgres_columns(migrated_url)
+    assert {table: tuple(name for name, _kind, _required in columns[table]) for table in ROWS} == ROWS
 
 
 def test_both_dialects_have_the_same_named_indexes(sqlite_connection: sqlite3.Connection, migrated_url: str) -> None:
@@ -118,16 +118,16 @@ def test_each_statement_can_be_prepared_by_sqlite(name: str, sqlite_connection: 
     ],
 )
 def test_query_over_a_namespace_uses_a_covering_index(name: str, sqlite_connection: sqlite3.Connection) -> None:
-    """Each was read in the order of the ids, in which nothing lies: three times as slow with 100,000 schedules."""
+    """Regression: each was read in the order of the ids, three times as slow with 100,000 schedules."""
     text = load_queries(SQLITE)[name]
     named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
     assert any("COVERING INDEX schedules_state (namespace=?" in step for step in steps)
-    assert not [step for step in steps if re.match(r"SCAN (schedules|dials|d|s|v)\b", step)], steps
+    assert not [step for step in steps if re.match(r"SCAN (schedules|schedule_state|d|s|v)\b", step)], steps
 
 
 def test_list_by_rare_status_uses_the_status_index(sqlite_connection: sqlite3.Connection) -> None:
-    """A list of what is paused read all 100,000 schedules in the order of their ids, to find 200."""
+    """Regression: a list of 200 paused schedules read all 100,000 in the order of their ids."""
     text = load_queries(SQLITE)["schedule_list_rare"]
     named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
@@ -152,7 +152,7 @@ def test_list_by_rare_status_uses_the_status_index(sqlite_connection: sqlite3.Co
 def test_query_by_time_does_not_scan_the_namespace(
     name: str, first: str, sqlite_connection: sqlite3.Connection
 ) -> None:
-    """SQLite began with the namespace, and read the whole history of every schedule to find the newest runs."""
+    """Regression: SQLite began with the namespace and read the whole history of every schedule."""
     text = load_queries(SQLITE)[name]
     named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
@@ -165,8 +165,8 @@ def test_each_statement_can_be_prepared_by_postgres(migrated_url: str) -> None:
         for name, statement in load_statements().items():
             numbers: dict[str, int] = {}
 
-            def numbered(found: re.Match[str], numbers: dict[str, int] = numbers) -> str:
-                return f"${numbers.setdefault(found[1] or str(found.start()), len(numbers) + 1)}"
+            def numbered(match: re.Match[str], numbers: dict[str, int] = numbers) -> str:
+                return f"${numbers.setdefault(match[1] or str(match.start()), len(numbers) + 1)}"
 
             text = re.sub(r"%(?:\((\w+)\))?s", numbered, statement.text.decode())
             result = connection.pgconn.prepare(name.encode(), text.encode())
@@ -178,10 +178,10 @@ def test_unmigrated_postgres_is_rejected_and_not_changed(postgres_url: str) -> N
         PostgresStore(postgres_url)
     assert postgres_columns(postgres_url) == {}
     migrator = PostgresMigrator(postgres_url)
-    assert [(each.number, each.applied) for each in migrator.status()] == [(1, False)]
+    assert [(migration.number, migration.applied) for migration in migrator.status()] == [(1, False)]
     assert migrator.up() == ["0001_first"]
     assert migrator.up() == []
-    assert [each.applied for each in migrator.status()] == [True]
+    assert [migration.applied for migration in migrator.status()] == [True]
     assert migrator.sql() == ""
     PostgresStore(postgres_url).close()
 
@@ -243,7 +243,7 @@ def test_sqlite_file_has_the_application_id(tmp_path: Path) -> None:
 
 
 def test_concurrent_creators_of_a_sqlite_file_all_succeed(tmp_path: Path) -> None:
-    """Whose a file is, its version and its tables are read at one moment: another may be creating it meanwhile."""
+    """Application id, version and tables are read at one moment, because another process may be creating the file."""
     together = Barrier(4)
 
     def migrate(path: Path) -> None:
@@ -256,8 +256,8 @@ def test_concurrent_creators_of_a_sqlite_file_all_succeed(tmp_path: Path) -> Non
 
     with ThreadPoolExecutor(4) as threads:
         for number in range(10):
-            for each in [threads.submit(migrate, tmp_path / f"{number}.db") for _ in range(4)]:
-                each.result(SECONDS)
+            for future in [threads.submit(migrate, tmp_path / f"{number}.db") for _ in range(4)]:
+                future.result(SECONDS)
 
 
 def test_concurrent_migrators_apply_each_migration_once(postgres_url: str) -> None:
@@ -269,7 +269,7 @@ def test_concurrent_migrators_apply_each_migration_once(postgres_url: str) -> No
         return migrator.up()
 
     with ThreadPoolExecutor(4) as threads:
-        done = [each.result(SECONDS) for each in [threads.submit(migrate) for _ in range(4)]]
+        done = [future.result(SECONDS) for future in [threads.submit(migrate) for _ in range(4)]]
     assert sorted(done) == [[], [], [], ["0001_first"]]
 
 

@@ -1,4 +1,4 @@
-"""Transactions: all or nothing, and a notice for whoever waits."""
+"""Transactions: all or nothing, and a notification of subscribers after the commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tompion.testing.clock import ManualClock
 
 
 class Wanted(Exception):
-    """What a test raises."""
+    """An error raised by a test."""
 
 
 def test_exception_rolls_back_and_reaches_the_caller(store: Store, write: Write) -> None:
@@ -66,7 +66,7 @@ def test_read_sees_committed_writes(store: Store, write: Write) -> None:
 
 
 def failing() -> None:
-    raise Wanted  # somebody's fault is nobody else's problem
+    raise Wanted  # a failing subscriber must not affect the others
 
 
 def test_all_subscribers_are_notified_of_a_commit(store: Store, write: Write) -> None:
@@ -85,11 +85,11 @@ def test_all_subscribers_are_notified_of_a_commit(store: Store, write: Write) ->
 
 def test_closed_store_leaves_no_thread(tmp_path: Path, migrated_url: str) -> None:
     before = set(threading.enumerate())
-    for made in (SqliteStore(tmp_path / "x.db"), PostgresStore(migrated_url)):
-        made.subscribe(lambda: None)
-        made.write(lambda t: t.now_ms()).result(SECONDS)
-        made.read(lambda t: t.now_ms()).result(SECONDS)
-        made.close()
+    for store in (SqliteStore(tmp_path / "x.db"), PostgresStore(migrated_url)):
+        store.subscribe(lambda: None)
+        store.write(lambda t: t.now_ms()).result(SECONDS)
+        store.read(lambda t: t.now_ms()).result(SECONDS)
+        store.close()
     assert set(threading.enumerate()) == before
 
 
@@ -109,7 +109,7 @@ class Counting:
 
 
 def statements_for(store: PostgresStore, size: int) -> int:
-    """How many statements one round of an engine takes for a batch."""
+    """Return the number of statements that one engine pass sends for a batch."""
 
     def work(t: Transaction) -> int:
         assert isinstance(t, PostgresTransaction)
@@ -122,7 +122,7 @@ def statements_for(store: PostgresStore, size: int) -> int:
         rows = [run(key, attempt=1, owner=1) for key in keys]
         t.run_insert(rows)
         assert len(t.run_insert(rows)) == size
-        t.state_update([ScheduleState._make(each)._replace(next_fire_ms=None) for each in claimed])
+        t.state_update([ScheduleState._make(columns)._replace(next_fire_ms=None) for columns in claimed])
         t.state_advance_fast([(key, 60, None, None, 1, 5, 1) for key in keys])
         assert len(t.run_mark_started([held(row) for row in rows], 5)) == size
         starts = [(key, 99, 1, 99_000, 1, 5, None) for key in keys]

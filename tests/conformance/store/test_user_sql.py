@@ -1,4 +1,4 @@
-"""Calls inside a transaction: users' functions and tables, none of which can spoil what is ours."""
+"""Calls inside a transaction: users' functions and tables, which cannot break the transaction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CREATE FUNCTION app.nothing() RETURNS void LANGUAGE sql AS $$ INSERT INTO app.jo
 CREATE FUNCTION app.some() RETURNS SETOF bigint LANGUAGE sql AS
     $$ INSERT INTO app.jobs (number) VALUES (1), (2) RETURNING id $$;
 CREATE FUNCTION app.uuid() RETURNS uuid LANGUAGE sql AS $$ SELECT '7d444840-9dc0-11d1-b245-5ffdce74fad2'::uuid $$;
-CREATE FUNCTION app.echo(said text) RETURNS text LANGUAGE sql AS $$ SELECT said $$;
+CREATE FUNCTION app.echo(message text) RETURNS text LANGUAGE sql AS $$ SELECT message $$;
 CREATE FUNCTION app.two(OUT a integer, OUT b text) LANGUAGE sql AS $$ SELECT 1, 'two' $$;
 CREATE FUNCTION app.slow() RETURNS void LANGUAGE sql AS
     $$ INSERT INTO app.jobs (number) VALUES (8); SELECT pg_sleep(30) $$;
@@ -46,12 +46,13 @@ CREATE FUNCTION app.elsewhere() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
     INSERT INTO jobs (number) VALUES (9);
 END $$;
 CREATE FUNCTION app.sluggish() RETURNS void LANGUAGE sql AS $$ SELECT pg_sleep(0.05) $$;
-CREATE FUNCTION app.derived(said text) RETURNS void LANGUAGE plpgsql AS
-    $$ BEGIN RAISE EXCEPTION 'no %', upper(said); END $$;
+CREATE FUNCTION app.derived(message text) RETURNS void LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no %', upper(message); END $$;
 CREATE FUNCTION app.deadly() RETURNS void LANGUAGE sql AS $$ SELECT pg_terminate_backend(pg_backend_pid()) $$;
-CREATE FUNCTION app.angry(said text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no %', said; END $$;
-CREATE FUNCTION app.unnamed(said text) RETURNS void LANGUAGE plpgsql AS
-    $$ BEGIN EXECUTE 'SELECT ' || quote_ident(left(said, 9)); END $$;
+CREATE FUNCTION app.angry(message text) RETURNS void LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no %', message; END $$;
+CREATE FUNCTION app.unnamed(message text) RETURNS void LANGUAGE plpgsql AS
+    $$ BEGIN EXECUTE 'SELECT ' || quote_ident(left(message, 9)); END $$;
 CREATE FUNCTION app.many(jobs app.job[]) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
     INSERT INTO app.jobs (number, body) SELECT (job).priority, to_jsonb(job) FROM unnest(jobs) AS job;
     RETURN cardinality(jobs);
@@ -74,7 +75,7 @@ GRANT USAGE ON SCHEMA app TO {WORKER};
 GRANT ALL ON ALL TABLES IN SCHEMA app TO {WORKER};
 GRANT ALL ON ALL SEQUENCES IN SCHEMA app TO {WORKER};
 """
-"""What the role of a process needs to call what is not Tompion's; functions are everybody's, unless somebody says no."""
+"""Grants that the worker role needs for users' tables. Functions are public by default."""
 
 
 @pytest.fixture
@@ -85,20 +86,20 @@ def users(postgres: PostgresStore, migrated_url: str) -> Iterator[psycopg.Connec
 
 
 def function(name: str, *arguments: SqlArgument | str | None) -> SqlCall:
-    given = [each if isinstance(each, SqlArgument) else SqlArgument(each) for each in arguments]
-    return SqlCall(("app", name), tuple(given))
+    values = [value if isinstance(value, SqlArgument) else SqlArgument(value) for value in arguments]
+    return SqlCall(("app", name), tuple(values))
 
 
 def row(table: str = "jobs", **columns: str | None) -> SqlCall:
     return SqlCall(("app", table), tuple(map(SqlArgument, columns.values())), tuple(columns))
 
 
-def made(postgres: PostgresStore, *given: SqlCall, timeout_ms: int = 5_000) -> list[SqlResult]:
+def execute_calls(postgres: PostgresStore, *calls: SqlCall, timeout_ms: int = 5_000) -> list[SqlResult]:
     """Carry out calls in a transaction that writes something of ours before and after."""
 
     def work(transaction: Transaction) -> list[SqlResult]:
         transaction.workflow_insert(workflow("before"))
-        answers = transaction.call(given, timeout_ms)
+        answers = transaction.call(calls, timeout_ms)
         transaction.workflow_insert(workflow("after"))
         return answers
 
@@ -109,18 +110,18 @@ def made(postgres: PostgresStore, *given: SqlCall, timeout_ms: int = 5_000) -> l
 
 
 def numbers(users: psycopg.Connection[Any]) -> list[int]:
-    return [found[0] for found in users.execute("SELECT number FROM app.jobs ORDER BY id").fetchall()]
+    return [columns[0] for columns in users.execute("SELECT number FROM app.jobs ORDER BY id").fetchall()]
 
 
 def bodies(users: psycopg.Connection[Any]) -> list[Any]:
-    return [found[0] for found in users.execute("SELECT body FROM app.jobs ORDER BY id").fetchall()]
+    return [columns[0] for columns in users.execute("SELECT body FROM app.jobs ORDER BY id").fetchall()]
 
 
 def test_call_inserts_a_row(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     document = json.dumps({"a": [1, None]})
-    assert made(postgres, row(number="5", body=document, **{'50% "of" it': "100 %s"})) == [SqlResult()]
-    found = users.execute("""SELECT number, body, "50% ""of"" it" FROM app.jobs""").fetchall()
-    assert found == [(5, {"a": [1, None]}, "100 %s")]
+    assert execute_calls(postgres, row(number="5", body=document, **{'50% "of" it': "100 %s"})) == [SqlResult()]
+    rows = users.execute("""SELECT number, body, "50% ""of"" it" FROM app.jobs""").fetchall()
+    assert rows == [(5, {"a": [1, None]}, "100 %s")]
 
 
 @pytest.mark.parametrize(
@@ -139,15 +140,18 @@ def test_call_inserts_a_row(postgres: PostgresStore, users: psycopg.Connection[A
 def test_function_result_is_stored_if_it_is_a_number_or_uuid(
     postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall, answer: str | None
 ) -> None:
-    """A number or a UUID tells which job it was; anything else may be what nobody should see in a list."""
-    assert made(postgres, call) == [SqlResult(answer)]
+    """A number or a UUID identifies the job. Other results may be confidential."""
+    assert execute_calls(postgres, call) == [SqlResult(answer)]
 
 
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
         (
-            function("many", SqlArgument('[{"kind": "a", "priority": 1}, {"args": {"x": 1}}]', "app.job", SqlForm.RECORDS)),
+            function(
+                "many",
+                SqlArgument('[{"kind": "a", "priority": 1}, {"args": {"x": 1}}]', "app.job", SqlForm.RECORDS),
+            ),
             [{"kind": "a", "priority": 1, "args": None, "at": None},
              {"kind": None, "priority": None, "args": {"x": 1}, "at": None}],
         ),
@@ -163,36 +167,36 @@ def test_function_result_is_stored_if_it_is_a_number_or_uuid(
 def test_arguments_can_be_arrays_and_records(
     postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall, expected: list[Any]
 ) -> None:
-    assert [called.error for called in made(postgres, call)] == [None]
+    assert [called.error for called in execute_calls(postgres, call)] == [None]
     assert bodies(users) == expected
 
 
 def test_many_calls_keep_the_order_of_their_results(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
-    given = [function("add", str(each)) if each % 3 else row(number=str(each)) for each in range(600)]
-    answers = made(postgres, *given)
+    calls = [function("add", str(number)) if number % 3 else row(number=str(number)) for number in range(600)]
+    answers = execute_calls(postgres, *calls)
     ids = dict(users.execute("SELECT number, id FROM app.jobs").fetchall())
-    assert answers == [SqlResult(str(ids[each])) if each % 3 else SqlResult() for each in range(600)]
+    assert answers == [SqlResult(str(ids[number])) if number % 3 else SqlResult() for number in range(600)]
 
 
 @pytest.mark.parametrize("bad", [0, 1, 5, 9])
 def test_failed_call_has_no_effect_on_others(postgres: PostgresStore, users: psycopg.Connection[Any], bad: int) -> None:
-    given = [row(number=str(each)) for each in range(10)]
-    given[bad] = row("missing", number="1")
-    answers = made(postgres, *given)
+    calls = [row(number=str(number)) for number in range(10)]
+    calls[bad] = row("missing", number="1")
+    answers = execute_calls(postgres, *calls)
     assert [index for index, called in enumerate(answers) if called.error is not None] == [bad]
     assert answers[bad].error == 'PostgreSQL: relation "app.missing" does not exist (UndefinedTable (42P01))'
-    assert numbers(users) == [each for each in range(10) if each != bad]
+    assert numbers(users) == [number for number in range(10) if number != bad]
 
 
 def test_search_path_changed_by_a_function_is_restored(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
-    """What it sets lasts until the end of the transaction: our own statements no longer found our tables."""
-    assert made(postgres, function("elsewhere"), row(number="1")) == [SqlResult(), SqlResult()]
+    """Regression: the setting lasted until the end of the transaction, so Tompion's own statements failed."""
+    assert execute_calls(postgres, function("elsewhere"), row(number="1")) == [SqlResult(), SqlResult()]
     assert numbers(users) == [9, 1]
 
 
 def test_conflicting_rows_fail_individually(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     """A unique constraint of the user's is his affair: our transaction is not tried again because of it."""
-    first, second, third = made(postgres, row(number="1"), row(number="1"), row(number="2"))
+    first, second, third = execute_calls(postgres, row(number="1"), row(number="1"), row(number="2"))
     assert (first.error, third.error) == (None, None)
     assert second.error == (
         'PostgreSQL: duplicate key value violates unique constraint "jobs_number_key" (UniqueViolation (23505))'
@@ -203,15 +207,17 @@ def test_conflicting_rows_fail_individually(postgres: PostgresStore, users: psyc
 def test_deferred_constraint_is_checked_before_commit(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     """It would fail the commit, and with it everything else, again and again."""
     users.execute("INSERT INTO app.parents VALUES (1)")
-    answers = made(postgres, row("children", parent="1"), row("children", parent="2"), row("children", parent="1"))
+    answers = execute_calls(
+        postgres, row("children", parent="1"), row("children", parent="2"), row("children", parent="1")
+    )
     assert [called.error is None for called in answers] == [True, False, True]
     assert "needs_parent" in str(answers[1].error)
     assert users.execute("SELECT parent FROM app.children").fetchall() == [(1,), (1,)]
 
 
 def test_function_may_rely_on_deferred_constraints(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
-    given = [function("late", str(each)) for each in range(5)]
-    assert made(postgres, *given, row("children", parent="9")) == [
+    calls = [function("late", str(number)) for number in range(5)]
+    assert execute_calls(postgres, *calls, row("children", parent="9")) == [
         *[SqlResult()] * 5, SqlResult(error='PostgreSQL: insert or update on table "children" violates foreign key '
         'constraint "needs_parent" (ForeignKeyViolation (23503))')
     ]  # fmt: skip
@@ -221,10 +227,10 @@ def test_slow_call_times_out_and_the_limit_is_restored(postgres: PostgresStore, 
     def work(transaction: Transaction) -> tuple[list[SqlResult], Any]:
         answers = transaction.call([row(number="1"), function("slow"), row(number="2")], SLOW_MS)
         assert transaction.can_call
-        shown = transaction._cursor.execute(  # type: ignore[attr-defined]  # what only this driver has
+        limits_row = transaction._cursor.execute(  # type: ignore[attr-defined]  # only this driver has it
             "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
         )
-        return answers, shown.fetchall()
+        return answers, limits_row.fetchall()
 
     answers, limits = postgres.write(work).result(SECONDS)
     assert [called.error for called in answers] == [
@@ -237,7 +243,7 @@ def test_slow_call_times_out_and_the_limit_is_restored(postgres: PostgresStore, 
 def test_locked_table_times_out(postgres: PostgresStore, users: psycopg.Connection[Any], migrated_url: str) -> None:
     with psycopg.connect(migrated_url) as other:
         other.execute("LOCK TABLE app.jobs")
-        (called,) = made(postgres, row(number="1"), timeout_ms=SLOW_MS)
+        (called,) = execute_calls(postgres, row(number="1"), timeout_ms=SLOW_MS)
     assert "timeout" in str(called.error)
 
 
@@ -245,7 +251,7 @@ def test_calls_beyond_the_time_limit_are_left_for_later(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
-    answers = made(postgres, *[function("slow")] * 50, timeout_ms=SLOW_MS)
+    answers = execute_calls(postgres, *[function("slow")] * 50, timeout_ms=SLOW_MS)
     assert 1 <= len(answers) <= 3
     assert all(called.error is not None for called in answers)
 
@@ -254,16 +260,16 @@ def test_slow_successful_calls_share_the_time_limit(
     postgres: PostgresStore, users: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(user_sql, "MAX_CALLS_MS", SLOW_MS)
-    answers = made(postgres, *[function("sluggish")] * 40)
+    answers = execute_calls(postgres, *[function("sluggish")] * 40)
     assert 2 <= len(answers) <= 16
     assert answers == [SqlResult()] * len(answers)
 
 
-@pytest.mark.parametrize("given", ["a\x00b", "\ud800"])
+@pytest.mark.parametrize("value", ["a\x00b", "\ud800"])
 def test_value_that_no_database_can_store_fails_the_call(
-    postgres: PostgresStore, users: psycopg.Connection[Any], given: str
+    postgres: PostgresStore, users: psycopg.Connection[Any], value: str
 ) -> None:
-    before, bad, after = made(postgres, row(number="1"), function("echo", given), row(number="2"))
+    before, bad, after = execute_calls(postgres, row(number="1"), function("echo", value), row(number="2"))
     assert (before, after) == (SqlResult(), SqlResult())
     assert bad.error is not None
     assert numbers(users) == [1, 2]
@@ -271,7 +277,7 @@ def test_value_that_no_database_can_store_fails_the_call(
 
 def test_lost_connection_ends_the_transaction(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     with pytest.raises(StoreUnavailable):
-        made(postgres, row(number="1"), function("deadly"))
+        execute_calls(postgres, row(number="1"), function("deadly"))
     assert numbers(users) == []
 
 
@@ -302,10 +308,10 @@ def test_rolled_back_transaction_undoes_calls(postgres: PostgresStore, users: ps
 def test_error_messages_contain_no_sent_values(
     postgres: PostgresStore, users: psycopg.Connection[Any], call: SqlCall
 ) -> None:
-    (called,) = made(postgres, call)
+    (called,) = execute_calls(postgres, call)
     assert called.error is not None
-    said = called.error.replace(f'column "{CANARY[:10]}"', "")  # that one is a name
-    assert CANARY[:6] not in said.lower()
+    message = called.error.replace(f'column "{CANARY[:10]}"', "")  # that one is a name
+    assert CANARY[:6] not in message.lower()
 
 
 def test_store_without_calls_rejects_them(store: Store) -> None:

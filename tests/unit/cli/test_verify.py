@@ -96,7 +96,7 @@ def test_a_missing_tick_is_a_line_and_exit_code_1(verify: Run, schedules: None, 
     assert (result.code, result.err) == (1, "")
     line, summary = result.out.splitlines()
     assert line.startswith("b: 3 ticks missing (")
-    assert line.endswith("Z: no run and no span")
+    assert line.endswith("Z: no run and no dropped range")
     assert summary.startswith("1 of 3 schedules with problems; ")
 
 
@@ -280,5 +280,5 @@ def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, f
         connection.execute("UPDATE audit SET actor = 'eve' WHERE position = 2")
     result = verify()
     assert result.code == 1
-    assert re.search(r"audit: row \d+, at place 2 of the chain, was changed\n", result.out)
+    assert re.search(r"audit: row \d+, at position 2 of the chain, was changed\n", result.out)
     assert verify("--schedule", "a").code == 0

@@ -101,7 +101,7 @@ def test_a_target_that_says_nothing_is_too_late_after_a_minute(world: World, tar
         assert world.states() == ["08:01 STARTED"]
         await pause(15)
         assert [launch.attempt for launch in target.taken] == [1, 2]
-        with pytest.raises(StaleReport, match=r"attempt 1 at run .* is not the current one; attempt 2 is"):
+        with pytest.raises(StaleReport, match=r"attempt 1 of run .* is not the current one; the current attempt is 2"):
             say(world, target.taken[0], "succeeded")
         say(world, target.taken[1], "succeeded")
         await pause(1)

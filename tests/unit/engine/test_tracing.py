@@ -71,7 +71,7 @@ def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> Non
     assert {span.name for span in traced.spans} == {
         "tompion.run",
         "tompion.decide",
-        "tompion.executors",
+        "tompion.launch",
         "tompion.execute",
     }
     (root,) = traced.named("tompion.run")
@@ -150,7 +150,7 @@ def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> N
     async def story() -> None:
         await world.engine(tracing=traced.one).start()
         await pause(35)
-        assert {span.name for span in traced.spans} == {"tompion.executors", "tompion.execute"}
+        assert {span.name for span in traced.spans} == {"tompion.launch", "tompion.execute"}
         await pause(60)
 
     world.run(story)
@@ -197,8 +197,8 @@ def test_every_instance_wants_the_same_traces(world: World) -> None:
     sampler = TraceIdRatioBased(0.5)
     one, other = Traced(world, sampler).one, Traced(world, sampler).one
     keys = [idempotency_key("default", "report", "schedule", number) for number in range(200)]
-    wanted = [one._is_wanted(key) for key in keys]
-    assert wanted == [other._is_wanted(key) for key in keys]
+    wanted = [one._is_sampled(key) for key in keys]
+    assert wanted == [other._is_sampled(key) for key in keys]
     assert set(wanted) == {True, False}
 
 
@@ -232,8 +232,8 @@ def test_a_trigger_links_to_what_its_caller_was_doing(world: World) -> None:
     world.create()
     run = world.ask(control.trigger, "report")
     traced = Traced(world)
-    traced.one.triggered(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-    traced.one.triggered(run.key, "")
+    traced.one.record_trigger(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    traced.one.record_trigger(run.key, "")
     (span,) = traced.spans
     (link,) = span.links
     assert (

@@ -25,7 +25,7 @@ from tompion.model.run import (
 NEW_YEAR = 1_735_689_600  # 2025-01-01T00:00:00Z
 VECTOR = "0873d2335530a38cc1a735df3ecde576eab490688a91c7303392228a0e156ffa"
 
-# One row per state, one column per state in the order of the rows; x: the transition is allowed.
+# One row and one column per state, in the same order. x: the transition is allowed.
 TABLE = """
 PLANNED    . x x . . . x x . .
 BUFFERED   . . x . . . x x . .

@@ -88,7 +88,7 @@ def test_spec_with_h_depends_on_the_id_only(spec: Data) -> None:
     ticks = {
         name: list(tompion.compile(Spec(**spec), schedule_id=name).between_epochs(0, 86_400)) for name in "abcdefgh"
     }
-    assert len({tuple(found) for found in ticks.values()}) > 1
+    assert len({tuple(schedule_ticks) for schedule_ticks in ticks.values()}) > 1
 
 
 def test_named_calendars_are_part_of_the_cache_key() -> None:
@@ -134,17 +134,17 @@ def test_next_many_rejects_a_wrong_number_of_instants() -> None:
 
 
 def test_next_many_computes_a_shared_spec_once_per_instant() -> None:
-    asked: Counter[int] = Counter()
+    calls: Counter[int] = Counter()
 
     class Counted(Ticks):
         def next_epoch(self, after: int) -> int | None:
-            asked[after] += 1
+            calls[after] += 1
             return after + 1
 
     ticks = Counted()
     assert tompion.next_many([ticks] * 1_000, 5) == [6] * 1_000
     tompion.next_many([ticks] * 4, [7, 8, 7, 8])
-    assert asked == {5: 1, 7: 1, 8: 1}
+    assert calls == {5: 1, 7: 1, 8: 1}
 
 
 # --- zones ------------------------------------------------------------------------------------------------------
@@ -185,14 +185,14 @@ def test_spec_rejects_a_second_timezone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "says"),
+    ("spec", "message"),
     [
         ({"rrules": "DTSTART;TZID=Asia/Tokyo:20260101T090000\nRRULE:FREQ=DAILY"}, "DTSTART is in Asia/Tokyo"),
         ({"rrules": "DTSTART:20260101T090000Z\nRRULE:FREQ=DAILY", "timezone": BERLIN}, "DTSTART is in UTC"),
     ],
 )
-def test_rrule_with_another_zone_is_rejected_with_a_hint(spec: Data, says: str) -> None:
-    with pytest.raises(InvalidSpec, match=says) as caught:
+def test_rrule_with_another_zone_is_rejected_with_a_hint(spec: Data, message: str) -> None:
+    with pytest.raises(InvalidSpec, match=message) as caught:
         Spec(**spec)
     assert caught.value.field == "rrules[0]"
     assert (caught.value.hint or "").startswith("set timezone=")

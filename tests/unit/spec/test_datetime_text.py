@@ -92,7 +92,7 @@ def test_invalid_moment_is_rejected_with_examples(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["20260329", "2026-W13-7"])
 def test_date_is_a_whole_day_in_every_spelling(text: str) -> None:
-    """``end_at="2026-03-29"`` keeps that day's ticks; ``end_at="20260329"`` silently dropped them."""
+    """Regression: ``end_at="2026-03-29"`` kept that day's ticks, but ``end_at="20260329"`` dropped them."""
     assert read_moment(text, field="end_at").kind == "day"
 
 
@@ -186,8 +186,8 @@ INSTANTS = [
 @pytest.mark.parametrize(("zone", "text", "first", "last"), INSTANTS)
 def test_bound_covers_the_first_and_last_instant_of_a_wall_time(zone: str, text: str, first: str, last: str) -> None:
     moment, table = read_moment(text, field="x"), load_zone(zone)
-    shown = tuple(seconds_text(instant(moment, table)) for instant in (first_instant, last_instant))
-    assert shown == (first, last)
+    texts = tuple(seconds_text(instant(moment, table)) for instant in (first_instant, last_instant))
+    assert texts == (first, last)
 
 
 def seconds_text(instant: int) -> str:
@@ -218,18 +218,18 @@ NEAR_CHANGES = st.builds(
 @given(st.sampled_from(ZONES), NEAR_CHANGES)
 def test_instants_of_a_wall_time_agree_with_zoneinfo(name: str, wall: datetime) -> None:
     passes = [wall.replace(tzinfo=judge(name), fold=fold) for fold in (0, 1)]
-    shown = [
+    texts = [
         int(moment.timestamp())
         for moment in passes
         if moment.astimezone(UTC).astimezone(judge(name)).replace(tzinfo=None) == wall
     ]
     moment = read_moment(wall.isoformat(), field="x")
-    found = [first_instant(moment, load_zone(name)), last_instant(moment, load_zone(name))]
-    if shown:
-        assert found == [min(shown), max(shown)]
+    instants = [first_instant(moment, load_zone(name)), last_instant(moment, load_zone(name))]
+    if texts:
+        assert instants == [min(texts), max(texts)]
     else:  # in a gap both are its end: the first instant whose wall time is later
-        gap_end = found[0]
-        assert found == [gap_end, gap_end]
+        gap_end = instants[0]
+        assert instants == [gap_end, gap_end]
         before, after = (datetime.fromtimestamp(gap_end - back, judge(name)).replace(tzinfo=None) for back in (1, 0))
         assert before < wall < after
 

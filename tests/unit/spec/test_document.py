@@ -1,4 +1,4 @@
-"""Reading a spec from loose data: every field, each way of getting it wrong, and what the error says about it."""
+"""Reading a spec from loose data: every field, every invalid value, and its error."""
 
 from __future__ import annotations
 
@@ -145,17 +145,17 @@ BAD: list[tuple[Data, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("data", "field", "says"), BAD)
-def test_invalid_value_is_rejected_with_field_and_expectation(data: Data, field: str, says: str) -> None:
+@pytest.mark.parametrize(("data", "field", "message"), BAD)
+def test_invalid_value_is_rejected_with_field_and_expectation(data: Data, field: str, message: str) -> None:
     with pytest.raises(InvalidSpec) as caught:
         Spec.from_dict(data)
     assert caught.value.field == field
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
 
 def test_every_field_has_an_invalid_value_case() -> None:
-    assert {field.partition("[")[0].partition(".")[0] for _data, field, _says in BAD} == set(FIELDS)
+    assert {field.partition("[")[0].partition(".")[0] for _data, field, _message in BAD} == set(FIELDS)
     assert len(BAD) >= 60
 
 
@@ -271,7 +271,7 @@ def test_fixed_delay_may_have_exclusions_and_bounds() -> None:
 
 @pytest.mark.parametrize("exclude", [{"dates": "2026-06-01"}, {"windows": {"from": "2026-06-01", "to": "2026-06-01"}}])
 def test_fixed_delay_in_an_exclusion_fires_after_it(exclude: Data) -> None:
-    """A run that ended at 23:58 is due at 00:03; with that day excluded it came at 00:04:59 of the next."""
+    """Regression: a run due at 00:03 of an excluded day came at 00:04:59 of the next day."""
     spec = Spec(intervals=AFTER_COMPLETION, exclude=exclude)
     assert spec.next(utc("2026-05-31T23:58")) == utc("2026-06-02T00:00")
 
@@ -395,7 +395,7 @@ def test_offset_beyond_the_interval_is_rejected_in_a_document() -> None:
 
 
 def test_longest_interval_round_trips() -> None:
-    """Any int was accepted as ``every``; from 10¹² days on, the text that was stored could not be read again."""
+    """Regression: any int was accepted as ``every``, but the stored text of 10¹² days or more could not be read."""
     try:
         spec = Spec(intervals=10**20)
     except InvalidSpec:

@@ -31,24 +31,24 @@ def window(begin: str, end: str) -> dict[str, str]:
 
 
 def ticks(spec: Spec, start: str, end: str, calendars: tuple[NamedCalendar, ...] = ()) -> list[str]:
-    """The ticks of a stretch of UTC, without the year and the seconds; asked forwards and backwards."""
+    """The ticks of a UTC range without year and seconds, computed forwards and backwards."""
     forwards = spec.between(utc(start), utc(end), calendars=calendars)
     assert backwards(spec, utc(start), utc(end), calendars) == forwards
     return [f"{tick:%m-%d %H:%M}" for tick in forwards]
 
 
 def backwards(spec: Spec, start: datetime, end: datetime, calendars: tuple[NamedCalendar, ...]) -> list[datetime]:
-    found: list[datetime] = []
+    remaining: list[datetime] = []
     tick = spec.prev(end + timedelta(seconds=1), calendars=calendars)
     while tick is not None and tick >= start:
-        found.insert(0, tick)
+        remaining.insert(0, tick)
         tick = spec.prev(tick, calendars=calendars)
-    return found
+    return remaining
 
 
 # --- each kind --------------------------------------------------------------------------------------------------
 
-# 2026-06-01 is a Monday; the source ticks at 09:00 and 15:00 every day
+# 2026-06-01 is a Monday. The source fires at 09:00 and 15:00 every day.
 KINDS: list[tuple[Exclude, list[str]]] = [
     ({"dates": ["2026-06-02"]}, ["1 9", "1 15", "3 9", "3 15"]),
     ({"dates": [date(2026, 6, 1), "2026-06-03"]}, ["2 9", "2 15"]),
@@ -87,7 +87,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 
 
 def possible(exclude: Exclude, source: str) -> bool:
-    """An interval of one time a day that is excluded every day never ticks; what that costs is tested further down."""
+    """An interval with one time a day that is always excluded never fires. Its cost is tested below."""
     return source != "interval" or not any(set(calendar) == {"hour"} for calendar in exclude.get("calendars", ()))
 
 
@@ -97,9 +97,9 @@ def possible(exclude: Exclude, source: str) -> bool:
 )
 def test_each_exclusion_kind_applies_to_each_source_kind(exclude: Exclude, left: list[str], source: str) -> None:
     spec = Spec(**SOURCES[source], exclude=exclude)
-    found = spec.between(utc("2026-06-01"), utc("2026-06-03T23:59"))
-    assert [f"{tick.day} {tick.hour}" for tick in found] == left
-    assert backwards(spec, utc("2026-06-01"), utc("2026-06-03T23:59"), ()) == found
+    remaining = spec.between(utc("2026-06-01"), utc("2026-06-03T23:59"))
+    assert [f"{tick.day} {tick.hour}" for tick in remaining] == left
+    assert backwards(spec, utc("2026-06-01"), utc("2026-06-03T23:59"), ()) == remaining
 
 
 def test_fridays_after_13_are_excluded_and_other_days_are_not() -> None:
@@ -146,16 +146,16 @@ def test_named_calendar_without_a_zone_uses_the_zone_of_the_schedule() -> None:
     for zone in ("UTC", BERLIN, "Asia/Tokyo"):
         spec = Spec(cron="0 9,11 * * *", timezone=zone, exclude={"named": ["company"]})
         local = spec.occurrences(6, utc("2026-07-02T20:00"), calendars=[COMPANY])
-        shown = [f"{tick.local:%d %H}" for tick in local]
-        assert shown == ["03 09", "03 11", "05 09", "05 11", "06 09", "07 09"]
+        texts = [f"{tick.local:%d %H}" for tick in local]
+        assert texts == ["03 09", "03 11", "05 09", "05 11", "06 09", "07 09"]
 
 
 def test_named_calendar_with_a_zone_excludes_days_in_that_zone() -> None:
     """The fourth of July in New York lasts from 06:00 to 06:00 of the next day in Berlin."""
     there = NamedCalendar("us", dates=("2026-07-04",), timezone="America/New_York")
     spec = Spec(cron="0 5,6 * * *", timezone=BERLIN, exclude={"named": ["us"]})
-    shown = [f"{tick.local:%d %H}" for tick in spec.occurrences(5, utc("2026-07-03T00:00"), calendars=[there])]
-    assert shown == ["03 05", "03 06", "04 05", "05 06", "06 05"]
+    texts = [f"{tick.local:%d %H}" for tick in spec.occurrences(5, utc("2026-07-03T00:00"), calendars=[there])]
+    assert texts == ["03 05", "03 06", "04 05", "05 06", "06 05"]
 
 
 def test_window_of_a_named_calendar_is_in_its_own_zone() -> None:
@@ -189,17 +189,17 @@ def test_new_version_of_a_named_calendar_applies_immediately() -> None:
 
 
 @pytest.mark.parametrize(
-    ("calendar", "kind", "says"),
+    ("calendar", "kind", "message"),
     [
         (NamedCalendar("company", dates=("4.7.",)), InvalidSpec, "calendar 'company': '4.7.' is not a date"),
         (NamedCalendar("company", timezone="Mars/Base"), UnknownZone, "unknown time zone 'Mars/Base'"),
         (NamedCalendar("company", windows=(WindowDocument("x", "y"),)), InvalidSpec, "calendar 'company'.from: 'x'"),
     ],
 )
-def test_error_names_an_invalid_named_calendar(calendar: NamedCalendar, kind: type[InvalidSpec], says: str) -> None:
+def test_error_names_an_invalid_named_calendar(calendar: NamedCalendar, kind: type[InvalidSpec], message: str) -> None:
     with pytest.raises(kind) as caught:
         Spec(cron="0 9 * * *", exclude={"named": ["company"]}).next(0, calendars=[calendar])
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 # --- clock changes ----------------------------------------------------------------------------------------------
@@ -263,14 +263,14 @@ AROUND_CHANGES: list[tuple[str, dict[str, Any], tuple[str, str], list[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("spec", "stretch", "left"),
+    ("spec", "bounds", "left"),
     [row[1:] for row in AROUND_CHANGES],
     ids=[row[0] for row in AROUND_CHANGES],
 )
 def test_exclusion_applies_around_a_clock_change(
-    spec: dict[str, Any], stretch: tuple[str, str], left: list[str]
+    spec: dict[str, Any], bounds: tuple[str, str], left: list[str]
 ) -> None:
-    assert ticks(Spec(**spec), *stretch) == left
+    assert ticks(Spec(**spec), *bounds) == left
 
 
 def test_excluded_hour_is_excluded_in_both_passes() -> None:
@@ -279,7 +279,7 @@ def test_excluded_hour_is_excluded_in_both_passes() -> None:
 
 
 def test_interval_is_excluded_by_wall_time() -> None:
-    """It has no zone of its own; at 02:xx in Berlin it is left out, which is one hour in summer and two in October."""
+    """It has no zone. It is excluded at 02:xx in Berlin, which is one hour in summer and two in October."""
     spec = Spec(intervals="30m", timezone=BERLIN, exclude={"calendars": [{"hour": 2}]})
     assert ticks(spec, "2026-10-24T23:30", "2026-10-25T02:00") == ["10-24 23:30", "10-25 02:00"]
     assert ticks(spec, "2026-07-01T00:00", "2026-07-01T01:00") == ["07-01 01:00"]
@@ -322,8 +322,8 @@ def test_exclusions_agree_with_a_filter_over_all_hours(
     )
     hours = [datetime(2026, 6, 1) + timedelta(hours=index) for index in range(24 * 20)]
     expected = [moment.replace(tzinfo=UTC) for moment in hours if not excluded(moment)]
-    found = spec.between(hours[0].replace(tzinfo=UTC), hours[-1].replace(tzinfo=UTC))
-    assert found == expected
+    remaining = spec.between(hours[0].replace(tzinfo=UTC), hours[-1].replace(tzinfo=UTC))
+    assert remaining == expected
     assert backwards(spec, hours[0].replace(tzinfo=UTC), hours[-1].replace(tzinfo=UTC), ()) == expected
 
 
@@ -361,7 +361,7 @@ EVERY_SECOND: dict[str, tuple[dict[str, Any], type, str]] = {
 def test_tick_per_second_on_one_day_a_year_costs_few_steps(
     source: str, count_calls: Callable[[type, str], Counter[str]]
 ) -> None:
-    """Thirty million excluded ticks lie between two answers; a step for each of them would take a minute."""
+    """There are thirty million excluded ticks between two results. A step for each would take a minute."""
     arguments, kind, method = EVERY_SECOND[source]
     compiled = Spec(**arguments, exclude={"calendars": ONLY_DECEMBER_24}).compile()
     calls = count_calls(kind, method)
@@ -377,12 +377,12 @@ class TooManySteps(Exception):
 def limit_calls(kind: type, method: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     original, calls = getattr(kind, method), 0
 
-    def counted(*given: Any) -> Any:
+    def counted(*arguments: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > limit:
             raise TooManySteps
-        return original(*given)
+        return original(*arguments)
 
     monkeypatch.setattr(kind, method, counted)
 

@@ -1,4 +1,4 @@
-"""Spreading by hash: ``H`` and jitter are even, independent, and the same for ever."""
+"""``H`` and jitter are evenly distributed, independent, and never change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ GOLDEN = [
 def test_hash_matches_the_test_vectors(
     schedule: str, minute: int, hour: int, day: int, jitter: int, delay: int
 ) -> None:
-    """A change here would move the fires of every schedule in the world that uses H or jitter."""
+    """A change would move the fires of every schedule that uses H or jitter."""
     tick = tompion.compile("H H H * *", schedule_id=schedule).next_epoch(0)
     assert tick is not None
     moment = datetime.fromtimestamp(tick, UTC)
@@ -83,7 +83,7 @@ def test_hash_separates_its_parts() -> None:
 
 
 def test_hash_does_not_depend_on_the_process() -> None:
-    """Python's own hash() is salted anew in each process; this one must not be."""
+    """Python's hash() has a new salt in each process. This hash must not."""
     code = "import tompion; print(tompion.compile('H H H H H', schedule_id='daily-report').next_epoch(0))"
     answers = {
         subprocess.run(
@@ -104,8 +104,8 @@ def test_any_text_can_be_hashed() -> None:
 
 
 def hashed_times(text: str) -> list[datetime]:
-    found = [tompion.compile(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
-    return [datetime.fromtimestamp(tick, UTC) for tick in found if tick is not None]
+    ticks = [tompion.compile(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
+    return [datetime.fromtimestamp(tick, UTC) for tick in ticks if tick is not None]
 
 
 def test_ten_thousand_schedules_fill_the_sixty_minutes() -> None:
@@ -154,7 +154,7 @@ def test_days_months_and_weekdays_are_filled_too() -> None:
     ],
 )
 def test_h_in_any_field_depends_on_the_schedule(text: str) -> None:
-    """Equal strings share one compiled form; one with an ``H`` must not be shared between schedules."""
+    """Equal strings share one compiled form. A string with ``H`` must not be shared between schedules."""
     assert len({tompion.compile(text, schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
     spec = Spec(cron=text)
     assert len({spec.compile(schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1

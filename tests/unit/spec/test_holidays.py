@@ -67,17 +67,17 @@ def other_library(monkeypatch: pytest.MonkeyPatch) -> None:
     [("DE-BY", "DE", "BY"), ("DE", "DE", None), ("US-CA", "US", "CA"), ("GB", "GB", None)],
 )
 def test_dates_are_those_of_the_library(text: str, country: str, subdivision: str | None) -> None:
-    found = written(text)
+    document = written(text)
     years = range(RELEASE - YEARS_BEHIND, RELEASE + YEARS_AHEAD + 1)
     judge = holidays.country_holidays(country, subdiv=subdivision, years=years)
-    assert found.dates == tuple(day.isoformat() for day in sorted(judge))
-    assert (found.country, found.subdivision) == (country, subdivision)
-    assert (found.first_year, found.last_year) == (years[0], years[-1])
-    assert found.source == LIBRARY
+    assert document.dates == tuple(day.isoformat() for day in sorted(judge))
+    assert (document.country, document.subdivision) == (country, subdivision)
+    assert (document.first_year, document.last_year) == (years[0], years[-1])
+    assert document.source == LIBRARY
 
 
 def test_subdivision_has_its_own_holidays() -> None:
-    """Dates that no library has to be asked about."""
+    """Dates without a lookup in the library."""
     assert {"2026-01-06", "2026-06-04", "2026-12-25"} <= set(written("DE-BY").dates)
     assert "2026-12-25" in written("DE").dates
     assert not {"2026-01-06", "2026-06-04"} & set(written("DE").dates)
@@ -89,10 +89,11 @@ def test_object_equals_the_short_form() -> None:
 
 
 def test_range_of_years_can_be_set() -> None:
-    found = written({"country": "DE", "first_year": 2030, "last_year": 2031})
-    assert {day[:4] for day in found.dates} == {"2030", "2031"}
+    document = written({"country": "DE", "first_year": 2030, "last_year": 2031})
+    assert {day[:4] for day in document.dates} == {"2030", "2031"}
     assert (
-        written({"country": "DE", "first_year": 2030, "last_year": 2030}).dates == found.dates[: len(found.dates) // 2]
+        written({"country": "DE", "first_year": 2030, "last_year": 2030}).dates
+        == document.dates[: len(document.dates) // 2]
     )
 
 
@@ -108,11 +109,11 @@ def test_ticks_on_a_holiday_are_excluded() -> None:
 
 
 def test_holiday_is_a_local_day() -> None:
-    """23:30 of 1 May in Tokyo is 14:30 UTC; 23:30 UTC of the day before is already 1 May there."""
+    """23:30 of 1 May in Tokyo is 14:30 UTC. 23:30 UTC of the day before is already 1 May there."""
     excluded = {"country": "DE", "dates": ["2026-05-01"]}
     spec = Spec(cron="30 8,23 * * *", timezone="Asia/Tokyo", exclude={"holidays": excluded})
-    found = spec.between(utc("2026-04-30T00:00"), utc("2026-05-02T00:00"))
-    assert found == [utc("2026-04-30T14:30"), utc("2026-05-01T23:30")]
+    ticks = spec.between(utc("2026-04-30T00:00"), utc("2026-05-02T00:00"))
+    assert ticks == [utc("2026-04-30T14:30"), utc("2026-05-01T23:30")]
 
 
 def test_holidays_of_several_countries_are_excluded() -> None:
@@ -160,9 +161,9 @@ def test_stored_spec_is_not_changed_by_a_later_release(request: pytest.FixtureRe
 
 def test_stored_spec_with_empty_dates_is_not_looked_up_again(no_library: None) -> None:
     """An empty list is an answer, too."""
-    found = written({"country": "DE", "dates": []})
-    assert found.dates == ()
-    assert Spec.from_json(spec_without({"country": "DE", "dates": []}).to_json()).exclude.holidays == (found,)
+    document = written({"country": "DE", "dates": []})
+    assert document.dates == ()
+    assert Spec.from_json(spec_without({"country": "DE", "dates": []}).to_json()).exclude.holidays == (document,)
 
 
 def test_changed_copy_of_a_spec_is_not_looked_up_again(no_library: None) -> None:
@@ -215,12 +216,12 @@ BAD: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("excluded", "field", "says"), BAD)
-def test_unknown_country_or_subdivision_is_rejected(excluded: Any, field: str, says: str) -> None:
+@pytest.mark.parametrize(("excluded", "field", "message"), BAD)
+def test_unknown_country_or_subdivision_is_rejected(excluded: Any, field: str, message: str) -> None:
     with pytest.raises(InvalidSpec) as caught:
         spec_without(excluded)
     assert caught.value.field == field
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -254,9 +255,9 @@ def test_holidays_document_is_looked_up_like_data() -> None:
 
 
 def test_all_supported_countries_can_be_looked_up() -> None:
-    """Each country has code of its own; none of it may surprise us."""
+    """Each country has its own code in the library, and all of it must work."""
     supported = holidays.list_supported_countries()
     assert len(supported) > 100
     for country in sorted(supported)[::25]:
-        found = written({"country": country, "first_year": 2026, "last_year": 2026})
-        assert all(day.startswith("2026") for day in found.dates), country
+        document = written({"country": country, "first_year": 2026, "last_year": 2026})
+        assert all(day.startswith("2026") for day in document.dates), country

@@ -1,4 +1,4 @@
-"""Importing iCalendar files: what programs really write, and what a damaged file is told."""
+"""Importing iCalendar files: files of common programs, and errors of damaged files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tompion.spec.zone.tables import TZDATA_VERSION
 
 
 def calendar(*events: str, newline: str = "\r\n") -> str:
-    """A file with one event per argument; an event is its properties, one to a line."""
+    """A file with one event per argument. Each argument has the properties, one per line."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN"]
     for event in events:
         lines += ["BEGIN:VEVENT", *event.split("\n"), "END:VEVENT"]
@@ -68,8 +68,8 @@ def test_all_day_event_becomes_dates(event: str, dates: list[str]) -> None:
 
 
 def test_dates_are_sorted_and_unique() -> None:
-    found = read("DTSTART:20261226", "DTSTART:20261225\nDURATION:P2D", "DTSTART:20261224")
-    assert found.dates == ("2026-12-24", "2026-12-25", "2026-12-26")
+    imported = read("DTSTART:20261226", "DTSTART:20261225\nDURATION:P2D", "DTSTART:20261224")
+    assert imported.dates == ("2026-12-24", "2026-12-25", "2026-12-26")
 
 
 # --- events with times ------------------------------------------------------------------------------------------
@@ -119,24 +119,27 @@ TIMED: list[tuple[str, list[WindowDocument]]] = [
 
 @pytest.mark.parametrize(("event", "windows"), TIMED)
 def test_event_with_times_becomes_windows(event: str, windows: list[WindowDocument]) -> None:
-    found = read(event)
-    assert (list(found.windows), found.dates) == (windows, ())
+    imported = read(event)
+    assert (list(imported.windows), imported.dates) == (windows, ())
 
 
 def test_times_without_a_zone_use_the_given_zone() -> None:
-    found = read_icalendar("company", calendar("DTSTART:20260701T090000\nDURATION:PT1H"), timezone="Asia/Tokyo")
-    assert (found.timezone, found.windows) == ("Asia/Tokyo", (window("2026-07-01T09:00:00", "2026-07-01T10:00:00"),))
+    imported = read_icalendar("company", calendar("DTSTART:20260701T090000\nDURATION:PT1H"), timezone="Asia/Tokyo")
+    assert (imported.timezone, imported.windows) == (
+        "Asia/Tokyo",
+        (window("2026-07-01T09:00:00", "2026-07-01T10:00:00"),),
+    )
 
 
 def test_summary_becomes_the_note_without_escapes() -> None:
-    found = read("SUMMARY:Freeze\\, all teams\\; really \\\\o/\nDTSTART:20260701T090000\nDURATION:PT1H")
-    assert found.windows[0].note == r"Freeze, all teams; really \o/"
+    imported = read("SUMMARY:Freeze\\, all teams\\; really \\\\o/\nDTSTART:20260701T090000\nDURATION:PT1H")
+    assert imported.windows[0].note == r"Freeze, all teams; really \o/"
 
 
 def test_recurring_event_is_expanded_for_ten_years() -> None:
-    found = read("DTSTART;VALUE=DATE:20201225\nRRULE:FREQ=YEARLY")
+    imported = read("DTSTART;VALUE=DATE:20201225\nRRULE:FREQ=YEARLY")
     last = int(TZDATA_VERSION[:4]) + YEARS_AHEAD
-    assert found.dates == tuple(f"{year}-12-25" for year in range(2020, last + 1))
+    assert imported.dates == tuple(f"{year}-12-25" for year in range(2020, last + 1))
 
 
 def test_last_year_can_be_set() -> None:
@@ -186,9 +189,9 @@ def test_file_without_events_excludes_nothing() -> None:
 
 
 def test_imported_calendar_can_be_excluded_by_name() -> None:
-    found = read("DTSTART:20261225", "DTSTART;TZID=Europe/Berlin:20261228T080000\nDURATION:PT2H")
+    imported = read("DTSTART:20261225", "DTSTART;TZID=Europe/Berlin:20261228T080000\nDURATION:PT2H")
     spec = Spec(cron="0 9 * * *", timezone="Europe/Berlin", exclude={"named": ["company"]})
-    days = [tick.day for tick in spec.upcoming(4, datetime(2026, 12, 24, tzinfo=UTC), calendars=[found])]
+    days = [tick.day for tick in spec.upcoming(4, datetime(2026, 12, 24, tzinfo=UTC), calendars=[imported])]
     assert days == [24, 26, 27, 29]
 
 
@@ -216,12 +219,12 @@ DAMAGED: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "says"), DAMAGED)
-def test_invalid_file_is_rejected_with_the_line(text: str, says: str) -> None:
+@pytest.mark.parametrize(("text", "message"), DAMAGED)
+def test_invalid_file_is_rejected_with_the_line(text: str, message: str) -> None:
     with pytest.raises(InvalidSpec) as caught:
         read_icalendar("company", text)
     assert caught.value.field == "icalendar"
-    assert str(caught.value).startswith(f"icalendar: {says}")
+    assert str(caught.value).startswith(f"icalendar: {message}")
 
 
 @pytest.mark.parametrize(
@@ -253,11 +256,11 @@ PROPERTIES = st.sampled_from(
 )
 def test_any_text_gives_a_calendar_or_invalid_spec(text: str) -> None:
     try:
-        found = read_icalendar("company", text)
+        imported = read_icalendar("company", text)
     except InvalidSpec as error:
         assert len(str(error).splitlines()) == 1  # noqa: PT017 - both outcomes are right, each has its own check
     else:
-        Spec(cron="0 9 * * *", exclude={"named": ["company"]}).compile(calendars=[found])
+        Spec(cron="0 9 * * *", exclude={"named": ["company"]}).compile(calendars=[imported])
 
 
 # --- regressions ------------------------------------------------------------------------------------------------
@@ -286,33 +289,33 @@ def test_event_outside_a_calendar_is_rejected(event: str) -> None:
 
 
 def test_event_may_start_and_end_in_different_zones() -> None:
-    """09:00 in Berlin to 09:00 UTC is two hours in summer; it was taken for no time at all and dropped."""
-    found = read("DTSTART;TZID=Europe/Berlin:20260701T090000\nDTEND:20260701T090000Z")
-    assert found.windows == (window("2026-07-01T07:00:00+00:00", "2026-07-01T09:00:00+00:00"),)
+    """Regression: 09:00 in Berlin to 09:00 UTC, two hours in summer, was treated as empty and dropped."""
+    imported = read("DTSTART;TZID=Europe/Berlin:20260701T090000\nDTEND:20260701T090000Z")
+    assert imported.windows == (window("2026-07-01T07:00:00+00:00", "2026-07-01T09:00:00+00:00"),)
 
 
 def test_exception_in_utc_removes_an_occurrence_in_a_zone() -> None:
     event = (
         "DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=3\nEXDATE:20260106T080000Z"
     )
-    assert [found.begin[:10] for found in read(event).windows] == ["2026-01-05", "2026-01-07"]
+    assert [window.begin[:10] for window in read(event).windows] == ["2026-01-05", "2026-01-07"]
 
 
 def test_until_in_utc_includes_the_occurrence_at_that_instant() -> None:
-    """RFC 5545 demands UNTIL in UTC wherever DTSTART names a zone; in Tokyo the last occurrence was lost."""
+    """Regression: RFC 5545 requires UNTIL in UTC if DTSTART names a zone. In Tokyo the last occurrence was lost."""
     event = "DTSTART;TZID=Asia/Tokyo:20260101T050000\nDURATION:PT1H\nRRULE:FREQ=DAILY;UNTIL=20260102T200000Z"
     assert len(read(event).windows) == 3
 
 
 def test_truncated_file_is_rejected() -> None:
-    """A download that was cut short lost its last event, and nobody was told."""
+    """Regression: a truncated download silently lost its last event."""
     with pytest.raises(InvalidSpec):
         read_icalendar("company", "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261225\r\n")
 
 
 def test_line_folded_after_a_space_keeps_the_space() -> None:
-    found = read("SUMMARY:Company \n holiday\nDTSTART:20260701T090000\nDURATION:PT1H")
-    assert found.windows[0].note == "Company holiday"
+    imported = read("SUMMARY:Company \n holiday\nDTSTART:20260701T090000\nDURATION:PT1H")
+    assert imported.windows[0].note == "Company holiday"
 
 
 @pytest.mark.parametrize(
@@ -361,8 +364,8 @@ def test_event_every_second_is_rejected(event: str, monkeypatch: pytest.MonkeyPa
 def test_moved_or_cancelled_occurrence_is_removed_from_the_series(exception: str, dates: list[str]) -> None:
     """Every calendar program writes one changed occurrence of a series as an event of its own."""
     series = "UID:1\nDTSTART;VALUE=DATE:20260101\nRRULE:FREQ=DAILY;COUNT=3"
-    found = read(series, f"UID:1\nRECURRENCE-ID;VALUE=DATE:20260102\n{exception}")
-    assert list(found.dates) == dates
+    imported = read(series, f"UID:1\nRECURRENCE-ID;VALUE=DATE:20260102\n{exception}")
+    assert list(imported.dates) == dates
 
 
 def test_additional_dates_are_read() -> None:

@@ -1,4 +1,4 @@
-"""The linter: each code fires where it should, keeps quiet where it should, and tells the truth about clock changes."""
+"""The linter: each code is reported where it should be, and only there, also around clock changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cron(text: str, **more: Any) -> Data:
 # --- what fires -------------------------------------------------------------------------------------------------
 
 FIRES: list[tuple[str, str, Data, Data, str, str]] = [
-    # code, field, spec, options, the message says, the hint says
+    # code, field, spec, options, part of the message, part of the hint
     ("no-source", "spec", {}, {}, "it has no cron, calendar, interval, rrule or time", ""),
     ("never-fires", "spec", cron("0 0 30 2 *"), {}, "no date from 1970 to 2200 matches", "check day, month"),
     (
@@ -124,12 +124,12 @@ FIRES: list[tuple[str, str, Data, Data, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "field", "spec", "options", "says", "hint"), FIRES)
-def test_finding_is_reported(code: str, field: str, spec: Data, options: Data, says: str, hint: str) -> None:
-    found = [finding for finding in findings(spec, **options) if finding.code == code]
-    assert [(finding.severity, finding.field) for finding in found] == [(SEVERITIES[code], field)]
-    assert says in found[0].message
-    assert hint in found[0].hint
+@pytest.mark.parametrize(("code", "field", "spec", "options", "message", "hint"), FIRES)
+def test_finding_is_reported(code: str, field: str, spec: Data, options: Data, message: str, hint: str) -> None:
+    reported = [finding for finding in findings(spec, **options) if finding.code == code]
+    assert [(finding.severity, finding.field) for finding in reported] == [(SEVERITIES[code], field)]
+    assert message in reported[0].message
+    assert hint in reported[0].hint
 
 
 QUIET: list[tuple[str, Data, Data]] = [
@@ -210,8 +210,8 @@ def test_most_severe_finding_comes_first() -> None:
 
 
 def test_each_cron_string_is_checked() -> None:
-    found = findings({"cron": ["*/7 * * * *", "@every 5m", "0 9 * * *", "0 0 1 * MON"]})
-    assert [finding.field for finding in found] == ["cron[0].minute", "cron[3]"]
+    reported = findings({"cron": ["*/7 * * * *", "@every 5m", "0 9 * * *", "0 0 1 * MON"]})
+    assert [finding.field for finding in reported] == ["cron[0].minute", "cron[3]"]
 
 
 # --- clock changes ----------------------------------------------------------------------------------------------
@@ -235,8 +235,8 @@ POLICIES: list[tuple[Data, str, str]] = [
 
 @pytest.mark.parametrize(("policy", "in_gap", "in_overlap"), POLICIES)
 def test_each_dst_policy_is_reported(policy: Data, in_gap: str, in_overlap: str) -> None:
-    found = findings(cron("30 2 * * *", timezone=BERLIN, **policy))
-    assert [finding.message for finding in found] == [GAP + in_gap, OVERLAP + in_overlap]
+    reported = findings(cron("30 2 * * *", timezone=BERLIN, **policy))
+    assert [finding.message for finding in reported] == [GAP + in_gap, OVERLAP + in_overlap]
 
 
 SAME_RULE: list[Data] = [
@@ -250,16 +250,16 @@ SAME_RULE: list[Data] = [
 
 @pytest.mark.parametrize("source", SAME_RULE)
 def test_each_source_kind_is_checked(source: Data) -> None:
-    found = findings({"timezone": BERLIN} | source)
-    assert [finding.message for finding in found] == [
+    reported = findings({"timezone": BERLIN} | source)
+    assert [finding.message for finding in reported] == [
         GAP + "it fires at 03:00 instead",
         OVERLAP + "it fires the first time only",
     ]
 
 
 def test_only_the_next_two_clock_changes_are_checked() -> None:
-    found = [finding.message[:10] for finding in findings(cron("30 2 * * *", timezone=BERLIN), now=SUMMER)]
-    assert found == ["2026-10-25", "2027-03-28"]
+    reported = [finding.message[:10] for finding in findings(cron("30 2 * * *", timezone=BERLIN), now=SUMMER)]
+    assert reported == ["2026-10-25", "2027-03-28"]
 
 
 OTHER_ZONES: list[tuple[str, str, Sequence[str]]] = [
@@ -292,9 +292,9 @@ OTHER_ZONES: list[tuple[str, str, Sequence[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("zone", "text", "told"), OTHER_ZONES)
-def test_clock_changes_depend_on_the_zone(zone: str, text: str, told: Sequence[str]) -> None:
-    assert [finding.message for finding in findings(cron(text, timezone=zone))] == list(told)
+@pytest.mark.parametrize(("zone", "text", "expected"), OTHER_ZONES)
+def test_clock_changes_depend_on_the_zone(zone: str, text: str, expected: Sequence[str]) -> None:
+    assert [finding.message for finding in findings(cron(text, timezone=zone))] == list(expected)
 
 
 def test_many_lost_times_are_shortened() -> None:
@@ -304,7 +304,7 @@ def test_many_lost_times_are_shortened() -> None:
 
 
 def expected_in_gap(minutes: list[int], policy: str) -> str:
-    """What becomes of lost times between 02:00 and 03:00, written down once more from the reference."""
+    """Results for lost times between 02:00 and 03:00, repeated from the reference page."""
     several = len(minutes) > 1
     if policy == "catch_up":
         return "they fire once, at 03:00, instead" if several else "it fires at 03:00 instead"
@@ -321,14 +321,14 @@ def expected_in_gap(minutes: list[int], policy: str) -> str:
 def test_findings_agree_with_the_reference_page(minutes: list[int], hours: list[int], gap: Any, overlap: Any) -> None:
     text = f"{','.join(map(str, minutes))} {','.join(map(str, hours))} * * *"
     spec = Spec(cron=text, timezone=BERLIN, dst_gap=gap, dst_overlap=overlap)
-    told = {finding.code: finding.message for finding in spec.lint(now=NOW)}
+    found_messages = {finding.code: finding.message for finding in spec.lint(now=NOW)}
     if 2 not in hours:
-        assert told == {}
+        assert found_messages == {}
         return
     named = ", ".join(f"02:{minute:02d}" for minute in minutes)
     one = len(minutes) == 1
     fires = "both times" if overlap == "both" else f"the {overlap} time only"
-    assert told == {
+    assert found_messages == {
         "dst-gap": f"2026-03-29 in Europe/Berlin: {named} do{'es' if one else ''} not exist; "
         + expected_in_gap(minutes, gap),
         "dst-overlap": f"2026-10-25 in Europe/Berlin: {named} occur{'s' if one else ''} twice; "
@@ -345,11 +345,11 @@ ABSORBED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "policy", "told"), ABSORBED)
-def test_lost_time_is_reported_if_another_tick_replaces_it(text: str, policy: str, told: str) -> None:
-    """Three runs were ordered and two came: the third fell on a tick of the same rule, or on nothing."""
-    found = messages(cron(text, timezone=BERLIN, dst_gap=policy), "dst-gap")
-    assert found == [f"2026-03-29 in Europe/Berlin: {told}"]
+@pytest.mark.parametrize(("text", "policy", "expected"), ABSORBED)
+def test_lost_time_is_reported_if_another_tick_replaces_it(text: str, policy: str, expected: str) -> None:
+    """Regression: of three lost times, one fell on a tick of the same rule or was skipped, and was not reported."""
+    reported = messages(cron(text, timezone=BERLIN, dst_gap=policy), "dst-gap")
+    assert reported == [f"2026-03-29 in Europe/Berlin: {expected}"]
 
 
 # --- regressions ------------------------------------------------------------------------------------------------
@@ -358,16 +358,16 @@ def test_lost_time_is_reported_if_another_tick_replaces_it(text: str, policy: st
 @pytest.mark.parametrize("text", ["30 2,3 * * *", "0,30 2-3 * * *"])
 def test_lost_time_is_reported_if_the_next_hour_fires_too(text: str) -> None:
     """02:30 moved by an hour is 03:30, which ticks anyway: the linter took it for untouched."""
-    assert any("02:30" in told for told in messages(cron(text, timezone=BERLIN), "dst-gap"))
+    assert any("02:30" in message for message in messages(cron(text, timezone=BERLIN), "dst-gap"))
 
 
 def test_lost_time_on_a_regular_tick_is_not_reported_as_skipped() -> None:
-    [told] = messages({"cron": ["30 2 * * *", "0 3 * * *"], "timezone": BERLIN}, "dst-gap")
-    assert "skipped" not in told
+    [message] = messages({"cron": ["30 2 * * *", "0 3 * * *"], "timezone": BERLIN}, "dst-gap")
+    assert "skipped" not in message
 
 
 def test_excluded_day_has_no_clock_change_finding() -> None:
-    """The linter promised a run at 03:00 on a day on which there is none."""
+    """Regression: the linter promised a run at 03:00 on an excluded day."""
     spec = cron("30 2 * * *", timezone=BERLIN, exclude={"named": ["company"]})
     company = NamedCalendar("company", dates=("2026-03-29", "2026-10-25"))
     assert findings(spec, calendars=[company]) == []
@@ -375,8 +375,8 @@ def test_excluded_day_has_no_clock_change_finding() -> None:
 
 def test_excluded_first_pass_does_not_enable_the_second() -> None:
     window = {"from": "2026-10-25T00:00Z", "to": "2026-10-25T01:00Z"}
-    told = messages(cron("30 2 * * *", timezone=BERLIN, exclude={"windows": window}), "dst-overlap")
-    assert not any("second" in message for message in told)
+    expected = messages(cron("30 2 * * *", timezone=BERLIN, exclude={"windows": window}), "dst-overlap")
+    assert not any("second" in message for message in expected)
 
 
 def test_clock_change_is_reported_once_for_its_zone() -> None:
@@ -390,14 +390,14 @@ def test_hourly_ticks_in_both_passes_are_not_a_warning() -> None:
 
 
 def test_message_uses_the_plural_for_several_times() -> None:
-    told = " ".join(finding.message for finding in findings(cron("0,20 2 * * *", timezone=BERLIN)))
-    assert "02:20 do not exist" in told
-    assert "02:20 occur twice" in told
+    message = " ".join(finding.message for finding in findings(cron("0,20 2 * * *", timezone=BERLIN)))
+    assert "02:20 do not exist" in message
+    assert "02:20 occur twice" in message
 
 
 @pytest.mark.parametrize("text", ["*/60 * * * *", "0 */24 * * *", "0 0 * * */7", "0 0 1 */12 *"])
 def test_step_of_one_cycle_has_no_finding(text: str) -> None:
-    """'*/24' was said to match "once a day, not every 24 hours"."""
+    """Regression: '*/24' was reported to match "once a day, not every 24 hours"."""
     assert messages(cron(text), "step-too-wide") == []
 
 
@@ -448,12 +448,12 @@ def test_hint_names_bounds_that_leave_no_ticks(spec: Data) -> None:
 
 def test_source_that_never_fires_is_reported_by_index() -> None:
     """``tompion lint "0 0 30 2 *" "0 9 * * *"`` had nothing to say."""
-    found = findings({"cron": ["0 0 30 2 *", "0 9 * * *"]})
-    assert [(finding.code, finding.severity, finding.field) for finding in found] == [
+    reported = findings({"cron": ["0 0 30 2 *", "0 9 * * *"]})
+    assert [(finding.code, finding.severity, finding.field) for finding in reported] == [
         ("never-fires", "warning", "cron[0]")
     ]
 
 
 def test_fixed_delay_is_reported_as_dependent_on_runs() -> None:
-    found = findings({"intervals": {"every": "15m", "anchor": "completion"}})
-    assert [finding.code for finding in found] == ["after-completion"]
+    reported = findings({"intervals": {"every": "15m", "anchor": "completion"}})
+    assert [finding.code for finding in reported] == ["after-completion"]

@@ -1,4 +1,4 @@
-"""The password of a store is never printed, whatever is wrong with its URL."""
+"""The password of a store URL is never printed, even if the URL is invalid."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_commands_do_not_print_the_password(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """What the driver says about a URL that it cannot read is the URL."""
+    """The driver quotes an invalid URL in its error."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -58,17 +58,17 @@ def test_commands_do_not_print_the_password(
 
 @pytest.mark.parametrize("url", URLS[:2])
 def test_tracebacks_do_not_contain_the_password(url: str) -> None:
-    """An error that nobody catches is printed with the error that it comes from."""
+    """An uncaught error is printed with its cause."""
     program = f"from tompion import SyncTompion\nwith SyncTompion({url!r}): pass"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "StoreError: PostgreSQL: " in done.stderr
-    shown = [line for line in done.stderr.splitlines() if "SyncTompion(" not in line]  # the program itself
-    assert not [word for word in WORDS if word in "\n".join(shown)]
+    lines = [line for line in done.stderr.splitlines() if "SyncTompion(" not in line]  # the program itself
+    assert not [word for word in WORDS if word in "\n".join(lines)]
 
 
 @pytest.mark.parametrize(
-    ("url", "text", "told"),
+    ("url", "text", "expected"),
     [
         ("postgresql://me:hush@[::1", 'no "]" in URI: "postgresql://me:hush@[::1"', 'no "]" in URI: "{}"'),
         ("postgresql://me:hu%zz@h/d", 'invalid token: "hu%zz"', "invalid token: ***"),
@@ -83,12 +83,12 @@ def test_tracebacks_do_not_contain_the_password(url: str) -> None:
         ("postgresql://me:%22hush@h/d", 'unexpected ""hush" here', "unexpected ***"),
     ],
 )
-def test_error_keeps_text_without_secrets(url: str, text: str, told: str) -> None:
-    assert scrub_secrets(text, url) == told.format(mask_password(url))
+def test_error_keeps_text_without_secrets(url: str, text: str, expected: str) -> None:
+    assert scrub_secrets(text, url) == expected.format(mask_password(url))
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "masked"),
     [
         ("postgresql://me:hush", "postgresql://me:***"),
         ("postgresql://me:12hush/jobs?a=b", "postgresql://me:***/jobs?a=b"),
@@ -99,5 +99,5 @@ def test_error_keeps_text_without_secrets(url: str, text: str, told: str) -> Non
         ("postgresql://me:hush@[::1]:5432/jobs", "postgresql://me:***@[::1]:5432/jobs"),
     ],
 )
-def test_password_without_a_host_is_masked(url: str, shown: str) -> None:
-    assert mask_password(url) == shown
+def test_password_without_a_host_is_masked(url: str, masked: str) -> None:
+    assert mask_password(url) == masked

@@ -28,7 +28,7 @@ from tompion.errors import AlreadyExists, InvalidInput, NotFound, StoreUnavailab
 from tompion.model.import_result import ImportResult
 from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations.compat.temporal_writes import OWN, in_ranges_or_empty
+from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX, in_ranges_or_empty
 
 COMPARED_PERIOD = timedelta(days=366)
 MAX_COMPARED_TIMES = 1_000
@@ -187,7 +187,7 @@ class ScheduleImporter:
             raise AlreadyExists(f"schedule {schedule_id!r} exists already")
 
     async def _create(self, schedule_id: str, fields: dict[str, Any], document: dict[str, Any]) -> None:
-        workflow = await self.home.put_workflow(f"{OWN}{schedule_id}", document)
+        workflow = await self.home.put_workflow(f"{WORKFLOW_PREFIX}{schedule_id}", document)
         action = {"workflow_id": workflow.workflow_id, "workflow_version": workflow.version}
         await self.home.create(schedule_id, **fields, **action)
 

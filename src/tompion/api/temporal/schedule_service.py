@@ -89,8 +89,8 @@ async def create_schedule(context: CallContext, request: CreateScheduleRequest) 
             operation,
             request.schedule_id,
             document=document,
-            given=fields,
-            wishes=actions_of(request.initial_patch),
+            fields=fields,
+            actions=actions_of(request.initial_patch),
             request_id=request.request_id,
         )
 
@@ -149,8 +149,8 @@ async def update_schedule(context: CallContext, request: UpdateScheduleRequest) 
             operation,
             request.schedule_id,
             document=document,
-            given=fields,
-            seen=expected,
+            fields=fields,
+            expected=expected,
             request_id=request.request_id,
         )
 
@@ -164,7 +164,7 @@ async def patch_schedule(context: CallContext, request: PatchScheduleRequest) ->
     if actions == ScheduleActions() and not request.patch.backfill_request:
         raise InvalidField("patch", "not set on the request")
     request_id = request.request_id or None
-    patch = bind(temporal_writes.patch_bundle, request.schedule_id, wishes=actions, request_id=request_id)
+    patch = bind(temporal_writes.patch_bundle, request.schedule_id, actions=actions, request_id=request_id)
     await context.run(_idempotent("PatchSchedule", request, patch), writes=True)
     return PatchScheduleResponse()
 

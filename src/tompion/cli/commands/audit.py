@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @with_options(connection=watch_options)
 def audit_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
-    everything: Annotated[bool, typer.Option("--all", help="Changes of schedules, too.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Prove that it is as it was written.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include changes of schedules.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Verify the hash chain.")] = False,
     limit: Limit = None,
     before: Before = None,
     after: Annotated[
@@ -28,7 +28,8 @@ def audit_command(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Show or verify the audit log.
 
-    Without --all it omits changes of schedules. With --verify it exits 1 if a row was changed.
+    Without --all it omits changes of schedules.
+    With --verify it exits 1 if a row was changed.
 
     Example: tompion audit --all --limit 20
     """

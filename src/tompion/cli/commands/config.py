@@ -9,7 +9,8 @@ from tompion.cli.output import console
 def config_command(config_file: ConfigFile = None, pairs: Pairs = None, as_json: Json = False) -> None:
     """Show every setting, its value and its origin.
 
-    The origin is a file, an environment variable or a flag. Exits 2 if a setting or a schedule in the file is invalid.
+    The origin is a file, an environment variable or a flag.
+    Exits 2 if a setting or a schedule in the file is invalid.
 
     Example: tompion config --config production.toml --set read_only=true
     """

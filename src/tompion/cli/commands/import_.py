@@ -55,7 +55,8 @@ def temporal_command(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Import the schedules of a Temporal cluster, and compare their next runs.
 
-    The cluster is not changed, and existing schedules are not overwritten. Exits 1 if a schedule cannot be imported.
+    The cluster is not changed, and existing schedules are not overwritten.
+    Exits 1 if a schedule cannot be imported.
 
     Example: tompion import temporal --address 127.0.0.1:7233 --shadow
     """

@@ -28,7 +28,8 @@ def send_test_command(
 ) -> None:
     """Send a test notification and show the response.
 
-    It is signed like all others, but neither stored nor retried. Exits 1 if the delivery failed.
+    It is signed like all others, but neither stored nor retried.
+    Exits 1 if the delivery failed.
 
     Example: tompion notifications test ops --config production.toml
     """

@@ -38,7 +38,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
     schedule_id: Annotated[
         str | None,
-        typer.Argument(metavar="[SCHEDULE]", help="Only runs of this schedule.", autocompletion=complete_schedules),
+        typer.Argument(metavar="SCHEDULE", help="Only runs of this schedule.", autocompletion=complete_schedules),
     ] = None,
     state: RunStateFilter = None,
     source: RunSourceFilter = None,

@@ -178,8 +178,8 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
-    start: Annotated[str | None, typer.Argument(metavar="[START]", help="Start of the range.")] = None,
-    end: Annotated[str | None, typer.Argument(metavar="[END]", help="End of the range.")] = None,
+    start: Annotated[str | None, typer.Argument(metavar="START", help="Start of the range.")] = None,
+    end: Annotated[str | None, typer.Argument(metavar="END", help="End of the range.")] = None,
     ranges: Annotated[
         list[str] | None, typer.Option("--range", metavar="START/END", help="Range of times. Repeatable.")
     ] = None,
@@ -264,7 +264,7 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
 @control_app.command("hints")
 @with_options(connection=watch_options)
 def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
-    """Show the active hints of an adaptive schedule and its next run.
+    """Show the active hints of an adaptive schedule.
 
     Example: tompion schedules hints poll
     """
@@ -332,8 +332,9 @@ def verify_schedule_command(
     start: Annotated[str | None, typer.Option("--start", metavar="TIME", help="Check ticks from this time.")] = None,
     end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Check ticks up to this time.")] = None,
 ) -> None:
-    """Verify that each tick of a schedule is in the ledger exactly once.
+    """Verify the ledger of one schedule.
 
+    Each tick must be in the ledger exactly once.
     Exits 1 if there are problems.
 
     Example: tompion schedules verify report

@@ -120,7 +120,7 @@ def create_command(  # noqa: PLR0913 - bundles of options
     action: Fields,
     change: Fields,
     schedule_id: Annotated[
-        str | None, typer.Argument(metavar="[SCHEDULE]", help="Id of the new schedule (generated).")
+        str | None, typer.Argument(metavar="SCHEDULE", help="Id of the new schedule (generated).")
     ] = None,
 ) -> None:
     """Create a schedule. The id must be new.
@@ -200,7 +200,7 @@ def diff_command(  # noqa: PLR0913 - bundles of options
     schedule_id: ScheduleId,
     count: Annotated[int | None, typer.Option("--count", metavar="N", help="Number of ticks (20).")] = None,
 ) -> None:
-    """Show how another definition would change the upcoming ticks.
+    """Show how another definition would change upcoming ticks.
 
     Nothing is written.
 
@@ -218,7 +218,9 @@ def delete_command(
     schedule_id: ScheduleId,
     purge: Annotated[bool, typer.Option("--purge", help="Delete its history, too.")] = False,
 ) -> None:
-    """Delete a schedule. Its history stays until its retention ends.
+    """Delete a schedule.
+
+    Its history stays until its retention ends, unless --purge is set.
 
     Example: tompion schedules delete report
     """
@@ -233,7 +235,7 @@ def delete_command(
 def history_command(
     connection: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None
 ) -> None:
-    """Show the changes of a schedule and their authors, the newest first.
+    """Show the changes of a schedule, the newest first.
 
     Example: tompion schedules history report
     """
@@ -244,7 +246,7 @@ def history_command(
 @schedules_app.command("versions")
 @with_options(connection=watch_options)
 def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
-    """Show the versions of a schedule's definition, the newest first.
+    """Show the versions of a schedule, the newest first.
 
     Example: tompion schedules versions report
     """
@@ -259,7 +261,7 @@ def restore_command(
     schedule_id: ScheduleId,
     version: Annotated[int, typer.Argument(metavar="VERSION", help="Number of the version.")],
 ) -> None:
-    """Restore an earlier version of the definition, as a new version.
+    """Restore an earlier version of a schedule, as a new version.
 
     Example: tompion schedules restore report 3
     """

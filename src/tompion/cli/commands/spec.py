@@ -92,7 +92,7 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     document: Document = None,
     as_json: Json = False,
 ) -> None:
-    """Show the next ticks: local time, UTC, and what DST does to them.
+    """Show the next ticks of a spec, and how DST changes them.
 
     Example: tompion next "0 9 * * MON-FRI" --tz Europe/Berlin -n 5
     """

@@ -46,7 +46,7 @@ def upcoming_command(
 
 @with_options(connection=watch_options)
 def stats_command(connection: Connection, since: Since = None, buckets: Buckets = None) -> None:
-    """Show the number of schedules and the outcomes of recent ticks.
+    """Count schedules, and the outcomes of recent ticks.
 
     Example: tompion stats --for 24h --buckets 24
     """
@@ -65,7 +65,7 @@ def problems_command(connection: Connection, limit: Limit = None) -> None:
 
 @with_options(connection=watch_options)
 def forecast_command(connection: Connection, within: Within = None, buckets: Buckets = None) -> None:
-    """Show how many runs will start, in time buckets, and the load spikes.
+    """Forecast how many runs start, and find load spikes.
 
     Example: tompion forecast --for 24h --buckets 24
     """

@@ -63,7 +63,7 @@ Retention = Annotated[
     typer.Option(
         "--retention",
         metavar="DURATION",
-        help="Retention of runs, if retention_ms is changed (90d).",
+        help="Retention of runs: your retention_ms (90d).",
         show_default=False,
     ),
 ]
@@ -77,10 +77,13 @@ def verify_command(
     end: End = None,
     retention: Retention = None,
 ) -> None:
-    """Verify that each tick is in the ledger exactly once, and the audit log.
+    """Verify the ledger and the audit log.
 
-    Exits 1 if there are problems, 3 if there is nothing to verify. Nothing is written, and a store is neither created
-    nor migrated. With --schedule, the audit log is not checked.
+    Each tick must be in the ledger exactly once, and the audit log unchanged.
+    Exits 1 if there are problems, 3 if there is nothing to verify.
+
+    Nothing is written, and a store is neither created nor migrated.
+    With --schedule, the audit log is not checked.
 
     Example: tompion verify --store sqlite:///jobs.db --schedule report
     """

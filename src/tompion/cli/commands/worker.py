@@ -59,8 +59,10 @@ def worker_command(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Run schedules: fire due ticks and execute the runs.
 
-    SIGTERM or Ctrl-C stops it gracefully, a second Ctrl-C immediately. With --url the worker has no store: the service
-    fires, and the worker executes the functions of runs in its queues (default: remote).
+    SIGTERM or Ctrl-C stops it gracefully, a second Ctrl-C immediately.
+
+    With --url the worker has no store. The service fires, and the worker
+    executes the functions of the runs in its queues (default: remote).
 
     Example: tompion worker --store sqlite:///jobs.db --queue reports
     """

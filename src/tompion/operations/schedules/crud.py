@@ -87,8 +87,8 @@ def upsert(
     if loaded is not None:
         return replace_definition(context, loaded, schedule_input, entry)
     if token is not None:
-        expected = "must exist" if token is ANY_TOKEN else f"must have token {token}"
-        raise NotFound(f"there is no schedule {schedule_id!r}; the request says that it {expected}")
+        expected = "exists" if token is ANY_TOKEN else f"has token {token}"
+        raise NotFound(f"there is no schedule {schedule_id!r}; the request requires that it {expected}")
     return insert_definition(context, schedule_id, schedule_input, entry)
 
 
@@ -198,7 +198,14 @@ def schedule_filter(
     label_name, equals, label_value = (label or "").partition("=")
     if label is not None and (not label_name or not equals):
         raise InvalidField("label", f"{display(label)}; expected name=value")
-    return ScheduleFilter(state, workflow_id, user_id, label_name or None, label_value if label else None, text)
+    return ScheduleFilter(
+        state=state,
+        workflow_id=workflow_id,
+        user_id=user_id,
+        label=label_name or None,
+        label_value=label_value if label else None,
+        text=text,
+    )
 
 
 def _without_payload(schedule: Schedule) -> Schedule:
@@ -437,7 +444,10 @@ def _with_pause(context: OperationContext, loaded: LoadedSchedule, schedule_inpu
 
 
 def _audit_document(definition: Definition, version: VersionRow) -> dict[str, Any]:
-    """Return a definition for the audit. A payload may hold secrets, so the audit only says which version has it."""
+    """Return a definition for the audit.
+
+    A payload may hold secrets, so the audit only has the number of its version.
+    """
     payload = None if definition.payload is None else f"that of version {version.version}"
     document: dict[str, Any] = to_plain(replace(definition, payload=payload))
     return document

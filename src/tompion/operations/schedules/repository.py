@@ -75,7 +75,7 @@ def load_by_id(context: OperationContext, schedule_id: str) -> LoadedSchedule:
 
 
 def load_many(context: OperationContext, ids: Sequence[str]) -> list[LoadedSchedule | TompionError]:
-    """Return several schedules with one statement, each as :func:`load_by_id` does, or the error that it would raise."""
+    """Return several schedules with one statement, each as :func:`load_by_id` does, or the error of that one."""
     names: list[str | TompionError] = []
     for schedule_id in ids:
         try:
@@ -117,7 +117,7 @@ ANY_TOKEN = _AnyToken(-1)
 def open_schedule(
     context: OperationContext, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
 ) -> LoadedSchedule:
-    """Lock a schedule and return it. Raises if there is none, the token is stale, or it is closed.
+    """Lock a schedule and return it. Raises if it does not exist, the token is stale, or it is closed.
 
     ``closed`` accepts a deleted schedule. A damaged schedule raises :class:`~tompion.errors.StoreError`, or is returned
     with placeholders if ``repair`` is set.
@@ -131,7 +131,7 @@ def open_schedule(
 def open_if_exists(
     context: OperationContext, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
 ) -> LoadedSchedule | None:
-    """Lock a schedule and return it as :func:`open_schedule` does, or ``None`` if there is none."""
+    """Lock a schedule and return it as :func:`open_schedule` does, or ``None`` if it does not exist."""
     locked = lock_schedule(context, check_name("schedule_id", schedule_id, context.settings))
     if locked is None:
         return None

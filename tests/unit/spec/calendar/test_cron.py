@@ -1,4 +1,4 @@
-"""Cron strings: what every syntax of every dialect means, and what each mistake is told."""
+"""Cron strings: the meaning of every syntax in every dialect, and the error for every invalid one."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def values(field: Field, schedule_id: str = "") -> set[int]:
 
 def ticks(text: str, after: str, count: int, dialect: Dialect = "tompion") -> list[str]:
     compiled = Spec(cron=text, dialect=dialect).compile()
-    found = compiled.between_epochs(int(datetime.fromisoformat(after + "+00:00").timestamp()) + 1, 1 << 40)
-    return [f"{datetime.fromtimestamp(tick, UTC):%Y-%m-%d %H:%M:%S}" for tick in islice(found, count)]
+    matches = compiled.between_epochs(int(datetime.fromisoformat(after + "+00:00").timestamp()) + 1, 1 << 40)
+    return [f"{datetime.fromtimestamp(tick, UTC):%Y-%m-%d %H:%M:%S}" for tick in islice(matches, count)]
 
 
 # ---------------------------------------------------------------- one field
@@ -194,17 +194,17 @@ def test_hashed_field_uses_its_whole_range(name: str, text: str, low: int, high:
     field, step = field_of(name, text), int(text.partition("/")[2] or 0)
     picked: set[int] = set()
     for schedule in range(2_000):
-        found = sorted(values(field, f"schedule-{schedule}"))
-        assert len(found) == count
-        assert all(later - earlier == step for earlier, later in pairwise(found))
-        picked.update(found)
+        matches = sorted(values(field, f"schedule-{schedule}"))
+        assert len(matches) == count
+        assert all(later - earlier == step for earlier, later in pairwise(matches))
+        picked.update(matches)
     assert picked == set(range(low, high + 1))
 
 
 def test_hashed_weekday_range_may_end_at_7() -> None:
     """``H(5-7)`` set a bit for weekday 7, which no month has: on Sundays that begin a month nothing happened."""
-    found = [values(field_of("day_of_week", "H(5-7)"), f"schedule-{number}") for number in range(50)]
-    assert {next(iter(one)) for one in found} == {5, 6, 0}
+    matches = [values(field_of("day_of_week", "H(5-7)"), f"schedule-{number}") for number in range(50)]
+    assert {next(iter(one)) for one in matches} == {5, 6, 0}
 
 
 def test_hashed_field_adds_to_other_values() -> None:
@@ -294,9 +294,9 @@ def test_every_shorthand_becomes_an_interval() -> None:
     assert parse_cron("@every 2h/30m") == IntervalDocument(7200, 1800)
 
 
-# ---------------------------------------------------------------- mistakes
+# ---------------------------------------------------------------- errors
 
-MISTAKES: list[tuple[Dialect, str, str, int | None, str]] = [
+INVALID: list[tuple[Dialect, str, str, int | None, str]] = [
     # how many fields
     ("tompion", "", "cron", None, "'0 9 * * MON-FRI'"),
     ("tompion", "   ", "cron", None, "0 fields"),
@@ -430,7 +430,7 @@ MISTAKES: list[tuple[Dialect, str, str, int | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "text", "field", "position", "fragment"), MISTAKES)
+@pytest.mark.parametrize(("dialect", "text", "field", "position", "fragment"), INVALID)
 def test_error_has_field_and_position(
     dialect: Dialect, text: str, field: str, position: int | None, fragment: str
 ) -> None:

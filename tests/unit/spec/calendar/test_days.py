@@ -31,7 +31,7 @@ EVERY_DATE = 31
 
 
 class Seen(NamedTuple):
-    """What the standard library says about one date; ``weekday`` 0 is Sunday."""
+    """One date according to the standard library. ``weekday`` 0 is Sunday."""
 
     year: int
     month: int
@@ -135,7 +135,7 @@ RULES: dict[str, Predicate] = {
     "0 0 * * 5L": lambda day: last(day, 5),
     "0 0 * * 0L": lambda day: last(day, 0),
     "0 0 * * MONL,3#2,4": lambda day: last(day, 1) or nth(day, 3, 2) or day.weekday == 4,
-    # both day fields restricted: either is enough; with + both are needed
+    # both day fields restricted: either is enough, with + both are needed
     "0 0 13 * FRI": lambda day: day.day == 13 or day.weekday == 5,
     "0 0 13 * +FRI": lambda day: day.day == 13 and day.weekday == 5,
     "0 0 L * 1#1": lambda day: day.day == day.length or nth(day, 1, 1),
@@ -169,12 +169,12 @@ def test_masks_agree_with_a_walk_over_every_month_from_1970_to_2200(text: str) -
 def test_next_and_prev_day_agree_with_a_walk(text: str) -> None:
     """The day after a match leads to the next one, and back again."""
     days = days_of(text)
-    found: list[int] = []
+    matches: list[int] = []
     at = days.next_day(FIRST_NUMBER)
-    while at is not None and len(found) <= len(all_dates()):
-        found.append(at)
+    while at is not None and len(matches) <= len(all_dates()):
+        matches.append(at)
         at = days.next_day(at + 1)
-    assert found == matching_days(text)
+    assert matches == matching_days(text)
     back: list[int] = []
     at = days.prev_day(number(all_dates()[-1]))
     while at is not None and len(back) <= len(all_dates()):

@@ -25,7 +25,7 @@ def test_ranges_have_the_same_ticks(seed: int) -> None:
     ranged = ranges_of(spec)
     assert (ranged.spec.cron, ranged.left) == ((), ())
     ours, theirs = (
-        list(islice(compile_spec(each).between_epochs(FROM, 2 * FROM), MOST)) for each in (spec, ranged.spec)
+        list(islice(compile_spec(document).between_epochs(FROM, 2 * FROM), MOST)) for document in (spec, ranged.spec)
     )
     assert ours == theirs, cron
 

@@ -16,10 +16,10 @@ from tompion.spec.zone.tables import load_zone
     [("tompion", 0), ("tompion", 7), ("tompion", 5), ("quartz", 1), ("quartz", 7), ("temporal", 7)],
 )
 def test_weekday_number_equals_its_text(dialect: Dialect, number: int) -> None:
-    """Under ``quartz`` the number 1 was Monday and the text "1" Sunday; under ``tompion`` the number 7 was refused."""
+    """Regression: in ``quartz`` the number 1 was Monday and the text "1" Sunday."""
     by_number, by_text, by_range = (
-        Spec(calendars={"day_of_week": given}, dialect=dialect).upcoming(20, 0)
-        for given in (number, str(number), [{"start": number, "end": number}])
+        Spec(calendars={"day_of_week": value}, dialect=dialect).upcoming(20, 0)
+        for value in (number, str(number), [{"start": number, "end": number}])
     )
     assert by_number == by_text == by_range
     assert len({tick.weekday() for tick in by_number}) == 1

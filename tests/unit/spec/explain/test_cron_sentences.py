@@ -1,6 +1,6 @@
-"""What every syntax reads like in English, and that no valid cron string is left without words.
+"""Every syntax in English. Every valid cron string has a sentence.
 
-That the sentences are true is shown in ``test_explain_meaning.py``; whole specs are in ``test_explain_specs.py``.
+``test_meaning.py`` checks that the sentences are true. ``test_specs.py`` has whole specs.
 """
 
 from __future__ import annotations
@@ -349,10 +349,10 @@ UNITS = {"second": 1, "minute": 60, "hour": 3600}
 
 @pytest.mark.parametrize("cron", [cron for cron, sentence in CRON_STRINGS if EVERY.match(sentence) and "H" not in cron])
 def test_cadence_without_bounds_is_described_as_one(cron: str) -> None:
-    """What is every 15 minutes must be so from the end of one day to the beginning of the next as well."""
-    found = EVERY.match(describe_cron(cron))
-    assert found
-    step = int(found[1] or 1) * UNITS[found[2]]
+    """The phrase "every 15 minutes" must also hold from the end of one day to the beginning of the next."""
+    match = EVERY.match(describe_cron(cron))
+    assert match
+    step = int(match[1] or 1) * UNITS[match[2]]
     ticks = islice(compile_spec(cron).between_epochs(JANUARY - 7199, HORIZON), 20_000 // step + 100)
     assert {after - before for before, after in pairwise(ticks)} == {step}
 
@@ -419,7 +419,7 @@ STRINGS = st.builds(
     st.sampled_from(("", "+")),
     fields(0, 6, "5#3", "FRIL", "H(1-5)", "H(7-7)", "H/2", "MON-FRI"),
 )
-LONGEST = 1_200
+MAX_CHARS = 1_200
 """Three long lists of minutes, seconds and days, none of which can be shortened."""
 
 
@@ -433,7 +433,7 @@ def test_every_restricted_field_is_mentioned(cron: str) -> None:
     assert "\n" not in text
     assert "  " not in text
     assert ",," not in text
-    assert len(text) <= LONGEST
+    assert len(text) <= MAX_CHARS
     if any(part_of(field).choices for field in (rule.second, rule.minute, rule.hour, rule.month)):
         assert "chosen by the schedule's id" in text
     if not rule.hour.full:

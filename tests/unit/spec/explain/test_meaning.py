@@ -26,8 +26,8 @@ ORDINALS = ["first", "second", "third", "fourth", "fifth"]
 NUMS = r"\d+(?:(?:, … |, | and | to )\d+)*"
 CLOCK = r"\d\d:\d\d(?::\d\d)?"
 CLOCKS = rf"{CLOCK}(?:(?:, | and ){CLOCK})*"
-STRETCH = rf"from {CLOCK} to {CLOCK}(?: the next day)?"
-STRETCHES = rf"{STRETCH}(?:(?:, | and ){STRETCH})*"
+RANGE = rf"from {CLOCK} to {CLOCK}(?: the next day)?"
+RANGES = rf"{RANGE}(?:(?:, | and ){RANGE})*"
 UNITS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -35,17 +35,17 @@ UNITS = {"second": 1, "minute": 60, "hour": 3600}
 
 
 def read_numbers(text: str) -> set[int]:
-    """Read "0, 7, 14, … 56" and "1 to 5, 8 and 9"; ordinals are numbers, too."""
+    """Read "0, 7, 14, … 56" and "1 to 5, 8 and 9". Ordinals are numbers too."""
     text = re.sub(r"(\d)(?:st|nd|rd|th)", r"\1", text)
     if elided := re.fullmatch(r"(\d+), (\d+), (\d+), … (\d+)", text):
         first, second, third, last = map(int, elided.groups())
         assert third - second == second - first
         return set(range(first, last + 1, second - first))
-    found = set[int]()
+    values = set[int]()
     for word in re.split(r", | and ", text):
         ends = [int(end) for end in word.split(" to ")]
-        found |= set(range(ends[0], ends[-1] + 1))
-    return found
+        values |= set(range(ends[0], ends[-1] + 1))
+    return values
 
 
 def read_clock(text: str) -> int:
@@ -53,8 +53,8 @@ def read_clock(text: str) -> int:
     return hour * 3600 + minute * 60 + second
 
 
-def read_stretch(text: str, step: int) -> set[int]:
-    first, last = (read_clock(found) for found in re.findall(CLOCK, text))
+def read_range(text: str, step: int) -> set[int]:
+    first, last = (read_clock(match) for match in re.findall(CLOCK, text))
     if "next day" in text:
         last += DAY
     assert first <= last, text
@@ -67,10 +67,10 @@ def read_hours(text: str) -> set[int]:
         return set(range(24))
     if listed := re.fullmatch(rf"the hours ({NUMS})", text):
         return read_numbers(listed[1])
-    stretch = re.fullmatch(rf"(?:every|the) hour ({STRETCH})", text)
-    assert stretch, text
-    assert re.search(r":59(?: the next day)?$", stretch[1])
-    return {second // 3600 for second in read_stretch(stretch[1], 60)}
+    bounds = re.fullmatch(rf"(?:every|the) hour ({RANGE})", text)
+    assert bounds, text
+    assert re.search(r":59(?: the next day)?$", bounds[1])
+    return {second // 3600 for second in read_range(bounds[1], 60)}
 
 
 def read_chain(text: str) -> set[int]:
@@ -94,18 +94,18 @@ def read_times(text: str) -> set[int]:
     if text == "Every hour, on the hour":
         return set(range(0, DAY, 3600))
     if re.fullmatch(rf"At {CLOCKS}", text):
-        return {read_clock(found) for found in re.findall(CLOCK, text)}
-    if bounded := re.fullmatch(rf"Every (?:(\d+) )?(\w+?)s? ({STRETCHES})(?:, and at ({CLOCKS}))?", text):
+        return {read_clock(match) for match in re.findall(CLOCK, text)}
+    if bounded := re.fullmatch(rf"Every (?:(\d+) )?(\w+?)s? ({RANGES})(?:, and at ({CLOCKS}))?", text):
         step = int(bounded[1] or 1) * UNITS[bounded[2]]
-        single = {read_clock(found) for found in re.findall(CLOCK, bounded[4] or "")}
-        return single.union(*(read_stretch(found, step) for found in re.findall(STRETCH, bounded[3])))
+        single = {read_clock(match) for match in re.findall(CLOCK, bounded[4] or "")}
+        return single.union(*(read_range(match, step) for match in re.findall(RANGE, bounded[3])))
     if cadence := re.fullmatch(r"Every (?:(\d+) )?(\w+?)s?(?:, at (.*))?", text):
         step = int(cadence[1] or 1) * UNITS[cadence[2]]
         if cadence[3] is None:
             return set(range(0, DAY, step))
-        found = read_chain(cadence[3])
-        assert found == set(range(min(found), DAY, step)), text
-        return found
+        seconds = read_chain(cadence[3])
+        assert seconds == set(range(min(seconds), DAY, step)), text
+        return seconds
     return read_chain(re.sub("^At ", "", text[0] + text[1:]).replace("Every", "every"))
 
 
@@ -188,11 +188,11 @@ IN_MONTHS = rf"(?:in {MONTH}(?:(?:, | and ){MONTH})*|from {MONTH} to {MONTH})"
 
 
 def without_years(text: str, day: date) -> tuple[str, bool]:
-    """Take a clause about years off the end; tell whether it lets a day pass."""
-    if found := re.search(r",? ?\bfrom (\d{4}) on$", text):
-        return text[: found.start()], day.year >= int(found[1])
-    found = re.search(r",? ?\bin (?:the years )?(\d{4}.*)$", text) or re.search(r"(?<=[a-z]) (\d{4})$", text)
-    return (text[: found.start()], day.year in read_numbers(found[1])) if found else (text, True)
+    """Remove a clause about years from the end. Return the rest, and whether the clause matches a day."""
+    if match := re.search(r",? ?\bfrom (\d{4}) on$", text):
+        return text[: match.start()], day.year >= int(match[1])
+    match = re.search(r",? ?\bin (?:the years )?(\d{4}.*)$", text) or re.search(r"(?<=[a-z]) (\d{4})$", text)
+    return (text[: match.start()], day.year in read_numbers(match[1])) if match else (text, True)
 
 
 def read_days(text: str, day: date) -> bool:
@@ -277,7 +277,7 @@ def draw_rrule(rng: random.Random) -> str:
 # --- the tests --------------------------------------------------------------------------------------------------
 
 
-def told(cron: str = "", rrule: str = "") -> str:
+def explanation(cron: str = "", rrule: str = "") -> str:
     text = Spec(cron=cron or [], rrules=rrule or []).explain()
     assert "\n" not in text
     assert text.endswith(".")
@@ -292,13 +292,13 @@ def draw_times(rng: random.Random) -> str:
 @pytest.mark.parametrize("seed", range(120))
 def test_described_times_of_day_match_the_ticks(seed: int) -> None:
     cron = f"{draw_times(random.Random(seed))} * * *"
-    assert read_times(told(cron)) == set(compile_spec(cron).between_epochs(0, DAY - 1)), cron
+    assert read_times(explanation(cron)) == set(compile_spec(cron).between_epochs(0, DAY - 1)), cron
 
 
 @pytest.mark.parametrize("seed", range(200, 260))
 def test_times_of_one_weekday_do_not_cross_midnight(seed: int) -> None:
     cron = f"{draw_times(random.Random(seed))} * * THU"
-    text = told(cron)
+    text = explanation(cron)
     assert "next day" not in text
     ticks = set(compile_spec(cron).between_epochs(0, 7 * DAY - 1))
     assert read_times(text.removesuffix(", on Thursdays")) == ticks, cron
@@ -307,21 +307,21 @@ def test_times_of_one_weekday_do_not_cross_midnight(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100))
 def test_described_days_match_the_ticks(seed: int) -> None:
     cron = f"0 0 0 {draw_days(random.Random(seed))}"
-    text = told(cron)
-    assert days_told(text) == ticking_days(Spec(cron=cron)), f"{cron}: {text}"
+    text = explanation(cron)
+    assert described_days(text) == ticking_days(Spec(cron=cron)), f"{cron}: {text}"
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_described_days_of_a_recurrence_rule_match_its_ticks(seed: int) -> None:
     rule = draw_rrule(random.Random(seed))
-    text = told(rrule=rule)
-    assert days_told(text) == ticking_days(Spec(rrules=rule)), f"{rule}: {text}"
+    text = explanation(rrule=rule)
+    assert described_days(text) == ticking_days(Spec(rrules=rule)), f"{rule}: {text}"
 
 
 FIRST, LAST = date(2027, 1, 1), date(2028, 12, 31)
 
 
-def days_told(text: str) -> list[date]:
+def described_days(text: str) -> list[date]:
     assert text.startswith("At 00:00")
     days = (FIRST + timedelta(days=count) for count in range((LAST - FIRST).days + 1))
     return [day for day in days if read_days(text.removeprefix("At 00:00"), day)]

@@ -1,4 +1,4 @@
-"""Time zone files: the tabulated part, every form of the footer's rule, and files that are none."""
+"""Time zone files: tabulated transitions, every form of the footer's rule, and damaged files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def utc(text: str) -> int:
 
 
 def block(transitions: list[tuple[int, int]], offsets: list[int], *, width: int, version: bytes = b"2") -> bytes:
-    """One data block; ``transitions`` are pairs of an instant and an index into ``offsets``."""
+    """One data block. ``transitions`` are pairs of an instant and an index into ``offsets``."""
     header = struct.pack(">4sc15x6l", b"TZif", version, 0, 0, 0, len(transitions), len(offsets), 4)
     instants = b"".join(struct.pack(">q" if width == 8 else ">l", instant) for instant, _index in transitions)
     indexes = bytes(index for _instant, index in transitions)
@@ -31,10 +31,10 @@ def block(transitions: list[tuple[int, int]], offsets: list[int], *, width: int,
 def zone_file(
     footer: str = "", transitions: list[tuple[int, int]] | None = None, offsets: list[int] | None = None
 ) -> bytes:
-    known = transitions or []
+    changes = transitions or []
     types = offsets or [0]
-    old = [(instant, index) for instant, index in known if -(1 << 31) <= instant < 1 << 31]
-    return block(old, types, width=4) + block(known, types, width=8) + b"\n" + footer.encode() + b"\n"
+    old = [(instant, index) for instant, index in changes if -(1 << 31) <= instant < 1 << 31]
+    return block(old, types, width=4) + block(changes, types, width=8) + b"\n" + footer.encode() + b"\n"
 
 
 def changes_in(year: int, footer: str) -> list[tuple[str, int]]:
@@ -65,7 +65,7 @@ def test_footer_without_dst_is_one_offset(footer: str, offset: int) -> None:
 
 
 RULES = [
-    # M month.week.weekday; the time is 02:00 unless it is given
+    # M month.week.weekday. The default time is 02:00.
     (2025, "EST5EDT,M3.2.0,M11.1.0", [("2025-03-09T07:00:00", -4 * HOUR), ("2025-11-02T06:00:00", -5 * HOUR)]),
     (2026, "EST5EDT,M3.2.0,M11.1.0", [("2026-03-08T07:00:00", -4 * HOUR), ("2026-11-01T06:00:00", -5 * HOUR)]),
     # week 5 is the last one, be it the fourth or the fifth
@@ -122,7 +122,7 @@ def test_footer_is_expanded_exactly(year: int, footer: str, expected: list[tuple
     ["XXX3EDT4,0/0,J365/23", "AAA-1BBB,0/0,J365/25", "<-02>2<+00>0,0/0,J365/26"],
 )
 def test_dst_that_ends_as_it_begins_lasts_all_year(footer: str) -> None:
-    """RFC 9636, section 3.3.2: this is how a file says "daylight time for ever"; no change may come of it."""
+    """RFC 9636, section 3.3.2: the form of permanent daylight time. It must give no transition."""
     daylight = {"X": -4 * HOUR, "A": 2 * HOUR, "<": 0}[footer[0]]
     assert read_transitions(zone_file(footer)) == (daylight, [])
 

@@ -1,6 +1,6 @@
 """Every oddity of the clocks, by zone and year, with the exact instants.
 
-The instants are worked out from the published rules of each zone, never from the engine.  Each row is asked forwards,
+The instants are worked out from the published rules of each zone, never from the engine.  Each row is checked forwards,
 backwards and from the middle.
 """
 
@@ -31,11 +31,11 @@ def forwards(ticks: Ticks, first: int, last: int) -> list[str]:
 
 
 def backwards(ticks: Ticks, first: int, last: int) -> list[str]:
-    found, tick = [], ticks.prev_epoch(last + 1)
+    backwards, tick = [], ticks.prev_epoch(last + 1)
     while tick is not None and first <= tick <= last:
-        found.append(shown(tick))
+        backwards.append(shown(tick))
         last, tick = tick - 1, ticks.prev_epoch(tick)
-    return found[::-1]
+    return backwards[::-1]
 
 
 def check(ticks: Ticks, expected: list[str], first: int, last: int) -> None:
@@ -52,9 +52,9 @@ def check(ticks: Ticks, expected: list[str], first: int, last: int) -> None:
         assert ticks.trace(utc(text) - 1) is None or shown(utc(text) - 1) in expected
 
 
-def row(story: str, zone: str, spec: str | dict[str, Any], days: str, expected: str) -> Any:
+def row(case: str, zone: str, spec: str | dict[str, Any], days: str, expected: str) -> Any:
     """A case: ``days`` are the first and the last day (UTC, both whole), ``expected`` the ticks between."""
-    return pytest.param(zone, spec, days, expected.split(), id=story)
+    return pytest.param(zone, spec, days, expected.split(), id=case)
 
 
 HOURS_OF_BERLIN = "23:45 00:00 00:15 00:30 00:45 01:00 01:15 01:30 01:45 02:00 02:15 02:30 02:45 03:00".split()
@@ -86,7 +86,7 @@ ZONES = [
         "2025-10-25T00:30 2025-10-26T00:30 2025-10-27T01:30"),
     row("Berlin 2025: the hour before and the hour after are nothing special", "Europe/Berlin", "30 1,3 26 10 *",
         "2025-10-25 2025-10-26", "2025-10-25T23:30 2025-10-26T02:30"),
-    # Europe/London and Dublin: the same clocks; in Dublin winter is the exception (negative DST)
+    # Europe/London and Dublin have the same clocks. In Dublin winter is the exception (negative DST).
     row("London 2025: gap", "Europe/London", "30 1 * * *", "2025-03-29 2025-03-31",
         "2025-03-29T01:30 2025-03-30T01:00 2025-03-31T00:30"),
     row("London 2025: overlap", "Europe/London", "30 1 * * *", "2025-10-25 2025-10-27",
@@ -187,7 +187,7 @@ ZONES = [
         "2016-03-26T01:30 2016-03-27T01:00 2016-03-28T00:30"),
     row("Istanbul 2016: and never ended", "Europe/Istanbul", "30 3 * * *", "2016-10-29 2016-10-31",
         "2016-10-29T00:30 2016-10-30T00:30 2016-10-31T00:30"),
-    # after the last tabulated change the footer's rule goes on
+    # after the last tabulated change the footer's rule applies
     row("New_York 2038: gap", "America/New_York", "30 2 * * *", "2038-03-13 2038-03-15",
         "2038-03-13T07:30 2038-03-14T07:00 2038-03-15T06:30"),
     row("New_York 2038: overlap", "America/New_York", "30 1 * * *", "2038-11-06 2038-11-08",
@@ -219,7 +219,7 @@ def test_berlin_2025_profiles_differ_in_the_repeated_hours() -> None:
 
 @pytest.mark.parametrize("text", ["0 9 30 * *", "0 9 * * 5", "0 9 * * *", "30 0 31 12 *"])
 def test_apia_2011_lost_day_is_skipped(text: str) -> None:
-    """robfig/cron searched for ever here, and Temporal returned its own argument."""
+    """robfig/cron never returned here, and Temporal returned its own argument."""
     compiled = Spec(cron=text, timezone="Pacific/Apia").compile()
     tick = utc("2011-12-01T00:00:00")
     for _ in range(40):
@@ -353,7 +353,7 @@ CLASSES: list[tuple[dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("sources", "wildcard"), CLASSES)
 def test_each_source_kind_has_its_dst_class(sources: dict[str, Any], wildcard: bool) -> None:
-    """A fixed source catches up at 07:00Z in New York on 2025-03-09; a wildcard one loses what is lost."""
+    """A fixed source catches up at 07:00Z in New York on 2025-03-09. A wildcard source skips the lost times."""
     lost_hour = Spec(timezone="America/New_York", **sources).compile()
     at_three = utc("2025-03-09T07:00:00")
     assert list(lost_hour.between_epochs(at_three, at_three)) == ([] if wildcard else [at_three])
@@ -377,8 +377,8 @@ EXCLUDED: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("story", "exclude", "expected"), EXCLUDED)
-def test_exclusion_uses_the_wall_time_of_the_rule(story: str, exclude: dict[str, Any], expected: list[str]) -> None:
+@pytest.mark.parametrize(("case", "exclude", "expected"), EXCLUDED)
+def test_exclusion_uses_the_wall_time_of_the_rule(case: str, exclude: dict[str, Any], expected: list[str]) -> None:
     check_new_york_2025("15,45 2 9 3 *", expected, exclude=exclude)
 
 

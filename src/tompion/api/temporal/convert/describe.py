@@ -32,7 +32,7 @@ from tompion.model.policy import CatchUp
 from tompion.model.run import Reason
 from tompion.model.schedule import Run, ScheduleStatus
 from tompion.operations.compat.temporal_reads import TemporalView
-from tompion.operations.compat.temporal_writes import OWN
+from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX
 
 TOMPION = "tompion"
 """The field of a memo with the fields that Temporal lacks."""
@@ -105,7 +105,7 @@ def schedule_memo_message(view: TemporalView) -> Memo:
     document = definition_document(view.schedule.definition)
     if not view.left_out:
         del document["spec"]
-    if (document.get("workflow_id") or "").startswith(OWN):
+    if (document.get("workflow_id") or "").startswith(WORKFLOW_PREFIX):
         del document["workflow_id"], document["workflow_version"]
     lacking = {name: value for name, value in document.items() if name not in EXPRESSED}
     memo = dict(view.schedule.definition.memo or {})
