@@ -1,4 +1,4 @@
-"""Rules for names in the source: unique classes, no renamed modules, limits that begin with MAX or MIN."""
+"""Rules for names in the source: unique classes, own modules, limits with MAX or MIN, rows with keywords."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ LIMIT = re.compile(
     r"|LEAST|FEWEST|SHORTEST|SMALLEST|LOWEST|EARLIEST|MINIMUM|AT_LEAST|FEW|MANY|ENOUGH)(?:_[A-Z0-9_]+)?"
 )
 """Names of constants that are limits and do not begin with MAX or MIN."""
+MIN_ROW_COLUMNS = 5
 
 
 def source_trees() -> Iterator[tuple[str, ast.Module]]:
@@ -72,6 +73,37 @@ def test_own_modules_are_imported_under_their_own_names() -> None:
 def test_limits_begin_with_max_or_min() -> None:
     limits = {path: [name for name in constants(tree) if LIMIT.fullmatch(name)] for path, tree in source_trees()}
     assert {path: names for path, names in limits.items() if names} == {}
+
+
+def row_classes() -> frozenset[str]:
+    """Return the names of the row classes of the model with at least five columns."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in (SOURCE / "tompion" / "model").glob("*.py"))
+    return frozenset(
+        node.name
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)
+        and sum(isinstance(item, ast.AnnAssign) for item in node.body) >= MIN_ROW_COLUMNS
+    )
+
+
+def positional_rows(tree: ast.Module, rows: frozenset[str]) -> list[str]:
+    """Return the row classes that are built with positional values."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args)
+    return [call.func.id for call in calls if isinstance(call.func, ast.Name) and call.func.id in rows]
+
+
+def test_rows_are_built_with_keywords() -> None:
+    rows = row_classes()
+    assert {"RunRow", "ScheduleRow", "ScheduleState"} <= rows
+    calls = {path: positional_rows(tree, rows) for path, tree in source_trees()}
+    assert {path: names for path, names in calls.items() if names} == {}
+
+
+def test_row_with_positional_values_is_detected() -> None:
+    assert positional_rows(ast.parse("RunRow(1, 2, state=3)"), frozenset({"RunRow"})) == ["RunRow"]
+    assert positional_rows(ast.parse("RunRow(state=3)"), frozenset({"RunRow"})) == []
 
 
 @pytest.mark.parametrize("text", ["import tompion.errors as e", "from tompion import errors as e"])

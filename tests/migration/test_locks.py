@@ -90,13 +90,13 @@ def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monk
 
 
 def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "MIGRATION_TRIES", 3)
+    monkeypatch.setattr(driver, "MAX_MIGRATION_ATTEMPTS", 3)
     monkeypatch.setattr(driver, "MIGRATION_PAUSE_S", 0)
     monkeypatch.setattr(driver, "LOCK_TIMEOUT", "SET LOCAL lock_timeout = '10ms';")
     migrator = PostgresMigrator(postgres_url)
     migrator.up()
     was = migrator.version()
-    with reading(postgres_url), pytest.raises(StoreUnavailable, match="nothing was changed: run it again"):
+    with reading(postgres_url), pytest.raises(StoreUnavailable, match=r"Nothing was changed\. Run the migration again"):
         migrator.apply(was + 1, SCRIPT)
     assert migrator.version() == was
     assert migrator.apply(was + 1, SCRIPT)

@@ -50,7 +50,7 @@ def read_hints(text: str | None) -> HintRows:
     """Return the hints of a stored text. Raises :class:`ValueError` or :class:`TypeError` if it is invalid."""
     if text is None:
         return NO_HINTS
-    rows = HintRows(*(None if row is None else HintRow(*row) for row in json.loads(text)))
+    rows = HintRows(*(None if row is None else HintRow._make(row) for row in json.loads(text)))
     if any(type(number) is not int for row in rows if row is not None for number in row[:3]):
         raise ValueError(f"{text!r} is not a list of hints: numbers are missing")
     return rows

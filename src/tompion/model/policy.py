@@ -51,7 +51,7 @@ class Keep(StrEnum):
 OVERLAP_ALIASES = {"allow_all": Overlap.ALLOW, "buffer_all": Overlap.QUEUE}
 WORKER_PREFIX = "worker "
 """Prefix of the execution id of a run on a remote worker."""
-REMOTE_EXECUTION_MS = 60_000
+DEFAULT_REMOTE_LIMIT_MS = 60_000
 """Default time limit of a run that is executed outside of the engine."""
 CATCHUP_ALIASES = {"all": CatchUp.FIRE_IMMEDIATELY}
 
@@ -86,4 +86,4 @@ class Policy:
         """Return the time limit of a run outside of the engine. A worker that sends heartbeats has none."""
         if self.max_execution_ms is None and (execution_id or "").startswith(WORKER_PREFIX):
             return None
-        return self.max_execution_ms or REMOTE_EXECUTION_MS
+        return self.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS

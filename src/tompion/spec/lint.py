@@ -35,10 +35,10 @@ from tompion.spec.union import BoundedTicks
 from tompion.spec.zone.tables import Zone
 from tompion.spec.zone.zoned import WallSource
 
-TRANSITIONS_AHEAD = 2
+MAX_TRANSITIONS = 2
 """Number of upcoming clock changes that are checked."""
 
-DENSITY_SAMPLE = 2_000
+MAX_DENSITY_SAMPLE = 2_000
 """Number of upcoming ticks from which the density is computed."""
 
 
@@ -192,7 +192,7 @@ def _clock_changes(
     for path, source in sources:
         if isinstance(source, WallSource):
             first = source.zone.segment_at(now) + 1
-            for segment in range(first, min(first + TRANSITIONS_AHEAD, len(source.zone.offsets))):
+            for segment in range(first, min(first + MAX_TRANSITIONS, len(source.zone.offsets))):
                 finding = _clock_change(path, source, segment, bounded)
                 if finding is not None and finding.message not in messages:
                     messages.add(finding.message)
@@ -201,7 +201,7 @@ def _clock_changes(
 
 def _clock_change(path: str, source: WallSource, segment: int, bounded: BoundedTicks) -> Finding | None:
     """Return the effect of one clock change on a source, if there is any."""
-    change = source.clock_change(segment, DENSITY_SAMPLE)
+    change = source.clock_change(segment, MAX_DENSITY_SAMPLE)
     zone, instant = source.zone, source.zone.begin_of(segment)
     if change is None or not bounded.admits(instant):
         return None
@@ -256,7 +256,7 @@ def _idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[Name
 
 
 def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
-    sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), DENSITY_SAMPLE))
+    sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), MAX_DENSITY_SAMPLE))
     gaps = [(later - earlier, earlier) for earlier, later in pairwise(sample)]
     if not gaps:
         return

@@ -198,7 +198,14 @@ def schedule_filter(
     label_name, equals, label_value = (label or "").partition("=")
     if label is not None and (not label_name or not equals):
         raise InvalidField("label", f"{display(label)}; expected name=value")
-    return ScheduleFilter(state, workflow_id, user_id, label_name or None, label_value if label else None, text)
+    return ScheduleFilter(
+        state=state,
+        workflow_id=workflow_id,
+        user_id=user_id,
+        label=label_name or None,
+        label_value=label_value if label else None,
+        text=text,
+    )
 
 
 def _without_payload(schedule: Schedule) -> Schedule:

@@ -36,7 +36,13 @@ class _Walk:
 
     def __init__(self, context: OperationContext, head: AuditHead | None, after: int) -> None:
         self._context = context
-        self._head = head or AuditHead(context.namespace, 0, GENESIS_DIGEST, 0, GENESIS_DIGEST)
+        self._head = head or AuditHead(
+            namespace=context.namespace,
+            position=0,
+            digest=GENESIS_DIGEST,
+            gone_position=0,
+            gone_digest=GENESIS_DIGEST,
+        )
         self._from = self._at = max(after, self._head.gone_position)
         self._digest: str | None = self._digest_before()
         self._checked = 0

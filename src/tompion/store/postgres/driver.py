@@ -31,10 +31,10 @@ from tompion.store.sql_loader import load_migrations
 
 T = TypeVar("T")
 POOL_SIZE = 8
-ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 MIGRATION_LOCK = 0x746F6D70696F6E
 MIN_SERVER_VERSION = 14
-MIGRATION_TRIES = 60
+MAX_MIGRATION_ATTEMPTS = 60
 MIGRATION_PAUSE_S = 1.0
 LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s';"
 """A migration waits this long for a table. Meanwhile all later transactions wait behind it."""
@@ -174,9 +174,9 @@ class PostgresStore(Store):
             self._opened.clear()
 
     def _transact(self, begin: bytes, work: Work[T]) -> T:
-        for left in reversed(range(ATTEMPTS)):
+        for left in reversed(range(MAX_ATTEMPTS)):
             try:
-                return self._attempt(begin, work, retried=left < ATTEMPTS - 1)
+                return self._attempt(begin, work, retried=left < MAX_ATTEMPTS - 1)
             except psycopg.Error as error:
                 if not (left and isinstance(error, RETRYABLE_ERRORS)):
                     raise store_error(error, writing=begin is WRITE) from error
@@ -256,7 +256,7 @@ class PostgresMigrator(Migrator):
             raise store_error(error) from error
 
     def apply(self, number: int, script: str) -> bool:
-        for left in reversed(range(MIGRATION_TRIES)):
+        for left in reversed(range(MAX_MIGRATION_ATTEMPTS)):
             try:
                 return self._apply(number, script)
             except psycopg.Error as error:

@@ -32,10 +32,10 @@ PACKAGE = "tompion.store.sqlite"
 MEMORY = ":memory:"
 READERS = 4
 BUSY_TIMEOUT_MS = 5_000
-STATEMENTS = 512
+STATEMENT_CACHE_SIZE = 512
 """Size of the statement cache of a connection: all statements, and the generated wide inserts."""
 MIN_SQLITE_VERSION = (3, 37, 0)
-WIDTH = 500
+ROWS_PER_INSERT = 500
 """Number of rows per insert statement. Small enough for the parameter limit with the widest table."""
 _VALUES = re.compile(r"\bVALUES (\([^)]*\?[^)]*\))")
 APPLICATION_ID = 0x546F6D70
@@ -64,12 +64,12 @@ class SqliteTransaction(Transaction):
     def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
         """Insert rows in wide statements, which is twice as fast. Other statements run once per row."""
         statement = self._queries[name]
-        wide = _wide(statement) if len(rows) >= WIDTH else None
+        wide = _wide(statement) if len(rows) >= ROWS_PER_INSERT else None
         changed = inserted = 0
-        while wide is not None and len(rows) - inserted >= WIDTH:
-            values = list(chain.from_iterable(rows[inserted : inserted + WIDTH]))
+        while wide is not None and len(rows) - inserted >= ROWS_PER_INSERT:
+            values = list(chain.from_iterable(rows[inserted : inserted + ROWS_PER_INSERT]))
             changed += self._connection.execute(wide, values).rowcount
-            inserted += WIDTH
+            inserted += ROWS_PER_INSERT
         if inserted < len(rows):
             changed += self._connection.executemany(statement, rows[inserted:] if inserted else rows).rowcount
         return changed
@@ -149,7 +149,7 @@ class SqliteStore(Store):
                     timeout=BUSY_TIMEOUT_MS / 1000,
                     isolation_level=None,
                     check_same_thread=False,
-                    cached_statements=STATEMENTS,
+                    cached_statements=STATEMENT_CACHE_SIZE,
                 )
                 undo.callback(connection.close)
                 check_own_database(connection, self._path)  # before switching to WAL, which changes the file
@@ -252,7 +252,7 @@ def _wide(statement: str) -> str | None:
     values = _VALUES.search(statement)
     if values is None:
         return None
-    return statement[: values.end()] + f", {values[1]}" * (WIDTH - 1) + statement[values.end() :]
+    return statement[: values.end()] + f", {values[1]}" * (ROWS_PER_INSERT - 1) + statement[values.end() :]
 
 
 def _statements(script: str) -> list[str]:

@@ -8,7 +8,7 @@ from tompion.model.rows import DueNow, SpecGroupRow
 from tompion.model.schedule_state import FastAdvanceRow, ScheduleState, StateTuple, SuccessCountRow
 from tompion.store.driver_transaction import DriverTransaction
 
-SMALL_NAMESPACE = 1_000
+MAX_SMALL_NAMESPACE = 1_000
 """Up to this many schedules of a namespace are read one by one. Beyond it, the due index is scanned."""
 
 
@@ -28,9 +28,11 @@ class ScheduleStateTable(DriverTransaction):
     def state_list_upcoming_in_namespace(self, namespace: str, until_ms: int, limit: int) -> list[tuple[int, int]]:
         """Return the schedules of a namespace that are due until a time, earliest first, and when."""
         params = {"namespace": namespace, "until_ms": until_ms, "limit": limit}
-        size = self.rows("state_count_in_namespace", {"namespace": namespace, "limit": SMALL_NAMESPACE + 1})[0][0]
+        size = self.rows("state_count_in_namespace", {"namespace": namespace, "limit": MAX_SMALL_NAMESPACE + 1})[0][0]
         name = (
-            "state_list_upcoming_in_namespace" if size > SMALL_NAMESPACE else "state_list_upcoming_in_small_namespace"
+            "state_list_upcoming_in_namespace"
+            if size > MAX_SMALL_NAMESPACE
+            else "state_list_upcoming_in_small_namespace"
         )
         return [(row[0], row[1]) for row in self.rows(name, params)]
 
