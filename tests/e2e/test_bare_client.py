@@ -60,13 +60,13 @@ def url() -> Iterator[str]:
     store.close()
 
 
-def told(home: Path, program: str, url: str, *packages: str) -> str:
-    """What a program prints whose import path holds the standard library, our source and a few packages."""
+def message(home: Path, program: str, url: str, *packages: str) -> str:
+    """Return the output of a program with the standard library, our source and a few packages."""
     for name in ("tzdata", *packages):
-        found = find_spec(name)
-        assert found is not None
-        assert found.origin is not None
-        origin = Path(found.origin)
+        result = find_spec(name)
+        assert result is not None
+        assert result.origin is not None
+        origin = Path(result.origin)
         origin = origin.parent if origin.name == "__init__.py" else origin
         (home / origin.name).symlink_to(origin)
     begin = f"import sys\nsys.path[:0] = [{str(SOURCE)!r}, {str(home)!r}]\n"
@@ -77,11 +77,11 @@ def told(home: Path, program: str, url: str, *packages: str) -> str:
 
 
 def test_the_synchronous_client_needs_nothing_but_time_zone_data(tmp_path: Path, url: str) -> None:
-    assert told(tmp_path, SYNC, url) == "there is no schedule 'nobody' in namespace 'default'\n"
+    assert message(tmp_path, SYNC, url) == "there is no schedule 'nobody' in namespace 'default'\n"
 
 
 def test_the_asynchronous_client_needs_aiohttp_besides(tmp_path: Path, url: str) -> None:
-    assert told(tmp_path, ASYNC, url, *AIOHTTP) == "ENQUEUED\n"
+    assert message(tmp_path, ASYNC, url, *AIOHTTP) == "ENQUEUED\n"
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_the_asynchronous_client_needs_aiohttp_besides(tmp_path: Path, url: str)
     ["fastapi", "starlette", "pydantic", "uvicorn", "psycopg", "aiohttp", "typer", "rich", "jwt", "structlog",
      "prometheus_client", "opentelemetry", "cryptography"],
 )  # fmt: skip
-def test_what_a_server_needs_is_not_there(tmp_path: Path, name: str) -> None:
+def test_server_dependencies_are_not_installed(tmp_path: Path, name: str) -> None:
     with pytest.raises(AssertionError, match=f"No module named '{name}'"):
-        told(tmp_path, f"import {name}\n", "")
+        message(tmp_path, f"import {name}\n", "")
 
 
 @pytest.fixture(scope="module")
@@ -113,16 +113,16 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     offline = ["install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run([*pip, *offline, str(wheel)], check=True, capture_output=True, timeout=SECONDS)
     packages = next((home / "lib").glob("python*/site-packages"))
-    for each in Path(str(find_spec("tzdata").origin)).parents[1].glob("tzdata*"):  # type: ignore[union-attr]  # it is there
-        shutil.copytree(each, packages / each.name)
+    for item in Path(str(find_spec("tzdata").origin)).parents[1].glob("tzdata*"):  # type: ignore[union-attr]  # it is there
+        shutil.copytree(item, packages / item.name)
     checked = subprocess.run([*pip, "check"], capture_output=True, text=True, check=False, timeout=SECONDS)
     assert checked.returncode == 0, checked.stdout
     return python
 
 
 def answered(python: Path, program: str, url: str, *more: Path) -> str:
-    """What a program prints in that interpreter."""
-    begin = f"import sys\nsys.path += {[str(each) for each in more]!r}\n"
+    """Return the output of a program in that interpreter."""
+    begin = f"import sys\nsys.path += {[str(item) for item in more]!r}\n"
     left = subprocess.run(
         [str(python), "-I", "-c", begin + program, url], capture_output=True, text=True, check=False, timeout=SECONDS
     )
@@ -136,16 +136,16 @@ def test_the_installed_synchronous_client_manages_a_service(installed: Path, url
 
 def test_the_installed_asynchronous_client_needs_aiohttp_besides(installed: Path, url: str, tmp_path: Path) -> None:
     for name in AIOHTTP:
-        found = find_spec(name)
-        assert found is not None
-        origin = Path(str(found.origin))
+        result = find_spec(name)
+        assert result is not None
+        origin = Path(str(result.origin))
         origin = origin.parent if origin.name == "__init__.py" else origin
         (tmp_path / origin.name).symlink_to(origin)
     assert answered(installed, ASYNC, url, tmp_path) == "ENQUEUED\n"
 
 
 def test_every_module_of_the_distribution_can_be_imported(installed: Path, wheel: Path) -> None:
-    """Whatever is in it must find whatever it needs; only what has an import inside a function may lack it."""
+    """Every module finds its imports. Only imports inside functions may be missing."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.endswith(".py")]
     assert not [name for name in names if "__pycache__" in name]
@@ -154,7 +154,7 @@ def test_every_module_of_the_distribution_can_be_imported(installed: Path, wheel
     assert answered(installed, f"{importing}print(len(sys.modules) > 0)", "") == "True\n"
 
 
-def test_both_distributions_are_of_one_release_and_have_the_same_time_zone_data() -> None:
+def test_both_distributions_have_the_same_version_and_time_zone_data() -> None:
     whole = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     clients = tomllib.loads((DISTRIBUTION / "pyproject.toml").read_text())["project"]
     assert clients["version"] == whole["version"]

@@ -28,9 +28,9 @@ SHOWN = re.findall(r"`\.venv/bin/python (examples/[\w/.]+)((?: \w+)?)`", (EXAMPL
 
 @contextmanager
 def running(where: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Start an example in a directory of its own; end it as a terminal would, and see that it ends."""
+    """Start an example in its own directory, interrupt it, and check that it ends."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script; children would inherit it
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script, children would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [sys.executable, *arguments], cwd=where, env=environment, stdout=subprocess.PIPE, text=True
@@ -52,7 +52,7 @@ def wait_for(process: subprocess.Popen[str], pattern: str, count: int = 2) -> No
     seen = []
     for line in process.stdout:
         seen.append(line)
-        if sum(bool(re.search(pattern, each)) for each in seen) == count:
+        if sum(bool(re.search(pattern, item)) for item in seen) == count:
             return
     raise AssertionError(f"not enough of {pattern!r}: {''.join(seen)}")
 
@@ -67,7 +67,7 @@ def wait_for(process: subprocess.Popen[str], pattern: str, count: int = 2) -> No
     ],
     ids=lambda value: value[0].rpartition("/")[2] if isinstance(value, list) else "",
 )
-def test_an_example_does_what_it_says(tmp_path: Path, arguments: list[str], pattern: str) -> None:
+def test_each_example_prints_its_expected_output(tmp_path: Path, arguments: list[str], pattern: str) -> None:
     with running(tmp_path, str(ROOT / arguments[0]), *arguments[1:]) as process:
         wait_for(process, pattern)
 
@@ -99,7 +99,7 @@ def test_the_program_without_a_store(tmp_path: Path) -> None:
         wait_for(process, r"^heartbeat for \d\d:\d\d:\d\d$")
 
 
-def test_every_example_is_on_the_page_and_here() -> None:
+def test_every_example_is_documented_and_tested() -> None:
     files = {f"examples/{path.name}" for path in EXAMPLES.glob("*.py")} | {"examples/django_site/manage.py"}
     assert {path for path, _ in SHOWN} == files
     assert [path for path in files if Path(path).name not in Path(__file__).read_text()] == []

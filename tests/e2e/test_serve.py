@@ -35,12 +35,12 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+", line)
-            assert found, line
+            result = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert result, line
             places = [process.stdout.readline() for _ in range(4)]
-            assert all(len(each) <= 80 for each in [line, *places])
-            here = found.group()
-            assert [each.split()[-1] for each in places[:3]] == [
+            assert all(len(item) <= 80 for item in [line, *places])
+            here = result.group()
+            assert [item.split()[-1] for item in places[:3]] == [
                 f"{here}/",
                 f"{here}/api/v1",
                 f"{here}/api/v1/openapi.json",
@@ -53,8 +53,8 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the service with an engine and stop it as a supervisor does."""
-    with serving(tmp_path_factory.mktemp("serve")) as (process, found):
-        yield found
+    with serving(tmp_path_factory.mktemp("serve")) as (process, result):
+        yield result
         process.terminate()
         assert process.wait(timeout=120) == 0
 
@@ -68,7 +68,7 @@ def post(url: str, body: object) -> tuple[int, dict[str, object], str]:
         return error.code, json.load(error), error.headers["Content-Type"]
 
 
-def test_the_page_and_the_health_check_answer(address: str) -> None:
+def test_the_web_ui_and_the_health_check_respond(address: str) -> None:
     with urlopen(f"{address}/", timeout=120) as answer:
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert "<title>Tompion" in answer.read().decode()
@@ -103,7 +103,7 @@ def test_a_bad_spec_is_a_problem_that_names_the_field(address: str, spec: dict[s
     assert problem["detail"]
 
 
-def test_a_request_for_another_host_is_refused(address: str) -> None:
+def test_a_request_with_another_host_is_rejected(address: str) -> None:
     """A page of another site must not reach a service on loopback by giving its own name a loopback address."""
     with pytest.raises(HTTPError) as refused:
         urlopen(Request(f"{address}/healthz", headers={"Host": "rebound.example"}), timeout=120)
@@ -112,14 +112,14 @@ def test_a_request_for_another_host_is_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org"])  # noqa: S104 - what must be refused
-def test_listening_beyond_loopback_is_refused_in_one_line(host: str) -> None:
+def test_an_open_service_listens_only_on_loopback(host: str) -> None:
     left = subprocess.run([*TOMPION, "--host", host], capture_output=True, text=True, check=False, timeout=120)
     assert left.returncode == 2
     assert left.stderr.count("\n") == 1
     assert "loopback" in left.stderr
 
 
-def test_a_port_in_use_is_one_line_with_a_way_out(address: str) -> None:
+def test_a_port_in_use_is_a_one_line_error(address: str) -> None:
     port = address.rpartition(":")[2]
     left = subprocess.run([*TOMPION, "--port", port], capture_output=True, text=True, check=False, timeout=120)
     assert left.returncode == 2
@@ -129,19 +129,19 @@ def test_a_port_in_use_is_one_line_with_a_way_out(address: str) -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"spec": {"cron": "@daily"}, "count": 0}, {"spec": {"cron": "@daily"}, "after": "x"}]
 )
-def test_a_body_of_the_wrong_shape_is_a_problem_too(address: str, body: object) -> None:
+def test_a_malformed_body_is_a_problem_document(address: str, body: object) -> None:
     status, problem, kind = post(f"{address}/api/v1/preview", body)
     assert (status, kind, problem["code"]) == (400, "application/problem+json", "invalid_field")
     assert problem["field"]
 
 
-def test_the_places_that_are_named_first_answer(address: str) -> None:
+def test_the_printed_addresses_respond(address: str) -> None:
     for path in ("/", "/api/v1/schedules", "/api/v1/openapi.json"):
         with urlopen(f"{address}{path}", timeout=120) as answer:
             assert answer.status == 200
 
 
-def test_the_lines_that_the_readme_shows_work_as_printed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_readme_work(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = README.read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.startswith("curl ")]
     assert len(lines) == 3
@@ -160,24 +160,24 @@ def test_the_lines_that_the_readme_shows_work_as_printed(address: str, monkeypat
 
 
 def curl(words: list[str], address: str) -> dict[str, Any]:
-    """What curl would do, as far as the README uses it."""
-    given = dict(zip(words[1::2], words[2::2], strict=True)) if not words[0].startswith("-") else {}
+    """Do what curl does, as far as the README uses it."""
+    fields = dict(zip(words[1::2], words[2::2], strict=True)) if not words[0].startswith("-") else {}
     url = words[0]
     if words[0].startswith("-"):
-        given, url = {words[0]: words[1], **dict(zip(words[3::2], words[4::2], strict=True))}, words[2]
-    assert set(given) <= {"-X", "--json"}
-    body = given["--json"].encode() if "--json" in given else None
-    method = given.get("-X") or ("POST" if body else "GET")
+        fields, url = {words[0]: words[1], **dict(zip(words[3::2], words[4::2], strict=True))}, words[2]
+    assert set(fields) <= {"-X", "--json"}
+    body = fields["--json"].encode() if "--json" in fields else None
+    method = fields.get("-X") or ("POST" if body else "GET")
     request = Request(url.replace("http://127.0.0.1:8640", address), body, JSON, method=method)
     with urlopen(request, timeout=120) as answer:
-        found: dict[str, Any] = json.load(answer)
-    return found
+        result: dict[str, Any] = json.load(answer)
+    return result
 
 
 # --- with an engine beside it -----------------------------------------------------------------------------------
 
 
-def test_schedules_run_beside_the_page_and_one_interrupt_stops_both(tmp_path: Path) -> None:
+def test_one_interrupt_stops_the_service_and_its_engine(tmp_path: Path) -> None:
     (tmp_path / "tasks.py").write_text("def report():\n    return 1\n")
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with SyncTompion(store, engine=False) as tompion:
@@ -197,7 +197,7 @@ def test_schedules_run_beside_the_page_and_one_interrupt_stops_both(tmp_path: Pa
         assert tompion.verify("report").ok
 
 
-def test_without_an_engine_there_is_only_the_service(tmp_path: Path) -> None:
+def test_no_engine_starts_only_the_service(tmp_path: Path) -> None:
     with serving(tmp_path, "--no-engine") as (process, address):
         with urlopen(f"{address}/healthz", timeout=120) as answer:
             assert answer.status == 200
@@ -206,7 +206,7 @@ def test_without_an_engine_there_is_only_the_service(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+def test_an_unusable_store_is_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "bad.db").write_text("hello " * 200)
     command = [*TOMPION, "--port", "0", "--store", "sqlite:///bad.db"]
     left = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)

@@ -56,18 +56,18 @@ class Home:
         here.private_key_pem.write_to_path(directory / "key.pem")
         (directory / "tompion.toml").write_text(FILE)
 
-    def context(self, shown: trustme.LeafCert | None = None) -> ssl.SSLContext:
+    def context(self, output: trustme.LeafCert | None = None) -> ssl.SSLContext:
         context = ssl.create_default_context()
         self.ca.configure_trust(context)
-        if shown is not None:
-            shown.configure_cert(context)
+        if output is not None:
+            output.configure_cert(context)
         return context
 
-    def status(self, token: str | None = None, shown: trustme.LeafCert | None = None) -> int:
+    def status(self, token: str | None = None, output: trustme.LeafCert | None = None) -> int:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         request = Request(f"{self.url}/api/v1/schedules", headers=headers)
         try:
-            with urlopen(request, timeout=120, context=self.context(shown)) as answer:
+            with urlopen(request, timeout=120, context=self.context(output)) as answer:
                 return int(answer.status)
         except HTTPError as error:
             error.close()
@@ -76,52 +76,54 @@ class Home:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    made = Home(tmp_path_factory.mktemp("secure"))
+    created = Home(tmp_path_factory.mktemp("secure"))
     command = [*TOMPION, "serve"]
     with subprocess.Popen(
-        command, cwd=made.directory, stdout=subprocess.PIPE, text=True, env=made.environment
+        command, cwd=created.directory, stdout=subprocess.PIPE, text=True, env=created.environment
     ) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.search(r"https://127\.0\.0\.1:\d+", line)
-            assert found, line
-            made.url = found.group()
-            yield made
+            result = re.search(r"https://127\.0\.0\.1:\d+", line)
+            assert result, line
+            created.url = result.group()
+            yield created
             process.terminate()
             assert process.wait(timeout=120) == 0
         finally:
             process.kill()
 
 
-def test_nobody_is_let_in_unasked(home: Home) -> None:
+def test_requests_without_credentials_are_rejected(home: Home) -> None:
     assert home.status() == 401
 
 
-def test_a_key_a_token_and_a_certificate_open_the_same_door(home: Home) -> None:
+def test_api_keys_tokens_and_certificates_are_accepted(home: Home) -> None:
     command = [*TOMPION, "keys", "create", "ci", "--role", "reader"]
-    made = subprocess.run(command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True)
+    created = subprocess.run(
+        command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True
+    )
     now = int(SystemClock().now())
     claims = {"iss": "deploy", "aud": "tompion", "sub": "ci", "iat": now, "exp": now + 60}
     token = jwt.encode({**claims, "tompion": {"default": "reader"}}, SECRET, "HS256")
-    assert home.status(made.stdout.split()[0]) == 200
+    assert home.status(created.stdout.split()[0]) == 200
     assert home.status(token) == 200
     assert home.status(token[:-4]) == 401
-    assert home.status(shown=home.ca.issue_cert("robot.example.org")) == 200
-    assert home.status(shown=home.ca.issue_cert("somebody.example.org")) == 401
+    assert home.status(output=home.ca.issue_cert("robot.example.org")) == 200
+    assert home.status(output=home.ca.issue_cert("somebody.example.org")) == 401
     with Client(home.url, tls=home.context(home.ca.issue_cert("robot.example.org"))) as client:
         assert client.upsert("report", cron="@daily", function="a:b").schedule_id == "report"
 
 
-def test_the_configuration_shows_who_is_believed(home: Home) -> None:
+def test_the_configuration_lists_issuers_and_certificates(home: Home) -> None:
     command = [*TOMPION, "config", "--json"]
     left = subprocess.run(command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True)
-    shown = json.loads(left.stdout)
-    assert (shown["issuers"], shown["certificates"]) == (["deploy"], ["robot.example.org"])
+    output = json.loads(left.stdout)
+    assert (output["issuers"], output["certificates"]) == (["deploy"], ["robot.example.org"])
     assert SECRET not in left.stdout
 
 
-def test_a_mistake_is_one_line_that_names_file_block_and_field(home: Home) -> None:
+def test_a_wrong_block_is_a_one_line_error_with_file_and_field(home: Home) -> None:
     environment = {name: value for name, value in home.environment.items() if name != "DEPLOY_SECRET"}
     command = [*TOMPION, "serve"]
     left = subprocess.run(

@@ -42,7 +42,7 @@ def home(tmp_path: Path) -> Path:
 
 @contextmanager
 def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a worker where the tasks are; end it whatever happens."""
+    """Start a worker in the directory of the tasks, and end it at last."""
     command = [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", *arguments]
     with subprocess.Popen(
         command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
@@ -73,7 +73,7 @@ def schedules(home: Path) -> SyncTompion:
     return SyncTompion(f"sqlite:///{home / 'jobs.db'}", engine=False)
 
 
-def test_a_worker_runs_what_is_due_and_ends_gracefully(home: Path) -> None:
+def test_a_worker_runs_due_schedules_and_stops_gracefully(home: Path) -> None:
     with schedules(home) as tompion:
         tompion.create("notes", cron="* * * * * *", function="tasks:note")
     with worker(home) as process:
@@ -97,7 +97,7 @@ def test_a_worker_runs_what_is_due_and_ends_gracefully(home: Path) -> None:
     assert len(notes) == len(set(notes)) >= 2
 
 
-def test_a_second_interrupt_does_not_wait(home: Path) -> None:
+def test_a_second_interrupt_exits_immediately(home: Path) -> None:
     with schedules(home) as tompion:
         tompion.create("hanging", cron="0 0 1 1 *", function="tasks:hang")
         tompion.trigger("hanging")
@@ -110,7 +110,7 @@ def test_a_second_interrupt_does_not_wait(home: Path) -> None:
     assert (process.returncode, rest, problems) == (130, "", "")
 
 
-def test_a_worker_that_is_interrupted_once_says_so_in_its_exit_code(home: Path) -> None:
+def test_an_interrupted_worker_exits_with_130(home: Path) -> None:
     with worker(home) as process:
         wait_for(process, lambda line: "running" in line)
         process.send_signal(signal.SIGINT)
@@ -119,9 +119,7 @@ def test_a_worker_that_is_interrupted_once_says_so_in_its_exit_code(home: Path) 
     assert rest.splitlines()[-1] == "stopped"
 
 
-def test_functions_are_found_in_the_directory_that_is_named(
-    home: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_functions_are_imported_from_the_app_dir(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with schedules(home) as tompion:
         tompion.create("notes", cron="0 0 1 1 *", function="tasks:note", queue="reports")
         tompion.trigger("notes")
@@ -173,18 +171,18 @@ def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("--url", "http://127.0.0.1:9", "--store", "sqlite:///jobs.db"), 2, "either a service or a store"),
         (("--key", "tpn_x"), 2, "only with --url"),
         (("--url", "http://127.0.0.1:9"), 6, "no answer from http://127.0.0.1:9"),
     ],
 )
-def test_a_worker_that_has_nobody_to_work_for_says_so_in_one_line(
-    home: Path, arguments: tuple[str, ...], code: int, told: str
+def test_an_unreachable_service_is_a_one_line_error(
+    home: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     with remote(home, *arguments) as process:
         out, problems = process.communicate(timeout=120)
     assert (process.returncode, out) == (code, "")
-    assert told in problems
+    assert message in problems
     assert problems.count("\n") == 1

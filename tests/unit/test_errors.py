@@ -39,16 +39,16 @@ LINES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("parts", "line"), LINES)
-def test_the_line_says_field_problem_place_expectation_and_hint_in_that_order(parts: dict[str, Any], line: str) -> None:
+def test_the_message_has_field_problem_position_expectation_and_hint(parts: dict[str, Any], line: str) -> None:
     assert str(InvalidSpec(**{"problem": "61 is out of range", **parts})) == line
 
 
-def test_the_parts_stay_readable_one_by_one() -> None:
+def test_the_parts_are_attributes() -> None:
     error = InvalidSpec(**EVERYTHING)
     assert {name: getattr(error, name) for name in EVERYTHING} == EVERYTHING
 
 
-def test_a_long_text_is_shortened_in_the_line_and_kept_whole_in_the_attribute() -> None:
+def test_a_long_text_is_shortened_only_in_the_message() -> None:
     text = "0 9 * * MON," * 50
     error = InvalidSpec("no", text=text)
     assert str(error) == f"no of {text[:79] + '…'!r}"
@@ -56,7 +56,7 @@ def test_a_long_text_is_shortened_in_the_line_and_kept_whole_in_the_attribute() 
 
 
 @pytest.mark.parametrize("text", ["0 9\n* * *", "a\r\nb", "a\x1b[31mb", "a\u2028b", "a\ud800b"])
-def test_the_line_stays_one_printable_line_whatever_the_text_holds(text: str) -> None:
+def test_the_message_is_one_printable_line(text: str) -> None:
     line = str(InvalidSpec("no", text=text))
     assert len(line.splitlines()) == 1
     assert line.isprintable()
@@ -72,33 +72,33 @@ LOCATED: list[tuple[str | None, str | None, str | None]] = [
 
 
 @pytest.mark.parametrize(("outer", "inner", "path"), LOCATED)
-def test_an_error_seen_from_further_out_names_the_whole_path(
+def test_a_located_error_has_the_whole_path(
     outer: str | None, inner: str | None, path: str | None
 ) -> None:
     assert InvalidSpec("no", field=inner).located(field=outer).field == path
 
 
-def test_an_error_seen_from_further_out_shifts_its_position_and_shows_the_outer_text() -> None:
+def test_a_located_error_has_a_shifted_position_and_the_outer_text() -> None:
     inner = InvalidSpec("no", position=2, text="MOO", expected="a day", hint="MON")
     outer = inner.located(text="0 9 * * MOO", shift=8)
     assert (outer.position, outer.text, outer.expected, outer.hint) == (10, "0 9 * * MOO", "a day", "MON")
     assert (inner.position, inner.text) == (2, "MOO")
 
 
-def test_an_error_seen_from_further_out_keeps_what_the_outside_does_not_know() -> None:
+def test_a_located_error_keeps_its_other_parts() -> None:
     assert InvalidSpec("no", text="inner").located(field="cron", shift=5).text == "inner"
     assert InvalidSpec("no").located(shift=5).position is None
 
 
-def test_an_error_seen_from_further_out_stays_of_its_kind() -> None:
+def test_a_located_error_keeps_its_class() -> None:
     located = UnknownZone("no", field="timezone").located(field="spec")
     assert isinstance(located, UnknownZone)
     assert located.code == "unknown_zone"
 
 
 @pytest.mark.parametrize("error", [InvalidSpec(**EVERYTHING), UnknownZone("no", field="timezone", hint="x")])
-def test_an_error_survives_the_way_between_processes(error: InvalidSpec) -> None:
-    """A process pool pickles what its workers raise; an error that cannot be pickled hangs or hides the cause."""
+def test_an_error_can_be_pickled(error: InvalidSpec) -> None:
+    """A process pool pickles exceptions. An error that cannot be pickled hangs the pool or hides the cause."""
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - it was pickled on this very line
     assert type(copy) is type(error)
     assert (str(copy), vars(copy)) == (str(error), vars(error))
@@ -129,7 +129,7 @@ def all_errors() -> set[type[TompionError]]:
         (LimitExceeded, TompionError, "limit_exceeded"),
     ],
 )
-def test_the_tree_and_the_codes_are_what_callers_rely_on(
+def test_the_error_tree_and_the_codes_are_stable(
     child: type[TompionError], parent: type[Exception], code: str
 ) -> None:
     assert child.__bases__[0] is parent
@@ -137,7 +137,7 @@ def test_the_tree_and_the_codes_are_what_callers_rely_on(
     assert child.retryable is False
 
 
-def test_wrong_input_can_be_caught_as_a_plain_value_error() -> None:
+def test_invalid_input_is_a_value_error() -> None:
     assert issubclass(InvalidInput, ValueError)
     assert not issubclass(LimitExceeded, ValueError)
 
@@ -147,12 +147,12 @@ def test_no_two_errors_share_a_code() -> None:
     assert codes == sorted(set(codes))
 
 
-def test_every_error_of_this_file_is_drawn_in_its_docstring() -> None:
+def test_every_error_is_in_the_docstring_tree() -> None:
     here = {kind.__name__ for kind in all_errors() if kind.__module__ == errors.__name__}
     assert here == {name for name in here if f" {name} " in (errors.__doc__ or "").replace("\n", " ")}
     assert len(here) >= 6
 
 
-def test_every_error_lives_in_the_one_file_that_draws_the_tree() -> None:
+def test_every_error_is_defined_in_the_errors_module() -> None:
     elsewhere = {f"{kind.__module__}.{kind.__name__}" for kind in all_errors() if kind.__module__ != errors.__name__}
     assert elsewhere == set()

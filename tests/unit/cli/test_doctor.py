@@ -31,13 +31,13 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def checks(*argv: str) -> tuple[int, dict[str, tuple[str, str]]]:
-    """The exit code, and of each thing how it is and what is said; the worst counts."""
+    """Return the exit code, and the worst state and text of each check."""
     left = run(["doctor", *argv, "--json"])
-    found: dict[str, tuple[str, str]] = {}
-    for each in json.loads(left.out):
-        if found.get(each["check"], ("ok", ""))[0] == "ok":
-            found[each["check"]] = (each["state"], each["text"])
-    return left.code, found
+    result: dict[str, tuple[str, str]] = {}
+    for item in json.loads(left.out):
+        if result.get(item["check"], ("ok", ""))[0] == "ok":
+            result[item["check"]] = (item["state"], item["text"])
+    return left.code, result
 
 
 def change(statement: str) -> None:
@@ -45,55 +45,53 @@ def change(statement: str) -> None:
         connection.execute(statement)
 
 
-def test_a_store_with_an_engine_is_well() -> None:
+def test_all_checks_pass_for_a_store_with_an_engine() -> None:
     with SyncTompion() as tompion:
         tompion.create("a", cron="@daily", function="tasks:a")
-        code, found = checks()
-    assert (code, {state for state, _ in found.values()}) == (0, {"ok"})
-    assert "1 engine alive" in found["instances"][1]
+        code, result = checks()
+    assert (code, {state for state, _ in result.values()}) == (0, {"ok"})
+    assert "1 engine alive" in result["instances"][1]
 
 
-def test_nothing_is_created_where_there_is_no_store() -> None:
-    code, found = checks()
-    assert (code, found["store"][0]) == (1, "bad")
+def test_doctor_creates_no_store() -> None:
+    code, result = checks()
+    assert (code, result["store"][0]) == (1, "bad")
     assert not Path("tompion.db").exists()
 
 
-def test_a_service_that_does_not_answer_is_bad() -> None:
-    code, found = checks("--url", "http://127.0.0.1:1")
-    assert (code, found["service"][0]) == (1, "bad")
+def test_an_unreachable_service_is_bad() -> None:
+    code, result = checks("--url", "http://127.0.0.1:1")
+    assert (code, result["service"][0]) == (1, "bad")
 
 
-def test_schedules_without_an_engine_are_bad_and_the_way_out_is_told() -> None:
+def test_schedules_without_an_engine_are_bad_with_a_remedy() -> None:
     with SyncTompion(engine=False) as tompion:
         tompion.create("a", cron="@daily", function="tasks:a")
     left = run(["doctor"])
     assert left.code == 1
-    told = next(line for line in left.out.splitlines() if line.startswith("bad"))
+    message = next(line for line in left.out.splitlines() if line.startswith("bad"))
     assert (
-        told
+        message
         == "bad   instances   no engine is running, no schedule fires; start one with 'tompion serve' or 'tompion worker'"
     )
 
 
-def test_a_queue_that_nobody_serves_a_stuck_run_and_a_forgotten_pause_are_found() -> None:
+def test_doctor_finds_unserved_queues_stuck_runs_and_long_pauses() -> None:
     with SyncTompion(engine=False) as tompion:
         tompion.create("a", cron="@daily", function="tasks:a", queue="nowhere")
         tompion.trigger("a")
         tompion.create("b", cron="@daily", function="tasks:a", paused=True)
     change(f"UPDATE schedules SET paused_ms = paused_ms - {40 * DAY_MS} WHERE schedule_id = 'b'")
     change(f"UPDATE schedule_runs SET fire_ms = fire_ms - {DAY_MS}")
-    code, found = checks()
+    code, result = checks()
     assert code == 1
-    assert found["queues"] == ("bad", "runs wait in nowhere, which no worker serves")
-    assert found["runs"][0] == "bad"
-    assert found["paused"] == ("warn", "paused for more than 30 days: b")
+    assert result["queues"] == ("bad", "runs wait in nowhere, which no worker serves")
+    assert result["runs"][0] == "bad"
+    assert result["paused"] == ("warn", "paused for more than 30 days: b")
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(1, "ok"), (30, "warn"), (-30, "warn"), (3_600, "bad")])
-def test_a_clock_that_differs_from_the_store_s_is_told(
-    seconds: int, state: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_reports_clock_skew(seconds: int, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with SyncTompion(engine=False):
         pass
     off = SystemClock().now() + seconds
@@ -101,16 +99,16 @@ def test_a_clock_that_differs_from_the_store_s_is_told(
     assert checks()[1]["clock"][0] == state
 
 
-def test_decisions_and_leases_of_a_clock_that_was_set_back_are_told() -> None:
+def test_doctor_reports_a_clock_that_was_set_back() -> None:
     with SyncTompion() as tompion:
         tompion.create("a", cron="@daily", function="tasks:a")
         change("UPDATE schedule_state SET last_start_ms = (unixepoch() + 3630) * 1000")
-        code, found = checks()
-        assert (code, found["clock"][0]) == (1, "bad")
-        assert found["clock"][1].startswith("the store's clock was set back by at least 1:00:")
+        code, result = checks()
+        assert (code, result["clock"][0]) == (1, "bad")
+        assert result["clock"][1].startswith("the store's clock was set back by at least 1:00:")
 
 
-def test_a_pipe_gets_one_frame_of_top() -> None:
+def test_top_prints_one_frame_into_a_pipe() -> None:
     with SyncTompion(engine=False) as tompion:
         tompion.create("report", cron="@daily", function="tasks:a")
         tompion.trigger("report")
@@ -122,11 +120,11 @@ def test_a_pipe_gets_one_frame_of_top() -> None:
     assert "ENQUEUED" in lines[lines.index("running") + 2]
     assert "No finished runs yet." in lines
     frame = json.loads(run(["top", "--json"]).out)
-    assert {each["schedule_id"] for each in frame["upcoming"]} == {"report"}
+    assert {item["schedule_id"] for item in frame["upcoming"]} == {"report"}
     assert (frame["schedules"]["active"], frame["schedules"]["in_flight"]) == (1, 1)
 
 
-def test_a_terminal_gets_frames_until_q_is_pressed() -> None:
+def test_top_refreshes_a_terminal_until_q_is_pressed() -> None:
     with SyncTompion(engine=False) as tompion:
         tompion.create("report", cron="@daily", function="tasks:a")
     reader, writer = pty.openpty()

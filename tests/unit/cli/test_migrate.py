@@ -48,7 +48,7 @@ def url(file: Path) -> str:
     return f"sqlite:///{file}"
 
 
-def test_up_says_what_it_ran_and_then_that_there_is_nothing_to_do(migrate: Run, url: str, file: Path) -> None:
+def test_up_prints_applied_migrations_then_nothing_to_do(migrate: Run, url: str, file: Path) -> None:
     first = migrate("up", "--store", url)
     assert (first.code, first.err) == (0, "")
     assert first.out.splitlines()[0] == "applied 0001_first"
@@ -56,7 +56,7 @@ def test_up_says_what_it_ran_and_then_that_there_is_nothing_to_do(migrate: Run, 
     assert migrate("up", "--store", url) == Result(0, "Nothing to do.\n", "")
 
 
-def test_status_is_a_table_of_what_the_store_has_had(migrate: Run, url: str) -> None:
+def test_status_is_a_table_of_migrations(migrate: Run, url: str) -> None:
     before = migrate("status", "--store", url).out.splitlines()
     assert before[0].split() == ["number", "name", "state"]
     assert before[1].split() == ["0001", "first", "missing"]
@@ -67,12 +67,12 @@ def test_status_is_a_table_of_what_the_store_has_had(migrate: Run, url: str) -> 
 
 
 @pytest.mark.parametrize("command", ["status", "sql"])
-def test_only_looking_creates_no_file(command: str, migrate: Run, url: str, file: Path) -> None:
+def test_read_only_commands_create_no_file(command: str, migrate: Run, url: str, file: Path) -> None:
     assert migrate(command, "--store", url).code == 0
     assert not file.exists()
 
 
-def test_the_printed_scripts_do_what_up_does(migrate: Run, url: str, file: Path) -> None:
+def test_the_printed_sql_does_the_same_as_up(migrate: Run, url: str, file: Path) -> None:
     script = migrate("sql", "--store", url).out
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(script)
@@ -90,7 +90,7 @@ def test_the_environment_names_the_store(
     assert not (tmp_path / "tompion.db").exists()
 
 
-def test_without_a_word_the_store_is_a_file_in_the_current_directory(
+def test_the_default_store_is_a_file_in_the_current_directory(
     migrate: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -99,7 +99,7 @@ def test_without_a_word_the_store_is_a_file_in_the_current_directory(
 
 
 @pytest.mark.parametrize("command", ["up", "status", "sql"])
-def test_a_schema_of_a_newer_release_is_refused(command: str, migrate: Run, url: str, file: Path) -> None:
+def test_a_newer_schema_is_rejected(command: str, migrate: Run, url: str, file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 99")
     result = migrate(command, "--store", url)
@@ -109,7 +109,7 @@ def test_a_schema_of_a_newer_release_is_refused(command: str, migrate: Run, url:
 
 
 @pytest.mark.parametrize("command", ["up", "status", "sql"])
-def test_a_file_that_is_no_database_is_one_line(command: str, migrate: Run, url: str, file: Path) -> None:
+def test_a_file_that_is_not_a_database_is_a_one_line_error(command: str, migrate: Run, url: str, file: Path) -> None:
     file.write_text("hello " * 200)
     result = migrate(command, "--store", url)
     assert (result.code, result.out) == (2, "")
@@ -138,16 +138,16 @@ def test_a_file_of_another_program_is_refused_and_left_alone(
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"tompion: {file} is not a Tompion store")
     assert result.err.count("\n") == 1
-    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+    assert (file.read_bytes(), [item.name for item in file.parent.iterdir()]) == (before, [file.name])
 
 
-def test_an_empty_file_belongs_to_nobody(migrate: Run, url: str, file: Path) -> None:
+def test_an_empty_file_is_accepted_as_a_new_store(migrate: Run, url: str, file: Path) -> None:
     file.touch()
     assert migrate("up", "--store", url).out.startswith("applied 0001_first\n")
 
 
 @pytest.mark.parametrize(
-    ("store", "told"),
+    ("store", "message"),
     [
         ("mysql://me:hush@host/x", "'mysql://me:***@host/x' is not a store; expected sqlite:///file.db "),
         ("postgresql:me:hush@host", "'postgresql:***@host' is not a store; expected sqlite:///file.db "),
@@ -167,17 +167,15 @@ def test_an_empty_file_belongs_to_nobody(migrate: Run, url: str, file: Path) -> 
         ("sqlite://?cache=shared", "'sqlite://?cache=shared' has a query string"),
     ],
 )
-def test_a_url_of_no_store_is_shown_without_its_password_beside_the_right_form(
-    store: str, told: str, migrate: Run
-) -> None:
-    """Of ``sqlite://jobs.db`` only ``sqlite:`` was shown."""
+def test_an_unknown_store_url_is_masked_and_corrected(store: str, message: str, migrate: Run) -> None:
+    """A regression: only ``sqlite:`` of ``sqlite://jobs.db`` was printed."""
     result = migrate("status", "--store", store)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"tompion: store: {told}")
+    assert result.err.startswith(f"tompion: store: {message}")
     assert "hush" not in result.err
 
 
-def test_a_server_that_does_not_answer_is_one_line_without_its_password(migrate: Run) -> None:
+def test_an_unreachable_server_is_a_one_line_error_without_password(migrate: Run) -> None:
     result = migrate("status", "--store", "postgresql://me:hush@127.0.0.1:1/x")
     assert (result.code, result.out) == (6, "")
     assert result.err.count("\n") == 1
@@ -185,27 +183,27 @@ def test_a_server_that_does_not_answer_is_one_line_without_its_password(migrate:
 
 
 @pytest.mark.parametrize("command", ["up", "status", "sql"])
-def test_a_query_string_is_not_part_of_a_file_s_name(migrate: Run, url: str, file: Path, command: str) -> None:
+def test_a_query_string_is_rejected_in_a_sqlite_url(migrate: Run, url: str, file: Path, command: str) -> None:
     """Whoever asked for ``?mode=ro`` got a new file that was called so."""
     assert migrate(command, "--store", f"{url}?mode=ro").code == 2
     assert list(file.parent.iterdir()) == []
 
 
-def test_machines_are_told_what_was_applied_and_what_is_missing(migrate: Run, url: str) -> None:
+def test_json_lists_applied_and_missing_migrations(migrate: Run, url: str) -> None:
     before = json.loads(migrate("status", "--store", url, "--json").out)
-    assert {each["applied"] for each in before} == {False}
+    assert {item["applied"] for item in before} == {False}
     done = json.loads(migrate("up", "--store", url, "--json").out)
     assert len(done["applied"]) == len(before)
     assert json.loads(migrate("up", "--store", url, "--json").out) == {"applied": []}
 
 
-def test_machines_are_told_the_scripts(migrate: Run, url: str) -> None:
-    said = json.loads(migrate("sql", "--store", url, "--json").out)
-    assert said["sql"] == migrate("sql", "--store", url).out.rstrip()
+def test_json_contains_the_sql_scripts(migrate: Run, url: str) -> None:
+    text = json.loads(migrate("sql", "--store", url, "--json").out)
+    assert text["sql"] == migrate("sql", "--store", url).out.rstrip()
     migrate("up", "--store", url)
     assert json.loads(migrate("sql", "--store", url, "--json").out) == {"sql": ""}
 
 
-def test_a_number_sign_is_part_of_a_file_s_name(migrate: Run, url: str, file: Path) -> None:
+def test_a_number_sign_is_part_of_a_file_name(migrate: Run, url: str, file: Path) -> None:
     migrate("up", "--store", f"{url}#1")
-    assert [each.name for each in file.parent.iterdir()] == [f"{file.name}#1"]
+    assert [item.name for item in file.parent.iterdir()] == [f"{file.name}#1"]

@@ -20,7 +20,7 @@ SPRING = "2026-03-28T00:00Z"
 
 
 class Result(NamedTuple):
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: object
     out: str
@@ -88,7 +88,7 @@ def test_next_shows_local_time_and_utc(tompion: Run) -> None:
     ]
 
 
-def test_next_marks_what_a_clock_change_moved_and_says_why(tompion: Run) -> None:
+def test_next_marks_ticks_that_dst_moved_with_the_reason(tompion: Run) -> None:
     result = tompion("next", "30 2 * * *", "--tz", BERLIN, "-n", "3", "--after", SPRING)
     assert table(result) == [
         "Europe/Berlin               UTC",
@@ -99,7 +99,7 @@ def test_next_marks_what_a_clock_change_moved_and_says_why(tompion: Run) -> None
     ]
 
 
-def test_next_marks_both_passes_of_a_doubled_time(tompion: Run) -> None:
+def test_next_marks_both_occurrences_of_a_repeated_time(tompion: Run) -> None:
     result = tompion(
         "next", "30 2 * * *", "--tz", BERLIN, "-n", "2", "--after", "2026-10-24T12:00Z", "--dst-overlap", "both"
     )
@@ -111,7 +111,7 @@ def test_next_marks_both_passes_of_a_doubled_time(tompion: Run) -> None:
     ]
 
 
-def test_next_shows_seconds_where_there_are_any(tompion: Run) -> None:
+def test_next_prints_seconds_if_a_tick_has_them(tompion: Run) -> None:
     assert table(tompion("next", "15 0 9 * * *", "-n", "1", "--after", SPRING)) == [
         "UTC",
         "Sat 2026-03-28 09:00:15 +00:00",
@@ -140,9 +140,9 @@ def test_next_as_json_has_the_documented_keys(tompion: Run) -> None:
     ]
 
 
-def test_next_gives_ten_from_now_on_unless_told_otherwise(tompion: Run, stopped_clock: datetime) -> None:
-    shown = locals_of(tompion("next", "0 12 * * *", "--json"))
-    assert shown == [f"06-{day:02d}T12:00" for day in range(2, 12)]
+def test_next_prints_ten_ticks_from_now_by_default(tompion: Run, stopped_clock: datetime) -> None:
+    output = locals_of(tompion("next", "0 12 * * *", "--json"))
+    assert output == [f"06-{day:02d}T12:00" for day in range(2, 12)]
     assert len(locals_of(tompion("next", "0 12 * * *", "--count", "37", "--json"))) == 37
 
 
@@ -168,24 +168,24 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "shown"), OPTIONS)
-def test_each_option_of_next(arguments: list[str], shown: list[str], tompion: Run) -> None:
-    assert locals_of(tompion("next", *arguments, "-n", "3", "--after", SPRING, "--json")) == shown
+@pytest.mark.parametrize(("arguments", "output"), OPTIONS)
+def test_each_option_of_next(arguments: list[str], output: list[str], tompion: Run) -> None:
+    assert locals_of(tompion("next", *arguments, "-n", "3", "--after", SPRING, "--json")) == output
 
 
 def test_holidays_may_be_given_more_than_once(tompion: Run) -> None:
-    """Easter Monday 2026 is 6 April, a holiday in Germany; 4 May is one in England, 3 April in both."""
+    """6 April 2026 is a holiday in Germany, 4 May in England, 3 April in both."""
     holidays = ("--holidays", "DE", "--holidays", "GB-ENG")
     result = tompion("next", "0 9 3,4,6 4-5 *", *holidays, "-n", "3", "--after", SPRING, "--json")
     assert locals_of(result) == ["04-04T09:00", "05-03T09:00", "05-06T09:00"]
 
 
 def test_h_depends_on_the_id(tompion: Run) -> None:
-    def shown(name: str) -> list[str]:
+    def output(name: str) -> list[str]:
         return locals_of(tompion("next", "H H * * *", "--id", name, "-n", "1", "--after", SPRING, "--json"))
 
-    assert shown("nightly") == shown("nightly")
-    assert len({shown(f"schedule-{number}")[0] for number in range(8)}) > 4
+    assert output("nightly") == output("nightly")
+    assert len({output(f"schedule-{number}")[0] for number in range(8)}) > 4
 
 
 def test_jitter_shows_when_each_tick_fires(tompion: Run) -> None:
@@ -197,7 +197,7 @@ def test_jitter_shows_when_each_tick_fires(tompion: Run) -> None:
     assert all(not fire.startswith(f"2026-03-{day}T09:00:00.000") for fire, day in zip(fires, (28, 29), strict=True))
 
 
-def test_nothing_to_come_is_said_and_is_no_error(tompion: Run) -> None:
+def test_a_spec_without_upcoming_ticks_is_not_an_error(tompion: Run) -> None:
     assert tompion("next", "0 0 30 2 *") == (0, "No ticks after that. 'tompion lint' shows the reason.\n", "")
     assert tompion("next", "0 0 30 2 *", "--json") == (0, "[]\n", "")
 
@@ -214,13 +214,13 @@ def document(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_spec_may_come_from_a_file_or_from_standard_input(document: str, tompion: Run) -> None:
+def test_a_spec_can_be_a_file_or_standard_input(document: str, tompion: Run) -> None:
     from_file = tompion("next", "--spec", document, "-n", "2", "--after", SPRING, "--json")
     from_pipe = tompion("next", "--spec", "-", "-n", "2", "--after", SPRING, "--json", stdin=json.dumps(DOCUMENT))
     assert locals_of(from_file) == locals_of(from_pipe) == ["03-28T09:00", "03-30T09:00"]
 
 
-def test_other_options_replace_the_fields_of_the_file_and_exclusions_add_to_them(document: str, tompion: Run) -> None:
+def test_options_replace_fields_of_the_file_and_add_exclusions(document: str, tompion: Run) -> None:
     """``--exclude`` beside ``--spec`` made the holidays and windows of the file vanish without a word."""
     options = ("0 10 * * *", "--tz", "UTC", "--exclude", "2026-03-28")
     assert locals_of(tompion("next", "--spec", document, *options, "-n", "2", "--after", SPRING, "--json")) == [
@@ -249,7 +249,7 @@ def test_an_option_replaces_a_field_even_by_zero(document: str, tompion: Run) ->
 # --- explain ----------------------------------------------------------------------------------------------------
 
 
-def test_explain_says_it_in_plain_english(tompion: Run) -> None:
+def test_explain_prints_plain_english(tompion: Run) -> None:
     result = tompion("explain", "0 9 * * MON-FRI", "--tz", BERLIN)
     assert (result.code, result.err) == (0, "")
     assert "09:00" in result.out
@@ -272,7 +272,7 @@ def test_explain_needs_no_calendar_to_name_it(tompion: Run) -> None:
 # --- lint -------------------------------------------------------------------------------------------------------
 
 
-def test_lint_with_nothing_to_say_exits_0(tompion: Run) -> None:
+def test_lint_without_findings_exits_with_0(tompion: Run) -> None:
     assert tompion("lint", "0 9 * * MON-FRI") == (0, "No findings.\n", "")
     assert tompion("lint", "0 9 * * MON-FRI", "--json") == (0, "[]\n", "")
 
@@ -288,7 +288,7 @@ def test_lint_with_nothing_to_say_exits_0(tompion: Run) -> None:
         (["30 2 * * *", "--tz", BERLIN, "--after", SPRING], 1, "warning: 2026-03-29 in Europe/Berlin: 02:30 does not"),
     ],
 )
-def test_lint_exits_1_for_a_warning_or_an_error_and_0_for_an_info(
+def test_lint_exits_with_1_for_warnings_and_errors_only(
     arguments: list[str], code: int, first: str, tompion: Run
 ) -> None:
     result = tompion("lint", *arguments)
@@ -380,9 +380,7 @@ BAD: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "says"), BAD)
-def test_bad_input_is_one_clear_line_on_standard_error_and_exit_2(
-    arguments: list[str], says: str, tompion: Run
-) -> None:
+def test_bad_input_is_a_one_line_error_with_exit_code_2(arguments: list[str], says: str, tompion: Run) -> None:
     result = tompion(*arguments)
     assert (result.code, result.out) == (2, "")
     assert result.err.endswith("\n")
@@ -402,13 +400,13 @@ def test_bad_input_is_one_clear_line_on_standard_error_and_exit_2(
         ('{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}', "exclude.named[0]: unknown calendar 'company'"),
     ],
 )
-def test_a_bad_spec_on_standard_input_is_one_clear_line_too(stdin: str, says: str, tompion: Run) -> None:
+def test_a_bad_spec_on_standard_input_is_a_one_line_error(stdin: str, says: str, tompion: Run) -> None:
     result = tompion("next", "--spec", "-", stdin=stdin)
     assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
     assert says in result.err
 
 
-def test_a_file_that_is_no_text_is_one_clear_line_too(tmp_path: Path, tompion: Run) -> None:
+def test_a_binary_file_is_a_one_line_error(tmp_path: Path, tompion: Run) -> None:
     path = tmp_path / "spec.json"
     path.write_bytes(b"\xff\xfe{}")
     result = tompion("next", "--spec", str(path))
@@ -419,20 +417,20 @@ def test_a_file_that_is_no_text_is_one_clear_line_too(tmp_path: Path, tompion: R
 # --- regressions ------------------------------------------------------------------------------------------------
 
 
-def test_no_arguments_at_all_show_the_help_and_no_empty_error(tompion: Run) -> None:
-    """``tompion`` alone printed its help, and then "tompion: ; 'tompion --help' shows what there is"."""
+def test_no_arguments_print_the_help(tompion: Run) -> None:
+    """A regression: ``tompion`` without arguments printed its help and then an empty error."""
     result = tompion()
     assert "Usage: tompion" in result.out
     assert result.err == ""
 
 
 @pytest.mark.parametrize("option", ["--tz", "--start", "--end", "--dialect", "--dst-gap"])
-def test_an_empty_value_is_refused_and_not_ignored(option: str, tompion: Run) -> None:
+def test_an_empty_value_is_rejected(option: str, tompion: Run) -> None:
     """``--tz "$ZONE"`` with the variable unset showed UTC without a word."""
     assert tompion("next", "0 9 * * *", option, "").code == 2
 
 
-def test_the_way_out_that_after_offers_is_one(tompion: Run) -> None:
+def test_the_suggested_after_value_works(tompion: Run) -> None:
     """The advice to write 2026-03-29Z for UTC was refused in turn."""
     error = tompion("next", "0 9 * * *", "--after", "2026-03-29").err
     offered = error.partition("write ")[2].split(" for ")[0]
@@ -464,7 +462,7 @@ def test_a_cron_string_without_quotes_is_recognised(tompion: Run) -> None:
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("command", ["next", "explain", "lint"])
-def test_each_command_helps_with_an_example(command: str, flag: str, tompion: Run) -> None:
+def test_every_help_has_an_example(command: str, flag: str, tompion: Run) -> None:
     result = tompion(command, flag)
     assert (result.code, result.err) == (0, "")
     assert f"Usage: tompion {command}" in result.out
@@ -477,7 +475,7 @@ def test_the_help_lists_the_commands(tompion: Run) -> None:
     assert all(f" {command} " in out for command in ("next", "explain", "lint"))
 
 
-def test_the_version_names_the_release_of_the_zone_data(tompion: Run) -> None:
+def test_version_includes_the_time_zone_data(tompion: Run) -> None:
     result = tompion("--version")
     assert result.code == 0
     assert result.out == f"tompion 0.1.0 (time zone data {spec.TZDATA_VERSION})\n"

@@ -1,4 +1,4 @@
-"""What a quick command must not wait for: engines, drivers and servers are loaded by those who use them."""
+"""Lazy imports: quick commands do not load engines, drivers and servers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ LEAVING = "\ntry: main()\nexcept SystemExit: pass"
     ["import tompion", f"{NEXT}{LEAVING}", f"{HELP}{LEAVING}"],
     ids=["import tompion", "tompion next", "tompion --help"],
 )
-def test_nothing_heavy_is_loaded(code: str) -> None:
+def test_importing_tompion_loads_no_heavy_module(code: str) -> None:
     result = subprocess.run(
         [sys.executable, "-c", f"{code}\n{LOADED}"], capture_output=True, text=True, check=True, timeout=120
     )
     assert result.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_twins_are_there_when_they_are_asked_for() -> None:
+def test_the_app_classes_are_imported_on_first_use() -> None:
     from tompion.sdk.app import SyncTompion, Tompion
 
     assert (tompion.Tompion, tompion.SyncTompion) == (Tompion, SyncTompion)
@@ -60,7 +60,7 @@ main()
 """
 
 
-def test_a_service_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+def test_a_service_loads_no_unused_module(tmp_path: Path) -> None:
     left = subprocess.run(
         [sys.executable, "-c", SERVE], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
     )

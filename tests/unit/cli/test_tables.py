@@ -23,27 +23,27 @@ def test_a_table_is_never_wider_than_the_terminal(room: int) -> None:
     assert max(map(len, plain(room))) <= room
 
 
-def test_a_name_gives_way_in_the_middle_and_prose_at_its_end() -> None:
+def test_names_are_shortened_in_the_middle_and_prose_at_its_end() -> None:
     name, why = plain(50)[1].split("  FAILED   ")
     assert (name[:4], name[-4:], "…" in name[4:-4]) == ("repo", "rror", True)
     assert why.startswith("OSError: no")
     assert why.endswith("…")
 
 
-def test_a_wide_terminal_shows_more_columns_and_a_pipe_everything_whole() -> None:
+def test_a_wide_terminal_shows_more_columns_and_a_pipe_all() -> None:
     assert "queue" not in plain(60)[0]
     assert "queue" in plain(100)[0]
     assert LONG in plain(None)[1]
     assert plain(None)[1].endswith("OSError: no route to the warehouse  default")
 
 
-def test_a_cell_can_neither_break_a_line_nor_colour_the_terminal() -> None:
+def test_control_characters_are_removed_from_cells() -> None:
     lines = table_lines((Column("x"),), [("a\nb\x1b[31mc",)], None)
     assert [line.plain for line in lines] == ["x", "a b [31mc"]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "message"),
     [
         (0, "now"),
         (5, "in 5s"),
@@ -54,10 +54,10 @@ def test_a_cell_can_neither_break_a_line_nor_colour_the_terminal() -> None:
         (86_400 * 46 + 36_000, "in 46d 10h"),
     ],
 )
-def test_a_distance_is_told_in_two_units(seconds: int, told: str) -> None:
-    assert relative(NOW + timedelta(seconds=seconds), NOW) == told
+def test_a_duration_has_at_most_two_units(seconds: int, message: str) -> None:
+    assert relative(NOW + timedelta(seconds=seconds), NOW) == message
 
 
-def test_nothing_is_a_dash_and_no_time_is_none() -> None:
+def test_missing_values_are_dashes() -> None:
     assert relative(None, NOW) == "-"
     assert length(0.4) == "0s"

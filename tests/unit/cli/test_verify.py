@@ -72,7 +72,7 @@ def damage(file: Path, name: str, seconds: int = 3) -> None:
         )
 
 
-def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) -> None:
+def test_a_complete_ledger_is_one_line(verify: Run, schedules: None, file: Path) -> None:
     damage(file, "b")
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(
@@ -84,13 +84,13 @@ def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) ->
     assert re.fullmatch(r"3 schedules, \d+ ticks: each accounted for exactly once\n", result.out)
 
 
-def test_a_namespace_without_schedules_is_not_said_to_be_whole(verify: Run, schedules: None) -> None:
+def test_an_empty_namespace_exits_with_3(verify: Run, schedules: None) -> None:
     """A mistyped name was answered by: each accounted for."""
-    told = "tompion: nothing to verify: no schedule in namespace 'other'\n"
-    assert verify("--namespace", "other") == Result(3, "", told)
+    message = "tompion: nothing to verify: no schedule in namespace 'other'\n"
+    assert verify("--namespace", "other") == Result(3, "", message)
 
 
-def test_a_missing_tick_is_a_line_and_exit_code_1(verify: Run, schedules: None, file: Path) -> None:
+def test_a_missing_tick_is_reported_with_exit_code_1(verify: Run, schedules: None, file: Path) -> None:
     damage(file, "b")
     result = verify()
     assert (result.code, result.err) == (1, "")
@@ -100,9 +100,7 @@ def test_a_missing_tick_is_a_line_and_exit_code_1(verify: Run, schedules: None, 
     assert summary.startswith("1 of 3 schedules with problems; ")
 
 
-def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
-    verify: Run, schedules: None, file: Path
-) -> None:
+def test_each_damaged_schedule_is_one_line_and_the_others_are_checked(verify: Run, schedules: None, file: Path) -> None:
     """A spec that cannot be read was a traceback, and a schedule without its dial was passed over."""
     with SyncTompion(f"sqlite:///{file}", engine=False) as tompion:
         tompion.create("c", cron="* * * * *", function="tasks:nothing")
@@ -120,7 +118,7 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
     assert summary.startswith("3 of 4 schedules with problems; ")
 
 
-def test_a_fixed_delay_is_said_not_to_be_checked(verify: Run, url: str) -> None:
+def test_schedules_with_a_fixed_delay_are_counted_as_unchecked(verify: Run, url: str) -> None:
     with SyncTompion(url, engine=False) as tompion:
         for name in ("a", "b"):
             tompion.create(name, intervals=[{"every": 60, "anchor": "completion"}], function="tasks:nothing")
@@ -131,19 +129,21 @@ def test_a_fixed_delay_is_said_not_to_be_checked(verify: Run, url: str) -> None:
     )
 
 
-def test_one_schedule_alone_can_be_asked_about(verify: Run, schedules: None, file: Path) -> None:
+def test_one_schedule_can_be_verified(verify: Run, schedules: None, file: Path) -> None:
     damage(file, "b")
     assert verify("--schedule", "a").out.startswith("1 schedule, ")
     assert verify("--schedule", "b").code == 1
 
 
-def test_a_range_leaves_out_what_is_beyond_it(verify: Run, schedules: None, file: Path) -> None:
+def test_a_range_limits_the_verified_ticks(verify: Run, schedules: None, file: Path) -> None:
     damage(file, "b")
     assert verify("--end", "2020-01-01T00:00Z") == Result(0, "3 schedules, no ticks to account for\n", "")
     assert verify("--start", "2999-01-01T00:00Z").code == 0
 
 
-def test_every_page_is_turned(verify: Run, schedules: None, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_pages_of_schedules_are_verified(
+    verify: Run, schedules: None, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tompion.operations.verify.namespace.PAGE", 1)
     damage(file, "b")
     assert verify().out.splitlines()[-1].startswith("1 of 3 schedules")
@@ -157,7 +157,7 @@ def grown_old(file: Path, days: int) -> None:
         connection.execute("UPDATE schedule_versions SET created_ms = created_ms - ? * 1000", [seconds])
 
 
-def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str, file: Path) -> None:
+def test_ticks_older_than_the_retention_are_not_verified(verify: Run, url: str, file: Path) -> None:
     """It looked for 90 days of ticks, however long runs are kept."""
     with SyncTompion(url, engine=False) as tompion:
         tompion.create("old", cron="0 0 * * *", function="tasks:nothing")
@@ -168,7 +168,7 @@ def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
@@ -183,28 +183,30 @@ def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str
         (("--retention", "0s"), "--retention: '0s' is too short"),
     ],
 )
-def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, verify: Run, schedules: None) -> None:
+def test_wrong_options_are_a_one_line_error(
+    arguments: tuple[str, ...], message: str, verify: Run, schedules: None
+) -> None:
     result = verify(*arguments)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"tompion: {told}")
+    assert result.err.startswith(f"tompion: {message}")
     assert result.err.count("\n") == 1
 
 
-def test_a_schedule_that_is_not_there_has_an_exit_code_of_its_own(verify: Run, schedules: None) -> None:
+def test_an_unknown_schedule_exits_with_3(verify: Run, schedules: None) -> None:
     assert verify("--schedule", "x") == Result(3, "", "tompion: there is no schedule 'x' in namespace 'default'\n")
 
 
-def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> None:
+def test_a_missing_file_is_rejected_and_not_created(verify: Run, file: Path) -> None:
     assert verify() == Result(2, "", f"tompion: store: no such file: {file}\n")
     assert not file.exists()
 
 
-def test_an_empty_file_is_refused_and_stays_empty(verify: Run, file: Path) -> None:
+def test_an_empty_file_is_rejected_and_not_changed(verify: Run, file: Path) -> None:
     """It was made a store, with nothing in it, and that was said to be the problem."""
     file.touch()
-    told = f"tompion: store: the file {file} is empty, it holds no store; nothing was written\n"
-    assert verify() == Result(2, "", told)
-    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (b"", [file.name])
+    message = f"tompion: store: the file {file} is empty, it holds no store; nothing was written\n"
+    assert verify() == Result(2, "", message)
+    assert (file.read_bytes(), [item.name for item in file.parent.iterdir()]) == (b"", [file.name])
 
 
 def test_a_store_of_an_older_release_is_not_migrated(verify: Run, file: Path) -> None:
@@ -215,7 +217,7 @@ def test_a_store_of_an_older_release_is_not_migrated(verify: Run, file: Path) ->
     result = verify()
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("tompion: the store has schema 0, this release needs ")
-    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+    assert (file.read_bytes(), [item.name for item in file.parent.iterdir()]) == (before, [file.name])
 
 
 def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: Path) -> None:
@@ -225,36 +227,36 @@ def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: 
     result = verify()
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"tompion: {file} is not a Tompion store")
-    assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, [file.name])
+    assert (file.read_bytes(), [item.name for item in file.parent.iterdir()]) == (before, [file.name])
 
 
-def test_machines_are_told_how_much_was_checked_and_what_is_wrong(verify: Run, schedules: None, file: Path) -> None:
+def test_json_has_the_counts_and_the_problems(verify: Run, schedules: None, file: Path) -> None:
     whole = json.loads(verify("--json").out)
     assert (whole["schedules"], whole["wrong"], whole["problems"]) == (3, 0, [])
     damage(file, "b")
     result = verify("--json")
-    found = json.loads(result.out)
-    assert (result.code, found["wrong"], [each["schedule_id"] for each in found["problems"]]) == (1, 1, ["b"])
+    verification = json.loads(result.out)
+    assert (result.code, verification["wrong"], [item["schedule_id"] for item in verification["problems"]]) == (1, 1, ["b"])
 
 
 def test_many_problems_are_counted_by_kind() -> None:
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
     problems = (Violation("twice", when, "it is in 2 places"), *[Violation("missing", when, "no run")] * 99)
-    found = Verification("report", when, when, 12_345, 0, 0, problems)
-    assert problem_line(found) == (
+    verification = Verification("report", when, when, 12_345, 0, 0, problems)
+    assert problem_line(verification) == (
         "report: at least 1 tick twice, 99 ticks missing (12,345 ticks checked); "
         "first 2026-03-29 01:00:00Z: it is in 2 places"
     )
 
 
-def test_a_counter_is_not_counted_among_ticks() -> None:
+def test_a_wrong_counter_is_not_counted_as_a_tick() -> None:
     """It said: 1 counter of 0 ticks."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    found = Verification("report", when, when, 0, 0, 0, (Violation("counter", None, "the dial counts 2"),))
-    assert problem_line(found) == "report: 1 counter wrong; first the dial counts 2"
+    verification = Verification("report", when, when, 0, 0, 0, (Violation("counter", None, "the dial counts 2"),))
+    assert problem_line(verification) == "report: 1 counter wrong; first the dial counts 2"
 
 
-def test_every_kind_of_problem_has_its_words() -> None:
+def test_every_kind_of_problem_has_a_description() -> None:
     """As the documentation of a problem lists them."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
     kinds = re.findall(r"``(\w+)``", Violation.__doc__ or "")
@@ -265,7 +267,7 @@ def test_every_kind_of_problem_has_its_words() -> None:
         )
 
 
-def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, file: Path) -> None:
+def test_a_changed_audit_row_is_named(verify: Run, schedules: None, file: Path) -> None:
     from tompion.engine.steps.audit import seal
     from tompion.store.sqlite.driver import SqliteStore
 

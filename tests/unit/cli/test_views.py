@@ -73,7 +73,7 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
 
 
 def seen(monkeypatch: pytest.MonkeyPatch, width: int, show: Callable[[], None]) -> list[str]:
-    """What a terminal of that width is sent."""
+    """Return the lines on a terminal of this width."""
     out = io.StringIO()
     screen = Console(file=out, force_terminal=True, width=width, color_system=None, highlight=False)
     monkeypatch.setattr(console, "console", lambda *, stderr=False: screen)
@@ -83,9 +83,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, width: int, show: Callable[[], None]) 
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", VIEWS)
-def test_no_line_of_a_table_is_wider_than_the_terminal(
-    name: str, width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_views_fit_the_terminal(name: str, width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
     ask, people = VIEWS[name]
     answer = ask(home)
     lines = seen(monkeypatch, width, lambda: people(answer))
@@ -95,18 +93,18 @@ def test_no_line_of_a_table_is_wider_than_the_terminal(
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_frame_of_top_fits(width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = read_top_snapshot(home)
-    lines = seen(monkeypatch, width, lambda: console.console().print(top.frame(found, width, 5)))
+def test_a_frame_of_top_fits_the_terminal(width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = read_top_snapshot(home)
+    lines = seen(monkeypatch, width, lambda: console.console().print(top.frame(result, width, 5)))
     assert max(map(len, lines)) <= width
     assert any("SKIPPED" in line for line in lines)
 
 
-def test_errors_have_an_exit_code_each() -> None:
+def test_every_error_class_has_an_exit_code() -> None:
     from tompion.cli.main import exit_code
 
     def kinds(kind: type[TompionError]) -> list[type[TompionError]]:
-        return [kind, *(each for below in kind.__subclasses__() for each in kinds(below))]
+        return [kind, *(item for below in kind.__subclasses__() for item in kinds(below))]
 
     codes = {kind.__name__: exit_code(kind.__new__(kind)) for kind in kinds(TompionError)}
     assert {name for name, code in codes.items() if code == 5} == {"Unauthenticated", "Forbidden"}

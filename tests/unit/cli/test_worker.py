@@ -1,4 +1,4 @@
-"""What a worker prints and how it stops, without a process of its own; ``tests/e2e`` starts a real one."""
+"""The text log and the stop signals of a worker, in this process. ``tests/e2e`` starts real workers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
 # --- the lines --------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_two_lines_and_the_second_knows_how_long_it_took(clock: Hand, printed: Printed) -> None:
+def test_a_run_is_logged_in_two_lines_with_its_duration(clock: Hand, printed: Printed) -> None:
     lines = TextLog(clock)
     lines(Event("launched", "report", "schedule", NOON))
     clock.time += 1.25
@@ -81,7 +81,7 @@ def test_a_run_is_two_lines_and_the_second_knows_how_long_it_took(clock: Hand, p
     ]
 
 
-def test_each_kind_of_event_has_its_line(clock: Hand, printed: Printed) -> None:
+def test_each_kind_of_event_is_one_line(clock: Hand, printed: Printed) -> None:
     lines = TextLog(clock)
     lines(Event("launched", "report", "catch_up", NOON - 86_400))
     lines(Event("ended", "report", "FAILED: OSError: a: b", NOON - 86_400))
@@ -103,8 +103,8 @@ def test_a_launch_fits_80_columns(text: str, clock: Hand, printed: Printed) -> N
     assert len(printed()[0]) <= 80
 
 
-def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Printed) -> None:
-    """A trigger and a tick of the same second look alike; a clock may be set back."""
+def test_an_unknown_duration_is_omitted(clock: Hand, printed: Printed) -> None:
+    """A trigger and a tick of the same second are ambiguous, and a clock may be set back."""
     lines = TextLog(clock)
     for _ in range(2):
         lines(Event("launched", "twins", "schedule", NOON))
@@ -116,9 +116,7 @@ def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Prin
     assert [line.split("ended")[1].strip() for line in printed() if "ended" in line] == ["SUCCESS"] * 3
 
 
-def test_launches_whose_end_nobody_hears_of_are_forgotten(
-    clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_launches_are_dropped(clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tompion.cli.logging.text._MAX_LAUNCHES", 2)
     lines = TextLog(clock)
     for name in ("a", "b", "c"):
@@ -126,7 +124,7 @@ def test_launches_whose_end_nobody_hears_of_are_forgotten(
     assert [run[0] for run in lines._launched] == ["b", "c"]
 
 
-def test_quiet_leaves_only_warnings(clock: Hand, printed: Printed) -> None:
+def test_quiet_prints_only_warnings(clock: Hand, printed: Printed) -> None:
     lines = TextLog(clock, quiet=True)
     lines.say("running")
     lines(Event("launched", "report", "schedule", NOON))
@@ -135,18 +133,18 @@ def test_quiet_leaves_only_warnings(clock: Hand, printed: Printed) -> None:
     assert printed() == ["2026-03-28 12:00:00Z                    warning   this clock is off", "warning: left behind"]
 
 
-def test_a_line_cannot_be_forged_or_colour_the_terminal(clock: Hand, printed: Printed) -> None:
+def test_control_characters_are_removed_from_log_lines(clock: Hand, printed: Printed) -> None:
     TextLog(clock)(Event("ended", "report", "FAILED: x\n2026 forged\x1b[31m", NOON))
     assert printed() == ["2026-03-28 12:00:00Z report             ended     FAILED: x?2026 forged?[31m"]
 
 
-def test_a_warning_is_not_printed_a_second_time_by_logging(clock: Hand, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_is_printed_once(clock: Hand, capsys: pytest.CaptureFixture[str]) -> None:
     EngineEvents(TextLog(clock)).warn("this clock is off")
     out, err = capsys.readouterr()
     assert (out.count("this clock is off"), err) == (1, "")
 
 
-def test_a_mistake_of_our_own_is_a_line_even_if_quiet_and_a_traceback_on_standard_error(
+def test_an_internal_error_is_printed_if_quiet_with_a_traceback_on_stderr(
     clock: Hand, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
@@ -157,7 +155,7 @@ def test_a_mistake_of_our_own_is_a_line_even_if_quiet_and_a_traceback_on_standar
     assert "Traceback" in err
 
 
-def test_an_engine_goes_on_when_nobody_reads(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_survives_a_closed_pipe(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as pipe:
@@ -167,7 +165,7 @@ def test_an_engine_goes_on_when_nobody_reads(clock: Hand, monkeypatch: pytest.Mo
             lines(Event("launched", "report", "schedule", NOON))
 
 
-def test_an_engine_goes_on_when_the_output_is_closed(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_survives_a_closed_stdout(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
     lines = TextLog(clock)
@@ -180,7 +178,7 @@ Terminal = Callable[..., str]
 
 @pytest.fixture
 def terminal(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """What a terminal of some width is sent for some events."""
+    """Return the lines of events on a terminal of this width."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -221,55 +219,55 @@ LONG = "warehouse.eu-west-1.nightly-reconciliation-of-invoices"
 
 def test_a_long_id_keeps_its_column_on_a_terminal(terminal: Terminal) -> None:
     """Everything after it was pushed to the right, and the terminal broke the line where it liked."""
-    shown = plain(
+    output = plain(
         terminal(
             Event("launched", LONG, "catch_up", NOON - 86_400),
             Event("replanned", "kurz", "new time zone data", NOON),
             Event("paused", "ある長い名前のスケジュール", "by hand"),
         )
     )
-    assert shown == [
+    assert output == [
         "2026-03-28 12:00:00Z warehouse…invoices launched  2026-03-27 12:00:00Z catch_up",
         "2026-03-28 12:00:00Z kurz               replanned new time zone data",
         "2026-03-28 12:00:00Z ある長い…ジュール  paused    by hand",
     ]
-    assert all(cell_len(line) <= 80 for line in shown)
+    assert all(cell_len(line) <= 80 for line in output)
 
 
-def test_a_letter_that_cannot_be_shown_has_its_column_too(terminal: Terminal) -> None:
+def test_unprintable_characters_keep_the_column_width(terminal: Terminal) -> None:
     (line,) = plain(terminal(Event("paused", "a\u200bb", "by hand")))
     assert line == "2026-03-28 12:00:00Z a?b                paused    by hand"
 
 
-def test_a_wide_terminal_has_room_for_ids(terminal: Terminal) -> None:
+def test_a_wide_terminal_prints_longer_ids(terminal: Terminal) -> None:
     (line,) = plain(terminal(Event("launched", LONG[-40:], "schedule", NOON), columns=120))
     assert LONG[-40:] in line
 
 
-def test_a_long_text_goes_on_below_its_id(terminal: Terminal) -> None:
+def test_a_long_text_is_wrapped_below_its_id(terminal: Terminal) -> None:
     text = "FAILED: OSError: cannot reach warehouse.example.com at port 5432 after 3 attempts; " + "x" * 100
-    shown = plain(terminal(Event("ended", LONG, text, NOON)))
-    assert shown[0] == "2026-03-28 12:00:00Z warehouse…invoices ended     FAILED: OSError: cannot reach"
-    assert shown[1] == f"{'':21}warehouse.example.com at port 5432 after 3 attempts;"
-    assert [line.count("x") for line in shown[2:]] == [59, 41]
-    assert all(line.startswith(" " * 21) for line in shown[1:])
-    assert "".join(shown).replace(" ", "").endswith(text.replace(" ", "")[-100:])
+    output = plain(terminal(Event("ended", LONG, text, NOON)))
+    assert output[0] == "2026-03-28 12:00:00Z warehouse…invoices ended     FAILED: OSError: cannot reach"
+    assert output[1] == f"{'':21}warehouse.example.com at port 5432 after 3 attempts;"
+    assert [line.count("x") for line in output[2:]] == [59, 41]
+    assert all(line.startswith(" " * 21) for line in output[1:])
+    assert "".join(output).replace(" ", "").endswith(text.replace(" ", "")[-100:])
 
 
-def test_a_pipe_is_sent_everything_on_one_line(clock: Hand, printed: Printed) -> None:
+def test_a_pipe_gets_full_lines(clock: Hand, printed: Printed) -> None:
     TextLog(clock)(Event("ended", LONG, f"FAILED: {'x ' * 200}end", NOON))
     (line,) = printed()
     assert line == f"2026-03-28 12:00:00Z {LONG} ended     FAILED: {'x ' * 200}end"
 
 
-def test_a_very_narrow_terminal_wraps_by_itself(terminal: Terminal) -> None:
+def test_a_very_narrow_terminal_gets_full_lines(terminal: Terminal) -> None:
     assert plain(terminal(Event("launched", LONG, "schedule", NOON), columns=40)) == [
         f"2026-03-28 12:00:00Z {LONG} launched  12:00:00Z"
     ]
 
 
 @pytest.mark.parametrize("width", range(1, 30))
-def test_a_shortened_id_is_as_long_as_it_may_be(width: int) -> None:
+def test_a_shortened_id_fits_the_width(width: int) -> None:
     short = shorten(LONG, width)
     assert len(short) == width
     assert shorten("x" * width, width) == "x" * width
@@ -277,7 +275,7 @@ def test_a_shortened_id_is_as_long_as_it_may_be(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [25, 40, 80])
-def test_nothing_is_lost_by_wrapping(width: int) -> None:
+def test_wrapping_keeps_all_words(width: int) -> None:
     line = f"2026-03-28 12:00:00Z one {LONG * 3} 長長長 two{' three' * 20}"
     parts = wrap(line, width, 21)
     assert all(cell_len(part) <= width for part in parts)
@@ -295,12 +293,12 @@ def test_nothing_is_lost_by_wrapping(width: int) -> None:
         (7_265, "2 h 01 min"),
     ],
 )
-def test_a_duration_is_as_exact_as_a_person_wants(seconds: float, text: str) -> None:
+def test_a_duration_has_a_readable_precision(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "output"),
     [
         ("sqlite:///tompion.db", "sqlite:///tompion.db"),
         ("postgresql://me@host:5432/jobs", "postgresql://me@host:5432/jobs"),
@@ -311,9 +309,9 @@ def test_a_duration_is_as_exact_as_a_person_wants(seconds: float, text: str) -> 
         ("postgresql://host/jobs?sslpassword=hush", "postgresql://host/jobs?sslpassword=***"),
     ],
 )
-def test_a_password_is_never_shown(url: str, shown: str) -> None:
-    assert mask_password(url) == shown
-    assert first_line(url, ("a", "b")) == f"running the schedules of {shown}, queues a, b"
+def test_passwords_are_masked(url: str, output: str) -> None:
+    assert mask_password(url) == output
+    assert first_line(url, ("a", "b")) == f"running the schedules of {output}, queues a, b"
 
 
 # --- the end ----------------------------------------------------------------------------------------------------
@@ -342,21 +340,21 @@ def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     return Ended(code, left)
 
 
-def test_sigterm_is_a_graceful_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigterm_stops_gracefully_with_exit_code_0(monkeypatch: pytest.MonkeyPatch) -> None:
     assert signalled(monkeypatch, signal.SIGTERM) == Ended(0, [])
     assert signalled(monkeypatch, signal.SIGTERM, signal.SIGTERM) == Ended(0, [])
 
 
-def test_an_interrupt_is_a_graceful_end_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigint_stops_gracefully_with_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert signalled(monkeypatch, signal.SIGINT) == Ended(130, [])
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_of_a_graceful_end_is_the_end(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_sigint_exits_immediately(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert signalled(monkeypatch, first, signal.SIGINT).left == [130]
 
 
-def test_a_function_that_does_not_end_is_left_behind(
+def test_a_running_function_does_not_block_the_exit(
     clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python waits for every thread before it ends, and a worker that was told to stop would never have stopped."""
@@ -379,7 +377,7 @@ def test_a_function_that_does_not_end_is_left_behind(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--app-dir", "no-such-directory"), "--app-dir no-such-directory: no such directory"),
         (("--queue", " "), "--queue: expected the name of a queue"),
@@ -387,9 +385,9 @@ def test_a_function_that_does_not_end_is_left_behind(
         (("--store", "sqlite:///no/such/directory/jobs.db"), "cannot open the SQLite file no/such/directory/jobs.db"),
     ],
 )
-def test_what_cannot_work_is_one_line(
+def test_wrong_worker_options_are_a_one_line_error(
     arguments: tuple[str, ...],
-    told: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -401,5 +399,5 @@ def test_what_cannot_work_is_one_line(
         main()
     out, err = capsys.readouterr()
     assert (left.value.code, out) == (2, "")
-    assert err.startswith(f"tompion: {told}")
+    assert err.startswith(f"tompion: {message}")
     assert err.count("\n") == 1

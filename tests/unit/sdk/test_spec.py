@@ -80,7 +80,7 @@ def test_dates_and_datetimes_for_moments() -> None:
         {"cron": "CRON_TZ=Asia/Tokyo 0 9 * * *", "timezone": "UTC"},
     ],
 )
-def test_a_spec_that_cannot_work_is_refused_when_it_is_made(arguments: dict[str, Any]) -> None:
+def test_an_invalid_spec_is_rejected_by_the_constructor(arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidSpec):
         Spec(**arguments)
 
@@ -104,7 +104,7 @@ def test_a_changed_copy_is_checked_like_a_new_one() -> None:
         dataclasses.replace(DAILY, timezone="Mars/Base")
 
 
-def test_a_spec_survives_the_way_between_processes() -> None:
+def test_a_spec_can_be_pickled() -> None:
     spec = Spec(cron="0 9 * * *", calendars={"hour": [9, 17]}, exclude={"dates": "2026-12-25"}, timezone=BERLIN)
     assert pickle.loads(pickle.dumps(spec)) == copy.deepcopy(spec) == spec  # noqa: S301 - pickled on this line
 
@@ -151,7 +151,7 @@ def test_a_fraction_before_the_epoch_rounds_the_same_way() -> None:
     assert Spec(intervals=1).next(-0.5) == datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def test_answers_are_aware_and_in_utc() -> None:
+def test_results_are_aware_and_in_utc() -> None:
     answer = Spec(cron="0 9 * * *", timezone=BERLIN).next(NOON)
     assert answer is not None
     assert answer.tzinfo is UTC
@@ -169,26 +169,26 @@ QUESTIONS: list[Callable[[Any], object]] = [
 
 
 @pytest.mark.parametrize("ask", QUESTIONS)
-def test_a_naive_datetime_is_refused_because_nobody_knows_its_zone(ask: Callable[[Any], object]) -> None:
+def test_a_naive_datetime_is_rejected(ask: Callable[[Any], object]) -> None:
     with pytest.raises(InvalidTime, match="2026-06-01T12:00:00 has no time zone: pass an aware datetime, or seconds"):
         ask(datetime(2026, 6, 1, 12))
 
 
 @pytest.mark.parametrize("ask", QUESTIONS)
 @pytest.mark.parametrize("when", ["2026-06-01", True, date(2026, 6, 1), [], 1j, 10**400])
-def test_what_is_no_instant_is_refused(ask: Callable[[Any], object], when: object) -> None:
+def test_a_value_that_is_not_an_instant_is_rejected(ask: Callable[[Any], object], when: object) -> None:
     with pytest.raises(InvalidTime, match="is not an instant: pass an aware datetime, or seconds since the epoch"):
         ask(when)
 
 
 @pytest.mark.parametrize("ask", QUESTIONS[:2])
 @pytest.mark.parametrize("when", [float("nan"), float("inf"), float("-inf")])
-def test_a_float_that_is_no_number_is_no_instant(ask: Callable[[Any], object], when: float) -> None:
+def test_nan_and_infinity_are_not_instants(ask: Callable[[Any], object], when: float) -> None:
     with pytest.raises(InvalidTime):
         ask(when)
 
 
-def test_upcoming_gives_as_many_as_there_are() -> None:
+def test_upcoming_returns_fewer_ticks_if_the_spec_ends() -> None:
     spec = Spec(times=["2026-06-01T12:00Z", "2026-06-02T12:00Z"])
     assert spec.upcoming(5, 0) == [NOON, NOON + timedelta(days=1)]
     assert spec.upcoming(1, 0) == [NOON]
@@ -198,12 +198,12 @@ def test_upcoming_gives_as_many_as_there_are() -> None:
     assert spec.prev(NOON) is None
 
 
-def test_a_negative_count_is_refused_in_our_words() -> None:
+def test_a_negative_count_is_rejected() -> None:
     with pytest.raises(InvalidInput):
         DAILY.upcoming(-1, NOON)
 
 
-def test_now_is_what_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_start_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stopped:
         def now(self) -> float:
             return NOON.timestamp() - 0.5
@@ -214,7 +214,7 @@ def test_now_is_what_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no-more-ticks" not in {finding.code for finding in Spec(times=[NOON]).lint()}
 
 
-def test_between_refuses_to_return_more_than_its_limit() -> None:
+def test_between_raises_beyond_its_limit() -> None:
     spec = Spec(cron="* * * * * *")
     assert len(spec.between(NOON, NOON + 99 * SECOND, limit=100)) == 100
     with pytest.raises(LimitExceeded, match=r"more than 100 ticks between .*: use a larger limit= or a shorter range"):
@@ -223,7 +223,7 @@ def test_between_refuses_to_return_more_than_its_limit() -> None:
         spec.between(NOON, NOON + timedelta(days=365))
 
 
-def test_between_that_runs_backwards_is_empty() -> None:
+def test_between_is_empty_if_the_end_is_before_the_start() -> None:
     assert DAILY.between(NOON + timedelta(days=3), NOON) == []
 
 
@@ -238,7 +238,7 @@ def test_named_calendars_may_be_a_list_or_a_mapping() -> None:
         spec.next(NOON)
 
 
-def test_the_schedule_id_is_what_h_hashes() -> None:
+def test_the_schedule_id_seeds_h() -> None:
     spec = Spec(cron="H H * * *")
     assert spec.next(NOON, schedule_id="nightly") == spec.next(NOON, schedule_id="nightly")
     assert len({spec.next(NOON, schedule_id=f"schedule-{number}") for number in range(20)}) > 10
@@ -303,18 +303,18 @@ MOVED: list[tuple[dict[str, Any], str, str, str, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("policy", "after", "at", "local", "wall", "moved", "reason"), MOVED)
-def test_a_tick_tells_what_a_clock_change_did_to_it(
+def test_a_tick_has_its_dst_adjustment(
     policy: dict[str, Any], after: str, at: str, local: str, wall: str, moved: str, reason: str
 ) -> None:
-    found = tick(Spec(cron="30 2 * * *", timezone=BERLIN, **policy), after)
-    shown = [f"{moment:%m-%d %H:%M}" for moment in (found.at, found.local, found.wall)]
-    assert shown == [at, local, wall]
-    assert (found.dst_adjustment, found.reason) == (moved, reason)
-    assert found.local == found.at
-    assert found.wall.tzinfo is None
+    result = tick(Spec(cron="30 2 * * *", timezone=BERLIN, **policy), after)
+    output = [f"{moment:%m-%d %H:%M}" for moment in (result.at, result.local, result.wall)]
+    assert output == [at, local, wall]
+    assert (result.dst_adjustment, result.reason) == (moved, reason)
+    assert result.local == result.at
+    assert result.wall.tzinfo is None
 
 
-def test_seconds_are_shown_in_a_reason_where_there_are_any() -> None:
+def test_a_dst_reason_has_seconds_if_needed() -> None:
     assert "02:30:15 does not exist" in tick(Spec(cron="15 30 2 * * *", timezone=BERLIN), "2026-03-28T12:00").reason
 
 
@@ -338,8 +338,8 @@ def test_delaying_jitter_never_fires_early_and_no_jitter_fires_before_the_start(
 
 def test_wall_and_local_differ_only_where_a_clock_change_moved_the_tick() -> None:
     spec = Spec(cron=["CRON_TZ=Asia/Tokyo 0 9 * * *", "CRON_TZ=Europe/Berlin 0 9 * * *"])
-    for found in spec.occurrences(2, NOON):
-        assert found.wall == found.local.replace(tzinfo=None)
+    for result in spec.occurrences(2, NOON):
+        assert result.wall == result.local.replace(tzinfo=None)
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ RICH = st.fixed_dictionaries(
 
 @settings(max_examples=150)
 @given(RICH)
-def test_what_is_written_as_json_is_read_back_equal(arguments: dict[str, Any]) -> None:
+def test_a_spec_equals_itself_after_a_json_round_trip(arguments: dict[str, Any]) -> None:
     spec = Spec(**arguments)
     again = Spec.from_json(spec.to_json())
     assert again == spec
@@ -423,18 +423,18 @@ def test_what_is_written_as_json_is_read_back_equal(arguments: dict[str, Any]) -
     assert Spec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
 
 
-def test_what_is_as_by_default_is_not_written() -> None:
+def test_default_values_are_not_written() -> None:
     assert Spec().to_dict() == {}
     assert DAILY.to_json() == '{"cron": ["0 12 * * *"]}'
 
 
-def test_null_is_the_same_as_left_out() -> None:
+def test_null_is_the_same_as_a_missing_field() -> None:
     nulls: dict[str, None] = dict.fromkeys(Spec.__dataclass_fields__)
     assert Spec.from_dict(nulls) == Spec()
     assert Spec.from_json('{"cron": "0 12 * * *", "timezone": null, "exclude": null}') == DAILY
 
 
-def test_text_stays_readable() -> None:
+def test_json_keeps_non_ascii_text_of_a_spec() -> None:
     spec = Spec(calendars={"comment": "Frühschicht"})
     assert "Frühschicht" in spec.to_json()
 
@@ -453,7 +453,7 @@ def test_every_public_name_exists_and_is_documented(name: str) -> None:
     assert (getattr(tompion, name).__doc__ or "").strip()
 
 
-def test_a_star_gives_the_public_names_and_no_others() -> None:
+def test_a_star_import_gives_the_public_names_only() -> None:
     names: dict[str, Any] = {}
     exec("from tompion import *", names)  # noqa: S102 - a star cannot be written inside a function
     assert set(names) - {"__builtins__"} == set(tompion.__all__)
@@ -461,16 +461,16 @@ def test_a_star_gives_the_public_names_and_no_others() -> None:
 
 
 def public_functions() -> list[tuple[str, Any]]:
-    found = []
+    result = []
     for name in tompion.__all__:
         value = getattr(tompion, name)
         if inspect.isclass(value):
             members = inspect.getmembers(value, inspect.isroutine)
             own = [(key, member) for key, member in members if not key.startswith("_") and key in vars(value)]
-            found += [(f"{name}.{key}", member) for key, member in own]
+            result += [(f"{name}.{key}", member) for key, member in own]
         else:
-            found.append((name, value))
-    return found
+            result.append((name, value))
+    return result
 
 
 @pytest.mark.parametrize(("name", "function"), public_functions())
@@ -481,17 +481,17 @@ def test_every_public_function_is_typed(name: str, function: Any) -> None:
     assert set(hints) == {*parameters, "return"}, name
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_has_a_py_typed_marker() -> None:
     assert files("tompion").joinpath("py.typed").is_file()
 
 
-def test_a_fold_that_text_cannot_keep_is_refused() -> None:
+def test_a_fold_that_iso_text_cannot_express_is_rejected() -> None:
     """The second 02:30 of that night was stored as "02:30", and ran as the first."""
     second = datetime(2026, 10, 25, 2, 30, fold=1)
     with pytest.raises(InvalidSpec, match="fold"):
         Spec(times=[second], timezone="Europe/Berlin")
 
 
-def test_a_key_that_stands_twice_is_refused() -> None:
+def test_a_duplicate_json_key_is_rejected() -> None:
     with pytest.raises(InvalidSpec, match="duplicate key 'cron'"):
         Spec.from_json('{"cron": "0 9 * * *", "cron": "0 10 * * *"}')

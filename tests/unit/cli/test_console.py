@@ -1,4 +1,4 @@
-"""What reaches the eye: 80 columns, colour on a terminal, plain text in a pipe, and readers that leave early."""
+"""Output of the commands: 80 columns, colours on a terminal, plain text in a pipe, and closed pipes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Screen(NamedTuple):
-    """What a terminal was sent."""
+    """Output that a terminal received."""
 
     code: object
     raw: str
@@ -118,9 +118,7 @@ WIDE: list[tuple[str, ...]] = [
 
 
 @pytest.mark.parametrize("arguments", WIDE)
-def test_nothing_is_wider_than_a_terminal_of_80_columns(
-    arguments: tuple[str, ...], on_a_terminal: Callable[..., Screen]
-) -> None:
+def test_output_fits_80_columns(arguments: tuple[str, ...], on_a_terminal: Callable[..., Screen]) -> None:
     assert 20 < on_a_terminal(*arguments).width <= 80
 
 
@@ -133,7 +131,7 @@ def test_nothing_is_wider_than_a_terminal_of_80_columns(
         ("explain", "0,5,10,15,20,25,35,40,50 0,2,4,6,8,10,12,14,16,18,20,22 1,3,5,7,9,11,13,15 * *"),
     ],
 )
-def test_what_is_wrapped_on_a_terminal_is_one_line_in_a_pipe(
+def test_lines_wrapped_on_a_terminal_are_whole_in_a_pipe(
     arguments: tuple[str, ...], on_a_terminal: Callable[..., Screen], in_a_pipe: Callable[..., str]
 ) -> None:
     wrapped, whole = on_a_terminal(*arguments).lines, in_a_pipe(*arguments).splitlines()
@@ -148,7 +146,7 @@ def test_a_narrow_terminal_wraps_findings_with_an_indent(on_a_terminal: Callable
     assert max(map(len, lines)) <= 40
 
 
-def test_a_code_is_never_broken_in_two(on_a_terminal: Callable[..., Screen]) -> None:
+def test_a_lint_code_is_not_split_across_lines(on_a_terminal: Callable[..., Screen]) -> None:
     """An opening "[too-" at the end of one line and "dense]" on the next cannot be searched for."""
     codes = {"uneven-step", "either-day", "dst-gap", "too-dense"}
     for columns in range(40, 81):
@@ -181,7 +179,7 @@ def test_a_pipe_is_plain(arguments: tuple[str, ...], _coloured: str, in_a_pipe: 
 
 @pytest.mark.parametrize(("arguments", "_coloured"), COLOURS)
 @pytest.mark.parametrize("setting", [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_whoever_wants_no_colour_gets_none(
+def test_no_color_disables_colours(
     arguments: tuple[str, ...],
     _coloured: str,
     setting: tuple[str, str],
@@ -200,13 +198,13 @@ def test_json_is_never_coloured_or_wrapped(on_a_terminal: Callable[..., Screen])
     assert screen.width > 40
 
 
-def test_an_error_is_one_line_even_if_the_terminal_has_to_break_it(on_a_terminal: Callable[..., Screen]) -> None:
+def test_an_error_is_not_wrapped(on_a_terminal: Callable[..., Screen]) -> None:
     """Copied from a terminal, a message with line breaks of ours in it could not be searched for."""
     screen = on_a_terminal("next", "0 9 * * * 2026", columns=40)
     assert (screen.code, len(screen.lines)) == (2, 1)
 
 
-def test_only_the_beginning_of_an_error_is_coloured(on_a_terminal: Callable[..., Screen]) -> None:
+def test_only_the_prefix_of_an_error_is_coloured(on_a_terminal: Callable[..., Screen]) -> None:
     """Two lines of bold red are harder to read than the word that says whose they are."""
     _prefix, _end, message = on_a_terminal("next", "bogus").raw.partition("\x1b[0m")
     assert message.startswith("cron: ")
@@ -234,7 +232,7 @@ def tick(offset: timedelta, **changes: object) -> Tick:
 
 
 @pytest.mark.parametrize(
-    ("offset", "shown"),
+    ("offset", "output"),
     [
         (timedelta(0), "Mon 2026-06-01 12:00 +00:00"),
         (timedelta(hours=5, minutes=45), "Mon 2026-06-01 17:45 +05:45"),
@@ -242,21 +240,21 @@ def tick(offset: timedelta, **changes: object) -> Tick:
         (-timedelta(minutes=44, seconds=30), "Mon 2026-06-01 11:15:30 -00:44:30"),
     ],
 )
-def test_an_offset_is_shown_to_the_second_where_it_has_seconds(
-    offset: timedelta, shown: str, capsys: pytest.CaptureFixture[str]
+def test_an_offset_with_seconds_is_printed_in_full(
+    offset: timedelta, output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Monrovia was 44 minutes and 30 seconds behind Greenwich until 1972."""
     console.tick_table([tick(offset)], "X", jitter=False)
-    assert capsys.readouterr().out.splitlines()[1].startswith(shown)
+    assert capsys.readouterr().out.splitlines()[1].startswith(output)
 
 
-def test_milliseconds_of_a_fire_time_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fire_time_has_milliseconds(capsys: pytest.CaptureFixture[str]) -> None:
     console.tick_table([tick(timedelta(0))], "UTC", jitter=True)
     assert "12:00:01.234" in capsys.readouterr().out
     assert console.tick_json(tick(timedelta(0)))["fire_at"] == "2026-06-01T12:00:01.234+00:00"
 
 
-def test_what_looks_like_markup_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_that_looks_like_markup_is_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:
     """Square brackets are how rich spells colours, and how we spell a place in a list."""
     console.error_line("exclude.dates[0]: '[bold]x[/bold]' is not a date")
     console.finding_lines([Finding("x", "info", "cron[0]", "see [red]this[/red]", "[b]hint[/b]")])
@@ -271,17 +269,17 @@ def test_what_looks_like_markup_is_printed_as_it_is(capsys: pytest.CaptureFixtur
     ]
 
 
-def test_an_error_with_line_breaks_is_still_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_breaks_in_an_error_are_removed(capsys: pytest.CaptureFixture[str]) -> None:
     console.error_line("a\nb")
     assert capsys.readouterr().err == "tompion: a b\n"
 
 
-def test_json_keeps_every_alphabet(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_keeps_non_ascii_text(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_json({"note": "Frühschicht …"})
     assert '"Frühschicht …"' in capsys.readouterr().out
 
 
-def test_a_pipe_that_knows_only_ascii_gets_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_works_with_an_ascii_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     """One ellipsis in a finding ended in a traceback: LC_ALL=C, or PYTHONIOENCODING=ascii in a container."""
     pipe = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", pipe)
@@ -292,21 +290,21 @@ def test_a_pipe_that_knows_only_ascii_gets_an_answer(monkeypatch: pytest.MonkeyP
 # --- as installed -----------------------------------------------------------------------------------------------
 
 
-def test_the_installed_command_answers_in_a_pipe() -> None:
+def test_the_installed_command_works_in_a_pipe() -> None:
     command = [INSTALLED, "next", "0 9 * * *", "-n", "1", "--after", "2026-03-28T00:00Z"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "UTC\nSat 2026-03-28 09:00 +00:00\n", "one column is enough where both would say the same"
 
 
-def test_the_installed_command_refuses_bad_input_without_a_traceback() -> None:
+def test_the_installed_command_rejects_bad_input_without_a_traceback() -> None:
     result = subprocess.run([INSTALLED, "next", "61 * * * *"], capture_output=True, text=True, timeout=120, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("tompion: cron.minute: 61 is out of range")
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_the_installed_command_asks_the_terminal_how_wide_it_is() -> None:
+def test_the_installed_command_uses_the_terminal_width() -> None:
     reader, writer = pty.openpty()
     fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [INSTALLED, "next", "30 2 * * *", "--tz", BERLIN, "-n", "2", "--after", "2026-03-28T12:00Z"]
@@ -335,10 +333,10 @@ def closed_pipe() -> tuple[int, str]:
     return process.returncode, process.stderr
 
 
-def test_a_reader_that_has_seen_enough_is_not_answered_with_a_traceback(closed_pipe: tuple[int, str]) -> None:
+def test_a_closed_pipe_gives_no_traceback(closed_pipe: tuple[int, str]) -> None:
     assert closed_pipe[1] == ""
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(closed_pipe: tuple[int, str]) -> None:
-    """1 means that lint has found something; ``tompion next … | head`` is as it should be."""
+def test_a_closed_pipe_exits_with_0(closed_pipe: tuple[int, str]) -> None:
+    """Exit code 1 is for findings of lint. ``tompion next … | head`` is not an error."""
     assert closed_pipe[0] == 0

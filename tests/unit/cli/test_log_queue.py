@@ -43,7 +43,7 @@ class Reader:
         self.say(f"{method} {path} {status}")
 
 
-def test_everything_is_printed_in_its_order() -> None:
+def test_lines_are_printed_in_order() -> None:
     reader = Reader()
     lines = QueuedLog(reader)
     lines.say("a")
@@ -54,7 +54,7 @@ def test_everything_is_printed_in_its_order() -> None:
     assert reader.seen == ["a", "b", "warning: c", "GET / 200"]
 
 
-def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropped_lines_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "MAX_QUEUED_LINES", 3)
     monkeypatch.setattr(queue, "MAX_FLUSH_S", 0.01)
     reader = Reader()
@@ -74,7 +74,7 @@ def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.server
-def test_a_service_whose_output_nobody_reads_goes_on_answering(tmp_path: Path) -> None:
+def test_a_service_keeps_responding_while_its_output_is_not_read(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tompion", "serve", "--no-engine", "--port", "0", "--store", "sqlite:///s.db"]
     environment = {**os.environ, "TOMPION_ACCESS_LOG": "true"}
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as process:

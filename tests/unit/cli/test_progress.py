@@ -75,20 +75,20 @@ COMMANDS = [("verify",), ("schedules", "pause", "--all", "--yes")]
 
 @pytest.mark.parametrize("argv", COMMANDS)
 def test_a_terminal_shows_a_bar(on_a_terminal: Callable[..., Screen], argv: tuple[str, ...]) -> None:
-    shown = on_a_terminal(*argv)
-    assert shown.code == 0, shown
-    assert BAR in shown.text
+    output = on_a_terminal(*argv)
+    assert output.code == 0, output
+    assert BAR in output.text
 
 
-def test_the_bar_of_a_check_knows_how_many_there_are(on_a_terminal: Callable[..., Screen]) -> None:
-    shown = on_a_terminal("verify")
-    assert "verifying" in shown.text
-    assert "3/3" in shown.text
-    assert "no ticks to account for" in shown.text
+def test_the_bar_of_verify_has_a_total(on_a_terminal: Callable[..., Screen]) -> None:
+    output = on_a_terminal("verify")
+    assert "verifying" in output.text
+    assert "3/3" in output.text
+    assert "no ticks to account for" in output.text
 
 
 @pytest.mark.parametrize("argv", COMMANDS)
-def test_a_pipe_shows_none(argv: tuple[str, ...]) -> None:
+def test_a_pipe_has_no_progress_bar(argv: tuple[str, ...]) -> None:
     left = run(list(argv))
     assert left.code == 0, left
     assert BAR not in left.out + left.err

@@ -10,7 +10,7 @@ import pytest
 from tompion.runtime import event_loop
 
 
-def test_what_is_left_is_cancelled_and_given_a_moment() -> None:
+def test_remaining_tasks_are_cancelled_and_awaited_briefly() -> None:
     ended: list[str] = []
 
     async def tidy() -> None:
@@ -30,7 +30,7 @@ def test_what_is_left_is_cancelled_and_given_a_moment() -> None:
     assert ended == ["tidied up"]
 
 
-def test_what_will_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_ignores_cancellation_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """It swallowed every cancellation, and the process never ended."""
     monkeypatch.setattr(event_loop, "MAX_CANCEL_S", 0.01)
     kept: list[asyncio.Task[None]] = []
@@ -49,7 +49,7 @@ def test_what_will_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> No
     assert not kept[0].done()
 
 
-def test_an_error_is_passed_on() -> None:
+def test_an_exception_is_raised_to_the_caller() -> None:
     async def main() -> None:
         raise LookupError("no luck")
 

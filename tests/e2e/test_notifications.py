@@ -37,8 +37,8 @@ allow = ["{allow}"]
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as made:
-        yield made
+    with serving() as created:
+        yield created
 
 
 @pytest.fixture
@@ -54,16 +54,16 @@ def environment(**more: str) -> dict[str, str]:
 
 def tompion(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tompion", *arguments]
-    given = {"OPS_SECRET": SECRET, **more}
+    fields = {"OPS_SECRET": SECRET, **more}
     return subprocess.run(
-        command, cwd=home, env=environment(**given), capture_output=True, text=True, timeout=SECONDS, check=False
+        command, cwd=home, env=environment(**fields), capture_output=True, text=True, timeout=SECONDS, check=False
     )
 
 
-def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> None:
-    with SyncTompion(f"sqlite:///{home}/jobs.db", engine=False) as asked:
-        asked.create("report", cron="0 9 * * *", function="tasks:boom")
-        run = asked.trigger("report")
+def test_a_worker_notifies_of_a_failure_and_pings(home: Path, server: Server) -> None:
+    with SyncTompion(f"sqlite:///{home}/jobs.db", engine=False) as request:
+        request.create("report", cron="0 9 * * *", function="tasks:boom")
+        run = request.trigger("report")
     command = [sys.executable, "-m", "tompion", "worker"]
     with subprocess.Popen(command, cwd=home, env=environment(OPS_SECRET=SECRET), stdout=subprocess.DEVNULL) as worker:
         try:
@@ -72,17 +72,17 @@ def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> No
         finally:
             worker.terminate()
         assert worker.wait(SECONDS) == 0
-    seen = next(each for each in server.seen if each.path == "/hook")
+    seen = next(item for item in server.seen if item.path == "/hook")
     message = Webhook(SECRET).verify(seen.body, seen.headers)
     assert (message["type"], message["data"]["run_id"]) == ("tompion.run.failed", run.run_id)
     listed = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db", "--json")
     (notification,) = json.loads(listed.stdout)["items"]
     assert (notification["notification_id"], notification["topic"]) == (seen.headers["webhook-id"], "failed")
-    shown = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db").stdout
-    assert shown.splitlines()[-1].split()[2:] == ["DELIVERED", "ops", "failed", "report", "1"]
+    output = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db").stdout
+    assert output.splitlines()[-1].split()[2:] == ["DELIVERED", "ops", "failed", "report", "1"]
 
 
-def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Server) -> None:
+def test_a_test_notification_prints_the_response(home: Path, server: Server) -> None:
     server.answer = lambda _: (200, {}, b"thank you")
     tried = tompion(home, "notifications", "test", "ops")
     assert (tried.returncode, tried.stdout) == (0, "delivered: the receiver responded with 200: thank you\n")
@@ -96,7 +96,7 @@ def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Serve
     assert json.loads(tried.stdout) == {"arrived": False, "message": "the receiver responded with 500"}
 
 
-def test_what_is_wrong_is_said_in_one_line(home: Path) -> None:
+def test_wrong_notification_blocks_are_one_line_errors(home: Path) -> None:
     unknown = tompion(home, "notifications", "test", "nobody")
     assert unknown.returncode == 2
     assert "no [[notification]] 'nobody'" in unknown.stderr
@@ -108,9 +108,9 @@ def test_what_is_wrong_is_said_in_one_line(home: Path) -> None:
         )
 
 
-def test_a_configuration_is_shown_without_its_secrets(home: Path) -> None:
-    shown = tompion(home, "config").stdout
-    assert "secret-word" not in shown
-    assert SECRET not in shown
-    assert "notification" in shown
+def test_config_masks_secrets(home: Path) -> None:
+    output = tompion(home, "config").stdout
+    assert "secret-word" not in output
+    assert SECRET not in output
+    assert "notification" in output
     assert json.loads(tompion(home, "config", "--json").stdout)["notifications"] == ["ops"]

@@ -33,11 +33,11 @@ def surroundings(**more: str) -> dict[str, str]:
 
 
 def first_address(process: subprocess.Popen[str]) -> str:
-    """Read up to the line that says where the service is; connections to it wait from then on."""
+    """Read up to the line with the address of the service, which now accepts connections."""
     assert process.stdout is not None
     for line in process.stdout:
-        if found := ADDRESS.search(line):
-            return found.group()
+        if result := ADDRESS.search(line):
+            return result.group()
     raise AssertionError("it ended without a word about where it is")
 
 
@@ -63,15 +63,15 @@ def seconds_to_import() -> float:
 
 
 @pytest.mark.slow
-def test_an_installed_service_answers_within_three_seconds(tmp_path: Path) -> None:
+def test_an_installed_service_responds_within_three_seconds(tmp_path: Path) -> None:
     """The best of three, each on an empty directory, and each beside what Python alone needs at that moment."""
-    bare, found = [], []
+    bare, result = [], []
     for number in range(TRIES):
         home = tmp_path / str(number)
         home.mkdir()
         bare.append(seconds_to_import())
-        found.append(seconds_until_healthy(home))
-    assert min(found) < max(SOON_S, TIMES_BARE * min(bare)), (found, bare)
+        result.append(seconds_until_healthy(home))
+    assert min(result) < max(SOON_S, TIMES_BARE * min(bare)), (result, bare)
 
 
 def cloned(home: Path) -> Path:
@@ -102,17 +102,23 @@ def can_curl() -> bool:
     """Whether there is a curl that knows what the README asks of it."""
     if shutil.which("curl") is None:
         return False
-    told = subprocess.run(["curl", "--version"], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
-    return tuple(map(int, told.split()[1].split(".")[:2])) >= CURL_JSON
+    message = subprocess.run(["curl", "--version"], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+    return tuple(map(int, message.split()[1].split(".")[:2])) >= CURL_JSON
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
-def test_make_serve_in_a_clone_answers_the_readme_s_curl_and_ends_with_an_interrupt(tmp_path: Path) -> None:
+def test_make_serve_in_a_clone_responds_and_stops_on_sigint(tmp_path: Path) -> None:
     clone = cloned(tmp_path)
-    given = surroundings(TOMPION_SKIP_UI="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
+    arguments = surroundings(TOMPION_SKIP_UI="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
     command = ["make", "serve", "ARGS=--port 0"]
     with subprocess.Popen(
-        command, cwd=clone, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=clone,
+        env=arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             address = first_address(process)
@@ -134,12 +140,12 @@ def curl_as_the_readme(clone: Path, address: str) -> None:
     """Let the real curl do what the README shows."""
     text = (clone / "README.md").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.startswith("curl ")]
-    said: list[dict[str, Any]] = []
+    message: list[dict[str, Any]] = []
     for line in lines:
         words = shlex.split(line.replace("http://127.0.0.1:8640", address))
         words[1:1] = ["--silent", "--show-error", "--fail-with-body"]
         left = subprocess.run(words, capture_output=True, text=True, check=False, timeout=SECONDS)
         assert left.returncode == 0, (line, left.stdout, left.stderr)
-        said.append(json.loads(left.stdout))
-    assert len(said) == 3
-    assert (said[0]["schedule_id"], len(said[1]["next_ticks"]), said[2]["state"]) == ("report", 10, "paused")
+        message.append(json.loads(left.stdout))
+    assert len(message) == 3
+    assert (message[0]["schedule_id"], len(message[1]["next_ticks"]), message[2]["state"]) == ("report", 10, "paused")

@@ -38,7 +38,7 @@ def test_a_week_across_a_clock_change() -> None:
         assert rehearsal.now == datetime(2026, 4, 3, tzinfo=UTC)
 
 
-def test_functions_take_their_time_in_no_time() -> None:
+def test_sleeping_functions_take_virtual_time() -> None:
     app = Tompion("sqlite:///never-opened.db", queues=["mine"])
 
     @app.schedule("0 * * * *", schedule_id="slow", overlap="skip")
@@ -56,7 +56,7 @@ def test_functions_take_their_time_in_no_time() -> None:
         ]
 
 
-def test_whatever_an_operator_does_can_be_rehearsed() -> None:
+def test_operator_actions_can_be_rehearsed() -> None:
     app = SyncTompion("sqlite:///never-opened.db")
     fails = True
 
@@ -82,7 +82,7 @@ def test_whatever_an_operator_does_can_be_rehearsed() -> None:
         assert [event.kind for event in rehearsal.events][-2:] == ["launched", "ended"]
 
 
-def test_an_outage_is_time_in_which_nobody_is_there() -> None:
+def test_an_outage_passes_time_without_an_engine() -> None:
     with Rehearsal(at="2026-03-27T00:01:00Z") as rehearsal:
         rehearsal.create("report", cron="*/10 * * * *", function="builtins:dict", catchup_policy="coalesce")
         rehearsal.outage("35m")
@@ -97,7 +97,7 @@ def test_an_outage_is_time_in_which_nobody_is_there() -> None:
             rehearsal.outage(-1)
 
 
-def test_who_would_be_called_over_a_network_is_stood_in_for() -> None:
+def test_executors_can_be_replaced() -> None:
     target = RecordingExecutor(lambda: 0.0, lambda _: (0.0, Completed(result="1")))
     with Rehearsal(at=FRIDAY, executors={"http": target}) as rehearsal:
         rehearsal.put_workflow("flow", {"executor": "http", "dag": 1, "triggers": [{"cron": "@hourly"}]})
@@ -105,7 +105,7 @@ def test_who_would_be_called_over_a_network_is_stood_in_for() -> None:
         assert len(target.executions) == 3
 
 
-def test_what_a_rehearsal_cannot_do() -> None:
+def test_misuse_of_a_rehearsal_raises() -> None:
     rehearsal = Rehearsal(at=FRIDAY)
     with pytest.raises(TompionError, match="has not started"):
         rehearsal.list_schedules()

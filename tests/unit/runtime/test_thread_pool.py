@@ -28,7 +28,7 @@ class Gate:
         return threading.current_thread().name
 
 
-def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
+def test_threads_are_started_on_demand_up_to_the_limit() -> None:
     threads, gate = ThreadPool(3, "test"), Gate()
     one = threads.submit(threading.current_thread).result(SECONDS)
     held = [threads.submit(gate) for _ in range(5)]
@@ -36,7 +36,7 @@ def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
         assert gate.arrived.acquire(timeout=SECONDS)
     assert not gate.arrived.acquire(blocking=False)
     gate.let_go.set()
-    names = {each.result(SECONDS) for each in held}
+    names = {item.result(SECONDS) for item in held}
     assert names <= {"test-1", "test-2", "test-3"}
     assert (one.name, one.daemon) == ("test-1", True)
     threads.close()
@@ -44,7 +44,7 @@ def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
     assert not one.is_alive()
 
 
-def test_an_error_is_for_whoever_waits() -> None:
+def test_an_exception_is_set_on_the_future() -> None:
     threads = ThreadPool(1, "test")
     with pytest.raises(SystemExit):
         threads.submit(sys.exit).result(SECONDS)
@@ -52,12 +52,12 @@ def test_an_error_is_for_whoever_waits() -> None:
     threads.close()
 
 
-def test_a_thread_that_is_busy_when_the_pool_is_closed_ends_with_its_call() -> None:
-    """It took the word that it is over for an empty queue, and waited for ever; a worker warned of a function."""
+def test_a_busy_thread_ends_after_its_call_when_the_pool_is_closed() -> None:
+    """A regression: the thread took the end marker for an empty queue, and never ended."""
     threads, gate = ThreadPool(2, "closing"), Gate()
     call = threads.submit(gate)
     assert gate.arrived.acquire(timeout=SECONDS)
-    (busy,) = [each for each in threading.enumerate() if each.name == "closing-1"]
+    (busy,) = [item for item in threading.enumerate() if item.name == "closing-1"]
     threads.close()
     gate.let_go.set()
     assert call.result(SECONDS) == "closing-1"
@@ -65,7 +65,7 @@ def test_a_thread_that_is_busy_when_the_pool_is_closed_ends_with_its_call() -> N
     assert not busy.is_alive()
 
 
-def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
+def test_close_cancels_waiting_calls() -> None:
     threads, gate = ThreadPool(1, "test"), Gate()
     running = threads.submit(gate)
     assert gate.arrived.acquire(timeout=SECONDS)
@@ -80,7 +80,7 @@ def test_a_stop_cancels_what_waits_and_starts_nothing() -> None:
     assert running.result(SECONDS) == "test-1"
 
 
-def test_finishing_does_what_was_asked_for_and_ends_every_thread() -> None:
+def test_finish_completes_all_calls_and_ends_the_threads() -> None:
     """A thread that found the end while it was busy took it from another one, which waited for ever."""
     for _ in range(50):
         threads, gate = ThreadPool(3, "test"), Gate()
@@ -92,7 +92,7 @@ def test_finishing_does_what_was_asked_for_and_ends_every_thread() -> None:
         ended.start()
         ended.join(SECONDS)
         assert not ended.is_alive()
-        assert all(each.done() for each in held)
+        assert all(item.done() for item in held)
         with pytest.raises(RuntimeError, match="closed"):
             threads.submit(gate)
         threads.finish()
@@ -108,6 +108,6 @@ held.wait()
 """
 
 
-def test_a_process_leaves_while_a_thread_is_busy() -> None:
+def test_a_process_exits_while_a_thread_is_busy() -> None:
     """The threads of the standard pool are joined at exit: the process would never end."""
     assert subprocess.run([sys.executable, "-c", LEAVING], timeout=SECONDS, check=False).returncode == 0

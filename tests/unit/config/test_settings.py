@@ -16,7 +16,7 @@ from tompion.spec.document import MAX_JITTER_MS
 NAMES = [field.name for field in fields(Settings)]
 
 
-def test_the_defaults_can_be_obeyed() -> None:
+def test_the_defaults_are_valid() -> None:
     assert Settings() == Settings()
 
 
@@ -28,7 +28,7 @@ def test_a_setting_is_a_whole_number(name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_zero_only_where_it_means_something(name: str) -> None:
+def test_zero_is_allowed_only_for_some_settings(name: str) -> None:
     zero: dict[str, Any] = {name: 0}
     if name in MAY_BE_ZERO:
         assert getattr(Settings(**zero), name) == 0
@@ -43,7 +43,7 @@ def test_a_lease_outlives_a_missed_heartbeat() -> None:
         Settings(heartbeat_ms=11, lock_ttl_ms=20)
 
 
-def test_every_setting_says_its_unit_or_counts_something() -> None:
+def test_every_setting_has_a_unit_or_is_a_count() -> None:
     """A number of milliseconds without its unit is the beginning of a mistake."""
     suffixes = ("_ms", "_bytes", "_chars", "_per_s")
     counts = ("max_", "fire_batch", "settle_batch", "launch_tries", "backfills_per_iteration")
@@ -51,11 +51,11 @@ def test_every_setting_says_its_unit_or_counts_something() -> None:
     assert all(name.endswith(suffixes) or name.startswith(counts) for name in numbers)
 
 
-def test_a_policy_is_a_word_that_a_schedule_knows_or_another_name_for_it() -> None:
+def test_a_policy_may_be_an_alias() -> None:
     words: dict[str, Any] = {"default_overlap_policy": "buffer_all", "default_catchup_policy": "all"}
-    found = Settings(**words)
-    assert found.default_overlap_policy is Overlap.QUEUE
-    assert found.default_catchup_policy is CatchUp.FIRE_IMMEDIATELY
+    result = Settings(**words)
+    assert result.default_overlap_policy is Overlap.QUEUE
+    assert result.default_catchup_policy is CatchUp.FIRE_IMMEDIATELY
     bad: dict[str, Any] = {"default_overlap_policy": "wait"}
     with pytest.raises(
         InvalidInput, match=r"default_overlap_policy is 'wait': it must be one of skip, allow, .*buffer_"
@@ -63,7 +63,7 @@ def test_a_policy_is_a_word_that_a_schedule_knows_or_another_name_for_it() -> No
         Settings(**bad)
 
 
-def test_a_default_is_one_that_a_schedule_may_have() -> None:
+def test_default_limits_match_the_limits_of_a_schedule() -> None:
     assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": NUMBERS["min_interval_ms"][1]} == MAX_VALUES
     for name, most in MAX_VALUES.items():
         beyond: dict[str, Any] = {name: most + 1}

@@ -1,4 +1,4 @@
-"""What a service is told about its callers, and what is refused before it starts."""
+"""Security options of a service: valid and invalid combinations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def public_pem(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the files below name: keys, sets of keys, certificates."""
+    """Create the files that the options below name: keys, key sets, certificates."""
     directory = tmp_path_factory.mktemp("files")
     (directory / "rsa.pem").write_bytes(public_pem(rsa.generate_private_key(65537, 2048)))
     (directory / "short.pem").write_bytes(public_pem(rsa.generate_private_key(65537, 1024)))  # noqa: S505 - too short on purpose
@@ -63,7 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Config:
+def message(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Config:
     monkeypatch.chdir(files)
     monkeypatch.setenv(SECRET, "s" * 40)
     (files / "tompion.toml").write_text(text)
@@ -84,8 +84,8 @@ def told(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Config:
         'auth = "required"\nhosts = ["*.example.org", "fd00::1", "[fd00::2]", "*"]',
     ],
 )
-def test_what_can_be_obeyed(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_exposure(told(files, text, monkeypatch))
+def test_valid_security_options_are_accepted(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_exposure(message(files, text, monkeypatch))
 
 
 MISTAKES = {
@@ -163,24 +163,26 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("text", MISTAKES)
-def test_a_mistake_is_refused_and_named(files: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_security_option_is_rejected_with_its_name(
+    files: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(InvalidField) as caught:
-        check_exposure(told(files, text, monkeypatch))
+        check_exposure(message(files, text, monkeypatch))
     assert MISTAKES[text] in str(caught.value)
     assert "\n" not in str(caught.value)
     if "[[" in str(caught.value.field):
         assert str(caught.value).startswith("tompion.toml: ")
 
 
-def test_a_secret_is_never_repeated(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = told(files, WITH_SECRET.replace("HS256", "HS512"), monkeypatch)
+def test_a_secret_is_never_in_a_message(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = message(files, WITH_SECRET.replace("HS256", "HS512"), monkeypatch)
     monkeypatch.setenv(SECRET, "do-not-tell")
     with pytest.raises(InvalidField) as caught:
-        check_exposure(found)
+        check_exposure(result)
     assert "do-not-tell" not in str(caught.value)
 
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_every_field_of_a_block_is_documented() -> None:
@@ -191,30 +193,30 @@ def test_every_field_of_a_block_is_documented() -> None:
     assert [name for name in FITS if f"`{name}`" not in issuers] == []
 
 
-def test_the_files_that_the_how_to_shows_can_be_obeyed(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_of_the_how_to_are_valid(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS / "how-to" / "secure-a-service.md").read_text(encoding="utf-8")
-    shown = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    assert len(shown) == 5
+    output = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert len(output) == 5
     monkeypatch.setenv("DEPLOY_TOKEN_SECRET", "s" * 40)
-    for block in shown:
+    for block in output:
         begun = block if block.startswith(("host", "auth")) else f'auth = "required"\n{block}'
         here = begun.replace("/etc/tompion/", "").replace("clients.pem", "ca.pem")
-        check_exposure(told(files, here, monkeypatch))
+        check_exposure(message(files, here, monkeypatch))
 
 
-def test_by_which_names_a_service_may_be_addressed() -> None:
-    found = allowed_hosts(
+def test_allowed_hosts_of_a_service() -> None:
+    result = allowed_hosts(
         load({}, {"host": "fd00::1", "public_url": "https://cron.example/x", "hosts": ["a", "[fd00::2]"]})
     )
-    assert found == ("127.0.0.1", "localhost", "[::1]", "[fd00::1]", "cron.example", "a", "[fd00::2]")
+    assert result == ("127.0.0.1", "localhost", "[::1]", "[fd00::1]", "cron.example", "a", "[fd00::2]")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:7233", "[::1]:7233", "localhost:0", ""])
-def test_temporals_sdks_may_reach_an_open_service_from_here(address: str) -> None:
+def test_an_open_service_serves_temporal_on_loopback(address: str) -> None:
     check_exposure(load({}, {"temporal_address": address}))
 
 
-def test_temporals_sdks_may_not_reach_an_open_service_from_elsewhere() -> None:
+def test_an_open_service_serves_temporal_only_on_loopback() -> None:
     with pytest.raises(InvalidField, match="temporal_address"):
         check_exposure(load({}, {"temporal_address": "0.0.0.0:7233"}))
     check_exposure(load({}, {"temporal_address": "0.0.0.0:7233", "auth": "required"}))
@@ -229,8 +231,8 @@ def test_temporals_sdks_may_not_reach_an_open_service_from_elsewhere() -> None:
         ("192.0.2.1", False), ("10.0.0.1", False), ("fd00::1", False), ("localhost.example.org", False), ("", False),
     ],
 )  # fmt: skip
-def test_what_may_be_started(files: Path, host: str, is_here: bool, auth: str, tls: bool) -> None:
-    """Whoever can be reached from elsewhere asks who is there; TLS alone keeps nobody out."""
+def test_exposure_rules(files: Path, host: str, is_here: bool, auth: str, tls: bool) -> None:
+    """A service that other machines can reach needs authentication. TLS alone is not enough."""
     paths = {"tls_cert": str(files / "cert.pem"), "tls_key": str(files / "key.pem")} if tls else {}
     wanted = load({}, {"host": host, "auth": auth, **paths})
     if is_here or auth == "required":

@@ -39,25 +39,25 @@ def fill(count: int = 4) -> None:
 
 def paused() -> list[str]:
     with SyncTompion(engine=False) as tompion:
-        return [each.schedule_id for each in tompion.list_schedules(state="paused", limit=1_000).items]
+        return [item.schedule_id for item in tompion.list_schedules(state="paused", limit=1_000).items]
 
 
-def said(left: Left) -> Any:
+def text(left: Left) -> Any:
     return json.loads(left.out)
 
 
-def test_all_pages_are_gone_through_and_told_as_one() -> None:
+def test_all_pages_are_processed_and_merged() -> None:
     fill(MANY)
     left = run(["schedules", "pause", "--all", "--yes", "--note", "moving", "--json"])
     assert (left.code, left.err) == (0, "")
-    found = said(left)
-    assert (len(found["schedule_ids"]), found["unchanged"], found["next_page"]) == (MANY, 0, None)
-    assert paused() == found["schedule_ids"]
+    result = text(left)
+    assert (len(result["schedule_ids"]), result["unchanged"], result["next_page"]) == (MANY, 0, None)
+    assert paused() == result["schedule_ids"]
     again = run(["schedules", "pause", "--all", "--yes"])
     assert again.err == f"Paused 0 schedules, {MANY} already paused.\n"
 
 
-def test_a_limit_is_one_page_and_says_where_to_go_on() -> None:
+def test_a_limit_processes_one_page_and_shows_the_next() -> None:
     fill()
     assert run(["schedules", "pause", "--all", "--yes", "--limit", "3"]).err == (
         "Paused 3 schedules. There are more: --after s002\n"
@@ -66,22 +66,22 @@ def test_a_limit_is_one_page_and_says_where_to_go_on() -> None:
     assert len(paused()) == 4
 
 
-def test_the_same_request_id_triggers_every_schedule_once_however_many_pages_there_are() -> None:
+def test_a_repeated_request_id_triggers_each_schedule_once_across_pages() -> None:
     fill(MANY)
     command = ["schedules", "trigger", "--all", "--yes", "--request-id", "monday", "--json"]
-    assert said(run(command)) == said(run(command))
+    assert text(run(command)) == text(run(command))
     with SyncTompion(engine=False) as tompion:
         assert tompion.stats().schedules.in_flight == MANY
 
 
-def test_a_dry_run_changes_nothing_asks_nobody_and_names_all() -> None:
+def test_a_dry_run_lists_schedules_without_confirmation_or_change() -> None:
     fill()
     left = run(["schedules", "pause", "--label", "team=b", "--dry-run"])
     assert (left.code, left.out, left.err) == (0, "s002\ns003\n", "Would pause 2 schedules.\n")
     assert paused() == []
 
 
-def test_ids_need_no_question_and_what_is_refused_is_told_with_exit_code_1() -> None:
+def test_ids_need_no_confirmation_and_rejections_exit_with_1() -> None:
     fill()
     left = run(["schedules", "pause", "s001", "nobody", "s002"])
     assert (left.code, left.out) == (1, "nobody: rejected: there is no schedule 'nobody'\n")
@@ -91,7 +91,7 @@ def test_ids_need_no_question_and_what_is_refused_is_told_with_exit_code_1() -> 
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "message"),
     [
         (("--label", "team=a"), "--yes is required without a terminal"),
         ((), "no schedules selected"),
@@ -100,22 +100,22 @@ def test_ids_need_no_question_and_what_is_refused_is_told_with_exit_code_1() -> 
         (("--state", "odd", "--yes"), "state:"),
     ],
 )
-def test_what_is_not_clear_changes_nothing(argv: tuple[str, ...], told: str) -> None:
+def test_an_ambiguous_selection_changes_nothing(argv: tuple[str, ...], message: str) -> None:
     fill()
     left = run(["schedules", "pause", *argv])
     assert (left.code, left.out, left.err.count("\n")) == (2, "", 1)
-    assert told in left.err
+    assert message in left.err
     assert paused() == []
 
 
-def test_whoever_is_stopped_in_the_middle_is_told_where_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_action_prints_how_to_continue(monkeypatch: pytest.MonkeyPatch) -> None:
     fill(MANY)
     real = vars(SyncMethods)["pause_matching"]
 
-    def failing(home: SyncTompion, **given: Any) -> Any:
-        if given.get("after"):
+    def failing(home: SyncTompion, **arguments: Any) -> Any:
+        if arguments.get("after"):
             raise StoreUnavailable("the store has gone")
-        return real.__get__(home, SyncTompion)(**given)
+        return real.__get__(home, SyncTompion)(**arguments)
 
     monkeypatch.setattr(SyncTompion, "pause_matching", failing)
     left = run(["schedules", "pause", "--all", "--yes"])
@@ -124,7 +124,7 @@ def test_whoever_is_stopped_in_the_middle_is_told_where_to_go_on(monkeypatch: py
 
 
 @pytest.mark.parametrize(("answer", "code", "count"), [(b"y\n", 0, 4), (b"n\n", 130, 0)])
-def test_a_terminal_is_asked_first(answer: bytes, code: int, count: int) -> None:
+def test_a_terminal_asks_for_confirmation(answer: bytes, code: int, count: int) -> None:
     fill()
     reader, writer = pty.openpty()
     command = [sys.executable, "-m", "tompion", "schedules", "pause", "--all"]
@@ -148,7 +148,7 @@ def test_a_terminal_is_asked_first(answer: bytes, code: int, count: int) -> None
     assert len(paused()) == count
 
 
-def test_runs_of_all_schedules_are_listed_and_a_source_needs_a_schedule() -> None:
+def test_runs_list_covers_all_schedules_and_source_needs_one() -> None:
     fill()
     run(["schedules", "trigger", "--all", "--yes"])
     left = run(["runs", "list", "--limit", "3"])
@@ -157,13 +157,13 @@ def test_runs_of_all_schedules_are_listed_and_a_source_needs_a_schedule() -> Non
     assert run(["runs", "list", "--source", "trigger"]).code == 2
 
 
-def test_coming_ticks_and_figures_are_shown_to_people() -> None:
+def test_upcoming_ticks_and_stats_are_tables() -> None:
     fill(2)
     coming = run(["upcoming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
     assert [line.split()[-1] for line in coming.out.splitlines()] == ["schedule", "s001", "s001"]
     assert run(["upcoming", "--for", "soon"]).code == 2
     run(["schedules", "trigger", "--all", "--yes"])
-    shown = run(["stats"]).out
-    assert "2 active" in shown
-    assert len(shown.partition("outcomes\n")[2].splitlines()) == 13
-    assert shown.splitlines()[-1].split()[-3:] == ["2", "-", "-"], shown
+    output = run(["stats"]).out
+    assert "2 active" in output
+    assert len(output.partition("outcomes\n")[2].splitlines()) == 13
+    assert output.splitlines()[-1].split()[-3:] == ["2", "-", "-"], output

@@ -1,4 +1,4 @@
-"""How a program says that its runs are to be traced; one that does not pays nothing for it."""
+"""The ``tracing`` option of an app."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tompion.executors.base import RunContext
 
 SECONDS = 120
 current: list[int] = []
-told: list[str | None] = []
+message: list[str | None] = []
 
 
 def work(run: RunContext) -> None:
     current.append(trace.get_current_span().get_span_context().trace_id)
-    told.append(run.traceparent)
+    message.append(run.traceparent)
 
 
-def test_a_program_hands_over_the_processor_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_span_processor_can_be_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_SERVICE_NAME", "reports")
     exporter = InMemorySpanExporter()
     ended = threading.Event()
@@ -45,19 +45,19 @@ def test_a_program_hands_over_the_processor_that_it_has(monkeypatch: pytest.Monk
     asyncio.run(story())
     (root,) = [span for span in exporter.get_finished_spans() if span.name == "tompion.run"]
     assert current == [root.context.trace_id]
-    assert told[0] is not None
-    assert f"{root.context.trace_id:032x}" in told[0]
+    assert message[0] is not None
+    assert f"{root.context.trace_id:032x}" in message[0]
     assert root.resource.attributes["service.name"] == "reports"
 
 
-def test_off_is_off() -> None:
+def test_tracing_is_off_by_default() -> None:
     assert build_tracing("off") is None
     code = "import sys, tompion, tompion.bootstrap.service; print('opentelemetry.sdk' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
     assert ran.stdout.strip() == "False"
 
 
-def test_the_process_has_a_name_of_its_own() -> None:
+def test_the_service_name_is_tompion() -> None:
     tracing = build_tracing(SimpleSpanProcessor(InMemorySpanExporter()))
     assert tracing is not None
     assert tracing._resource.attributes["service.name"] == "tompion"

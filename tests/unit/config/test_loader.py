@@ -1,4 +1,4 @@
-"""What a process is told, by whom, and what is refused before anything starts."""
+"""Loading the configuration: sources, origins and invalid values."""
 
 from __future__ import annotations
 
@@ -39,44 +39,44 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "tompion.toml")
 
 
-def said(configuration: Config, name: str) -> tuple[object, str]:
+def effective(configuration: Config, name: str) -> tuple[object, str]:
     limit = name.removeprefix("limits.")
     owner = configuration if limit == name else configuration.settings
     return getattr(owner, limit), configuration.origin(name)
 
 
-def test_whoever_comes_last_counts(path: str) -> None:
+def test_the_last_source_wins(path: str) -> None:
     environment = {"TOMPION_PORT": "9001", "TOMPION_MAX_BUFFER": "8", "TOMPION_QUEUES": "a, b", "LOCK_TTL_MS": "90000"}
-    found = load(environment, {"port": 9002, "host": None}, path)
-    assert said(found, "host") == ("127.0.0.1", "default")
-    assert said(found, "store") == ("postgresql://localhost/tompion", path)
-    assert said(found, "queues") == (("a", "b"), "TOMPION_QUEUES")
-    assert said(found, "port") == (9002, "flag")
-    assert said(found, "limits.tick_ms") == (500, path)
-    assert said(found, "limits.lock_ttl_ms") == (90_000, "LOCK_TTL_MS")
-    assert found.settings == Settings(tick_ms=500, max_buffer=8, lock_ttl_ms=90_000)
-    assert found.executors == {"http": {"allow": ["10.0.0.0/8"]}}
-    assert found.schedules == (("report", {"cron": "0 9 * * *", "function": "tasks:report"}),)
+    result = load(environment, {"port": 9002, "host": None}, path)
+    assert effective(result, "host") == ("127.0.0.1", "default")
+    assert effective(result, "store") == ("postgresql://localhost/tompion", path)
+    assert effective(result, "queues") == (("a", "b"), "TOMPION_QUEUES")
+    assert effective(result, "port") == (9002, "flag")
+    assert effective(result, "limits.tick_ms") == (500, path)
+    assert effective(result, "limits.lock_ttl_ms") == (90_000, "LOCK_TTL_MS")
+    assert result.settings == Settings(tick_ms=500, max_buffer=8, lock_ttl_ms=90_000)
+    assert result.executors == {"http": {"allow": ["10.0.0.0/8"]}}
+    assert result.schedules == (("report", {"cron": "0 9 * * *", "function": "tasks:report"}),)
 
 
-def test_nothing_said_is_the_default() -> None:
-    found = load({})
-    assert found.settings == Settings()
-    assert found == Config()
-    values = redacted_config(found)["values"]
+def test_defaults_apply_without_any_source() -> None:
+    result = load({})
+    assert result.settings == Settings()
+    assert result == Config()
+    values = redacted_config(result)["values"]
     assert {value["origin"] for value in values} == {"default"}
     assert [value["value"] for value in values] == [value["default"] for value in values]
     assert len(values) == len(OPTIONS) + len(fields(Settings))
 
 
-def test_limits_that_only_together_make_sense() -> None:
-    found = load({"TOMPION_HEARTBEAT_MS": "90000", "TOMPION_LOCK_TTL_MS": "200000"})
-    assert (found.settings.heartbeat_ms, found.settings.lock_ttl_ms) == (90_000, 200_000)
+def test_limits_that_depend_on_each_other_are_checked_together() -> None:
+    result = load({"TOMPION_HEARTBEAT_MS": "90000", "TOMPION_LOCK_TTL_MS": "200000"})
+    assert (result.settings.heartbeat_ms, result.settings.lock_ttl_ms) == (90_000, 200_000)
     with pytest.raises(InvalidInput, match="heartbeat_ms"):
         load({"TOMPION_HEARTBEAT_MS": "90000"})
 
 
-def test_where_the_file_is_found(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_configuration_file_is_found(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TOMPION_CONFIG", raising=False)
     assert load_config({}).path == "tompion.toml"
@@ -108,7 +108,7 @@ def test_where_the_file_is_found(path: str, tmp_path: Path, monkeypatch: pytest.
         ("port = ", "tompion.toml: not valid TOML"),
     ],
 )
-def test_a_file_that_cannot_be(tmp_path: Path, text: str, words: str) -> None:
+def test_an_invalid_file_is_rejected(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "tompion.toml").write_text(text)
     with pytest.raises(InvalidInput) as caught:
         load({}, None, str(tmp_path / "tompion.toml"))
@@ -123,12 +123,12 @@ def test_a_file_that_cannot_be(tmp_path: Path, text: str, words: str) -> None:
         ({"TICK_MS": "soon"}, "TICK_MS: 'soon'"),
     ],
 )
-def test_an_environment_that_cannot_be(environment: dict[str, str], words: str) -> None:
+def test_an_invalid_variable_is_rejected(environment: dict[str, str], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         load(environment)
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_a_missing_file_is_an_error() -> None:
     with pytest.raises(InvalidInput, match=r"nowhere\.toml: No such file"):
         load({}, None, "nowhere.toml")
 
@@ -137,18 +137,18 @@ def test_the_defaults_of_schedules_come_from_a_file_and_from_the_environment(tmp
     file = tmp_path / "defaults.toml"
     file.write_text('[limits]\ndefault_overlap_policy = "buffer_all"\ndefault_jitter_ms = 500\n')
     environment = {"DEFAULT_CATCHUP_POLICY": "all", "TOMPION_MIN_INTERVAL_MS": "60000", "DEFAULT_JITTER_MS": "700"}
-    found = load(environment, path=str(file))
-    assert found.settings == Settings(
+    result = load(environment, path=str(file))
+    assert result.settings == Settings(
         default_overlap_policy=Overlap.QUEUE,
         default_catchup_policy=CatchUp.FIRE_IMMEDIATELY,
         default_jitter_ms=700,
         min_interval_ms=60_000,
     )
-    assert said(found, "limits.default_catchup_policy") == (CatchUp.FIRE_IMMEDIATELY, "DEFAULT_CATCHUP_POLICY")
-    assert said(found, "limits.default_jitter_ms") == (700, "DEFAULT_JITTER_MS")
+    assert effective(result, "limits.default_catchup_policy") == (CatchUp.FIRE_IMMEDIATELY, "DEFAULT_CATCHUP_POLICY")
+    assert effective(result, "limits.default_jitter_ms") == (700, "DEFAULT_JITTER_MS")
 
 
-def test_a_default_that_is_no_policy_names_who_says_so() -> None:
+def test_an_unknown_policy_names_its_origin() -> None:
     with pytest.raises(
         InvalidInput, match=r"DEFAULT_OVERLAP_POLICY: limits.default_overlap_policy.* 'wait'.*skip, allow"
     ):
@@ -163,14 +163,14 @@ def test_a_default_that_is_no_policy_names_who_says_so() -> None:
         ("TOMPION_COLOUR_OF_THE_SKY", "'tompion config' lists all"),
     ],
 )
-def test_a_variable_that_is_no_setting_is_refused(variable: str, hint: str) -> None:
+def test_an_unknown_variable_is_rejected(variable: str, hint: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         load({variable: "1"})
     assert str(raised.value) == f"{variable}: unknown setting; {hint}"
     assert load({variable: ""}).settings == Settings()
 
 
-def test_variables_of_others_are_left_alone(tmp_path: Path) -> None:
+def test_foreign_variables_are_ignored(tmp_path: Path) -> None:
     """A client's, a test's, those a command finds, those of Kubernetes, and a secret's that the file names."""
     file = tmp_path / "secret.toml"
     file.write_text('[[notification]]\nname = "ops"\nsecret_env = "TOMPION_OPS_SECRET"\n')

@@ -30,14 +30,14 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def read(*argv: str) -> dict[str, object]:
     left = run([*argv, "--json"])
     assert left.code == 0, left
-    found: dict[str, object] = json.loads(left.out)
-    return found
+    result: dict[str, object] = json.loads(left.out)
+    return result
 
 
 # --- where --------------------------------------------------------------------------------------------------------
 
 
-def test_the_command_line_counts_before_the_environment_and_a_service_before_a_store(
+def test_options_win_over_the_environment_and_a_service_over_a_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert (connection_options().address, connection_options().is_service) == ("sqlite:///tompion.db", False)
@@ -60,21 +60,21 @@ def test_the_command_line_counts_before_the_environment_and_a_service_before_a_s
     )
 
 
-def test_a_service_and_a_store_at_once_are_a_mistake() -> None:
+def test_url_and_store_exclude_each_other() -> None:
     with pytest.raises(InvalidInput, match="use a service or a store"):
         connection_options(url="http://a", store="sqlite:///b.db")
     with pytest.raises(InvalidInput, match="needs no API key"):
         connection_options(store="sqlite:///b.db", key="tpn_x")
 
 
-def test_a_key_is_never_shown() -> None:
+def test_an_api_key_is_not_printed() -> None:
     left = run(["schedules", "list", "--url", "http://127.0.0.1:1", "--key", "tpn_hush"])
     assert left.code == 6
     assert "hush" not in left.out + left.err
     assert "hush" not in run(["schedules", "list", "--help"]).out
 
 
-def test_a_namespace_is_its_own() -> None:
+def test_commands_use_the_given_namespace() -> None:
     read(*REPORT, "--namespace", "team")
     assert read("schedules", "list")["items"] == []
     assert read("schedules", "get", "report", "--namespace", "team")["namespace"] == "team"
@@ -90,10 +90,10 @@ def test_a_namespace_is_its_own() -> None:
         ("d.toml", 'cron = "@daily"\nfunction = "tasks:a"\nlabels = {team = "a"}\n'),
     ],
 )
-def test_a_definition_from_a_file_is_replaced_by_options_and_by_what_is_set(name: str, text: str) -> None:
+def test_options_and_set_override_the_definition_file(name: str, text: str) -> None:
     Path(name).write_text(text)
-    made = read("schedules", "put", "a", "--file", name, "--cron", "@hourly", "--set", "max_attempts=3")
-    definition = made["definition"]
+    created = read("schedules", "put", "a", "--file", name, "--cron", "@hourly", "--set", "max_attempts=3")
+    definition = created["definition"]
     assert definition == {
         "spec": {"cron": ["@hourly"], "jitter_ms": 0},
         "function": "tasks:a",
@@ -108,22 +108,22 @@ def test_a_definition_from_a_file_is_replaced_by_options_and_by_what_is_set(name
 @pytest.mark.parametrize(
     "text", ['{"spec": {"cron": "@daily"}, "function": "tasks:a"}', 'cron = "@daily"\nfunction = "x:y"']
 )
-def test_a_definition_comes_from_standard_input_too(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_definition_can_be_read_from_standard_input(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    made = read("schedules", "put", "a", "--file", "-", "--tz", "Europe/Berlin")
-    spec = made["definition"]["spec"]  # type: ignore[index]  # it is parsed JSON
+    created = read("schedules", "put", "a", "--file", "-", "--tz", "Europe/Berlin")
+    spec = created["definition"]["spec"]  # type: ignore[index]  # it is parsed JSON
     assert spec == {"cron": ["@daily"], "timezone": "Europe/Berlin", "jitter_ms": 0}
 
 
-def test_what_get_shows_can_be_put_again() -> None:
+def test_the_json_of_get_can_be_put_again() -> None:
     read(*REPORT, "--overlap", "queue", "--catchup-window", "1h", "--payload", '{"n": [1, null]}', "--label", "a=b=c")
-    shown = read("schedules", "get", "report")["definition"]
-    Path("again.json").write_text(json.dumps(shown))
-    assert read("schedules", "put", "copy", "--file", "again.json")["definition"] == shown
+    output = read("schedules", "get", "report")["definition"]
+    Path("again.json").write_text(json.dumps(output))
+    assert read("schedules", "put", "copy", "--file", "again.json")["definition"] == output
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "message"),
     [
         (("--set", "payload=x"), "--set payload: not JSON"),
         (("--set", "payload"), "expected NAME=VALUE"),
@@ -133,10 +133,10 @@ def test_what_get_shows_can_be_put_again() -> None:
         (("--overlap", "sometimes"), "overlap_policy:"),
     ],
 )
-def test_a_wrong_definition_is_one_line(argv: tuple[str, ...], told: str) -> None:
+def test_a_wrong_definition_is_a_one_line_error(argv: tuple[str, ...], message: str) -> None:
     left = run([*REPORT, *argv])
     assert (left.code, left.out, left.err.count("\n")) == (2, "", 1)
-    assert told in left.err
+    assert message in left.err
 
 
 def test_a_calendar_comes_from_an_icalendar_file() -> None:
@@ -160,17 +160,19 @@ def test_a_calendar_comes_from_an_icalendar_file() -> None:
         (("schedules", "dance"), 2, "invalid_input"),
     ],
 )
-def test_an_error_is_a_line_or_a_problem_with_its_exit_code(argv: tuple[str, ...], code: int, problem: str) -> None:
+def test_an_error_is_one_line_or_a_problem_document_with_its_exit_code(
+    argv: tuple[str, ...], code: int, problem: str
+) -> None:
     read(*REPORT)
     line, machine = run([*argv]), run([*argv, "--json"])
     assert (line.code, line.out, line.err.count("\n"), line.err[:9]) == (code, "", 1, "tompion: ")
     assert (machine.code, machine.out) == (code, "")
-    said = json.loads(machine.err)
-    assert (said["code"], line.err) == (problem, f"tompion: {said['detail']}\n")
+    message = json.loads(machine.err)
+    assert (message["code"], line.err) == (problem, f"tompion: {message['detail']}\n")
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "message"),
     [
         (("schedules", "list"), "tompion schedules create"),
         (("workflows", "list"), "tompion workflows put"),
@@ -179,16 +181,16 @@ def test_an_error_is_a_line_or_a_problem_with_its_exit_code(argv: tuple[str, ...
         (("keys", "list"), "tompion keys create"),
     ],
 )
-def test_where_there_is_nothing_the_next_command_is_told(argv: tuple[str, ...], told: str) -> None:
+def test_an_empty_list_names_the_command_that_helps(argv: tuple[str, ...], message: str) -> None:
     left = run(list(argv))
     assert (left.code, left.out) == (0, "")
-    assert told in left.err
+    assert message in left.err
 
 
 # --- waiting ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_watched_is_shown_again_until_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_refreshes_until_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     read(*REPORT)
     waits: list[float] = []
 
@@ -203,7 +205,7 @@ def test_what_is_watched_is_shown_again_until_it_is_interrupted(monkeypatch: pyt
     assert left.out.count("schedule   report\n") == 3
 
 
-def test_a_backfill_that_nobody_would_run_is_recorded_and_not_waited_for() -> None:
+def test_backfill_does_not_wait_without_an_engine() -> None:
     read("schedules", "create", "a", "--every", "1h", "--function", "tasks:a")
     left = run(["schedules", "backfill", "a", "2026-01-01T00:00Z", "2026-01-01T05:00Z"])
     assert left.code == 0
@@ -211,30 +213,30 @@ def test_a_backfill_that_nobody_would_run_is_recorded_and_not_waited_for() -> No
     assert "0 of 6" in left.out
     ranges = ["--range", "2026-01-01T00:00Z/2026-01-01T01:00Z", "--range", "2026-01-02T00:00Z/2026-01-02T03:00Z"]
     several = run(["schedules", "backfill", "a", *ranges, "--no-wait", "--json"])
-    assert [each["total"] for each in json.loads(several.out)] == [2, 4]
+    assert [item["total"] for item in json.loads(several.out)] == [2, 4]
 
 
 # --- completion ---------------------------------------------------------------------------------------------------
 
 
 def completed(words: str, number: int) -> Left:
-    """What a shell is offered."""
-    known = {
+    """Return the completions of a shell."""
+    existing = {
         **os.environ,
         "_TOMPION_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(number),
     }
-    left = subprocess.run([sys.executable, "-m", "tompion"], env=known, capture_output=True, text=True, check=False)
+    left = subprocess.run([sys.executable, "-m", "tompion"], env=existing, capture_output=True, text=True, check=False)
     return Left(left.returncode, left.stdout, left.stderr)
 
 
-def test_a_shell_is_offered_the_ids_that_begin_so() -> None:
+def test_completion_offers_schedule_ids_with_the_prefix() -> None:
     for name in ("report", "reporting", "other"):
         read("schedules", "create", name, "--cron", "@daily", "--function", "tasks:a")
     assert completed("tompion schedules get re", 3).out.split() == ["report", "reporting"]
 
 
-def test_a_shell_is_offered_nothing_where_nobody_answers() -> None:
+def test_completion_is_empty_without_a_connection() -> None:
     left = completed("tompion schedules get --store postgresql://127.0.0.1:1/x re", 5)
     assert (left.out.strip(), left.err) == ("", "")

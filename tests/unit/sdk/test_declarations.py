@@ -25,71 +25,71 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/tompion.db"
 
 
-def declared(url: str, cron: str = YEARLY, **given: Any) -> tuple[SyncTompion, list[Event]]:
+def declared(url: str, cron: str = YEARLY, **arguments: Any) -> tuple[SyncTompion, list[Event]]:
     """A program with one schedule, and what it says."""
     events: list[Event] = []
     app = SyncTompion(url, engine=False, listener=events.append)
 
-    @app.schedule(cron, **given)
+    @app.schedule(cron, **arguments)
     def report(run: RunContext) -> None:
         """Nothing."""
 
     return app, events
 
 
-def told(url: str, cron: str = YEARLY, **given: Any) -> list[tuple[str, str]]:
+def message(url: str, cron: str = YEARLY, **arguments: Any) -> list[tuple[str, str]]:
     """Start the program, and return what it says."""
-    app, events = declared(url, cron, **given)
+    app, events = declared(url, cron, **arguments)
     with app:
         return [(event.kind, event.text) for event in events]
 
 
-ID = "tests.unit.test_declaring.declared.report"
+ID = "tests.unit.sdk.test_declarations.declared.report"
 
 
-def test_a_schedule_is_made_when_the_program_starts(url: str) -> None:
+def test_a_declared_schedule_is_created_at_start(url: str) -> None:
     app, events = declared(url, overlap="queue", catchup="coalesce", timezone="America/New_York")
     with app:
-        made = app.get(ID)
+        created = app.get(ID)
     assert [(event.kind, event.schedule_id) for event in events] == [("created", ID)]
-    assert (made.definition.policy.overlap_policy, made.definition.policy.catchup_policy) == ("queue", "coalesce")
-    assert made.definition.spec.timezone == "America/New_York"
-    assert made.definition.action.function == "tests.unit.test_declaring:declared.report"
+    assert (created.definition.policy.overlap_policy, created.definition.policy.catchup_policy) == ("queue", "coalesce")
+    assert created.definition.spec.timezone == "America/New_York"
+    assert created.definition.action.function == "tests.unit.sdk.test_declarations:declared.report"
 
 
 def test_a_restart_with_the_same_code_changes_nothing(url: str) -> None:
-    assert told(url) == [("created", "as declared in the code")]
+    assert message(url) == [("created", "as declared in the code")]
     app, events = declared(url)
     with app:
         assert (app.get(ID).version, app.get(ID).token, events) == (1, 1, [])
 
 
-def test_operators_own_the_pause_and_what_they_change(url: str) -> None:
+def test_changes_by_operators_are_kept(url: str) -> None:
     """Until the code changes: then it wins, and the pause stays."""
-    told(url)
+    message(url)
     with SyncTompion(url, engine=False) as operator:
         operator.pause(ID, note="maintenance")
         operator.patch(ID, cron="0 6 * * *", max_attempts=3)
-    assert told(url) == [("drift", "differs from the code: cron, max_attempts")]
+    assert message(url) == [("drift", "differs from the code: cron, max_attempts")]
     app, _ = declared(url)
     with app:
         assert app.get(ID).definition.policy.max_attempts == 3
-    assert told(url, cron="0 7 * * *") == [("updated", "as declared in the code")]
+    assert message(url, cron="0 7 * * *") == [("updated", "as declared in the code")]
     app, _ = declared(url, cron="0 7 * * *")
     with app:
         now = app.get(ID)
     assert (now.state, now.pause_note, now.definition.policy.max_attempts) == ("paused", "maintenance", 1)
 
 
-def test_what_was_deleted_comes_back_with_the_code(url: str) -> None:
-    told(url)
+def test_a_deleted_schedule_is_created_again(url: str) -> None:
+    message(url)
     with SyncTompion(url, engine=False) as operator:
         operator.delete(ID)
-    assert told(url) == [("created", "as declared in the code")]
+    assert message(url) == [("created", "as declared in the code")]
 
 
-def test_a_function_of_the_program_itself_is_called(url: str) -> None:
-    """It cannot be imported by anybody; this very process knows it."""
+def test_a_function_of_the_main_program_is_called(url: str) -> None:
+    """The function cannot be imported, only this process has it."""
     app = SyncTompion(url)
     called, results = threading.Event(), []
 
@@ -100,14 +100,14 @@ def test_a_function_of_the_program_itself_is_called(url: str) -> None:
         return "done"
 
     with app:
-        made = app.trigger("local")
+        created = app.trigger("local")
         assert called.wait(SECONDS)
     with SyncTompion(url, engine=False) as reader:
-        assert reader.get_run(made.run_id).result == "done"
+        assert reader.get_run(created.run_id).result == "done"
     assert results == [({"n": 5}, True, True, True)]
 
 
-def test_mistakes_are_said_where_they_are_made(url: str) -> None:
+def test_wrong_declarations_raise_at_the_declaration(url: str) -> None:
     app = SyncTompion(url, engine=False)
     app.schedule(YEARLY, schedule_id="twice")(print)
     with pytest.raises(InvalidField, match="declared twice"):
@@ -149,7 +149,7 @@ sys.exit(app.run())
 
 @pytest.mark.parametrize(("kind", "function"), [("Tompion", "async def"), ("SyncTompion", "def")])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_a_script_runs_until_it_is_told_to_stop(
+def test_a_script_runs_until_a_signal(
     tmp_path: Path, url: str, kind: str, function: str, number: signal.Signals, code: int
 ) -> None:
     script = tmp_path / "jobs.py"
@@ -175,7 +175,7 @@ def test_a_script_runs_until_it_is_told_to_stop(
 
 
 @pytest.mark.parametrize("kind", ["Tompion", "SyncTompion"])
-def test_a_program_whose_service_is_not_there_says_so_in_one_line(tmp_path: Path, kind: str) -> None:
+def test_an_unreachable_service_at_start_is_a_one_line_error(tmp_path: Path, kind: str) -> None:
     script = tmp_path / "jobs.py"
     script.write_text(SCRIPT.format(kind=kind, function="def"))
     command = [sys.executable, str(script), "http://127.0.0.1:1"]
@@ -184,7 +184,7 @@ def test_a_program_whose_service_is_not_there_says_so_in_one_line(tmp_path: Path
     assert left.stderr.startswith("tompion: no answer from http://127.0.0.1:1: ")
 
 
-def test_a_lambda_is_refused_where_it_is_declared(url: str) -> None:
+def test_a_lambda_is_rejected_at_the_declaration(url: str) -> None:
     app = SyncTompion(url, engine=False)
     with pytest.raises(InvalidField, match="a lambda has no importable name"):
         app.schedule("@daily", schedule_id="report")(lambda: None)

@@ -36,7 +36,7 @@ def fail(run):
 def started(
     home: Path, *arguments: str, **variables: str
 ) -> Iterator[tuple[subprocess.Popen[str], list[dict[str, Any]]]]:
-    """Start a process that logs JSON; give it, and what it has said so far."""
+    """Start a process that logs JSON. Yield it and its log lines so far."""
     (home / "tasks.py").write_text(TASKS)
     surroundings = {
         **os.environ,
@@ -52,14 +52,14 @@ def started(
             process.kill()
 
 
-def until(process: subprocess.Popen[str], said: list[dict[str, Any]], **wanted: str) -> dict[str, Any]:
+def until(process: subprocess.Popen[str], message: list[dict[str, Any]], **wanted: str) -> dict[str, Any]:
     """Read lines until one has what is wanted."""
     assert process.stdout is not None
     for line in process.stdout:
-        said.append(json.loads(line))
-        if all(wanted[name] in str(said[-1].get(name, "")) for name in wanted):
-            return said[-1]
-    raise AssertionError(f"nobody says {wanted}: {said}")
+        message.append(json.loads(line))
+        if all(wanted[name] in str(message[-1].get(name, "")) for name in wanted):
+            return message[-1]
+    raise AssertionError(f"nobody says {wanted}: {message}")
 
 
 def post(url: str, body: object, **headers: str) -> Any:
@@ -70,19 +70,19 @@ def post(url: str, body: object, **headers: str) -> Any:
 
 
 def spans_of(collector: Server) -> list[Any]:
-    found = []
+    result = []
     for seen in collector.seen:
-        said = ExportTraceServiceRequest.FromString(seen.body)
-        found += [span for each in said.resource_spans for scope in each.scope_spans for span in scope.spans]
-    return found
+        message = ExportTraceServiceRequest.FromString(seen.body)
+        result += [span for item in message.resource_spans for scope in item.scope_spans for span in scope.spans]
+    return result
 
 
 def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: Path) -> None:
     with serving() as collector, started(
         tmp_path, "serve", "--port", "0",
         TOMPION_TRACING="otlp", TOMPION_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
-    ) as (process, said):  # fmt: skip
-        line = until(process, said, message="Tompion is running on http://")
+    ) as (process, log_lines):  # fmt: skip
+        line = until(process, message, message="Tompion is running on http://")
         url = line["message"].split()[4]
         for name, function in (("good", "tasks:work"), ("bad", "tasks:fail")):
             fields = {"cron": "0 0 1 1 *", "function": function, "payload": {"secret": CANARY}}
@@ -90,20 +90,20 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         with urlopen(f"{url}/api/v1/schedules?text={CANARY}", timeout=120) as answer:
             assert answer.status == 200
         run = post(f"{url}/api/v1/schedules/good/fire", {}, traceparent=PARENT)
-        ended = until(process, said, event="ended", schedule_id="good")
+        ended = until(process, message, event="ended", schedule_id="good")
         post(f"{url}/api/v1/schedules/bad/fire", {})
-        failed = until(process, said, event="ended", schedule_id="bad")
+        failed = until(process, message, event="ended", schedule_id="bad")
         process.terminate()
-        until(process, said, message="stopping")
+        until(process, message, message="stopping")
         assert process.stdout is not None
-        said += [json.loads(line) for line in process.stdout]
+        message += [json.loads(line) for line in process.stdout]
         assert process.wait(120) == 0
         spans = spans_of(collector)
     assert (ended["state"], ended["key"], ended["run_id"]) == ("SUCCESS", run["key"], run["run_id"])
     assert ended["trace_id"] == f"{trace_id_of(run['key']):032x}"
     assert (failed["state"], failed["error"], failed["level"]) == ("FAILED", "ValueError: no luck", "warning")
-    assert [each["path"] for each in said if each["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
-    assert CANARY not in json.dumps(said)
+    assert [item["path"] for item in message if item["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
+    assert CANARY not in json.dumps(message)
     names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}
     assert names >= {"tompion.run", "tompion.decide", "tompion.launch", "tompion.execute", "tompion.trigger"}
     (trigger,) = [span for span in spans if span.name == "tompion.trigger"]
@@ -111,28 +111,28 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
     assert CANARY not in str(spans)
 
 
-def test_a_worker_shows_its_metrics_on_a_port_of_its_own(tmp_path: Path) -> None:
+def test_a_worker_serves_metrics_on_its_port(tmp_path: Path) -> None:
     port = free_port()
-    with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, said):
-        where = until(process, said, message="metrics: http")["message"].split()[-1]
-        until(process, said, message="running the schedules")
+    with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, log_lines):
+        where = until(process, message, message="metrics: http")["message"].split()[-1]
+        until(process, message, message="running the schedules")
         with SyncTompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
             tompion.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
             tompion.trigger("good")
-        until(process, said, event="ended")
+        until(process, message, event="ended")
         with urlopen(where, timeout=120) as answer:
             text = answer.read().decode()
         process.terminate()
         assert process.wait(120) == 0
-    found = {sample.name: sample.value for each in text_string_to_metric_families(text) for sample in each.samples}
-    assert (found["tompion_runs_emitted_total"], found["tompion_store_up"], found["tompion_instances_live"]) == (
+    result = {sample.name: sample.value for item in text_string_to_metric_families(text) for sample in item.samples}
+    assert (result["tompion_runs_emitted_total"], result["tompion_store_up"], result["tompion_instances_live"]) == (
         1,
         1,
         1,
     )
 
 
-def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_metrics_port_in_use_is_a_one_line_error(tmp_path: Path) -> None:
     with serving() as server:
         port = server.url.rpartition(":")[2]
         ran = subprocess.run(

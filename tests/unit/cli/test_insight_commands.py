@@ -1,4 +1,4 @@
-"""What needs attention, what is to come, what an edit would do, and the audit of everything, as people see it."""
+"""``tompion problems``, ``forecast``, ``schedules diff`` and ``audit``."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(["schedules", "create", "report", *DAILY]).code == 0
 
 
-def test_what_needs_attention_is_a_table() -> None:
-    shown = run(["problems"])
-    assert (shown.code, shown.err) == (0, "")
-    assert shown.out.split()[:4] == ["urgency", "about", "since", "problem"]
-    assert "engine" in shown.out
+def test_problems_are_a_table() -> None:
+    output = run(["problems"])
+    assert (output.code, output.err) == (0, "")
+    assert output.out.split()[:4] == ["urgency", "about", "since", "problem"]
+    assert "engine" in output.out
     assert run(["problems", "--limit", "0"]).code == 2
 
 
@@ -40,15 +40,15 @@ def test_a_forecast_counts_fires_in_buckets() -> None:
     assert run(["schedules", "delete", "report", "--purge"]).code == 0
     once = f"{datetime.now(UTC) + timedelta(hours=12):%Y-%m-%dT%H:%M:%SZ}"
     assert run(["schedules", "create", "once", "--at", once, "--function", "tasks:report"]).code == 0
-    shown = run(["forecast", "--for", "24h", "--buckets", "24"])
-    assert shown.code == 0, shown
-    rows = [line.split() for line in shown.out.splitlines()]
+    output = run(["forecast", "--for", "24h", "--buckets", "24"])
+    assert output.code == 0, output
+    rows = [line.split() for line in output.out.splitlines()]
     assert rows[0] == ["from", "fires"]
     assert len(rows) == 25
     assert sum(int(row[-1]) for row in rows[1:]) == 1
 
 
-def test_an_edit_is_shown_as_a_comparison_and_writes_nothing() -> None:
+def test_diff_marks_removed_and_added_ticks_and_writes_nothing() -> None:
     before = run(["schedules", "get", "report", "--json"]).out
     edited = run(["schedules", "diff", "report", "--cron", "30 9 * * *", "--function", "tasks:report", "--count", "2"])
     assert edited.code == 0, edited
@@ -57,7 +57,7 @@ def test_an_edit_is_shown_as_a_comparison_and_writes_nothing() -> None:
     assert run(["schedules", "get", "report", "--json"]).out == before
 
 
-def test_the_audit_of_everything_holds_schedules_too_and_proves_itself() -> None:
+def test_audit_all_includes_schedules_and_verifies() -> None:
     assert "report" not in run(["audit"]).out
     assert "report" in run(["audit", "--all"]).out
     proof = run(["audit", "--verify"])
@@ -66,7 +66,7 @@ def test_the_audit_of_everything_holds_schedules_too_and_proves_itself() -> None
         assert run(["audit", *wrong]).code == 2
 
 
-def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
+def test_a_changed_audit_row_exits_with_1() -> None:
     with closing(SqliteStore("tompion.db")) as store:
         store.write(seal).result()
     assert run(["audit", "--verify"]).code == 0
@@ -90,7 +90,7 @@ def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
         ("forecast",),
     ],
 )
-def test_what_shows_something_can_be_watched(argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_commands_can_be_watched(argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
 
     def wait(seconds: float) -> None:

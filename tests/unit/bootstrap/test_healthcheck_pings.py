@@ -47,7 +47,7 @@ def test_a_service_without_an_engine_pings() -> None:
     asyncio.run(story())
 
 
-def test_nobody_is_told_who_does_not_want_to_be() -> None:
+def test_without_a_ping_url_there_is_no_ping() -> None:
     async def story() -> None:
         async with Tompion("sqlite://", engine=False) as tompion, healthcheck_pings(tompion):
             assert len(asyncio.all_tasks()) == 1

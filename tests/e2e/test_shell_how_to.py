@@ -20,19 +20,25 @@ SECONDS = 120
 
 
 def surroundings(home: Path, **more: str) -> dict[str, str]:
-    """What a shell knows: ``tompion`` is on its path, and nothing of whoever runs the tests."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
+    """Return an environment with ``tompion`` on the path and without the variables of this shell."""
+    existing = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     here = home / "bin"
     here.mkdir(exist_ok=True)
     command = here / "tompion"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tompion "$@"\n')
     command.chmod(0o755)
-    return {**known, "PATH": f"{here}:{known['PATH']}", **more}
+    return {**existing, "PATH": f"{here}:{existing['PATH']}", **more}
 
 
-def shell(line: str, home: Path, known: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def shell(line: str, home: Path, existing: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["/bin/sh", "-c", line], cwd=home, env=dict(known), capture_output=True, text=True, check=False, timeout=SECONDS
+        ["/bin/sh", "-c", line],
+        cwd=home,
+        env=dict(existing),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
     )
 
 
@@ -44,15 +50,13 @@ def served(tmp_path: Path) -> Iterator[str]:
         command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=surroundings(tmp_path)
     ) as process:
         assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-        assert found
-        yield found.group()
+        result = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+        assert result
+        yield result.group()
         process.kill()
 
 
-def test_the_lines_that_the_how_to_shows_work_as_printed(
-    served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_the_how_to_work(served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, because two dozen others take a minute to start."""
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
@@ -66,23 +70,23 @@ def test_the_lines_that_the_how_to_shows_work_as_printed(
         assert left.code == 0, (line, left)
         if file:
             (tmp_path / file).write_text(left.out)
-    shown = json.loads(run(["schedules", "get", "report", "--json"]).out)
-    assert shown["definition"]["spec"]["exclude"] == {"named": ["bank"]}
+    output = json.loads(run(["schedules", "get", "report", "--json"]).out)
+    assert output["definition"]["spec"]["exclude"] == {"named": ["bank"]}
     assert json.loads((tmp_path / "report.json").read_text())["definition"]["max_attempts"] == 3
 
 
-def test_a_store_is_asked_without_a_service_and_errors_have_their_exit_codes(tmp_path: Path) -> None:
-    known = surroundings(tmp_path, TOMPION_STORE="sqlite:///jobs.db")
-    made = shell("tompion schedules create report --cron @daily --function tasks:report --json", tmp_path, known)
-    assert (json.loads(made.stdout)["schedule_id"], made.stderr) == ("report", "")
-    left = shell("tompion schedules get nobody --json", tmp_path, known)
+def test_commands_work_on_a_store_and_errors_have_exit_codes(tmp_path: Path) -> None:
+    existing = surroundings(tmp_path, TOMPION_STORE="sqlite:///jobs.db")
+    created = shell("tompion schedules create report --cron @daily --function tasks:report --json", tmp_path, existing)
+    assert (json.loads(created.stdout)["schedule_id"], created.stderr) == ("report", "")
+    left = shell("tompion schedules get nobody --json", tmp_path, existing)
     assert (left.returncode, left.stdout, json.loads(left.stderr)["code"]) == (3, "", "not_found")
-    gone = shell("tompion schedules list --url http://127.0.0.1:1", tmp_path, known)
+    gone = shell("tompion schedules list --url http://127.0.0.1:1", tmp_path, existing)
     assert (gone.returncode, gone.stderr.count("\n")) == (6, 1)
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
-def test_completion_is_there_for_each_shell(name: str, tmp_path: Path) -> None:
+def test_completion_exists_for_each_shell(name: str, tmp_path: Path) -> None:
     left = shell("tompion", tmp_path, surroundings(tmp_path, _TOMPION_COMPLETE=f"source_{name}"))
     assert left.returncode == 0
     assert f"complete_{name}" in left.stdout

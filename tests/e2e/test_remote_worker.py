@@ -68,12 +68,12 @@ class Service:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    made = Service(tmp_path)
-    with made.home, serving(made.home.runner) as made.url:
-        yield made
+    created = Service(tmp_path)
+    with created.home, serving(created.home.runner) as created.url:
+        yield created
 
 
-def test_a_declared_function_runs_here_and_is_recorded_there(service: Service) -> None:
+def test_a_declared_function_runs_in_the_worker_and_is_recorded_in_the_service(service: Service) -> None:
     home, url = service.home, service.url
     app = Tompion(url, settings=QUICK)
     seen: list[RunContext] = []
@@ -100,12 +100,12 @@ def test_a_declared_function_runs_here_and_is_recorded_there(service: Service) -
     assert (first.result, first.key, first.scheduled_for) == ({"payload": {"n": 1}}, seen[0].key, seen[0].scheduled_for)
 
 
-def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> None:
+def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
     """Its parent is the span of the run, which the service writes when the run has ended."""
     exporter = InMemorySpanExporter()
-    made = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
+    created = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
-    with made.home, serving(made.home.runner) as url:
+    with created.home, serving(created.home.runner) as url:
         app = SyncTompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")
@@ -114,14 +114,14 @@ def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> 
 
         with app:
             key = app.trigger("report").key
-            made.wait_for_end()
+            created.wait_for_end()
     (run,) = (span for span in exporter.get_finished_spans() if span.name == "tompion.run")
     assert run.context is not None
     assert handed_on == [f"00-{key[:32]}-{run.context.span_id:016x}-01"]
     assert run.context.trace_id == int(key[:32], 16)
 
 
-def test_without_tracing_nothing_is_handed_on(service: Service) -> None:
+def test_without_tracing_there_is_no_traceparent(service: Service) -> None:
     app = SyncTompion(service.url, settings=QUICK)
     handed_on: list[str | None] = []
 
@@ -135,7 +135,7 @@ def test_without_tracing_nothing_is_handed_on(service: Service) -> None:
     assert handed_on == [None]
 
 
-def test_the_synchronous_twin_works_alike(service: Service) -> None:
+def test_the_synchronous_app_executes_remote_runs(service: Service) -> None:
     app = SyncTompion(service.url)
     ran = threading.Event()
 
@@ -182,7 +182,7 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["error", "result", "late"])
-def test_an_end_that_cannot_be_stored_as_it_is_is_an_end_all_the_same(service: Service, outcome: str) -> None:
+def test_an_outcome_that_cannot_be_stored_is_escaped_or_rejected(service: Service, outcome: str) -> None:
     """The service refused it, the worker let it go, and the function was called again and again."""
     app = SyncTompion(service.url, settings=QUICK)
     calls: list[int] = []
@@ -204,7 +204,9 @@ def test_an_end_that_cannot_be_stored_as_it_is_is_an_end_all_the_same(service: S
     assert calls == [1]
 
 
-def test_a_worker_that_is_killed_leaves_its_run_to_another_with_the_same_key(service: Service, tmp_path: Path) -> None:
+def test_another_worker_takes_over_the_run_of_a_killed_worker_with_the_same_key(
+    service: Service, tmp_path: Path
+) -> None:
     home, url = service.home, service.url
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -100,8 +100,8 @@ class Waiter:
 
     def wait(self, kind: str, count: int = 1) -> None:
         with self._changed:
-            found = self._changed.wait_for(lambda: sum(each.kind == kind for each in self.events) >= count, SECONDS)
-        assert found, self.events
+            result = self._changed.wait_for(lambda: sum(item.kind == kind for item in self.events) >= count, SECONDS)
+        assert result, self.events
 
 
 # --- the twins --------------------------------------------------------------------------------------------------------
@@ -111,14 +111,14 @@ def operations(kind: type, descriptor: type) -> dict[str, Any]:
     return {name: member for name, member in vars(kind).items() if isinstance(member, descriptor)}
 
 
-def test_the_twins_have_the_same_operations() -> None:
+def test_both_app_classes_have_the_same_operations() -> None:
     one, other = operations(AsyncMethods, _Async), operations(SyncMethods, _Sync)
     assert list(one) == list(other)
     for name in one:
         assert (one[name].operation, one[name].writes) == (other[name].operation, other[name].writes), name
 
 
-def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
+def test_every_operation_is_documented_and_reads_are_marked() -> None:
     reads = {"get", "list_schedules", "history", "versions", "backfills", "hints", "runs", "get_run", "dropped_ranges",
              "describe", "verify", "preview", "get_workflow", "list_workflows", "list_queues", "get_calendar",
              "list_calendars", "list_keys", "list_instances", "get_backfill", "recent_runs", "upcoming",
@@ -129,7 +129,7 @@ def test_every_operation_is_documented_and_only_reads_are_reads() -> None:
     assert all(member.__doc__ for member in members.values())
 
 
-def test_the_twins_are_built_alike() -> None:
+def test_both_app_classes_have_the_same_constructor() -> None:
     assert inspect.signature(Tompion.__init__) == inspect.signature(SyncTompion.__init__)
 
 
@@ -138,21 +138,21 @@ def test_an_operation_keeps_its_documentation(url: str) -> None:
         assert tompion.pause.__doc__ == operations(AsyncMethods, _Async)["pause"].__doc__
 
 
-def test_both_twins_take_hints(url: str) -> None:
+def test_both_app_classes_accept_hints(url: str) -> None:
     async def ask() -> Any:
         async with Tompion(url, engine=False, actor="planner") as tompion:
             await tompion.create("poll", intervals="1h", function="tasks:work", adaptive=True)
             return await tompion.hint("poll", interval_ms=60_000, reason="it is busy")
 
-    given = asyncio.run(ask())
+    arguments = asyncio.run(ask())
     with SyncTompion(url, engine=False) as tompion:
-        assert tompion.hints("poll") == given == tompion.describe("poll").outlook
-        assert (given.hints[0].author, given.hints[0].reason) == ("planner", "it is busy")
+        assert tompion.hints("poll") == arguments == tompion.describe("poll").outlook
+        assert (arguments.hints[0].author, arguments.hints[0].reason) == ("planner", "it is busy")
         assert tompion.clear_hints("poll").hints == ()
         assert tompion.reset_failures("poll").consecutive_failures == 0
 
 
-def test_both_twins_look_ahead(url: str) -> None:
+def test_both_app_classes_preview_ticks(url: str) -> None:
     """A preview was for the page alone."""
 
     async def ask() -> Any:
@@ -160,19 +160,19 @@ def test_both_twins_look_ahead(url: str) -> None:
             return await tompion.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
 
     with SyncTompion(url, engine=False) as tompion:
-        found = tompion.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
-    assert found == asyncio.run(ask())
-    assert found.ticks[0].at.isoformat() == "2027-01-15T09:00:00+00:00"
+        result = tompion.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
+    assert result == asyncio.run(ask())
+    assert result.ticks[0].at.isoformat() == "2027-01-15T09:00:00+00:00"
 
 
-def test_nothing_works_before_it_is_open(url: str) -> None:
+def test_operations_fail_before_open(url: str) -> None:
     with pytest.raises(TompionError, match="not open"):
         SyncTompion(url).get("report")
     with pytest.raises(InvalidField, match="store"), SyncTompion("mysql://x"):
         pass
 
 
-def test_entering_twice_is_refused(url: str) -> None:
+def test_opening_twice_is_rejected(url: str) -> None:
     """The second 'with' opened the store again, and what the first had opened was never closed."""
     tompion = SyncTompion(url)
     with tompion:
@@ -194,7 +194,7 @@ def test_entering_twice_is_refused(url: str) -> None:
     asyncio.run(story())
 
 
-def test_closing_twice_is_no_mistake(url: str) -> None:
+def test_closing_twice_has_no_effect(url: str) -> None:
     tompion = SyncTompion(url).open()
     tompion.create("job", cron=YEARLY, function="a:b")
     tompion.close()
@@ -217,14 +217,14 @@ def test_closing_twice_is_no_mistake(url: str) -> None:
 # --- real runs --------------------------------------------------------------------------------------------------------
 
 
-def ran(url: str, function: str, **given: Any) -> Run:
+def ran(url: str, function: str, **arguments: Any) -> Run:
     """Trigger a function, wait for its end and return the run."""
     waiter = Waiter()
     with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
-        tompion.create("job", cron=YEARLY, function=function, **given)
-        made = tompion.trigger("job")
+        tompion.create("job", cron=YEARLY, function=function, **arguments)
+        created = tompion.trigger("job")
         waiter.wait("ended")
-        return tompion.get_run(made.run_id)
+        return tompion.get_run(created.run_id)
 
 
 def test_an_asynchronous_function(url: str, tasks: Any) -> None:
@@ -235,7 +235,7 @@ def test_an_asynchronous_function(url: str, tasks: Any) -> None:
     assert run.finished_at is not None
 
 
-def test_a_synchronous_function_has_a_thread_of_its_own(url: str, tasks: Any) -> None:
+def test_a_synchronous_function_runs_in_a_thread(url: str, tasks: Any) -> None:
     run = ran(url, f"{tasks.__name__}:synchronous")
     assert (run.state, run.result) == ("SUCCESS", "trigger")
     assert tasks.seen[0][2].startswith("tompion-function")
@@ -253,7 +253,7 @@ def test_a_function_without_argument(url: str, tasks: Any) -> None:
         ("missing", "does not exist", "launch_failed"),
     ],
 )
-def test_a_function_that_does_not_go_well(url: str, tasks: Any, name: str, error: str, reason: str | None) -> None:
+def test_a_failing_function_has_an_error(url: str, tasks: Any, name: str, error: str, reason: str | None) -> None:
     run = ran(url, f"{tasks.__name__}:{name}")
     assert (run.state, run.reason) == ("FAILED", reason)
     assert error in (run.error or "")
@@ -275,18 +275,18 @@ def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
 
         async with Tompion(url, settings=QUICK, listener=listen) as tompion:
             await tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:synchronous")
-            made = await tompion.trigger("job")
+            created = await tompion.trigger("job")
             async with asyncio.timeout(SECONDS):
                 await ended.wait()
             with pytest.raises(AlreadyExists):
                 await tompion.create("job", cron=YEARLY, function="a:b")
             assert tompion.counts["runs_settled"] == 1
-            return await tompion.get_run(made.run_id)
+            return await tompion.get_run(created.run_id)
 
     assert asyncio.run(story()).state == "SUCCESS"
 
 
-def test_a_tick_fires_by_itself(url: str, tasks: Any) -> None:
+def test_a_tick_fires(url: str, tasks: Any) -> None:
     waiter = Waiter()
     with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
         tompion.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
@@ -300,14 +300,14 @@ def test_a_tick_fires_by_itself(url: str, tasks: Any) -> None:
 def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
     with SyncTompion(url, engine=False) as tompion:
         tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
-        made = tompion.trigger("job")
+        created = tompion.trigger("job")
     with SyncTompion(url, engine=False) as tompion:
-        run = tompion.get_run(made.run_id)
+        run = tompion.get_run(created.run_id)
         assert (run.state, run.attempt) == ("ENQUEUED", 0)
         assert tompion.counts == {}
 
 
-def test_each_namespace_and_actor_is_its_own(url: str) -> None:
+def test_namespaces_and_actors_are_separate(url: str) -> None:
     with SyncTompion(url, engine=False, namespace="a", actor="ann") as tompion:
         tompion.create("job", cron=YEARLY, function="a:b")
         assert tompion.history("job").items[0].actor == "ann"
@@ -316,16 +316,16 @@ def test_each_namespace_and_actor_is_its_own(url: str) -> None:
 
 
 @pytest.mark.parametrize("function", ["holding", "endless"])
-def test_a_graceful_stop_hands_leases_back(url: str, tasks: Any, function: str) -> None:
+def test_a_graceful_stop_releases_leases(url: str, tasks: Any, function: str) -> None:
     """A run goes on beyond the grace: its lease ends with the engine, and the next one has it at once."""
     waiter = Waiter()
     settings = Settings(tick_ms=20, shutdown_grace_ms=0)
     with SyncTompion(url, settings=settings, listener=waiter) as tompion:
         tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:{function}")
-        made = tompion.trigger("job")
+        created = tompion.trigger("job")
         assert tasks.held.wait(SECONDS)
     with SyncTompion(url, engine=False) as tompion:
-        assert tompion.get_run(made.run_id).attempt == 1
+        assert tompion.get_run(created.run_id).attempt == 1
         tompion.patch("job", function=f"{tasks.__name__}:without_argument")
     tasks.let_go.set()
     tasks.held.clear()
@@ -334,8 +334,8 @@ def test_a_graceful_stop_hands_leases_back(url: str, tasks: Any, function: str) 
             assert tasks.held.wait(SECONDS)
         else:
             waiter.wait("ended")
-        assert tompion.get_run(made.run_id).attempt == 2
-    for thread in [each for each in threading.enumerate() if each.name.startswith("tompion-function")]:
+        assert tompion.get_run(created.run_id).attempt == 2
+    for thread in [item for item in threading.enumerate() if item.name.startswith("tompion-function")]:
         thread.join(SECONDS)
         assert not thread.is_alive(), "the function has ended, and its thread has not"
 
@@ -345,11 +345,11 @@ def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
     tompion = SyncTompion(url, settings=QUICK)
     with tompion:
         tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:holding")
-        made = tompion.trigger("job")
+        created = tompion.trigger("job")
         assert tasks.held.wait(SECONDS)
         threading.Timer(0.05, tasks.let_go.set).start()
     with SyncTompion(url, engine=False) as again:
-        assert again.get_run(made.run_id).state == "SUCCESS"
+        assert again.get_run(created.run_id).state == "SUCCESS"
 
 
 def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
@@ -357,9 +357,9 @@ def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
     waiter = Waiter()
     with SyncTompion(url, settings=QUICK, listener=waiter), SyncTompion(url, engine=False) as manager:
         manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
-        made = [manager.trigger("job") for _ in range(5)]
+        created = [manager.trigger("job") for _ in range(5)]
         waiter.wait("ended", 5)
-        assert [manager.get_run(run.run_id).state for run in made] == ["SUCCESS"] * 5
+        assert [manager.get_run(run.run_id).state for run in created] == ["SUCCESS"] * 5
 
 
 SLEEPER = """
@@ -379,7 +379,7 @@ print("closed", flush=True)
 """
 
 
-def test_a_function_that_never_ends_does_not_keep_the_process(url: str) -> None:
+def test_a_function_that_never_returns_does_not_block_the_exit(url: str) -> None:
     """The process hung at its exit, because the thread of the function was joined there."""
     child = subprocess.run(
         [sys.executable, "-c", SLEEPER, url], stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False
@@ -402,7 +402,7 @@ with SyncTompion(sys.argv[1], settings=Settings(tick_ms=20), listener=listen):
 
 
 def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
-    """Two processes with an engine each; every trigger is executed by exactly one of them."""
+    """Two processes have an engine each. Exactly one of them executes each trigger."""
     waiter = Waiter()
     with subprocess.Popen(
         [sys.executable, "-c", CHILD, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -412,9 +412,9 @@ def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
         assert child.stdout.readline() == "ready\n"
         with SyncTompion(url, engine=False) as tompion:
             tompion.create("job", cron=YEARLY, function="os:getpid")
-            made = tompion.trigger("job")
+            created = tompion.trigger("job")
             assert child.stdout.readline() == "ended job\n"
-            assert tompion.get_run(made.run_id).result == child.pid
+            assert tompion.get_run(created.run_id).result == child.pid
         with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
             more = [tompion.trigger("job") for _ in range(10)]
             child.stdin.write("\n")

@@ -85,14 +85,14 @@ def url(tmp_path: Path) -> str:
 
 
 def ended(url: str, tmp_path: Path, program: str) -> str:
-    """What a program prints that never closes; it may say nothing else."""
+    """Return the output of a program that never closes its app, and check that stderr is empty."""
     command = [sys.executable, "-c", PROGRAM + program, url]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout
 
 
-def test_a_process_that_closes_nothing_ends_quietly_and_hands_back(
+def test_an_unclosed_app_exits_quietly_and_hands_back_runs(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its engine went on without a store, and printed a traceback for everything that it tried."""
@@ -111,16 +111,16 @@ def test_a_process_that_closes_nothing_ends_quietly_and_hands_back(
     sys.modules.pop("tasks")
 
 
-def test_what_is_open_works_as_long_as_a_thread_does(url: str, tmp_path: Path) -> None:
+def test_an_open_app_works_until_the_last_thread_ends(url: str, tmp_path: Path) -> None:
     """The main thread ends first: the threads of the store began nothing more, though others needed them."""
     assert ended(url, tmp_path, THREAD) == "late\n"
 
 
-def test_a_fork_leaves_what_its_parent_has_opened(url: str, tmp_path: Path) -> None:
+def test_a_fork_does_not_close_the_app_of_its_parent(url: str, tmp_path: Path) -> None:
     assert ended(url, tmp_path, FORK) == "parent\n"
 
 
-def test_an_engine_that_does_not_answer_is_left_alone(url: str, tmp_path: Path) -> None:
+def test_a_blocked_engine_does_not_block_the_exit(url: str, tmp_path: Path) -> None:
     assert ended(url, tmp_path, BLOCKED) == ""
 
 
@@ -132,7 +132,7 @@ async def opened(url: str) -> Tompion:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_closing_after_the_event_loop_says_so(url: str) -> None:
+def test_closing_after_the_event_loop_raises(url: str) -> None:
     """It was the RuntimeError of a loop that nobody had asked about."""
     loop = asyncio.new_event_loop()
     tompion = loop.run_until_complete(opened(url))
@@ -153,18 +153,18 @@ def test_closing_after_asyncio_run_works(url: str) -> None:
     asyncio.run(tompion.close())
 
 
-def test_closing_in_another_event_loop_is_refused_and_changes_nothing(url: str) -> None:
+def test_closing_in_another_event_loop_is_rejected(url: str) -> None:
     loop = asyncio.new_event_loop()
     tompion = loop.run_until_complete(opened(url))
     with pytest.raises(TompionError, match="opened in another event loop: close it there"):
         asyncio.run(tompion.close())
-    made = loop.run_until_complete(tompion.create("job", cron=YEARLY, function="tasks:nothing"))
-    assert made.schedule_id == "job"
+    created = loop.run_until_complete(tompion.create("job", cron=YEARLY, function="tasks:nothing"))
+    assert created.schedule_id == "job"
     loop.run_until_complete(tompion.close())
     loop.close()
 
 
-def test_without_an_engine_any_event_loop_will_do(url: str) -> None:
+def test_without_an_engine_any_event_loop_can_close(url: str) -> None:
     loop = asyncio.new_event_loop()
     tompion = loop.run_until_complete(Tompion(url, engine=False).open())
     asyncio.run(tompion.close())

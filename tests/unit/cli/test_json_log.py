@@ -35,7 +35,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_an_event_is_an_object_with_all_that_is_known(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_event_is_an_object_with_all_its_fields(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
     lines = JsonLog(clock)
     lines(
         Event(
@@ -54,9 +54,9 @@ def test_an_event_is_an_object_with_all_that_is_known(clock: ManualClock, capsys
             trace_id="cd",
         )
     )
-    (said,) = printed(capsys)
-    assert said.pop("instance")
-    assert said == {
+    (message,) = printed(capsys)
+    assert message.pop("instance")
+    assert message == {
         "timestamp": "2026-03-28T12:00:00.250+00:00",
         "level": "warning",
         "event": "ended",
@@ -75,7 +75,7 @@ def test_an_event_is_an_object_with_all_that_is_known(clock: ManualClock, capsys
     }
 
 
-def test_what_is_unknown_is_left_out(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_fields_are_omitted(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
     lines = JsonLog(clock)
     lines.say("hello")
     lines.warn("careful")
@@ -89,7 +89,7 @@ def test_what_is_unknown_is_left_out(clock: ManualClock, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
-def test_both_formats_obey_the_level(clock: ManualClock, capsys: pytest.CaptureFixture[str], level: str) -> None:
+def test_both_formats_respect_the_log_level(clock: ManualClock, capsys: pytest.CaptureFixture[str], level: str) -> None:
     events = [
         Event("launched", "report", "schedule", NOON),
         Event("missed", "report", "3 ticks: missed", NOON),
@@ -108,7 +108,7 @@ def test_both_formats_obey_the_level(clock: ManualClock, capsys: pytest.CaptureF
     assert level_of(events[0]) == "info"
 
 
-def test_what_is_logged_is_json_too_and_nothing_twice(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_records_are_json_and_printed_once(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
     lines = JsonLog(clock)
     log = logging.getLogger(ENGINE)
     log.warning("the engine has told this already")
@@ -121,7 +121,7 @@ def test_what_is_logged_is_json_too_and_nothing_twice(clock: ManualClock, capsys
     assert (library["logger"], library["message"]) == ("some.library", "beware")
 
 
-def test_whoever_does_not_read_stops_nobody(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_pipe_does_not_raise(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone:
         def write(self, _text: str) -> int:
             raise BrokenPipeError
@@ -133,6 +133,6 @@ def test_whoever_does_not_read_stops_nobody(clock: ManualClock, monkeypatch: pyt
     JsonLog(clock)(Event("launched", "report", "schedule", NOON))
 
 
-def test_a_skip_is_a_line_with_its_tick_and_its_reason(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_skipped_tick_is_logged_with_its_reason(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
     TextLog(clock)(Event("skipped", "report", "overlap", NOON))
     assert capsys.readouterr().out.rstrip().endswith("skipped   12:00:00Z overlap")

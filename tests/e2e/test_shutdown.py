@@ -31,16 +31,16 @@ def held():
 @contextmanager
 def serving(home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A service of its own, until the test has ended it."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
+    existing = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     command = [sys.executable, "-m", "tompion", "serve", "--port", "0"]
     with subprocess.Popen(
-        command, cwd=home, text=True, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, cwd=home, text=True, env=existing, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         try:
-            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-            assert found
-            yield process, found.group()
+            result = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+            assert result
+            yield process, result.group()
         finally:
             process.kill()
 
@@ -57,13 +57,13 @@ def interrupted(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_a_signal_in_the_first_moment_counts(tmp_path: Path, number: int) -> None:
+def test_a_signal_during_startup_stops_the_process(tmp_path: Path, number: int) -> None:
     """One that came just when the server took over the signals was lost: the service went on for ever."""
     with serving(tmp_path) as (process, _):
         interrupted(process)
 
 
-def test_while_somebody_listens_to_changes(tmp_path: Path) -> None:
+def test_shutdown_with_an_open_event_stream(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, url):
         listening = connected(url)
         listening.request("GET", "/api/v1/events")
@@ -74,13 +74,13 @@ def test_while_somebody_listens_to_changes(tmp_path: Path) -> None:
         listening.close()
 
 
-def test_while_a_worker_waits_for_runs(tmp_path: Path) -> None:
+def test_shutdown_with_a_long_polling_worker(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, url):
         waiting = connected(url)
-        worker = asked(waiting, "/api/v1/workers", {"name": "w", "queues": ["before"]})
+        worker = request(waiting, "/api/v1/workers", {"name": "w", "queues": ["before"]})
         send(waiting, f"/api/v1/workers/{worker['worker_id']}/claim", {"queues": ["after"], "wait_ms": 30_000})
         with Client(url) as client:
-            while not any(each.queues == ("after",) for each in client.list_instances()):
+            while not any(item.queues == ("after",) for item in client.list_instances()):
                 assert process.poll() is None
         interrupted(process)
         answer = waiting.getresponse()
@@ -88,7 +88,7 @@ def test_while_a_worker_waits_for_runs(tmp_path: Path) -> None:
         waiting.close()
 
 
-def test_while_a_run_executes(tmp_path: Path) -> None:
+def test_shutdown_with_a_running_run(tmp_path: Path) -> None:
     (tmp_path / "tasks.py").write_text(TASKS)
     os.mkfifo(tmp_path / "go")
     with serving(tmp_path) as (process, url):
@@ -102,14 +102,14 @@ def test_while_a_run_executes(tmp_path: Path) -> None:
         _, complaints = process.communicate(timeout=SECONDS)
         assert (process.returncode, complaints) == (130, "")
     with SyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
-        found = tompion.get_run(run.run_id)
-        assert (found.state, found.result) == ("SUCCESS", "done")
+        result = tompion.get_run(run.run_id)
+        assert (result.state, result.result) == ("SUCCESS", "done")
 
 
 def send(connection: HTTPConnection, path: str, body: object) -> None:
     connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
 
 
-def asked(connection: HTTPConnection, path: str, body: object) -> Any:
+def request(connection: HTTPConnection, path: str, body: object) -> Any:
     send(connection, path, body)
     return json.load(connection.getresponse())
