@@ -62,7 +62,7 @@ def test_root_installs_the_browser(bare: Path, capsys: pytest.CaptureFixture[str
     assert wrong == ""
 
 
-@pytest.mark.parametrize("given", [{"is_root": False, "run": refuse}, {"is_root": True, "run": lambda _: False}])
+@pytest.mark.parametrize("options", [{"is_root": False, "run": refuse}, {"is_root": True, "run": lambda _: False}])
 def test_other_users_get_a_message_with_the_package(
     bare: Path, options: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
