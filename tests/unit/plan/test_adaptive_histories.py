@@ -8,8 +8,8 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.plan.governing import FIVE_MINUTES, governed
-from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, world_at
+from tests.unit.plan.adaptive_cases import FIVE_MINUTES, governed
+from tests.unit.plan.cases import NOON, NOON_MS, context_at, every, state_of
 from tompion.model.hint import HintRow, HintRows
 from tompion.model.run import RunRow, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState
@@ -45,12 +45,12 @@ turns = st.lists(
 
 
 def live(compiled: CompiledSchedule, told: list[Turn]) -> tuple[list[RunRow], list[ScheduleState]]:
-    """Decide and settle one run after another; return them, and the dials after each of them."""
-    state, runs, states = dial_of(compiled), [], []
+    """Decide and settle one run after another; return them, and the states after each of them."""
+    state, runs, states = state_of(compiled), [], []
     for turn in told:
         assert state.next_fire_ms is not None
         now_ms = state.next_fire_ms + turn.late_ms
-        decision, state, _ = decide(state, compiled, world_at(now_ms), 0)
+        decision, state, _ = decide(state, compiled, context_at(now_ms), 0)
         runs += decision.runs
         if turn.once_ms is not None:
             once = HintRow(now_ms + turn.once_ms, FAR_MS, now_ms, "ann", None)

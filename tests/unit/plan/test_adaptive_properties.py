@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+from tests.unit.plan.cases import NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.hint import HintRow, HintRows
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
@@ -41,7 +41,7 @@ class Past(NamedTuple):
     @property
     def compiled(self) -> CompiledSchedule:
         longest = None if self.longest is None else max(self.longest, self.shortest)
-        return rule_of(SPECS[self.spec], adaptive=True, min_interval_ms=self.shortest, max_interval_ms=longest)
+        return compiled_of(SPECS[self.spec], adaptive=True, min_interval_ms=self.shortest, max_interval_ms=longest)
 
     @property
     def state(self) -> ScheduleState:
@@ -50,7 +50,7 @@ class Past(NamedTuple):
             None if given is None else HintRow(given[0], NOON_MS + given[1], 0, "", None)
             for given in (self.interval, once)
         ]
-        return dial_of(
+        return state_of(
             self.compiled,
             NOON + self.decided // 1000,
             last_start_ms=NOON_MS,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.plan.governing import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
-from tests.unit.plan.kit import DELAY, KEY, NOON, NOON_MS, dial_of, every, rule_of
+from tests.unit.plan.adaptive_cases import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
+from tests.unit.plan.cases import DELAY, KEY, NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.hint import HintRows
 from tompion.model.run import RunSource
 from tompion.model.schedule import Action
@@ -63,7 +63,7 @@ def test_a_grid_is_returned_to() -> None:
     [(every(60), 0), (every(7), 4), (FIVE_MINUTES, 0), (DELAY, 0), (SpecDocument(cron=("30 12 * * *",)), 1_800)],
 )
 def test_the_first_run_is_that_of_any_schedule(spec: SpecDocument, first: int) -> None:
-    state = dial_of(governed(spec))
+    state = state_of(governed(spec))
     assert (state.next_nominal_s, state.next_fire_ms) == (NOON + first, NOON_MS + first * 1000)
 
 
@@ -214,7 +214,7 @@ def test_a_run_longer_than_the_longest_interval_is_followed_after_its_end() -> N
 
 def test_before_the_first_run_the_longest_interval_counts_from_the_creation() -> None:
     compiled = governed(SpecDocument(cron=("0 0 1 1 *",)), max_interval_ms=60_000)
-    assert dial_of(compiled).next_nominal_s == NOON + 60
+    assert state_of(compiled).next_nominal_s == NOON + 60
 
 
 @pytest.mark.parametrize("given", [{}, {"interval": 20}, {"once": 30}])
@@ -273,7 +273,7 @@ def test_the_bounds_of_the_spec_hold_whatever_is_hinted() -> None:
     assert planned(ran(compiled, hints=hints(interval=20)), compiled, 10) == 20
     assert planned(ran(compiled, hints=hints(interval=55)), compiled, 10) is None
     compiled = governed(every(60, start_at=at(40)))
-    assert planned(dial_of(compiled, hints=hints(once=5)), compiled, 1) == 40
+    assert planned(state_of(compiled, hints=hints(once=5)), compiled, 1) == 40
 
 
 def test_a_named_calendar_and_the_zone_of_a_cron_string_count() -> None:
@@ -292,7 +292,7 @@ def test_a_spec_that_is_over_has_no_next_run() -> None:
 
 def test_jitter_moves_a_grid() -> None:
     spec = SpecDocument(cron=("*/5 * * * *",), jitter_ms=60_000)
-    compiled, plain = governed(spec), rule_of(spec)
+    compiled, plain = governed(spec), compiled_of(spec)
     state = ran(compiled)
     fire_ms = plain.fire_ms(NOON + 300)
     assert fire_ms % 300_000
