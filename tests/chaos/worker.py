@@ -52,17 +52,17 @@ async def live(url: str, name: str, counts: Path) -> None:
     store = await _persistently(lambda: loop.run_in_executor(None, open_store, url), stopped)
     if store is None:
         return
-    probe = EngineEvents()
+    events = EngineEvents()
     executors: dict[str, Executor] = {"function": FunctionExecutor(SETTINGS.max_threads)}
-    engine = Engine(store, executors, clock=SystemClock(), settings=SETTINGS, name=name, probe=probe)
+    engine = Engine(store, executors, clock=SystemClock(), settings=SETTINGS, name=name, events=events)
     await _persistently(engine.start, stopped)
     while not stopped.is_set():
-        _say(counts, probe)
+        _say(counts, events)
         await clock.wait(stopped, SAY_S)
     await engine.stop()
     await loop.run_in_executor(None, store.close)
-    _say(counts, probe)
-    sys.stdout.write(json.dumps(probe.counts) + "\n")
+    _say(counts, events)
+    sys.stdout.write(json.dumps(events.counts) + "\n")
 
 
 async def _persistently(step: Callable[[], Awaitable[T]], stopped: asyncio.Event) -> T | None:
@@ -74,10 +74,10 @@ async def _persistently(step: Callable[[], Awaitable[T]], stopped: asyncio.Event
     return None
 
 
-def _say(path: Path, probe: EngineEvents) -> None:
+def _say(path: Path, events: EngineEvents) -> None:
     """Write what was counted so far, in one piece."""
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(probe.counts))
+    draft.write_text(json.dumps(events.counts))
     draft.replace(path)
 
 

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="libfaketime is loaded as Linux does it"),
 ]
 HOUR_S = 3_600
-OFF = "off the database's: nothing is fired here"
+OFF = "no schedule fires here"
 
 
 def latest(tompion: SyncTompion, name: str) -> int:

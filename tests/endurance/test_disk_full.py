@@ -55,8 +55,8 @@ def server_is_full(server: PostgresServer, url: str) -> Iterator[None]:
 
 def refused(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
     """Wait until an engine has logged that it cannot fire. All earlier launches are in the ledger."""
-    before = process.output().count("cannot fire just now")
-    until(lambda: process.output().count("cannot fire just now") >= before + 3, process.output)
+    before = process.output().count("cannot fire schedules")
+    until(lambda: process.output().count("cannot fire schedules") >= before + 3, process.output)
     keys = {run.key for name in names for run in tompion.runs(name, limit=1_000).items}
     assert set(process.notes()) <= keys
     assert process.process.poll() is None

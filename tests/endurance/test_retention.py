@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.interleavings.cast import CarryNothing
 from tests.support.operations import BEGIN, Bench, Worker, open_transaction
 from tompion import Tompion
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.lease import Lease, answer_of
+from tompion.engine.lease import Lease
+from tompion.engine.step_runner import StepRunner
 from tompion.engine.steps.sweep import SWEEP_BATCH
+from tompion.engine.store_future import await_store
 from tompion.executors.function import FunctionExecutor
 from tompion.model.notification import NotificationRow
 from tompion.model.rows import RequestRow
@@ -36,7 +37,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.server]
 OLD_RUNS = 100_000
 PART = 10_000
 WORK = "tests.endurance.test_retention:work"
-STEPS, SWEEPING = ("Lease.leading", "StepRunner.in_transaction"), "SweepStep.expire"
+STEPS, SWEEPING = "StepRunner.in_transaction", "SweepStep.expire"
 SECONDS = 120
 SETTINGS = Settings(tick_ms=50)
 SHORT = Settings(retention_ms=60_000, audit_retention_ms=120_000, request_retention_ms=60_000)
@@ -158,13 +159,13 @@ async def swept(url: str, store: Watched) -> None:
         await tompion.create("old", cron="0 0 1 1 *", function=WORK)
         await tompion.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
         for part in range(OLD_RUNS // PART):
-            await answer_of(store.write(partial(grow_old, key=1, part=part)))
-        assert await answer_of(store.read(partial(counts, key=1))) == [9, 9, 1, 9]
+            await await_store(store.write(partial(grow_old, key=1, part=part)))
+        assert await await_store(store.read(partial(counts, key=1))) == [9, 9, 1, 9]
         store.seen.clear()
         engine = Engine(store, {"function": FunctionExecutor(4)}, clock=SystemClock(), settings=SETTINGS)
         await engine.start()
         async with asyncio.timeout(SECONDS):
-            while any(await answer_of(store.read(partial(counts, key=1)))) or not fired(store):
+            while any(await await_store(store.read(partial(counts, key=1)))) or not fired(store):
                 await pause(0.02)
         await engine.stop()
         assert (await tompion.verify("ticks")).ok
@@ -183,13 +184,13 @@ def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:
         bench.go("08:20")
         before = bench.dump()
         fire = partial(worker.firing.on_time, limit=10)
-        lease = Lease(store, worker.instance, "worker", "", int, CarryNothing())
+        runner = StepRunner(store, worker.context, Lease(store, worker.context, "worker", "", int))
         with open_transaction(store, partial(one_batch, worker)):
             worker.beat()
             assert worker.catch_up().runs
             worker.settle()
             bench.go("08:21")
-            fired = store.write(lease.leading(fire)).result(SECONDS)
+            fired = store.write(runner.in_transaction(fire)).result(SECONDS)
             assert fired is not None
             worker.launched += fired.launches
             worker.settle()

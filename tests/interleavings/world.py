@@ -125,7 +125,7 @@ def _played(bench: Bench, kind: Kind) -> Cast:
         bench.pause(note="to be resumed")
     first, second = bench.worker(), bench.worker()
     held = tuple(sorted(held_of(row) for row, _ in lapsed.launched))
-    numbers = [each.instance.number for each in (lapsed, first, second)]
+    numbers = [each.context.number for each in (lapsed, first, second)]
     return Cast(numbers[0], numbers[1], numbers[2], held, bench.get().token)
 
 

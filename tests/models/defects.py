@@ -10,7 +10,8 @@ from typing import Any
 
 from tests.support.planting import Defect, Patches
 from tompion.engine.steps import fire
-from tompion.engine.steps.fire import NOTHING, FireStep
+from tompion.engine.steps.fire import FireStep
+from tompion.engine.steps.result import StepResult
 from tompion.model.backfill import RUNNING
 from tompion.model.run import RunSource
 from tompion.operations.schedules import backfills
@@ -83,7 +84,7 @@ def a_tick_is_written_twice(patches: Patches) -> None:
 
 def nobody_catches_up(patches: Patches) -> None:
     """What was missed stays undecided for ever."""
-    patches.set(FireStep, "catch_up", lambda *_, **__: NOTHING)
+    patches.set(FireStep, "catch_up", lambda *_, **__: StepResult())
 
 
 MISTAKES = tuple(

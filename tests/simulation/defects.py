@@ -6,6 +6,7 @@ says which seed gave each away.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,9 +14,11 @@ from tests.simulation import defects_of_endings, defects_of_guards, defects_of_h
 from tests.support.planting import DEFECTS, Defect, Patches, defect, planted
 from tompion.engine.engine import Engine
 from tompion.engine.execution import launcher
+from tompion.engine.maintenance import Maintenance
 from tompion.engine.steps import backfill, fire, planned, settle
 from tompion.engine.steps.fire import FireStep
 from tompion.engine.steps.rescue import RescueStep
+from tompion.engine.steps.result import StepResult
 from tompion.model import run
 from tompion.model.policy import CatchUp
 from tompion.model.schedule_state import ScheduleState, StateTuple
@@ -72,16 +75,16 @@ def advance_before_insert(patches: Patches) -> None:
         later.extend(wanted.runs)
         return write(self, wanted._replace(runs=[]))
 
-    begin = Engine._begin
+    apply = Engine.apply
 
-    def insert(self: Engine, fired: Any) -> int:
+    def insert(self: Engine, result: StepResult) -> None:
         rows, later[:] = list(later), []
         if rows:
             self._store.write(lambda transaction: transaction.run_insert(rows))
-        return begin(self, fired)
+        apply(self, result)
 
     patches.set(Transaction, "write_decisions", split)
-    patches.set(Engine, "_begin", insert)
+    patches.set(Engine, "apply", insert)
 
 
 @defect
@@ -163,7 +166,7 @@ def runs_are_taken_without_a_lease(patches: Patches) -> None:
 @defect
 def crashed_runs_are_never_picked_up(patches: Patches) -> None:
     """A lease that has run out is nobody's business."""
-    patches.set(RescueStep, "claim", lambda self, transaction, limit: fire.NOTHING)
+    patches.set(RescueStep, "claim", lambda self, transaction, limit: StepResult())
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
     patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
@@ -266,14 +269,14 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 @defect
 def key_contains_the_attempt(patches: Patches) -> None:
     """Each launch of a run carries another key."""
-    launch_of = launcher.Launcher._launch
+    build = launcher.build_run_context
 
-    def other(self: launcher.Launcher, *about: Any) -> Any:
-        launch = launch_of(self, *about)
-        launch.schedule_id += f"-{launch.attempt}"
-        return launch
+    def other(*parts: Any) -> Any:
+        run_context = build(*parts)
+        run_context.schedule_id += f"-{run_context.attempt}"
+        return run_context
 
-    patches.set(launcher.Launcher, "_launch", other)
+    patches.set(launcher, "build_run_context", other)
 
 
 @defect
@@ -376,9 +379,9 @@ def launch_before_commit(patches: Patches) -> None:
 
     def early(self: FireStep, transaction: Transaction, limit: int) -> Any:
         fired = on_time(self, transaction, limit)
-        owner = next(engine for engine in engines if engine.instance is self._instance)
-        owner.launching.start(fired.launches, fired.now_ms)
-        return fired._replace(launches=[])
+        owner = next(engine for engine in engines if engine.context is self._context)
+        owner.launcher.start(fired.launches, fired.now_ms)
+        return replace(fired, launches=[])
 
     patches.set(Engine, "__init__", noted)
     patches.set(FireStep, "on_time", early)
@@ -422,7 +425,7 @@ def skips_are_ignored(patches: Patches) -> None:
 def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     """An outcome that could not be written is forgotten, and its run is held for ever."""
     patches.set(launcher.Launcher, "put_back", lambda self, outcomes: None)
-    patches.set(Engine, "_beat", lambda self: self._keeping.check())
+    patches.set(Maintenance, "renew_lease", lambda self: self.check())
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
     patches.sql("run_claim", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
     patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")

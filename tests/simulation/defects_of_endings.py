@@ -44,7 +44,7 @@ def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
         found = list(launches)
         start(self, found, now_ms)
         for row, compiled in found:
-            if row.pickups == self._instance.settings.max_pickups:
+            if row.pickups == self._context.settings.max_pickups:
                 start(self, [(row._replace(pickups=0), compiled)], now_ms)
 
     patches.set(Launcher, "start", once_more)

@@ -30,7 +30,6 @@ from tests.simulation.workload import (
 )
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.notifications.outside import Outside
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.executors.base import Completed, RunContext
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
@@ -93,7 +92,7 @@ class SilentProbe(EngineEvents):
     def warn(self, text: str) -> None:
         self.count("warnings")
 
-    def unexpected(self, what: str, error: Exception) -> None:
+    def report_error(self, what: str, error: Exception) -> None:
         self._mistakes.append(f"{CRASHED}{what}: {error!r}")
 
 
@@ -235,8 +234,8 @@ class Story:
                 clock=self.clock,
                 settings=self.settings,
                 queues=queues,
-                probe=SilentProbe(self.observer.violations),
-                outside=Outside(Receiver(self)),
+                events=SilentProbe(self.observer.violations),
+                sender=Receiver(self),
             )
             self.alive.add(engine)
             starting = asyncio.ensure_future(engine.start())
@@ -267,10 +266,10 @@ class Story:
         """End everything of an instance that has died: none of it can reach the store any more."""
         self.alive.discard(engine)
         starting.cancel()
-        engine._stopping.set()
-        for task in list(engine._loops.tasks):
+        engine.signals.stopping.set()
+        for task in list(engine.supervisor.tasks):
             task.cancel()
-        for attempt in list(engine.launching.active.values()):
+        for attempt in list(engine.launcher.active.values()):
             if attempt.task is not None:
                 attempt.task.cancel()
 
@@ -337,7 +336,7 @@ class Story:
         await asyncio.gather(*people, setter)
         self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
         await pause(REST_S + self.ahead_s)
-        self.held = {held[:3] for engine in self.alive for held in engine.launching.held()}
+        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held()}
         for task in instances:
             task.cancel()
         await asyncio.gather(*instances, return_exceptions=True)

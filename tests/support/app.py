@@ -46,7 +46,7 @@ class Home(Tompion):
             settings=self._settings,
             queues=self._queues,
             name="home",
-            probe=self._probe,
+            events=self._events,
         )
 
     async def told(self, kind: str, schedule_id: str, count: int = 1) -> list[Event]:

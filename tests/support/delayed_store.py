@@ -10,10 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from enum import StrEnum
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tompion.engine.engine import Engine
-from tompion.engine.steps.fire import Fired
+from tompion.engine.steps.result import StepResult
 from tompion.errors import StoreUnavailable
 from tompion.store.base import Store, Transaction, Work
 from tompion.testing.virtual_loop import VirtualLoop
@@ -39,25 +39,25 @@ class Fate(StrEnum):
 class Fire:
     """One fire transaction, as it is sent: the engine's work, and when it was under way."""
 
-    def __init__(self, work: Work[Fired | None]) -> None:
+    def __init__(self, work: Work[StepResult | None]) -> None:
         self._work = work
         self.sent = self.answered = -1.0
-        self.fired: Fired | None = None
+        self.fired: StepResult | None = None
 
-    def __call__(self, transaction: Transaction) -> Fired | None:
+    def __call__(self, transaction: Transaction) -> StepResult | None:
         self.fired = self._work(transaction)
         return self.fired
 
 
 def with_named_fires(engine: Engine) -> Engine:
     """Let a store know which of an engine's transactions are fires."""
-    leading = engine._membership.leading
+    leading = engine.runner.in_transaction
 
-    def named(work: Work[Any]) -> Work[Any]:
-        led = leading(work)
-        return Fire(led) if getattr(work, "func", None) == engine._firing.on_time else led
+    def named(step: Work[StepResult]) -> Work[StepResult | None]:
+        led = leading(step)
+        return Fire(led) if getattr(step, "func", None) == engine.finder.fire_step.on_time else led
 
-    engine._membership.leading = named  # type: ignore[method-assign]  # the same, with a name on it
+    engine.runner.in_transaction = named  # type: ignore[method-assign]  # the same, with a name
     return engine
 
 

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from tompion.config.settings import Settings
 from tompion.engine.context import EngineContext
 from tompion.engine.steps.backfill import BackfillStep
-from tompion.engine.steps.fire import Fired, FireStep
+from tompion.engine.steps.fire import FireStep
 from tompion.engine.steps.planned import PlannedStep
 from tompion.engine.steps.rescue import RescueStep
-from tompion.engine.steps.result import Settled
+from tompion.engine.steps.result import StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.engine.steps.sweep import SweepStep
 from tompion.engine.telemetry.events import EngineEvents
@@ -180,38 +180,38 @@ class Worker:
 
     def __init__(self, bench: Bench, queues: tuple[str, ...], settings: Settings) -> None:
         self.bench = bench
-        self.probe = EngineEvents()
-        self.instance = EngineContext(settings, self.probe, frozenset(queues))
+        self.events = EngineEvents()
+        self.context = EngineContext(settings, self.events, frozenset(queues))
         lease_ms = settings.lock_ttl_ms
-        self.instance.number = bench.write(lambda t: t.instance_insert("test", "", t.now_ms(), t.now_ms() + lease_ms))
-        self.firing = FireStep(self.instance)
-        self.releasing = PlannedStep(self.instance)
-        self.rescuing = RescueStep(self.instance)
-        self.backfilling = BackfillStep(self.instance)
-        self.settling = SettleStep(self.instance)
-        self.sweeping = SweepStep(self.instance)
+        self.context.number = bench.write(lambda t: t.instance_insert("test", "", t.now_ms(), t.now_ms() + lease_ms))
+        self.firing = FireStep(self.context)
+        self.releasing = PlannedStep(self.context)
+        self.rescuing = RescueStep(self.context)
+        self.backfilling = BackfillStep(self.context)
+        self.settling = SettleStep(self.context)
+        self.sweeping = SweepStep(self.context)
         self.launched: list[tuple[RunRow, CompiledSchedule]] = []
         self.to_end: list[RunRow] = []
 
     # --- the steps ------------------------------------------------------------------------------------------------
 
-    def on_time(self, limit: int = 100) -> Fired:
+    def on_time(self, limit: int = 100) -> StepResult:
         return self._do(lambda t: self.firing.on_time(t, limit))
 
-    def catch_up(self, budget: int = 1_000, limit: int = 100) -> Fired:
+    def catch_up(self, budget: int = 1_000, limit: int = 100) -> StepResult:
         return self._do(lambda t: self.firing.catch_up(t, limit, budget))
 
-    def planned(self, limit: int = 100) -> Fired:
+    def planned(self, limit: int = 100) -> StepResult:
         return self._do(lambda t: self.releasing.due(t, limit))
 
-    def rescue(self, limit: int = 100) -> Fired:
+    def rescue(self, limit: int = 100) -> StepResult:
         return self._do(lambda t: self.rescuing.claim(t, limit))
 
-    def adopt(self) -> Fired:
+    def adopt(self) -> StepResult:
         """Take whatever is ours by the ledger, as if nothing were known of it."""
         return self._do(lambda t: self.rescuing.adopt(t, self.rescuing.unknown(t, [])))
 
-    def backfill(self, limit: int = 100) -> Fired:
+    def backfill(self, limit: int = 100) -> StepResult:
         return self._do(lambda t: self.backfilling.due(t, limit))
 
     def tick(self) -> list[str]:
@@ -227,7 +227,7 @@ class Worker:
                 pass
         return [shown(_moment(row)) for row, _ in self.launched[before:]]
 
-    def settle(self, state: RunState = RunState.SUCCESS, row: RunRow | None = None, **other: Any) -> Settled:
+    def settle(self, state: RunState = RunState.SUCCESS, row: RunRow | None = None, **other: Any) -> StepResult:
         """Write how a run ended: the oldest that this worker has launched, unless said otherwise."""
         row = row or self.take()
         outcome = Outcome(*row.id, row.attempt, state, failures=row.failures)._replace(**other)
@@ -241,8 +241,8 @@ class Worker:
 
     def beat(self) -> bool:
         """Prolong the lease; return whether it is still there."""
-        lease_ms = int(self.bench.clock.now() * 1000) + self.instance.settings.lock_ttl_ms
-        return self.bench.write(lambda t: t.lease_renew(self.instance.number, t.now_ms(), 0, lease_ms))
+        lease_ms = int(self.bench.clock.now() * 1000) + self.context.settings.lock_ttl_ms
+        return self.bench.write(lambda t: t.lease_renew(self.context.number, t.now_ms(), 0, lease_ms))
 
     def sweep(self) -> None:
         """Clean up as an engine does."""
@@ -257,17 +257,17 @@ class Worker:
         payload = row.payload if row.payload is not None else compiled.payload
         return RunContext(row, compiled.namespace, compiled.schedule_id, compiled.action, payload)
 
-    def _do(self, step: Callable[[Transaction], Fired]) -> Fired:
+    def _do(self, step: Callable[[Transaction], StepResult]) -> StepResult:
         fired = self.bench.write(step)
         self.launched += fired.launches
         self.to_end += fired.to_end
-        outcomes = [_forsaken(row) for row, _ in fired.forsaken]
+        outcomes = [_discarded(row) for row, _ in fired.discarded]
         if outcomes:
             self.launched += self.bench.write(lambda t: self.settling.settle(t, outcomes)).launches
         return fired
 
 
-def _forsaken(row: RunRow) -> Outcome:
+def _discarded(row: RunRow) -> Outcome:
     reason = Reason.CANCEL_REQUESTED if row.cancel_requested else Reason.DELETED
     return Outcome(*row.id, row.attempt, RunState.CANCELLED, reason, row.failures)
 

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tompion import Tompion
-from tompion.bootstrap.engine import healthcheck_pings
-from tompion.engine.notifications.outside import Outside
+from tompion.bootstrap.engine import Outbound, healthcheck_pings
 
 SECONDS = 120
 
@@ -37,7 +36,7 @@ def test_a_service_without_an_engine_pings() -> None:
     async def story() -> None:
         monitor = Monitor()
         tompion = Tompion("sqlite://", engine=False)
-        tompion.outside = Outside(pinger=monitor)
+        tompion.outbound = Outbound(pinger=monitor)
         async with asyncio.timeout(SECONDS), tompion, healthcheck_pings(tompion):
             await monitor.often.wait()
             assert monitor.heard[:3] == [[], [], []]

@@ -108,7 +108,7 @@ def _vary(connection: sqlite3.Connection) -> None:
     ended = "UPDATE schedule_runs SET state = ?, reason = ?, error = ?, result = NULL WHERE run_number = ?"
     connection.execute(ended, ("FAILED", None, "OperationalError: the database is starting up", mine[3]))
     connection.execute(ended, ("SKIPPED", "overlap", None, mine[8]))
-    connection.execute(ended, ("TIMED_OUT", "deadline", "it took longer than 60 seconds", mine[12]))
+    connection.execute(ended, ("TIMED_OUT", None, "the run exceeded its timeout of 60 seconds", mine[12]))
     counted = f"UPDATE schedule_state SET successes = successes - 3, failed = 2, skipped = 1 WHERE {of}"
     connection.execute(counted, ("data/daily-report",))
     connection.execute(f"UPDATE schedule_state SET waiting = 14, in_flight = 1 WHERE {of}", ("billing/payouts",))

@@ -22,7 +22,7 @@ Date.now = () => start
 const { setInterval } = window
 window.setInterval = (task, ms, ...rest) => setInterval(task, ms >= 10_000 ? 2 ** 31 - 1 : ms, ...rest)
 """
-"""Init script for tests that count requests: cached answers do not expire, and nothing is polled, on a slow machine too."""
+"""Init script for tests that count requests: on a slow machine cached answers do not expire, and nothing is polled."""
 TASKS = '''
 """What the schedules of these tests run."""
 

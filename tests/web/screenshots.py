@@ -48,7 +48,7 @@ WIDE = {"width": 1280, "height": 860}
 TALL = {"overview": 1_400, "editor": 1_260}
 """How high the window is for views that are worth being seen as a whole."""
 MS = 30_000
-PHONE = {"width": 400, "height": 860}
+PHONE = {"width": 390, "height": 860}
 
 
 def main(names: list[str]) -> None:

@@ -328,8 +328,8 @@ def test_what_could_not_be_done_is_said_with_the_way_out(page: Page, service: Se
     page.route("**/trigger", lambda route: route.fulfill(status=409, json=refused))
     page.goto(f"{service.url}/schedules")
     page.get_by_role("button", name="Run report now").click()
-    expect(page.get_by_role("status")).to_contain_text("it is being moved")
-    expect(page.get_by_role("status")).to_contain_text("try it after the move")
+    expect(page.get_by_role("status")).to_contain_text("It is being moved")
+    expect(page.get_by_role("status")).to_contain_text("Try it after the move")
 
 
 def test_delete_says_what_stays(page: Page, service: Service) -> None:

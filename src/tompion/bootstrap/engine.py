@@ -10,14 +10,13 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tompion.config.schema import Config
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.notifications.dispatcher import notification_body
-from tompion.engine.notifications.outside import Outside
-from tompion.engine.notifications.ping import HealthcheckPing
+from tompion.engine.notifications.dispatcher import NotificationSender, notification_body
+from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput
 from tompion.executors.function import FunctionExecutor, add_import_path
@@ -42,17 +41,24 @@ def add_function_path(directory: Path) -> None:
     add_import_path(str(directory.resolve()))
 
 
+class Outbound(NamedTuple):
+    """Outbound integrations of an engine: notifications, and the ping of an external monitor."""
+
+    sender: NotificationSender | None = None
+    pinger: Pinger | None = None
+
+
 def build_engine(  # noqa: PLR0913 - every part has a default
     store: Store,
     *,
     settings: Settings | None = None,
     queues: frozenset[str] = frozenset({"default"}),
-    probe: EngineEvents | None = None,
+    events: EngineEvents | None = None,
     executors: Mapping[str, Mapping[str, Any]] | None = None,
     public_url: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     tracing: Tracing | None = None,
-    outside: Outside | None = None,
+    outbound: Outbound | None = None,
 ) -> Engine:
     """Return an engine on a store, with the built-in and the configured executors."""
     settings = settings or Settings()
@@ -70,9 +76,11 @@ def build_engine(  # noqa: PLR0913 - every part has a default
         queues=queues,
         name=f"{socket.gethostname()}:{os.getpid()}",
         release=version("tompion"),
-        probe=probe,
+        events=events,
         tracing=tracing,
-        outside=outside,
+        sender=None if outbound is None else outbound.sender,
+        pinger=None if outbound is None else outbound.pinger,
+        public_url=public_url,
     )
 
 
@@ -81,9 +89,8 @@ def build_notifications(
     settings: Settings,
     *,
     pinger: HttpPinger | None = None,
-    public_url: str | None = None,
     where: str = "notifications.",
-) -> Outside:
+) -> Outbound:
     """Return the outbound integrations of an engine. ``where`` precedes a notification's name in error messages."""
     notifier = None
     if notifications:
@@ -94,16 +101,15 @@ def build_notifications(
             for name, block in notifications.items()
         ]
         notifier = WebhookNotifier(receivers, settings.notification_timeout_ms)
-    return Outside(notifier, pinger, public_url)
+    return Outbound(notifier, pinger)
 
 
-def configured_notifications(config: Config) -> Outside:
+def configured_notifications(config: Config) -> Outbound:
     """Return the outbound integrations that a configuration names."""
     return build_notifications(
         config.notifications,
         config.settings,
         pinger=_build_pinger(config),
-        public_url=config.public_url or None,
         where=f"{config.path}: [[notification]] ",
     )
 
@@ -125,7 +131,7 @@ def _build_pinger(config: Config) -> HttpPinger | None:
 
 async def send_test_notification(config: Config, name: str) -> Delivery:
     """Send a test notification to a configured receiver, and return the result of the delivery."""
-    notifier = configured_notifications(config).courier
+    notifier = configured_notifications(config).sender
     if notifier is None or name not in config.notifications:
         names = ", ".join(config.notifications) or "none"
         raise InvalidField("name", f"no [[notification]] {name!r} in {config.path or 'a file'}; configured: {names}")
@@ -164,7 +170,7 @@ def build_tompion(config: Config, *, listener: Callable[[Event], None] | None = 
         listener=listener,
         tracing=config.tracing,
     )
-    tompion.outside = configured_notifications(config)
+    tompion.outbound = configured_notifications(config)
     _declare_schedules(config, tompion.declarations)
     return tompion
 
@@ -198,13 +204,13 @@ async def healthcheck_pings(
     tompion: Tompion, *, listener: Callable[[Event], None] | None = None
 ) -> AsyncIterator[None]:
     """Ping the monitor while the store is reachable, for a service without an engine. An engine pings by itself."""
-    pinger = tompion.outside.pinger
+    pinger = tompion.outbound.pinger
     if pinger is None:
         yield
         return
-    stopping, probe = asyncio.Event(), EngineEvents(listener, tompion.runner.tally)
+    stopping, events = asyncio.Event(), EngineEvents(listener, tompion.runner.tally)
     task = asyncio.create_task(
-        HealthcheckPing(tompion.runner.store, tuple, pinger, probe, stopping).ping(), name="tompion-ping"
+        HealthcheckPing(tompion.runner.store, tuple, pinger, events, stopping).ping(), name="tompion-ping"
     )
     try:
         yield

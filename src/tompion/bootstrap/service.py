@@ -54,7 +54,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
         configuration=redacted_config(config),
         metrics=build_metrics(runner),
         on_request=_access_log(log_request) if log_request is not None and config.access_log else None,
-        on_trigger=None if tracing is None else tracing.triggered,
+        on_trigger=None if tracing is None else tracing.record_trigger,
         problems=problems,
     )
     app = create_app(service)

@@ -1,4 +1,4 @@
-"""What every step of one instance shares."""
+"""State that all steps of one engine share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tompion.config.settings import Settings
-from tompion.engine.limits import AdaptiveConcurrencyLimit
+from tompion.engine.limits import AdaptiveConcurrencyLimit, CatchupRateLimiter
 from tompion.engine.notifications.outbox import NotificationOutbox
 from tompion.engine.schedule_cache import ScheduleCache
 from tompion.engine.telemetry.events import EngineEvents
@@ -20,24 +20,31 @@ if TYPE_CHECKING:
 
 
 class EngineContext:
-    """One engine: its number in the store, its settings, what it serves and what it remembers."""
+    """One engine: its instance number in the store, its settings, queues, caches and limits."""
 
-    def __init__(
-        self, settings: Settings, probe: EngineEvents, queues: frozenset[str] = frozenset({"default"})
+    def __init__(  # noqa: PLR0913 - the optional parts have defaults
+        self,
+        settings: Settings,
+        events: EngineEvents,
+        queues: frozenset[str] = frozenset({"default"}),
+        *,
+        tracing: Tracing | None = None,
+        notification_rules: Sequence[NotificationRule] = (),
+        public_url: str | None = None,
     ) -> None:
-        """Take what the instance obeys and serves."""
         self.settings = settings
-        self.probe = probe
+        self.events = events
         self.queues = queues
+        self.tracing = tracing
         self.schedules = ScheduleCache()
-        self.appetite = AdaptiveConcurrencyLimit(settings.max_threads, settings.max_active_launches)
+        self.concurrency = AdaptiveConcurrencyLimit(settings.max_threads, settings.max_active_launches)
+        self.catchup_rate = CatchupRateLimiter(settings.catchup_rate_per_s)
         self.number = 0
         self.can_call = False
         self.skew_ms = 0
-        self.tracing: Tracing | None = None
         self.sign: Callable[[str], str] = no_token
-        self.notifications = NotificationOutbox(self)
-        self.limits = DueLimits(
+        self.notifications = NotificationOutbox(self, notification_rules, public_url)
+        self.due_limits = DueLimits(
             settings.misfire_grace_ms,
             settings.max_catchup_per_tick,
             settings.max_buffer,
@@ -45,12 +52,8 @@ class EngineContext:
             settings.lookahead_ms,
         )
 
-    def notify(self, schedules: Sequence[NotificationRule], public_url: str | None) -> None:
-        """Take what somebody outside is to be told."""
-        self.notifications = NotificationOutbox(self, schedules, public_url)
-
-    def contexts(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> DecisionContexts:
-        """Return the world of this moment for any rule."""
+    def decision_contexts(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> DecisionContexts:
+        """Return the decision contexts of one instant."""
         return DecisionContexts(
-            now_ms, self.limits, self.settings.max_buffer, paused_targets, owner=self.number, queues=self.queues
+            now_ms, self.due_limits, self.settings.max_buffer, paused_targets, owner=self.number, queues=self.queues
         )

@@ -30,12 +30,11 @@ def ignore_wait(waits: bool) -> None:
 class RunSignals:
     """Signals between an attempt and the worker that supervises it."""
 
-    __slots__ = ("cancelled", "lost", "progress", "unwanted")
+    __slots__ = ("is_wanted", "progress")
 
     def __init__(self) -> None:
-        self.cancelled: RunState | None = None
-        self.lost = False
-        self.unwanted = False
+        self.is_wanted = True
+        """False once the attempt was cancelled, timed out, or lost to another worker."""
         self.progress: str | None = None
 
 
@@ -137,8 +136,7 @@ class RunContext:
     @property
     def is_wanted(self) -> bool:
         """Return whether the run should continue. A synchronous function, which cannot be interrupted, checks this."""
-        link = self.link
-        return link.cancelled is None and not link.lost and not link.unwanted
+        return self.link.is_wanted
 
     def heartbeat(self) -> bool:
         """Send a heartbeat. Return whether the run should continue."""

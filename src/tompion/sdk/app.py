@@ -106,12 +106,12 @@ class _BaseApp:
         self._actor = actor
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
-        self._probe = EngineEvents(listener, Metrics(self._settings.max_metric_namespaces))
+        self._events = EngineEvents(listener, Metrics(self._settings.max_metric_namespaces))
         self._tracing_option = tracing
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self.outside = build_notifications(notifications or {}, self._settings, public_url=public_url)
+        self.outbound = build_notifications(notifications or {}, self._settings)
         self.declarations = Declarations(queues[0])
         self._opened = False
         self._health: EngineHealth | None = None
@@ -129,7 +129,7 @@ class _BaseApp:
     @property
     def counts(self) -> dict[str, int]:
         """Return the counters of this process's engine, by name."""
-        return dict(self._probe.counts)
+        return dict(self._events.counts)
 
     @property
     def health_problems(self) -> tuple[str, ...]:
@@ -143,8 +143,8 @@ class _BaseApp:
             raise TompionError("no store: this app is connected to a service")
         if self._store is None:
             raise TompionError("not open: use it inside 'with' or 'async with', or between open() and close()")
-        traceparent = None if self._tracing is None else self._tracing.handed_on
-        return OperationRunner(self._store, self._settings, self._probe.tally, traceparent)
+        traceparent = None if self._tracing is None else self._tracing.worker_traceparent
+        return OperationRunner(self._store, self._settings, self._events.metrics, traceparent)
 
     @property
     def tracing(self) -> Tracing | None:
@@ -194,14 +194,14 @@ class _BaseApp:
             self._store,
             settings=self._settings,
             queues=self._queues,
-            probe=self._probe,
+            events=self._events,
             executors=self._executors,
             public_url=self._public_url,
             functions=self.declarations.functions(),
             tracing=self._tracing,
-            outside=self.outside,
+            outbound=self.outbound,
         )
-        self._health = engine.pulse
+        self._health = engine.health
         return engine
 
     def _worker(self) -> RemoteWorker:
@@ -209,7 +209,7 @@ class _BaseApp:
         executor = FunctionExecutor(self._settings.max_threads, self._settings.max_result_bytes)
         for path, function in self.declarations.functions().items():
             executor.register(path, function)
-        return RemoteWorker(self._async_client(), executor, self._queues, self._settings, self._probe)
+        return RemoteWorker(self._async_client(), executor, self._queues, self._settings, self._events)
 
     def _async_client(self) -> AsyncClient:
         return AsyncClient(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
@@ -225,9 +225,9 @@ class _BaseApp:
         """Send an event for a declared schedule that was created, changed or differs from the code."""
         name = result.schedule.schedule_id
         if result.outcome != "unchanged":
-            self._probe.tell(result.outcome, name, "as declared in the code")
+            self._events.emit(result.outcome, name, "as declared in the code")
         elif result.drift:
-            self._probe.tell("drift", name, f"differs from the code: {', '.join(result.drift)}")
+            self._events.emit("drift", name, f"differs from the code: {', '.join(result.drift)}")
 
     def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
         return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)

@@ -44,6 +44,7 @@ class WorkerSignals(RunSignals):
     def __init__(self) -> None:
         super().__init__()
         self.launched = True
+        self.is_lost = False
 
 
 class RemoteWorker:
@@ -55,15 +56,15 @@ class RemoteWorker:
         executor: FunctionExecutor,
         queues: frozenset[str],
         settings: Settings,
-        probe: EngineEvents,
+        events: EngineEvents,
     ) -> None:
         self._client = client
         self._executor = executor
         self._queues = sorted(queues)
         self._settings = settings
-        self._probe = probe
+        self._events = events
         self._stopping = asyncio.Event()
-        self._active: dict[str, tuple[asyncio.Task[None], RunSignals]] = {}
+        self._active: dict[str, tuple[asyncio.Task[None], WorkerSignals]] = {}
         self._has_capacity = asyncio.Event()
         self._has_capacity.set()
         self._idle = asyncio.Event()
@@ -92,14 +93,14 @@ class RemoteWorker:
         await clock.wait(self._idle, grace)
         remaining = dict(self._active)
         for task, signals in remaining.values():
-            signals.lost = True
+            signals.is_lost, signals.is_wanted = True, False
             task.cancel()
         heartbeat_task.cancel()
         await asyncio.wait([heartbeat_task, *(task for task, _ in remaining.values())], timeout=5)
         try:
             await self._call(remote_workers.remove_worker, self._id, tokens=list(remaining))
         except TompionError as error:
-            self._probe.warn(f"cannot deregister this worker, its leases will expire: {error}")
+            self._events.warn(f"cannot deregister this worker, its leases will expire: {error}")
         await self._executor.aclose()
         await self._client.close()
 
@@ -162,7 +163,7 @@ class RemoteWorker:
             except NotFound:
                 await self._register_again()
             except TompionError as error:
-                self._probe.warn(f"{problem}, retrying: {error}")
+                self._events.warn(f"{problem}, retrying: {error}")
                 await clock.wait(self._stopping, RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                 failures += 1
 
@@ -170,7 +171,7 @@ class RemoteWorker:
         try:
             await self._register()
         except TompionError as error:
-            self._probe.warn(f"cannot register this worker again: {error}")
+            self._events.warn(f"cannot register this worker again: {error}")
             await clock.wait(self._stopping, RETRY_DELAYS_S[-1])
 
     async def _call(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -185,16 +186,15 @@ class RemoteWorker:
         self._idle.clear()
         if len(self._active) >= self._settings.max_active_launches:
             self._has_capacity.clear()
-        self._probe.tell("started", assignment.schedule_id, f"attempt {assignment.attempt}")
+        self._events.emit("started", assignment.schedule_id, f"attempt {assignment.attempt}")
 
     def _cancel(self, token: str, *, lost: bool) -> None:
         task, signals = self._active.get(token, (None, None))
-        if task is None or signals is None or signals.cancelled is not None:
+        if task is None or signals is None or not signals.is_wanted:
             return
-        signals.lost = lost
-        signals.cancelled = RunState.CANCELLED
+        signals.is_lost, signals.is_wanted = lost, False
         if lost:
-            self._probe.count("leases_lost")
+            self._events.count("leases_lost")
         task.cancel()
 
     async def _execute(self, assignment: Assignment, signals: WorkerSignals) -> None:
@@ -213,7 +213,7 @@ class RemoteWorker:
         try:
             done, _ = await asyncio.wait([running], timeout=limit_s)
             if not done:
-                signals.unwanted = True
+                signals.is_wanted = False
                 running.cancel()
                 return Completed(
                     RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({assignment.max_execution_ms})"
@@ -221,11 +221,11 @@ class RemoteWorker:
             return running.result()
         except asyncio.CancelledError:
             running.cancel()
-            if signals.lost:
+            if signals.is_lost:
                 raise
             return Completed(RunState.CANCELLED, error="cancelled on request")
         except LaunchError as error:
-            self._probe.count("runs_failed_launch")
+            self._events.count("runs_failed_launch")
             signals.launched = False
             return Completed(RunState.FAILED, error=str(error))
 
@@ -240,21 +240,21 @@ class RemoteWorker:
             try:
                 await self._call(callbacks.report_run, assignment.token, event, **fields)
             except StaleReport as error:
-                self._probe.count("stale_writes_rejected")
-                self._probe.warn(f"run {assignment.run_id}: {error}")
+                self._events.count("stale_writes_rejected")
+                self._events.warn(f"run {assignment.run_id}: {error}")
                 return
             except TompionError as error:
                 if error.retryable:
-                    self._probe.warn(f"cannot report the outcome of run {assignment.run_id}, retrying: {error}")
+                    self._events.warn(f"cannot report the outcome of run {assignment.run_id}, retrying: {error}")
                     await clock.pause(RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                     failures += 1
                 elif event != FAILED_EVENT:  # without an outcome, another worker would execute the run again
                     event, fields = FAILED_EVENT, {"error": f"the service rejected the outcome: {error}"}
                 else:
-                    self._probe.warn(f"the service rejected the outcome of run {assignment.run_id}: {error}")
+                    self._events.warn(f"the service rejected the outcome of run {assignment.run_id}: {error}")
                     return
             else:
-                self._probe.tell("ended", assignment.schedule_id, outcome.state)
+                self._events.emit("ended", assignment.schedule_id, outcome.state)
                 return
 
 

@@ -118,7 +118,7 @@ class Rehearsal(SyncMethods):
             settings=self._settings,
             queues=queues,
             name="rehearsal",
-            probe=EngineEvents(self.events.append),
+            events=EngineEvents(self.events.append),
         )
         self._loop.run_until_complete(self._engine.start())
         return self

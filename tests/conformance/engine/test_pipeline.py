@@ -14,7 +14,7 @@ from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, 
 from tests.support.delayed_store import Fate, Fire, with_named_fires
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.steps.fire import Fired
+from tompion.engine.steps.result import StepResult
 from tompion.errors import StoreUnavailable
 from tompion.executors.base import RunContext
 from tompion.operations.runs import read
@@ -104,7 +104,7 @@ async def told(store: Overlapping, clock: ManualClock) -> list[RunContext]:
 
 
 def claimed(fire: Fire) -> set[str]:
-    fired: Fired | None = fire.fired
+    fired: StepResult | None = fire.fired
     assert fired is not None
     return {rule.schedule_id for _, rule in fired.launches}
 

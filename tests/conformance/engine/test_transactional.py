@@ -101,11 +101,11 @@ def test_without_its_lease_an_engine_adds_nothing(scene: Scene) -> None:
 
     async def story() -> tuple[int, int]:
         async with scene.engine() as engine:
-            number = engine.instance.number
+            number = engine.context.number
             scene.store.write(lambda transaction: transaction.lease_end([number])).result(SECONDS)
             scene.clock.advance(UNTIL_DUE_S)
             await scene.told("ended")
-            return number, engine.instance.number
+            return number, engine.context.number
 
     before, after = asyncio.run(story())
     assert before != after
@@ -166,7 +166,7 @@ def test_a_call_that_always_fails_is_given_up(scene: Scene) -> None:
                 await scene.told("retried", tries)
                 scene.clock.advance(0.1 * tries)
             await scene.told("ended")
-            return dict(engine.probe.counts)
+            return dict(engine.events.counts)
 
     counts = asyncio.run(story())
     assert scene.runs() == [("FAILED", "launch_failed", 3)]

@@ -156,8 +156,8 @@ class Scene:
         """Run an engine for a while."""
         site = ExecutorEnv(public_url="https://tompion.example")
         executors: dict[str, Executor] = {"postgres": PostgresExecutor(configured or DECLARED, site), **others}
-        probe = EngineEvents(self._listen)
-        engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, probe=probe)
+        events = EngineEvents(self._listen)
+        engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, events=events)
         await engine.start()
         try:
             yield engine

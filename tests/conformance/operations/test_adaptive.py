@@ -170,7 +170,7 @@ def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The earlier wins, and whoever gives the second is told; so is whoever reads the engine's log."""
     worker = minutely.worker()
     told: list[str] = []
-    monkeypatch.setattr(worker.probe, "warn", told.append)
+    monkeypatch.setattr(worker.events, "warn", told.append)
     run_for(minutely, worker, "08:01:01")
     assert hint(minutely, interval_ms=40_000).warning is None
     both = hint(minutely, at=when("08:01:20"))
@@ -178,7 +178,7 @@ def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "are live" in (both.warning or "")
     minutely.go("08:01:20")
     assert run_for(minutely, worker, "08:01:21") == "08:02"
-    assert told == ["report: two hints are live, the earlier wins"]
+    assert told == ["report: two hints are active, the earlier one is used"]
 
 
 def test_a_later_hint_takes_the_place_of_one_of_its_kind(minutely: Bench) -> None:
@@ -401,7 +401,7 @@ def test_new_zone_tables_aim_an_adaptive_schedule_anew(bench: Bench) -> None:
     bench.create(cron="0 12 * * *", timezone="Europe/Berlin", adaptive=True)
     bench.execute("UPDATE schedules SET zones = 'Europe/Berlin:older'")
     bench.execute(f"UPDATE schedule_state SET next_nominal_s = {int(at('10:00'))}")
-    replanning = ReplanStep(bench.worker().instance)
+    replanning = ReplanStep(bench.worker().context)
     assert bench.read(replanning.outdated) == ["Europe/Berlin:older"]
-    ((name, before, after),) = bench.write(lambda t: replanning.some_of(t, "Europe/Berlin:older"))
+    ((name, before, after),) = bench.write(lambda t: replanning.replan_some(t, "Europe/Berlin:older"))
     assert (name, before, after) == ("report", int(at("10:00")), int(at("11:00")))

@@ -17,7 +17,7 @@ from tompion.operations.runs import cancel, read, remote_workers
 
 def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
     """Let an engine write down what was said; return which runs their targets are to end, and how."""
-    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
     return [(str(row.id), row.state) for row in found.to_end]
 
 
@@ -114,7 +114,7 @@ def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) 
     bench.clock.advance(121)
     answer(bench, engine)
     fired = bench.write(lambda t: engine.rescuing.claim(t, 10))
-    assert [str(row.id) for row, _ in fired.forsaken] == [run.run_id], "nobody begins with it again"
+    assert [str(row.id) for row, _ in fired.discarded] == [run.run_id], "nobody begins with it again"
 
 
 def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:

@@ -36,7 +36,7 @@ def taken(bench: Bench, worker_id: int, limit: int = 10) -> tuple[Assignment, ..
 
 
 def answer(bench: Bench, engine: Worker) -> None:
-    bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
 
 
 def state(bench: Bench, run_id: str) -> RunState:
@@ -208,9 +208,9 @@ def test_a_target_elsewhere_is_told_to_end_for_a_request(bench: Bench, overlap: 
     taken(bench, worker)
     bench.ask(control.trigger, "report", overlap=overlap)
     engine = bench.worker()
-    found = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    found = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
     assert [(str(row.id), row.state) for row in found.to_end] == [(first, state)]
-    again = bench.write(lambda t: RemoteResultsStep(engine.instance, engine.settling).due(t, 100))
+    again = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
     assert again.to_end == []
 
 

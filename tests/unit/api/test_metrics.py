@@ -8,11 +8,11 @@ from pathlib import Path
 
 import tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
-from tompion.engine.notifications.dispatcher import _COUNTED
+from tompion.engine.notifications.dispatcher import COUNTERS as DELIVERY_COUNTERS
 
 SOURCES = Path(tompion.__file__).parent
 COUNTING = {"count", "observe"}
-OWNERS = ("tally", "probe", "_tally", "_probe", "self")
+OWNERS = ("tally", "metrics", "events", "_tally", "_metrics", "_events", "self")
 PRIVATE: set[str] = set()
 """What is counted for this program alone."""
 
@@ -27,7 +27,7 @@ def tallied() -> Iterator[str]:
                     yield str(node.args[0].value)
             if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "session.counted":
                 yield ast.literal_eval(ast.unparse(node.slice).partition(",")[0].lstrip("("))
-    yield from _COUNTED.values()
+    yield from DELIVERY_COUNTERS.values()
 
 
 def test_every_counter_is_exported() -> None:

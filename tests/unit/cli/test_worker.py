@@ -151,7 +151,7 @@ def test_a_mistake_of_our_own_is_a_line_even_if_quiet_and_a_traceback_on_standar
 ) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         _ = 1 // 0
-    EngineEvents(TextLog(clock, quiet=True)).unexpected("cannot fire", caught.value)
+    EngineEvents(TextLog(clock, quiet=True)).report_error("cannot fire", caught.value)
     out, err = capsys.readouterr()
     assert out.startswith("2026-03-28 12:00:00Z                    error     cannot fire: ZeroDivisionError: ")
     assert "Traceback" in err

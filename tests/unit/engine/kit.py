@@ -53,7 +53,7 @@ class World:
             self.executors,
             clock=other.pop("clock", self.clock),
             settings=settings,
-            probe=EngineEvents(self.events.append),
+            events=EngineEvents(self.events.append),
             **other,
         )
         self.engines.append(made)
@@ -85,7 +85,7 @@ class World:
 
 async def die(engine: Engine) -> None:
     """End an engine without a goodbye: its leases run out by themselves."""
-    engine._stopping.set()
-    for task in list(engine._loops.tasks):
+    engine.signals.stopping.set()
+    for task in list(engine.supervisor.tasks):
         task.cancel()
-    await engine.launching.abandon()
+    await engine.launcher.abandon()

@@ -27,8 +27,8 @@ from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
 def number(engine: Engine, name: str, **labels: str) -> float | None:
     """Return a number as Prometheus would read it."""
-    runner = OperationRunner(engine._store, Settings(), engine.probe.tally)
-    return MetricsExporter(runner, {}, clock=engine._clock).registry.get_sample_value(name, labels)
+    runner = OperationRunner(engine._store, Settings(), engine.events.metrics)
+    return MetricsExporter(runner, {}, clock=engine.finder._clock).registry.get_sample_value(name, labels)
 
 
 def told(world: World, story: Callable[[Engine], Awaitable[None]], **given: Any) -> Engine:
@@ -220,13 +220,13 @@ def test_an_engine_that_is_cut_off(world: World) -> None:
     world.plan = lambda launch: (200.0 if launch.attempt == 1 else 1.0, Completed())
     cut_off = world.engine()
 
-    async def silence(skew_ms: int) -> int:
+    async def silence() -> int:
         return 1
 
     async def story() -> None:
         await cut_off.start()
         await pause(31)
-        cut_off._membership.beat = silence  # type: ignore[method-assign]  # it is cut off
+        cut_off.lease.renew = silence  # type: ignore[method-assign]  # it is cut off
         await world.engine().start()
         await pause(150)
         world.create("other", cron="* * * * *")
@@ -243,7 +243,7 @@ def test_an_outcome_that_comes_too_late(world: World) -> None:
 
     async def story(engine: Engine) -> None:
         await pause(30.2)
-        assert engine.launching.active
+        assert engine.launcher.active
         higher = "UPDATE schedule_runs SET attempt = attempt + 1"
         world.store.write(lambda transaction: _execute(transaction, higher)).result()
         await pause(0.5)
@@ -299,7 +299,7 @@ def test_a_store_that_fails_and_a_mistake_of_ours(world: World, monkeypatch: pyt
         def mistake(_: Transaction) -> None:
             raise RuntimeError("this was not to happen")
 
-        monkeypatch.setattr(engine, "_look", mistake)
+        monkeypatch.setattr(engine.finder, "_look", mistake)
         await pause(5)
 
     world.run(story)
@@ -371,7 +371,7 @@ def test_only_so_many_namespaces_have_numbers_of_their_own() -> None:
 def test_a_store_that_is_down_is_down(world: World) -> None:
     engine = world.engine()
     runner = OperationRunner(
-        FaultyStore(world.store, lambda _: InjectedFault(Fault.BEFORE), lambda: None), Settings(), engine.probe.tally
+        FaultyStore(world.store, lambda _: InjectedFault(Fault.BEFORE), lambda: None), Settings(), engine.events.metrics
     )
     registry = MetricsExporter(runner, {}, clock=world.clock).registry
     assert registry.get_sample_value("tompion_store_up") == 0

@@ -33,7 +33,7 @@ class Laden(Slow):
 
     @property
     def seconds(self) -> float:
-        return 0.001 + len(self.engine.launching.active) * COST_S
+        return 0.001 + len(self.engine.launcher.active) * COST_S
 
     @seconds.setter
     def seconds(self, _: float) -> None:
@@ -78,7 +78,7 @@ def test_whoever_loses_a_lease_with_full_hands_takes_less(world: World) -> None:
 
 
 def test_without_that_the_same_story_has_no_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AdaptiveConcurrencyLimit, "lost", lambda self, held: None)
+    monkeypatch.setattr(AdaptiveConcurrencyLimit, "on_lease_lost", lambda self, held: None)
     with_backlog(world)
     tell(world, 60)
     assert outcomes(world) == {"ENQUEUED": BACKLOG}
@@ -87,26 +87,26 @@ def test_without_that_the_same_story_has_no_end(world: World, monkeypatch: pytes
 def test_an_instance_gets_its_appetite_back(world: World) -> None:
     with_backlog(world)
     laden = tell(world, 60)
-    assert [each.engine.instance.appetite.limit for each in laden] == [SETTINGS.max_active_launches] * 2
+    assert [each.engine.context.concurrency.limit for each in laden] == [SETTINGS.max_active_launches] * 2
 
 
 def after_beats(appetite: AdaptiveConcurrencyLimit, beats: int) -> int:
     for _ in range(beats):
-        appetite.kept()
+        appetite.on_lease_renewed()
     return appetite.limit
 
 
 def test_a_quarter_of_what_was_too_much_and_half_as_much_again_with_each_heartbeat() -> None:
     appetite = AdaptiveConcurrencyLimit(8, 1_000)
-    appetite.lost(8)
+    appetite.on_lease_lost(8)
     assert appetite.limit == 1_000, "so few can always be executed: it was not that"
-    appetite.lost(200)
+    appetite.on_lease_lost(200)
     assert appetite.limit == 50
-    appetite.lost(300)  # more than it may take by now: what it held before
+    appetite.on_lease_lost(300)  # more than it may take by now: what it held before
     assert appetite.limit == 12
     assert [after_beats(appetite, 1) for _ in range(3)] == [18, 27, 41]
     for _ in range(20):
-        appetite.lost(9)
+        appetite.on_lease_lost(9)
     assert appetite.limit == 8
     assert after_beats(appetite, 30) == 1_000
     assert AdaptiveConcurrencyLimit(32, 5).limit == 5

@@ -71,9 +71,9 @@ class Meter:
 
 def memories(engine: Engine, lines: TextLog) -> list[Walked]:
     """Whatever grows with the schedules that an engine knows, made countable."""
-    rules = engine.instance.schedules
-    walked = [Walked(rules._known), Walked(rules._newest), Walked(lines._launched)]
-    rules._known, rules._newest, lines._launched = walked
+    rules = engine.context.schedules
+    walked = [Walked(rules._by_version), Walked(rules._newest), Walked(lines._launched)]
+    rules._by_version, rules._newest, lines._launched = walked
     return walked
 
 
@@ -85,16 +85,16 @@ def cost_of_an_outcome(known: int, ended: Completed, monkeypatch: pytest.MonkeyP
     world.create("busy", cron="* * * * *")
     world.plan = lambda launch: (1.0, ended if _is_second(launch) else Completed())
     engine = world.engine()
-    monkeypatch.setattr("tompion.cli.logging.text._log_only_mistakes", lambda: None)  # the log stays as it is
+    monkeypatch.setattr("tompion.cli.logging.text._log_only_errors", lambda: None)  # the log stays as it is
     lines = TextLog(world.clock)
-    engine.probe.listener = lines
+    engine.events.listener = lines
     counts: Counter[str] = Counter()
     steps: list[int] = []
 
     async def story() -> None:
         await engine.start()
         await pause(62.5)  # neither end of the minute is the time of a heartbeat
-        assert len(engine.instance.schedules._known) == known + 1
+        assert len(engine.context.schedules._by_version) == known + 1
         meter, walked = Meter(monkeypatch), memories(engine, lines)
         await pause(55)
         counts.update(meter.counts)

@@ -59,26 +59,26 @@ def test_who_was_silent_for_too_long_joins_again(world: World) -> None:
         Completed(),
     )
 
-    async def silence(skew_ms: int) -> int:
+    async def silence() -> int:
         return 1
 
     async def story() -> None:
         cut_off = world.engine()
         await cut_off.start()
-        number = cut_off.instance.number
+        number = cut_off.context.number
         await pause(31)
-        cut_off._membership.beat = silence  # type: ignore[method-assign]  # it is cut off
-        assert cut_off.launching.active
+        cut_off.lease.renew = silence  # type: ignore[method-assign]  # it is cut off
+        assert cut_off.launcher.active
         successor = world.engine()
         await successor.start()
         await pause(60)
-        assert cut_off.launching.active
+        assert cut_off.launcher.active
         await pause(60)
         await successor.stop()  # or it would be chance who of the two fires next
         world.create("other", cron="* * * * *")
         await pause(60)
-        assert cut_off.instance.number > number + 1
-        assert not cut_off.launching.active
+        assert cut_off.context.number > number + 1
+        assert not cut_off.launcher.active
         await pause(200)
 
     world.run(story)
@@ -87,7 +87,7 @@ def test_who_was_silent_for_too_long_joins_again(world: World) -> None:
     assert (first.launch.attempt, second.launch.attempt) == (1, 2)
     assert first.launch.key == second.launch.key
     assert 149 <= second.at - BEGIN <= 151
-    assert any("joining again" in str(event) for event in world.events)
+    assert any("registers again" in str(event) for event in world.events)
 
 
 def test_a_run_is_known_to_be_executing(world: World) -> None:
@@ -161,7 +161,7 @@ def test_a_function_that_never_minds_its_deadline_is_given_up(world: World) -> N
     world.run(story)
     assert ended == ["08:02", "08:01"]
     assert world.states() == ["08:01 TIMED_OUT", "08:02 SUCCESS"]
-    assert (engine.probe.counts["runs_given_up"], engine.probe.counts["stale_writes_rejected"]) == (1, 0)
+    assert (engine.events.counts["runs_given_up"], engine.events.counts["stale_writes_rejected"]) == (1, 0)
 
 
 def test_a_launch_that_cannot_begin_is_tried_three_times(world: World) -> None:
@@ -236,7 +236,7 @@ def test_a_trigger_that_terminates_reaches_another_engine(world: World) -> None:
         await pause(40)
         world.ask(control.trigger, "report", overlap="terminate_other")
         await pause(3)
-        assert len(engine.launching.active) == 0
+        assert len(engine.launcher.active) == 0
 
     world.run(story)
     assert sorted(state.split()[1] for state in world.states()) == ["SUCCESS", "TERMINATED"]
@@ -280,7 +280,7 @@ def test_a_clock_that_is_wrong_fires_nothing(world: World) -> None:
 
     world.run(story)
     assert world.states() == ["08:01 SUCCESS"]
-    assert any("off the database's" in event.text for event in world.events)
+    assert any("differs from the database's" in event.text for event in world.events)
 
 
 def test_a_backfill_with_queue_does_not_wait_between_its_runs(world: World) -> None:
@@ -326,7 +326,7 @@ def test_a_stop_hands_back_what_its_last_outcome_sets_free(world: World) -> None
         await pause(92)
         await first.stop(10)
         assert len(world.executor.executions) == 1
-        assert first.launching.active == {}
+        assert first.launcher.active == {}
         await world.engine().start()
         await pause(1)
 
@@ -474,14 +474,14 @@ def test_a_listener_that_fails_stops_nobody(world: World, caplog: pytest.LogCapt
 
     async def story() -> None:
         engine = world.engine()
-        engine.probe.listener = lambda event: print(event.missing)  # type: ignore[attr-defined]  # noqa: T201 - it fails
+        engine.events.listener = lambda event: print(event.missing)  # type: ignore[attr-defined]  # noqa: T201 - it fails
         await engine.start()
         await pause(100)
-        assert engine.probe.counts["unexpected_errors"] == 0
+        assert engine.events.counts["unexpected_errors"] == 0
 
     world.run(story)
     assert world.states() == ["08:01 FAILED", "08:02 FAILED"]
-    assert "the listener has failed" in caplog.text
+    assert "the listener failed" in caplog.text
 
 
 def test_an_error_without_words(world: World) -> None:
@@ -492,7 +492,7 @@ def test_an_error_without_words(world: World) -> None:
         engine = world.engine()
         await engine.start()
         await pause(40)
-        assert engine.probe.counts["unexpected_errors"] == 0
+        assert engine.events.counts["unexpected_errors"] == 0
 
     world.run(story)
     assert [event.text for event in world.events][1:] == ["FAILED", "paused after a failed run (FAILED): no message"]

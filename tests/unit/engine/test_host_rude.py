@@ -104,7 +104,7 @@ def test_outcomes_are_written_while_an_engine_stops(world: World) -> None:
 def test_a_run_that_is_interrupted_before_its_first_step_has_an_end(world: World, interrupted: str) -> None:
     """A task that is cancelled before it began never runs: it stayed in flight for ever, and its schedule blocked."""
     engine = world.engine()
-    launching, begin = engine.launching, engine.launching.start
+    launching, begin = engine.launcher, engine.launcher.start
 
     def start(launches: Any, now_ms: int) -> None:
         begin(launches, now_ms)
@@ -113,7 +113,7 @@ def test_a_run_that_is_interrupted_before_its_first_step_has_an_end(world: World
             if interrupted == "cancelled":
                 launching.cancel(attempt)
             elif interrupted == "lost":
-                launching.lose([attempt.held])
+                launching.drop([attempt.held])
             else:
                 assert attempt.task is not None
                 attempt.task.cancel()
@@ -170,11 +170,11 @@ def test_whoever_is_to_end_hears_of_it_at_once(world: World, overlap: str) -> No
         await engine.start()
         world.ask(control.trigger, "report")
         await pause(5.3)
-        (first,) = engine.launching.active
+        (first,) = engine.launcher.active
         world.ask(control.trigger, "report", overlap=overlap)
         await pause(0.1)
-        assert first not in engine.launching.active
-        assert len(engine.launching.active) == 1
+        assert first not in engine.launcher.active
+        assert len(engine.launcher.active) == 1
 
     world.run(story)
 

@@ -11,7 +11,6 @@ import pytest
 
 from tests.unit.engine.kit import BEGIN, World, die
 from tompion.config.settings import Settings
-from tompion.engine.notifications.outside import Outside
 from tompion.executors.base import Completed, RunContext
 from tompion.model.notification import Delivery, Notification, NotificationKind, NotificationRule
 from tompion.model.run import RunState
@@ -68,7 +67,7 @@ def told(world: World, seconds: float, *couriers: Recorder, **settings: Any) -> 
 
     async def story() -> None:
         for courier in couriers:
-            await world.engine(Settings(**settings), outside=Outside(courier)).start()
+            await world.engine(Settings(**settings), sender=courier).start()
         await pause(seconds)
 
     world.run(story)
@@ -111,7 +110,7 @@ def test_a_run_that_times_out_is_told_with_a_link(world: World) -> None:
     courier = Recorder(world)
 
     async def story() -> None:
-        await world.engine(outside=Outside(courier, public_url="https://tompion.example/")).start()
+        await world.engine(sender=courier, public_url="https://tompion.example/").start()
         await pause(60)
 
     world.run(story)
@@ -170,7 +169,7 @@ def test_ticks_that_nobody_could_start_in_time_are_told(world: World) -> None:
 
     async def story() -> None:
         await pause(600)
-        await world.engine(outside=Outside(courier)).start()
+        await world.engine(sender=courier).start()
         await pause(5)
 
     world.run(story)
@@ -184,7 +183,7 @@ def test_a_pause_that_somebody_asked_for_is_no_news(world: World) -> None:
     courier = Recorder(world)
 
     async def story() -> None:
-        await world.engine(outside=Outside(courier)).start()
+        await world.engine(sender=courier).start()
         world.ask(control.pause, "report")
         await pause(300)
         world.ask(control.resume, "report")
@@ -224,7 +223,7 @@ def test_a_run_that_a_worker_without_a_store_takes_late_is_told_when_it_ends(wor
     courier = Recorder(world, NotificationRule("ops", frozenset({NotificationKind.LATE})))
 
     async def story() -> None:
-        await world.engine(outside=Outside(courier)).start()
+        await world.engine(sender=courier).start()
         await pause(130)
         worker = world.ask(remote_workers.register_worker, "elsewhere", queues=["remote"])
         (given,) = world.ask(remote_workers.claim_runs, worker.worker_id, queues=["remote"])
@@ -302,8 +301,8 @@ def test_a_notice_is_given_up_after_a_while_and_that_is_seen(world: World) -> No
     (notification,) = kept(world, state="GIVEN_UP")
     assert (notification.attempts, notification.last_error, notification.next_try_at) == (4, REFUSED.message, None)
     assert [event.text for event in world.events][-1].endswith("was given up: the receiver responded with 500")
-    assert world.engines[0].probe.counts["notifications_given_up"] == 1
-    assert world.engines[0].probe.counts["notifications_retried"] == 3
+    assert world.engines[0].events.counts["notifications_given_up"] == 1
+    assert world.engines[0].events.counts["notifications_retried"] == 3
 
 
 def test_a_receiver_that_wants_no_more_is_left_alone(world: World) -> None:
@@ -324,12 +323,12 @@ def test_a_crash_after_the_commit_delays_a_notice_and_no_more(world: World) -> N
     before.takes_s = 1e6
 
     async def story() -> None:
-        first = world.engine(outside=Outside(before))
+        first = world.engine(sender=before)
         await first.start()
         await pause(35)
         await die(first)
         world.engines.remove(first)
-        await world.engine(outside=Outside(after)).start()
+        await world.engine(sender=after).start()
         await pause(60)
 
     world.run(story)
@@ -345,11 +344,11 @@ def test_an_engine_that_stops_leaves_its_notices_to_others_at_once(world: World)
     before.takes_s = 1e6
 
     async def story() -> None:
-        first = world.engine(outside=Outside(before))
+        first = world.engine(sender=before)
         await first.start()
         await pause(35)
         await first.stop(0)
-        await world.engine(outside=Outside(after)).start()
+        await world.engine(sender=after).start()
         await pause(3)
 
     world.run(story)
@@ -376,12 +375,12 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
     knows.takes_s = 1e6
 
     async def story() -> None:
-        first = world.engine(outside=Outside(knows))
+        first = world.engine(sender=knows)
         await first.start()
         await pause(35)
         await first.stop(0)
         settings = Settings(notification_give_up_ms=600_000, sweep_ms=60_000)
-        await world.engine(settings, outside=Outside(other)).start()
+        await world.engine(settings, sender=other).start()
         await pause(500)
         assert [notification.state for notification in kept(world)] == ["PENDING"]
         await pause(300)
@@ -393,7 +392,7 @@ def test_a_notice_of_a_notification_that_nobody_knows_is_given_up(world: World) 
         "no running engine is configured with this notification rule",
     )
     assert other.sent == []
-    assert world.engines[1].probe.counts["notifications_given_up"] == 1
+    assert world.engines[1].events.counts["notifications_given_up"] == 1
 
 
 def test_a_storm_becomes_summaries(world: World) -> None:
@@ -458,7 +457,7 @@ def test_an_outcome_that_is_not_written_has_no_notice(world: World) -> None:
     )
 
     async def story() -> None:
-        engine = world.engine(store=store, outside=Outside(courier))
+        engine = world.engine(store=store, sender=courier)
         await engine.start()
         world.plan = _breaking(broken)
         await pause(60)

@@ -13,7 +13,8 @@ import pytest
 from tests.support.delayed_store import WAY_S, BesideStore, Fate, with_named_fires
 from tests.unit.engine.kit import World
 from tompion.config.settings import Settings
-from tompion.engine.engine import FIRES_AHEAD, Engine
+from tompion.engine.engine import Engine
+from tompion.engine.finder import MAX_FIRES_AHEAD
 from tompion.executors.base import Completed, RunContext
 from tompion.operations.schedules import crud
 from tompion.runtime.clock import pause
@@ -75,7 +76,7 @@ def batch(number: int) -> set[str]:
 def test_fires_overlap_and_what_they_launch_is_in_order(world: World) -> None:
     due_one_after_another(world)
     store = told(world)
-    assert store.under_way() == FIRES_AHEAD
+    assert store.under_way() == MAX_FIRES_AHEAD
     assert [each.launch.schedule_id for each in world.executor.executions] == sorted(launches(world))
     assert [fire.fired.claimed for fire in store.fires if fire.fired][:6] == [2, 2, 2, 2, 2, 1]
     assert max(world.launched_at()) < AWAKE_S + 20 * WAY_S
@@ -144,7 +145,7 @@ def test_fires_ahead_keep_within_what_an_instance_may_execute(world: World, most
     active: list[int] = []
 
     def plan(launch: RunContext) -> tuple[float, Completed]:
-        active.append(len(engine.launching.active))
+        active.append(len(engine.launcher.active))
         return 5.0, Completed()
 
     world.plan = plan
@@ -179,7 +180,7 @@ def test_ticks_that_are_on_time_go_before_those_that_were_missed_and_need_no_bud
     assert names[:SCHEDULES] == [f"at-{second:02}" for second in range(SCHEDULES)]
     missed = [each for each in world.executor.executions[SCHEDULES:] if each.launch.schedule_id.startswith("missed")]
     assert 2 <= len(missed) <= 2 * 4
-    assert store.under_way() == FIRES_AHEAD
+    assert store.under_way() == MAX_FIRES_AHEAD
 
 
 @pytest.mark.parametrize(("second", "batches"), [(Fate.ANSWERS_LATE, (1, 2, 3)), (Fate.FAILS, (1, 2))])

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 
 from tests.unit.engine.kit import BEGIN, LoopClock, World
-from tompion.engine.notifications.outside import Outside
 from tompion.runtime.clock import pause
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
@@ -30,7 +29,7 @@ def test_a_monitor_is_told_that_all_is_well(world: World) -> None:
     monitor = Monitor(world)
 
     async def story() -> None:
-        await world.engine(outside=Outside(pinger=monitor)).start()
+        await world.engine(pinger=monitor).start()
         await pause(35)
 
     world.run(story)
@@ -42,16 +41,16 @@ def test_a_loop_that_is_stuck_is_noticed(world: World) -> None:
     monitor = Monitor(world)
 
     async def story() -> None:
-        engine = world.engine(outside=Outside(pinger=monitor))
+        engine = world.engine(pinger=monitor)
         await engine.start()
 
-        async def stuck() -> tuple[bool, float]:
+        async def stuck() -> float | None:
             await pause(1e6)
             raise AssertionError
 
-        engine._pass = stuck  # type: ignore[method-assign]  # as if a statement never came back
+        engine.finder._pass = stuck  # type: ignore[method-assign]  # as if a statement never came back
         await pause(100)
-        for task in list(engine._loops.tasks):
+        for task in list(engine.supervisor.tasks):
             task.cancel()
 
     world.run(story)
@@ -68,15 +67,15 @@ def test_a_store_that_is_gone_is_noticed_and_comes_back(world: World) -> None:
     store = FaultyStore(world.store, lambda _: InjectedFault(Fault.BUSY if gone.is_set() else Fault.NONE), lambda: None)
 
     async def story() -> None:
-        engine = world.engine(store=store, outside=Outside(pinger=monitor))
+        engine = world.engine(store=store, pinger=monitor)
         await engine.start()
         await pause(15)
         gone.set()
         await pause(60)
-        assert any("StoreUnavailable" in problem for problem in engine.pulse.problems())
+        assert any("StoreUnavailable" in problem for problem in engine.health.problems())
         gone.clear()
         await pause(30)
-        assert engine.pulse.problems() == []
+        assert engine.health.problems() == []
 
     world.run(story)
     assert "the store does not answer" in monitor.heard[2][1][-1]
@@ -89,10 +88,10 @@ def test_a_clock_that_is_wrong_is_a_problem(world: World) -> None:
 
     async def story() -> None:
         engine = world.engine(clock=wrong)
-        assert engine.pulse.problems() == ["the engine has not started"]
+        assert engine.health.problems() == ["the engine has not started"]
         await engine.start()
         await pause(5)
-        (problem,) = engine.pulse.problems()
-        assert "3600000 ms off" in problem
+        (problem,) = engine.health.problems()
+        assert "by 3600000 ms" in problem
 
     world.run(story)

@@ -43,13 +43,13 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
 
     store.write(pretend).result()
     assert store.read(replanning.outdated).result() == ["Europe/Berlin:older"]
-    moved = store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result()
+    moved = store.write(lambda transaction: replanning.replan_some(transaction, "Europe/Berlin:older")).result()
     assert moved == [("berlin", NINE - 3600, NINE)]
-    replanning.tell(moved)
+    replanning.report(moved)
     assert [event.text for event in told] == [
         "new time zone data: next tick 2026-07-16 06:00:00Z → 2026-07-16 07:00:00Z"
     ]
-    assert store.write(lambda transaction: replanning.some_of(transaction, "Europe/Berlin:older")).result() == []
+    assert store.write(lambda transaction: replanning.replan_some(transaction, "Europe/Berlin:older")).result() == []
     assert store.read(replanning.outdated).result() == []
     (change,) = store.read(lambda transaction: transaction.audit_list("default", "berlin", 1 << 60, 1)).result()
     assert (change.actor, change.operation) == ("tompion", "zone_data")
@@ -79,6 +79,6 @@ def test_what_was_decided_with_older_tables_is_not_judged_by_the_newer_ones() ->
         return store.read(lambda transaction: verify(OperationContext(transaction, Settings()), "berlin")).result()
 
     assert not verified().ok
-    store.write(lambda transaction: ReplanStep(instance).some_of(transaction, "Europe/Berlin:older")).result()
+    store.write(lambda transaction: ReplanStep(instance).replan_some(transaction, "Europe/Berlin:older")).result()
     assert (verified().problems, verified().unchecked) == ((), 1)
     store.close()

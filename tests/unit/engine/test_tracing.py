@@ -197,8 +197,8 @@ def test_every_instance_wants_the_same_traces(world: World) -> None:
     sampler = TraceIdRatioBased(0.5)
     one, other = Traced(world, sampler).one, Traced(world, sampler).one
     keys = [idempotency_key("default", "report", "schedule", number) for number in range(200)]
-    wanted = [one._is_wanted(key) for key in keys]
-    assert wanted == [other._is_wanted(key) for key in keys]
+    wanted = [one._is_sampled(key) for key in keys]
+    assert wanted == [other._is_sampled(key) for key in keys]
     assert set(wanted) == {True, False}
 
 
@@ -232,8 +232,8 @@ def test_a_trigger_links_to_what_its_caller_was_doing(world: World) -> None:
     world.create()
     run = world.ask(control.trigger, "report")
     traced = Traced(world)
-    traced.one.triggered(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-    traced.one.triggered(run.key, "")
+    traced.one.record_trigger(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    traced.one.record_trigger(run.key, "")
     (span,) = traced.spans
     (link,) = span.links
     assert (

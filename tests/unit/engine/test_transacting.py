@@ -16,7 +16,7 @@ DOCUMENT = {"executor": "postgres", "options": {"table": "jobs", "columns": {"ke
 
 @pytest.mark.parametrize(
     ("configured", "way_out"),
-    [(True, "open its store by postgresql://"), (False, "Configure it where the engine is (executors={'postgres'")],
+    [(True, "use a store at postgresql://"), (False, "Configure it where the engine runs (executors={'postgres'")],
 )
 def test_a_run_that_has_no_transaction_says_what_to_do(world: World, configured: bool, way_out: str) -> None:
     if configured:

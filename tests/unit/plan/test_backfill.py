@@ -107,7 +107,7 @@ def test_a_schedule_without_ticks_is_done_at_once() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
-def test_in_chunks(limit: int) -> None:
+def test_backfill_runs_in_chunks(limit: int) -> None:
     compiled = compiled_of(every(HOUR))
     backfill, found, steps = backfill_of(), [], 0
     while backfill.state == RUNNING:
@@ -158,11 +158,11 @@ def test_only(state: str | None, everything: bool, missing: bool, failed: bool) 
         ("CANCELLED bogus", False, False),
     ],
 )
-def test_one_run_of_several_says_that_a_tick_ran_or_failed(states: str, missing: bool, failed: bool) -> None:
+def test_one_of_several_runs_decides_whether_a_tick_ran_or_failed(states: str, missing: bool, failed: bool) -> None:
     assert [is_wanted(only, set(states.split())) for only in ("all", "missing", "failed")] == [True, missing, failed]
 
 
-def test_only_what_nobody_knows_is_a_mistake() -> None:
+def test_unknown_filter_raises() -> None:
     with pytest.raises(ValueError, match="'bogus' is not one of all, missing, failed"):
         is_wanted("bogus", set())
 
@@ -171,13 +171,13 @@ def test_only_what_nobody_knows_is_a_mistake() -> None:
     ("only", "remaining", "last"),
     [("all", None, NOON), ("missing", None, NOON - HOUR), ("failed", 1, NOON - HOUR), ("missing", 0, NOON)],
 )
-def test_what_is_still_to_be_decided_is_neither_missing_nor_failed(only: str, remaining: int | None, last: int) -> None:
+def test_undecided_tick_is_neither_missing_nor_failed(only: str, remaining: int | None, last: int) -> None:
     state = state_of(compiled_of(every(HOUR)), cursor_s=NOON - HOUR, remaining=remaining)
     assert last_decided(state, only, NOON) == last
     assert last_decided(state, only, NOON - 2 * HOUR) == NOON - 2 * HOUR
 
 
-def test_only_speaks_of_every_state() -> None:
+def test_filters_cover_every_run_state() -> None:
     assert [state for state, *_ in ONLY[1:]] == list(RunState)
 
 
@@ -185,7 +185,7 @@ def test_only_speaks_of_every_state() -> None:
     ("only", "hours"),
     [("all", [-5, -4, -3, -2, -1]), ("missing", [-5, -4, -1]), ("failed", [-2])],
 )
-def test_only_some_of_the_range(only: str, hours: list[int]) -> None:
+def test_filter_selects_a_part_of_the_range(only: str, hours: list[int]) -> None:
     compiled = compiled_of(every(HOUR))
     earlier = {NOON - 4 * HOUR: "SKIPPED", NOON - 3 * HOUR: "SUCCESS", NOON - 2 * HOUR: "FAILED"}
     result = stepped(backfill_of(only=only), state_of(compiled), compiled, 100, earlier)
@@ -193,7 +193,7 @@ def test_only_some_of_the_range(only: str, hours: list[int]) -> None:
     assert (result.backfill.done, result.backfill.state) == (len(hours), DONE)
 
 
-def test_ticks_that_are_not_wanted_are_work_too() -> None:
+def test_unwanted_ticks_count_towards_the_limit() -> None:
     compiled = compiled_of(every(HOUR))
     earlier = {NOON - HOUR * number: "SUCCESS" for number in range(1, 6)}
     result = stepped(backfill_of(only="failed"), state_of(compiled), compiled, 2, earlier)
@@ -226,7 +226,7 @@ def test_a_queue_waits_for_a_free_slot(in_flight: int, waiting: int, most: int, 
     assert (result.backfill.state, result.backfill.next_ms) == (RUNNING, NOON_MS + RECHECK_MS)
 
 
-def test_a_queue_that_has_room_left_goes_on_at_once() -> None:
+def test_queue_with_free_slots_continues_at_once() -> None:
     compiled = compiled_of(every(HOUR), max_concurrent=3)
     result = stepped(backfill_of(overlap=Overlap.QUEUE), state_of(compiled), compiled, 2, {})
     assert (ran(result), result.backfill.next_ms) == ([-5, -4], NOON_MS)
@@ -242,7 +242,7 @@ def test_a_queue_that_has_room_left_goes_on_at_once() -> None:
         (Overlap.TERMINATE_OTHER, ["SKIPPED"] * 4 + ["ENQUEUED"]),
     ],
 )
-def test_other_policies_hand_out_everything(overlap: Overlap, states: list[str]) -> None:
+def test_other_policies_hand_out_every_tick(overlap: Overlap, states: list[str]) -> None:
     compiled = compiled_of(every(HOUR))
     result = stepped(backfill_of(overlap=overlap), state_of(compiled), compiled, 100, {})
     assert [run.state for run in result.decision.runs] == states
@@ -250,7 +250,7 @@ def test_other_policies_hand_out_everything(overlap: Overlap, states: list[str])
 
 
 @pytest.mark.parametrize("overlap", list(Overlap))
-def test_while_its_target_is_paused_a_backfill_waits(overlap: Overlap) -> None:
+def test_backfill_waits_while_its_target_is_paused(overlap: Overlap) -> None:
     """A backfill filled the buffer of a schedule whose target was paused, and the schedule's own ticks were skipped.
 
     Its remaining ticks were skipped too, and lost: a thousand of them waited, the others found the buffer full.
@@ -262,13 +262,13 @@ def test_while_its_target_is_paused_a_backfill_waits(overlap: Overlap) -> None:
     assert result.backfill == backfill._replace(next_ms=NOON_MS + RECHECK_MS)
 
 
-def test_a_shadow_is_recorded() -> None:
+def test_backfill_of_a_shadow_is_recorded() -> None:
     compiled = compiled_of(every(HOUR), shadow=True)
     result = stepped(backfill_of(), state_of(compiled), compiled, 100, {})
     assert rows_of(result.decision) == [(RunState.SKIPPED, Reason.SHADOW)] * 5
 
 
-def test_neither_pause_nor_limits_apply() -> None:
+def test_pause_and_limits_do_not_apply_to_a_backfill() -> None:
     compiled = compiled_of(every(HOUR), min_interval_ms=10**9)
     state = state_of(compiled, paused=True, remaining=0, last_start_ms=NOON_MS - 1, skips=str(NOON - 2 * HOUR))
     result = stepped(backfill_of(), state, compiled, 100, {})

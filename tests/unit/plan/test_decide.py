@@ -92,7 +92,7 @@ def test_overlap(
 
 
 @pytest.mark.parametrize("name", ["buffer_one", "cancel_other", "terminate_other"])
-def test_what_waited_before_gives_way(name: str) -> None:
+def test_waiting_run_is_superseded(name: str) -> None:
     rule = compiled_of(TENS, **choices(name))
     decision, after = decided(state_of(rule, in_flight=1, waiting=1), rule, context_at())
     assert decision.supersede
@@ -105,7 +105,7 @@ def test_many_slots_fill_one_after_another() -> None:
     assert rows_of(decision) == [E, E, B, B]
 
 
-def test_a_tick_that_has_not_begun_is_not_cancelled_but_superseded() -> None:
+def test_tick_of_the_same_decision_is_superseded_not_cancelled() -> None:
     """Under ``cancel_other`` two ticks in one pass both ran, the second when the first had ended in its own time.
 
     The first was not in the ledger yet when everything in flight was asked to cancel, so nobody asked it.
@@ -146,14 +146,14 @@ def test_remaining_actions(remaining: int, started: int) -> None:
     "policy",
     [{}, {"shadow": True}, {"min_interval_ms": 60_000}, {"overlap_policy": Overlap.QUEUE}],
 )
-def test_what_does_not_start_consumes_nothing(policy: dict[str, Any]) -> None:
+def test_skipped_tick_consumes_no_action(policy: dict[str, Any]) -> None:
     rule = compiled_of(TENS, **policy)
     state = state_of(rule, in_flight=1, remaining=2, last_start_ms=NOON_MS - 1)
     _, after = decided(state, rule, context_at(NOON_MS + 20_000))
     assert (after.remaining, after.starts) == (2, 0)
 
 
-def test_a_superseded_tick_gives_its_action_back() -> None:
+def test_superseded_tick_returns_its_action() -> None:
     """Three ticks in one pass under ``terminate_other`` used up three actions, though only one run was launched.
 
     The first two were taken back as superseded before they began, but had been counted as starts by then.
@@ -230,7 +230,7 @@ def test_while_the_target_is_paused_ticks_wait(overlap: Overlap) -> None:
     assert flags(decision) == set()
 
 
-def test_what_comes_first_when_several_things_keep_a_tick_from_starting() -> None:
+def test_order_of_the_reasons_that_keep_a_tick_from_starting() -> None:
     rule = compiled_of(HOURLY, shadow=True, min_interval_ms=60_000)
     state = state_of(rule, skips=str(NOON), last_start_ms=NOON_MS, remaining=0)
     context = context_at(target_paused=True)
@@ -248,7 +248,7 @@ def test_what_comes_first_when_several_things_keep_a_tick_from_starting() -> Non
 
 
 @pytest.mark.parametrize("overlap", list(Overlap))
-def test_planned_runs_hold_up_nothing(overlap: Overlap) -> None:
+def test_planned_runs_do_not_block_other_ticks(overlap: Overlap) -> None:
     """With ``spread`` the ticks on time were skipped for a minute, or stood behind the planned ones.
 
     Planned runs were counted as waiting, and a tick with anything waiting before it does not start.
@@ -262,21 +262,21 @@ def test_planned_runs_hold_up_nothing(overlap: Overlap) -> None:
 @pytest.mark.parametrize(
     ("catchup", "reason"), [(CatchUp.COALESCE, "coalesced"), (CatchUp.FIRE_IMMEDIATELY, "catch_up")]
 )
-def test_a_run_says_that_it_was_caught_up(catchup: CatchUp, reason: str) -> None:
+def test_caught_up_run_has_its_reason(catchup: CatchUp, reason: str) -> None:
     rule = compiled_of(HOURLY, catchup_policy=catchup, overlap_policy=Overlap.QUEUE)
     decision, after = decided(state_of(rule), rule, context_at(NOON_MS + 2 * 3_600_000 - 1))
     assert {run.reason for run in decision.runs} == {reason}
     assert after.missed == 2 - len(decision.runs)
 
 
-def test_the_budget_bounds_a_pass() -> None:
+def test_budget_limits_a_pass() -> None:
     rule = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.ALLOW)
     decision, after = decided(state_of(rule), rule, context_at(NOON_MS + 10 * 3_600_000), budget=4)
     assert rows_of(decision) == [(RunState.ENQUEUED, Reason.CATCH_UP)] * 4
     assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 4 * 3_600, (NOON + 4 * 3_600) * 1000)
 
 
-def test_the_dial_forgets_a_resume_once_its_ticks_are_decided() -> None:
+def test_state_forgets_a_resume_once_its_ticks_are_decided() -> None:
     rule = compiled_of(HOURLY)
     state = state_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 3_600)
     _, half = decided(state, rule, context_at(NOON_MS, limits=LIMITS._replace(max_dropped_range_ticks=1)))
@@ -285,7 +285,7 @@ def test_the_dial_forgets_a_resume_once_its_ticks_are_decided() -> None:
     assert (after.carry, after.carry_until_s) == (None, None)
 
 
-def test_a_row_says_what_the_clock_on_the_wall_showed() -> None:
+def test_row_has_the_local_time() -> None:
     rule = compiled_of(SpecDocument(cron=("30 2 * * *",), timezone="Europe/Berlin"))
     tick = 1_774_746_000  # 2026-03-29T01:00:00Z, when 02:00 became 03:00
     decision, _ = decided(state_of(rule, tick - 1), rule, context_at(tick * 1000))
@@ -323,7 +323,7 @@ def test_a_fixed_delay_that_waits_has_no_next_tick() -> None:
     assert after.next_nominal_s is None
 
 
-def test_an_exhausted_fixed_delay_is_silent() -> None:
+def test_exhausted_fixed_delay_has_no_next_fire() -> None:
     rule = compiled_of(DELAY)
     decision, after = decided(state_of(rule, remaining=0), rule, context_at())
     assert rows_of(decision) == [skipped(Reason.LIMIT_REACHED)]
@@ -348,7 +348,7 @@ def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any
 @pytest.mark.parametrize(
     ("overlap", "running", "waiting"), list(product([None, *Overlap], [0, 1], [0, 1]))
 )  # fmt: skip
-def test_a_request_touches_neither_cursor_nor_limits(overlap: Overlap | None, running: int, waiting: int) -> None:
+def test_request_changes_neither_cursor_nor_limits(overlap: Overlap | None, running: int, waiting: int) -> None:
     decision = requested(overlap, running, waiting, min_interval_ms=10**9)
     before, after = decision.state, decision.state_after_requests()
     same = ("cursor_s", "next_nominal_s", "next_fire_ms", "remaining", "last_start_ms", "skips", "paused", "missed")
@@ -381,7 +381,7 @@ def test_requests(overlap: Overlap | None, running: int, rows: Rows) -> None:
     assert rows_of(requested(overlap, running, 0)) == rows
 
 
-def test_of_two_requests_that_want_to_be_the_one_that_waits_the_later_is() -> None:
+def test_later_of_two_buffered_requests_wins() -> None:
     decision = requested(Overlap.BUFFER_ONE, 1, 0)
     assert rows_of(decision) == [skipped(Reason.SUPERSEDED), B]
     assert rows_of(requested(Overlap.CANCEL_OTHER, 1, 0)) == [B, B]
@@ -399,7 +399,7 @@ def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
 
 
 @pytest.mark.parametrize("running", [0, 1])
-def test_how_often_a_schedule_starts_after_an_outage_does_not_depend_on_passes(running: int) -> None:
+def test_starts_after_an_outage_do_not_depend_on_the_number_of_passes(running: int) -> None:
     """A minutely schedule that had been away for a day started nine times under ``skip``.
 
     A hundred ticks are decided in a pass, each run had ended before the next pass, and so each found the slot free.

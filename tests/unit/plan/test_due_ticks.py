@@ -38,7 +38,7 @@ def dropped_ranges(generated: DueTicks) -> list[tuple[int, int, int, str]]:
     ("late_ms", "fires"),
     [(-1, None), (0, True), (1, True), (GRACE - 1, True), (GRACE, True), (GRACE + 1, False), (GRACE + 60_000, False)],
 )
-def test_late_or_missed_to_the_millisecond(late_ms: int, fires: bool | None) -> None:
+def test_grace_is_exact_to_the_millisecond(late_ms: int, fires: bool | None) -> None:
     rule = compiled_of(HOURLY)
     generated = find_due_ticks(state_of(rule), rule, NOON_MS + late_ms, LIMITS, 100)
     assert generated.due == ([Due(NOON, NOON_MS)] if fires else [])
@@ -51,7 +51,7 @@ def test_late_or_missed_to_the_millisecond(late_ms: int, fires: bool | None) -> 
 
 @pytest.mark.parametrize("late_ms", [GRACE, GRACE + 1])
 @pytest.mark.parametrize("policy", list(CatchUp))
-def test_the_grace_comes_before_the_policy(policy: CatchUp, late_ms: int) -> None:
+def test_grace_applies_before_the_policy(policy: CatchUp, late_ms: int) -> None:
     rule = compiled_of(HOURLY, catchup_policy=policy, catchup_window_s=0)
     generated = find_due_ticks(state_of(rule), rule, NOON_MS + late_ms, LIMITS, 100)
     assert bool(generated.due) == (late_ms == GRACE)
@@ -65,7 +65,7 @@ def test_several_ticks_inside_the_grace_all_fire() -> None:
 
 
 @pytest.mark.parametrize(("more_ms", "late"), [(0, [30, 60]), (1, [60])])
-def test_the_grace_is_as_long_behind_a_missed_tick(more_ms: int, late: list[int]) -> None:
+def test_grace_is_the_same_after_a_missed_tick(more_ms: int, late: list[int]) -> None:
     rule = compiled_of(every(30))
     generated = find_due_ticks(state_of(rule), rule, NOON_MS + 60_000 + more_ms, LIMITS, 0)
     assert nominals(generated) == [NOON + seconds for seconds in late]
@@ -139,7 +139,7 @@ def test_policy_and_window(
 
 
 @pytest.mark.parametrize(("age_ms", "runs"), [(HOUR * 1000 - 1, True), (HOUR * 1000, False), (HOUR * 1000 + 1, False)])
-def test_only_ticks_younger_than_the_window(age_ms: int, runs: bool) -> None:
+def test_only_ticks_inside_the_window_are_caught_up(age_ms: int, runs: bool) -> None:
     rule = compiled_of(every(86_400), catchup_policy=CatchUp.FIRE_IMMEDIATELY, catchup_window_s=HOUR)
     tick = NOON + 12 * HOUR
     generated = find_due_ticks(state_of(rule), rule, tick * 1000 + age_ms, LIMITS, 100)
@@ -147,7 +147,7 @@ def test_only_ticks_younger_than_the_window(age_ms: int, runs: bool) -> None:
     assert [dropped.reason for dropped in generated.dropped] == ([] if runs else [Reason.OUTSIDE_WINDOW])
 
 
-def test_a_window_of_nothing_drops_a_tick_that_jitter_put_before_itself() -> None:
+def test_window_of_zero_drops_a_tick_that_jitter_moved_forward() -> None:
     """A window of 0 caught up a missed tick all the same.
 
     Jitter had put its fire time minutes before the tick, so when it was missed the tick itself was still to come, and
@@ -173,7 +173,7 @@ def test_spread_is_even_and_in_order() -> None:
     assert generated.catchups == 0
 
 
-def test_spread_that_does_not_divide_stays_within_the_lookahead() -> None:
+def test_uneven_spread_stays_within_the_lookahead() -> None:
     rule = compiled_of(every(60), catchup_policy=CatchUp.SPREAD)
     generated = find_due_ticks(state_of(rule, NOON - 60 * 7), rule, LATE_MS, LIMITS, 0)
     fires = [due.fire_ms for due in generated.due if due.planned]
@@ -182,7 +182,7 @@ def test_spread_that_does_not_divide_stays_within_the_lookahead() -> None:
     assert LATE_MS <= fires[0] <= fires[-1] < LATE_MS + LIMITS.lookahead_ms
 
 
-def test_spread_is_bounded_and_goes_on_when_the_lookahead_is_over() -> None:
+def test_spread_is_limited_and_continues_after_the_lookahead() -> None:
     limits = LIMITS._replace(max_spread=4)
     rule = compiled_of(HOURLY, catchup_policy=CatchUp.SPREAD)
     state = state_of(rule, NOON - 6 * HOUR - 1)
@@ -207,7 +207,7 @@ def test_fire_immediately_is_bounded_per_pass(most: int, budget: int, runs: int)
     assert generated.dropped == []
 
 
-def test_fire_immediately_goes_on_over_passes_without_loss() -> None:
+def test_fire_immediately_continues_over_passes_without_loss() -> None:
     rule = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     state = state_of(rule, NOON - 250 * HOUR - 1)
     found = []
@@ -231,7 +231,7 @@ def test_coalesce_waits_for_the_budget(budget: int, run: list[int], lost: list[i
     assert generated.catchups == budget
 
 
-def test_what_is_outside_the_window_needs_no_budget() -> None:
+def test_ticks_outside_the_window_need_no_budget() -> None:
     rule = compiled_of(HOURLY, catchup_policy=CatchUp.COALESCE, catchup_window_s=3 * HOUR)
     generated = find_due_ticks(state_of(rule, NOON - 5 * HOUR - 1), rule, LATE_MS, LIMITS, 0)
     assert [(dropped.ticks, dropped.reason) for dropped in generated.dropped] == [(3, Reason.OUTSIDE_WINDOW)]
@@ -344,7 +344,7 @@ def test_a_late_tick_of_a_pause_needs_no_budget() -> None:
 
 
 @pytest.mark.parametrize(("policy", "run"), [("none", []), ("coalesce", [-1]), ("fire_immediately", [-2, -1])])
-def test_after_the_end_the_missed_ticks_are_still_caught_up(policy: str, run: list[int]) -> None:
+def test_missed_ticks_are_caught_up_after_the_end(policy: str, run: list[int]) -> None:
     rule = compiled_of(every(HOUR, end_at="2026-01-01T11:00:00Z"), catchup_policy=CatchUp(policy))
     generated = find_due_ticks(state_of(rule, NOON - 2 * HOUR - 1), rule, NOON_MS + 10**9, LIMITS, 100)
     assert nominals(generated) == hours(*run)
@@ -406,7 +406,7 @@ def test_jitter_keeps_the_order_and_nothing_is_early(spec: SpecDocument) -> None
     assert len({due.fire_ms - due.nominal_s * 1000 for due in found}) > 20
 
 
-def test_with_jitter_it_is_the_fire_time_that_is_late() -> None:
+def test_lateness_counts_from_the_jittered_fire_time() -> None:
     rule = compiled_of(every(HOUR, jitter_ms=1_000_000, jitter_mode="delay"))
     fire_ms = rule.fire_ms(NOON)
     assert fire_ms > NOON_MS + GRACE
@@ -416,7 +416,7 @@ def test_with_jitter_it_is_the_fire_time_that_is_late() -> None:
 
 
 @pytest.mark.parametrize("on_resume", [OnResume.FIRE_ONCE, OnResume.SKIP])
-def test_what_a_resume_carries_is_not_decided_before_its_time(on_resume: OnResume) -> None:
+def test_resumed_tick_is_not_decided_before_its_time(on_resume: OnResume) -> None:
     """Resumed while the clock was ahead; it has been set right since, and carry_until lies in the future."""
     rule = compiled_of(every(30), catchup_policy=CatchUp.COALESCE, catchup_window_s=0)
     state = state_of(rule, carry=on_resume, carry_until_s=NOON + 38)

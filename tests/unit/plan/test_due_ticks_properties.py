@@ -128,7 +128,7 @@ def test_every_tick_is_in_exactly_one_place(scenario: Scenario) -> None:
 
 @given(scenarios)
 @settings(max_examples=120)
-def test_each_tick_is_treated_by_its_age(scenario: Scenario) -> None:
+def test_age_decides_how_each_tick_is_treated(scenario: Scenario) -> None:
     """On time without a reason, of the pause as the pause says, otherwise by window and policy."""
     compiled, passes = told(scenario)
     for _, now_ms, generated in passes:
@@ -174,7 +174,7 @@ def is_young(scenario: Scenario, compiled: CompiledSchedule, second: int, now_ms
 
 @given(scenarios, st.integers(1, 6))
 @settings(max_examples=60)
-def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(scenario: Scenario, budget: int) -> None:
+def test_repeated_passes_bring_a_schedule_up_to_date(scenario: Scenario, budget: int) -> None:
     """With any budget at all the passes end, and what is left is in the future.
 
     Spreading must only take more ticks at a time than the lookahead has.
@@ -196,7 +196,7 @@ def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(scenario: Sc
         pytest.fail("the schedule never comes up to date")
 
 
-def test_the_same_question_has_the_same_answer() -> None:
+def test_decision_is_deterministic() -> None:
     compiled = compiled_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     limits = DueLimits(GRACE, 5, 5, 50, 60_000)
     answers = [find_due_ticks(state_of(compiled), compiled, NOON_MS + 100_000, limits, 3) for _ in range(3)]

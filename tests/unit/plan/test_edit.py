@@ -59,7 +59,7 @@ def test_the_first_tick_is_not_before_now(now_ms: int, first: int) -> None:
         ("2026-01-01T15:00:00Z", NOON + 3 * HOUR),
     ],
 )
-def test_nor_before_the_start(start_at: str, first: int) -> None:
+def test_first_tick_is_not_before_start_at(start_at: str, first: int) -> None:
     assert new_state(compiled_of(every(HOUR, start_at=start_at)), NOON_MS - 1).next_nominal_s == first
 
 
@@ -101,12 +101,12 @@ def test_a_new_schedule_never_catches_up_on_the_time_before(policy: CatchUp) -> 
     assert (generated.due, generated.dropped) == ([], [])
 
 
-def test_created_without_a_future() -> None:
+def test_new_schedule_without_future_ticks() -> None:
     state = new_state(compiled_of(every(HOUR, end_at="2026-01-01T11:00:00Z")), NOON_MS)
     assert (state.next_nominal_s, state.next_fire_ms) == (None, None)
 
 
-def test_created_paused_or_exhausted() -> None:
+def test_new_schedule_that_is_paused_or_exhausted() -> None:
     silent = [
         new_state(compiled_of(HOURLY), NOON_MS, paused=True),
         new_state(compiled_of(HOURLY), NOON_MS, remaining=0),
@@ -121,14 +121,14 @@ def test_created_paused_or_exhausted() -> None:
 @pytest.mark.parametrize(
     "state", [state_of(compiled_of(HOURLY)), state_of(compiled_of(HOURLY), paused=True, next_fire_ms=None)]
 )
-def test_with_the_same_ticks_everything_stays(state: ScheduleState) -> None:
+def test_update_with_the_same_ticks_keeps_the_state(state: ScheduleState) -> None:
     new = compiled_of(HOURLY, version=4, catchup_policy=CatchUp.COALESCE)
     edited = replace_version(state._replace(carry=OnResume.SKIP, carry_until_s=NOON), compiled_of(HOURLY), new, LATER)
     assert edited.dropped_ranges == []
     assert edited.state == state._replace(version=4, carry=OnResume.SKIP, carry_until_s=NOON)
 
 
-def test_equal_specs_are_the_same_ticks_even_if_they_were_compiled_twice() -> None:
+def test_equal_specs_have_the_same_ticks_even_if_compiled_twice() -> None:
     """An upsert that changed nothing passed over the missed ticks of a schedule, as if its spec were another one.
 
     The compiled form of its spec had been dropped from the cache in the meantime, and only identity was compared.
@@ -139,7 +139,7 @@ def test_equal_specs_are_the_same_ticks_even_if_they_were_compiled_twice() -> No
     assert replace_version(state_of(old), old, new, LATER) == (state_of(old)._replace(version=4), [])
 
 
-def test_another_list_of_a_named_calendar_makes_other_ticks() -> None:
+def test_new_version_of_a_named_calendar_changes_the_ticks() -> None:
     spec = every(HOUR, exclude=ExcludeDocument(named=("closing",)))
     compiled = compiled_of(HOURLY)
     old, new = (
@@ -151,7 +151,7 @@ def test_another_list_of_a_named_calendar_makes_other_ticks() -> None:
     assert edited.state.next_nominal_s == NOON + 12 * HOUR
 
 
-def test_with_other_ticks_the_past_is_not_replayed() -> None:
+def test_update_with_other_ticks_does_not_replay_the_past() -> None:
     old, new = compiled_of(HOURLY), compiled_of(every(1_800), version=4, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     state = state_of(old, carry=OnResume.FIRE_ONCE, carry_until_s=NOON, starts=3, remaining=5, skips="1")
     edited = replace_version(state, old, new, LATER)
@@ -163,21 +163,21 @@ def test_with_other_ticks_the_past_is_not_replayed() -> None:
     assert find_due_ticks(after, new, LATER, LIMITS, 100).due == []
 
 
-def test_a_tick_at_the_very_moment_of_the_change_is_the_new_ones() -> None:
+def test_tick_at_the_moment_of_the_update_belongs_to_the_new_version() -> None:
     old, new = compiled_of(HOURLY), compiled_of(every(1_800), version=4)
     edited = replace_version(state_of(old), old, new, NOON_MS)
     assert edited.dropped_ranges == []
     assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON - 1, NOON)
 
 
-def test_nothing_was_passed_over() -> None:
+def test_update_without_overdue_ticks_drops_none() -> None:
     old, new = compiled_of(HOURLY), compiled_of(every(60), version=4)
     edited = replace_version(state_of(old, NOON), old, new, NOON_MS + 90_000)
     assert edited.dropped_ranges == []
     assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON + 89, NOON + 120)
 
 
-def test_other_jitter_is_another_spec() -> None:
+def test_changed_jitter_counts_as_another_spec() -> None:
     old, new = compiled_of(HOURLY), compiled_of(every(HOUR, jitter_ms=1_000), version=4)
     edited = replace_version(state_of(old), old, new, LATER)
     assert [dropped_range.ticks for dropped_range in edited.dropped_ranges] == [4]
@@ -214,7 +214,7 @@ def test_the_cursor_never_moves_back() -> None:
     ("changes", "fire_ms"),
     [({"paused": True}, None), ({"paused": True, "pause_until_ms": 5}, 5), ({"remaining": 0}, None)],
 )
-def test_an_edit_wakes_nobody(changes: dict[str, Any], fire_ms: int | None) -> None:
+def test_edit_does_not_make_a_paused_schedule_due(changes: dict[str, Any], fire_ms: int | None) -> None:
     old = compiled_of(HOURLY)
     for spec in (HOURLY, every(60)):
         edited = replace_version(state_of(old, **changes), old, compiled_of(spec, version=4), LATER)
@@ -222,7 +222,7 @@ def test_an_edit_wakes_nobody(changes: dict[str, Any], fire_ms: int | None) -> N
         assert {name: getattr(edited.state, name) for name in changes} == changes
 
 
-def test_a_fixed_delay_in_flight_stays_one() -> None:
+def test_edit_of_a_fixed_delay_with_a_run_in_flight() -> None:
     old, new = compiled_of(HOURLY), compiled_of(DELAY, version=4)
     assert replace_version(state_of(old, NOON, in_flight=1), old, new, LATER).state.next_nominal_s is None
     assert replace_version(state_of(old, NOON), old, new, LATER).state.next_nominal_s == UNTIL + 1
@@ -232,7 +232,7 @@ def test_a_fixed_delay_in_flight_stays_one() -> None:
 
 @given(st.sampled_from([7, 60, HOUR]), st.sampled_from([7, 45, 60, HOUR]), st.integers(0, 10**7), st.integers(0, 99))
 @settings(max_examples=80)
-def test_an_edit_loses_and_repeats_nothing(every_s: int, other_s: int, late_ms: int, decided: int) -> None:
+def test_edit_neither_loses_nor_repeats_a_tick(every_s: int, other_s: int, late_ms: int, decided: int) -> None:
     old, new = compiled_of(every(every_s)), compiled_of(every(other_s), version=4)
     state = state_of(old, NOON - 1 + decided)
     now_ms = (state.cursor_s + 1) * 1000 + late_ms
@@ -306,7 +306,7 @@ def test_what_runs_after_a_resume(
     assert generated.next_nominal_s == NOON + 4 * HOUR
 
 
-def test_what_waited_is_looked_at_at_once() -> None:
+def test_resume_with_waiting_runs_is_due_at_once() -> None:
     compiled = compiled_of(HOURLY)
     assert resume_state(
         pause_state(state_of(compiled, NOON, waiting=1), None), compiled, NOON_MS + 5, OnResume.POLICY
@@ -314,7 +314,7 @@ def test_what_waited_is_looked_at_at_once() -> None:
 
 
 @pytest.mark.parametrize("on_resume", list(OnResume))
-def test_a_resume_of_an_exhausted_or_deleted_schedule_is_silent(on_resume: OnResume) -> None:
+def test_resume_of_an_exhausted_or_deleted_schedule_has_no_next_fire(on_resume: OnResume) -> None:
     compiled = compiled_of(HOURLY)
     assert (
         resume_state(pause_state(state_of(compiled, remaining=0), None), compiled, LATER, on_resume).next_fire_ms
@@ -350,7 +350,7 @@ def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: i
 
 
 @pytest.mark.parametrize("remaining", [None, 1, 7])
-def test_a_limit_changes_nothing_else(remaining: int | None) -> None:
+def test_set_remaining_changes_nothing_else(remaining: int | None) -> None:
     compiled = compiled_of(HOURLY)
     for had in (None, 2):
         state = state_of(compiled, remaining=had)
@@ -358,13 +358,13 @@ def test_a_limit_changes_nothing_else(remaining: int | None) -> None:
 
 
 @pytest.mark.parametrize("had", [None, 0, 2])
-def test_no_action_left(had: int | None) -> None:
+def test_schedule_without_remaining_actions_has_no_next_fire(had: int | None) -> None:
     state = state_of(compiled_of(HOURLY), remaining=had)
     assert set_remaining(state, compiled_of(HOURLY), 0, LATER) == (state._replace(remaining=0, next_fire_ms=None), [])
 
 
 @pytest.mark.parametrize("remaining", [None, 3])
-def test_an_exhausted_schedule_starts_afresh(remaining: int | None) -> None:
+def test_exhausted_schedule_starts_from_now(remaining: int | None) -> None:
     compiled = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     edited = set_remaining(state_of(compiled, remaining=0), compiled, remaining, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.LIMIT_REACHED, VERSION, LATER)]
@@ -398,7 +398,7 @@ def test_closed() -> None:
 
 @pytest.mark.parametrize("spec", [HOURLY, every(1_800)])
 @pytest.mark.parametrize(("wait_ms", "first"), [(0, UNTIL), (-500, UNTIL), (2 * HOUR * 1000, UNTIL + 2 * HOUR)])
-def test_created_again_it_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: int, first: int) -> None:
+def test_recreated_schedule_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: int, first: int) -> None:
     compiled = compiled_of(HOURLY)
     gone = close_state(state_of(compiled, UNTIL, starts=9, paused=True), compiled, LATER).state
     edited = replace_version(gone, compiled, compiled_of(spec, version=4), LATER + wait_ms)
@@ -418,7 +418,7 @@ def test_skipping() -> None:
     assert add_skips(once, []) == once
 
 
-def test_the_next_tick_that_nobody_skips() -> None:
+def test_next_tick_without_a_requested_skip() -> None:
     compiled = compiled_of(HOURLY)
     state = state_of(compiled)._replace(next_nominal_s=NOON)
     assert (next_unskipped(state, compiled), skips_of(state)) == (NOON, set())

@@ -28,7 +28,7 @@ SPECS = (
 
 @pytest.mark.parametrize("spec", [MINUTELY, every(60, jitter_ms=20_000), SPECS[4], SPECS[5]])
 @pytest.mark.parametrize("overlap", list(Overlap))
-def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap) -> None:
+def test_tick_on_time_takes_the_fast_path(spec: SpecDocument, overlap: Overlap) -> None:
     compiled = compiled_of(spec, overlap_policy=overlap)
     state = state_of(compiled)
     assert state.next_fire_ms is not None
@@ -53,7 +53,7 @@ def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap
         ({}, {}, {"owner": None}),
     ],
 )
-def test_whatever_is_in_the_way_is_left_to_the_long_way(
+def test_obstacles_are_left_to_the_full_decision(
     policy: dict[str, Any], state: dict[str, Any], context: dict[str, Any]
 ) -> None:
     compiled = compiled_of(MINUTELY, **policy)
@@ -79,7 +79,7 @@ def test_whatever_is_in_the_way_is_left_to_the_long_way(
     target_paused=st.sampled_from([False, False, False, True]),
 )
 @settings(max_examples=500, deadline=None)
-def test_the_short_way_is_the_long_way(
+def test_fast_path_equals_the_full_decision(
     spec: SpecDocument,
     overlap: Overlap,
     max_concurrent: int,
@@ -121,6 +121,6 @@ UNSAID = {*RunRow._fields} - SAID
 """What the narrow statement leaves as it is by default."""
 
 
-def test_a_rule_says_whether_anything_but_overlap_can_be_in_the_way() -> None:
+def test_compiled_schedule_has_a_fast_path_if_only_overlap_can_stop_a_tick() -> None:
     assert compiled_of(MINUTELY).has_fast_path
     assert not compiled_of(DELAY).has_fast_path

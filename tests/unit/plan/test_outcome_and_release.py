@@ -69,7 +69,7 @@ def test_outcome(
 
 @pytest.mark.parametrize("state", [RunState.STARTED, RunState.ENQUEUED])
 @pytest.mark.parametrize("closed", [False, True])
-def test_what_is_no_end_is_left_to_somebody_else(state: RunState, closed: bool) -> None:
+def test_handed_over_outcome_keeps_the_run_open(state: RunState, closed: bool) -> None:
     outcome = Outcome(KEY, NOON, 4, 7, state, None, 2, NOON_MS + 1, "not now", lease_ms=300)
     change = settle(outcome, Policy(max_attempts=3), NOW, closed=closed)
     assert (change.fence, change.attempt, change.failures) == (7, 7, 2)
@@ -78,7 +78,7 @@ def test_what_is_no_end_is_left_to_somebody_else(state: RunState, closed: bool) 
 
 
 @pytest.mark.parametrize(("failures", "doublings"), [(0, 0), (1, 1), (2, 2), (10, 10), (11, 10), (500, 10)])
-def test_retries_wait_twice_as_long_each_time_up_to_a_limit(failures: int, doublings: int) -> None:
+def test_retry_delay_doubles_up_to_a_limit(failures: int, doublings: int) -> None:
     assert MAX_BACKOFF_DOUBLINGS == 10
     change = settle(Outcome(KEY, NOON, 0, 1, FAILED, failures=failures), Policy(max_attempts=1_000), NOW, closed=False)
     assert change.due_ms == NOW + 1_000 * 2**doublings
@@ -148,7 +148,7 @@ def test_a_trigger_does_not_move_a_fixed_delay() -> None:
     assert free_slot(flying_delay(waiting=1), compiled_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
 
 
-def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
+def test_fixed_delay_edited_during_a_trigger_continues() -> None:
     """A fixed delay never ran again after it was edited while a trigger was in flight.
 
     The edit took the trigger for the schedule's own run and left the next tick to its end; but a trigger's end
@@ -260,13 +260,13 @@ def test_release(name: str, owner: int | None) -> None:
         assert [row.source for row in result.started] == [RunSource.TRIGGER]
 
 
-def test_the_oldest_goes_first() -> None:
+def test_oldest_waiting_run_starts_first() -> None:
     rows = ticks(3)
     _, result = released(state_of(compiled_of(), waiting=3), compiled_of(max_concurrent=2), rows, context_at(NOW))
     assert [row.nominal_s for row in result.started] == [rows[0].nominal_s, rows[1].nominal_s]
 
 
-def test_the_last_action_silences_the_schedule() -> None:
+def test_last_action_clears_the_next_fire() -> None:
     state = state_of(compiled_of(), NOON, waiting=1, remaining=1)
     assert state.next_fire_ms is not None
     _, result = released(state, compiled_of(), ticks(1), context_at(NOW))

@@ -1,7 +1,7 @@
-"""Putting audit rows into the chain of their namespace.
+"""Audit: the rows that the engine writes itself, and the hash chain of each namespace.
 
-Not by whoever writes them: the changes of one namespace would have to wait for each other.  A row that was quick to
-take its number may be slow to commit; it simply comes later in the chain.
+Rows are chained in a step of their own. If each writer did it, all changes of a namespace would wait for each other. A
+row that took its number early and committed late simply gets a later position in the chain.
 """
 
 from __future__ import annotations
@@ -16,55 +16,53 @@ from tompion.plan.stored_definition import compact
 from tompion.store.base import Transaction
 
 SEAL_BATCH = 1_000
+ENGINE_ACTOR = "tompion"
 
 
 def seal(transaction: Transaction) -> bool:
-    """Put some rows into their chains; return whether there may be more."""
+    """Add one batch of rows to the chains. Return whether there may be more."""
     names = transaction.audit_list_unchained_namespaces(SEAL_BATCH)
     if not names:
         return False
     heads = {head.namespace: head for head in transaction.audit_head_lock(names)}
     rows = transaction.audit_list_unchained(heads, SEAL_BATCH) if heads else []
-    done: list[AuditRow] = []
-    for name, own in groupby(sorted(rows, key=lambda row: row.namespace), key=lambda row: row.namespace):
-        heads[name], more = _appended(heads[name], list(own))
-        done += more
-    transaction.audit_chain_rows(done)
-    transaction.audit_head_update([heads[name] for name in sorted({row.namespace for row in done})])
+    sealed: list[AuditRow] = []
+    for name, group in groupby(sorted(rows, key=lambda row: row.namespace), key=lambda row: row.namespace):
+        heads[name], chained = _append(heads[name], list(group))
+        sealed += chained
+    transaction.audit_chain_rows(sealed)
+    transaction.audit_head_update([heads[name] for name in sorted({row.namespace for row in sealed})])
     return len(rows) == SEAL_BATCH
 
 
 def expire(transaction: Transaction, before_ms: int) -> bool:
-    """Forget some rows that were written before a moment; where each chain begins from then on is kept.
+    """Delete one batch of rows older than an instant, and keep where each chain begins from then on.
 
-    Return whether any were: then there may be more.
+    Return whether any were deleted. If so, there may be more.
     """
-    found = transaction.audit_list_oldest(before_ms, SEAL_BATCH)
-    if not found:
+    oldest = transaction.audit_list_oldest(before_ms, SEAL_BATCH)
+    if not oldest:
         return False
-    gone = False
-    for head in transaction.audit_head_lock(found):
-        until = found[head.namespace]
+    deleted = False
+    for head in transaction.audit_head_lock(oldest):
+        until = oldest[head.namespace]
         last = transaction.audit_list_chain(head.namespace, until - 1, 1)
         if until > head.gone_position and last and last[0].position == until and last[0].digest is not None:
             transaction.audit_head_update([head._replace(gone_position=until, gone_digest=last[0].digest)])
             transaction.audit_expire(head.namespace, until)
-            gone = True
-    return gone
+            deleted = True
+    return deleted
 
 
-def _appended(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[AuditRow]]:
-    """A chain with rows at its end."""
-    done = []
+def _append(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[AuditRow]]:
+    """Return a chain with rows appended, and these rows with their positions."""
+    chained = []
     for row in rows:
         placed = chain_row(row, head.position + 1, head.digest)
         assert placed.digest is not None
         head = head._replace(position=head.position + 1, digest=placed.digest)
-        done.append(placed)
-    return head, done
-
-
-AUTHOR = "tompion"
+        chained.append(placed)
+    return head, chained
 
 
 def save_change(  # noqa: PLR0913 - the parts of an audit row
@@ -85,7 +83,7 @@ def save_change(  # noqa: PLR0913 - the parts of an audit row
             at_ms=now_ms,
             namespace=row.namespace,
             schedule_id=row.schedule_id,
-            actor=AUTHOR,
+            actor=ENGINE_ACTOR,
             operation=operation,
             token=changed.token,
             version=changed.version,
