@@ -96,7 +96,7 @@ def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.
     migrator = PostgresMigrator(postgres_url)
     migrator.up()
     was = migrator.version()
-    with reading(postgres_url), pytest.raises(StoreUnavailable, match="nothing was changed: run it again"):
+    with reading(postgres_url), pytest.raises(StoreUnavailable, match=r"Nothing was changed\. Run the migration again"):
         migrator.apply(was + 1, SCRIPT)
     assert migrator.version() == was
     assert migrator.apply(was + 1, SCRIPT)
