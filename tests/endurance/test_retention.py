@@ -197,7 +197,7 @@ def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:
             assert bench.dump()["schedule_versions"] == before["schedule_versions"], "the batch has not committed"
         after = bench.dump()
         assert [table for table in FORGOTTEN if not set(before[table]) - set(after[table])] == []
-        assert bench.story() == ["08:20 SUCCESS", "08:21 SUCCESS"]
+        assert bench.outcomes() == ["08:20 SUCCESS", "08:21 SUCCESS"]
         bench.prove()
 
 
