@@ -254,8 +254,8 @@ def test_release(name: str, owner: int | None) -> None:
     rows, changes, policy, situation, expected = RELEASES[name]
     compiled = compiled_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
     state = state_of(compiled, NOON, waiting=len(rows), **changes)
-    changes, result = released(state, compiled, rows, context_at(NOW, owner=owner, **situation))
-    assert changes == expected
+    summaries, result = released(state, compiled, rows, context_at(NOW, owner=owner, **situation))
+    assert summaries == expected
     if name == "paused, but requested":
         assert [row.source for row in result.started] == [RunSource.TRIGGER]
 
@@ -283,8 +283,8 @@ def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
 ) -> None:
     """It never ran again when what it waited for, a tick or a trigger, was dropped: no run was left to end."""
     compiled = compiled_of(DELAY, shadow=True, **policy)
-    changes, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, context_at(NOW))
-    assert changes == ["shadow"]
+    summaries, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, context_at(NOW))
+    assert summaries == ["shadow"]
     follows_another = in_flight or (rows[0].origin and waiting > 1)
     assert (result.state.next_nominal_s is None) == bool(follows_another)
     assert (result.state.next_fire_ms is None) == bool(follows_another)
@@ -297,8 +297,8 @@ def test_an_adaptive_schedule_waits_for_the_end_of_what_leaves_the_queue(rows: l
     state = state_of(compiled, NOON, waiting=1)
     assert state.next_fire_ms is not None
     _, result = released(state, compiled, rows, context_at(NOW))
-    aim = (None, None) if moves else (state.next_nominal_s, state.next_fire_ms)
-    assert (result.state.next_nominal_s, result.state.next_fire_ms) == aim
+    expected = (None, None) if moves else (state.next_nominal_s, state.next_fire_ms)
+    assert (result.state.next_nominal_s, result.state.next_fire_ms) == expected
 
 
 # ---------------------------------------------------------------- one by one
