@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.conformance.api.scenarios import STORIES
+from tests.conformance.api.scenarios import SCENARIOS
 from tests.support.operations import BEGIN
 from tests.support.service import Direct, runner_of
 from tompion.contract.json import encode
@@ -20,7 +20,7 @@ ITEMS = 2
 def answers() -> str:
     """The first answer of each operation that says something, as a JSON document."""
     found: dict[str, Any] = {}
-    for story in STORIES.values():
+    for story in SCENARIOS.values():
         store = SqliteStore(clock=ManualClock(BEGIN))
         direct = Direct(runner_of(store))
         for name, args, given in story:

@@ -36,7 +36,7 @@ COMMANDS = [
     "top",
 ]
 WRONG_INPUT = 2
-ADVICE = "use a newer release; nothing was written"
+ADVICE = "Use a newer release. Nothing was written"
 
 
 def test_processes_of_the_old_release_do_not_start(old: Release, newer: Place) -> None:

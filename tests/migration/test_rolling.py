@@ -75,5 +75,5 @@ def assert_refused(old: Release, place: Place) -> None:
     before = place.rows(instances)
     ended = old.run("worker", "--store", place.worker_url, cwd=place.home)
     assert (ended.code, ended.output) == (2, "")
-    assert "use a newer release; nothing was written" in ended.complaint
+    assert "Use a newer release. Nothing was written" in ended.complaint
     assert place.rows(instances) == before

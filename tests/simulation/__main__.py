@@ -82,7 +82,9 @@ def _search(seeds: range, seconds: float, processes: int) -> int:
             _show(verdict)
         if done % REPORT_EVERY == 0:
             print(f"{done} scenarios, {faults.total()} faults, {bad} with violations", flush=True)
-    print(f"{done} scenarios from seed {seeds.start}: {commits} commits, {faults.total()} faults, {bad} with violations")
+    print(
+        f"{done} scenarios from seed {seeds.start}: {commits} commits, {faults.total()} faults, {bad} with violations"
+    )
     print("faults:  " + ", ".join(f"{name} {count}" for name, count in sorted(faults.items())))
     print("reached: " + ", ".join(f"{name} {count}" for name, count in sorted(reached.items())))
     return 1 if bad else 0

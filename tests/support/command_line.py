@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from tests.conformance.api.scenarios import line
+from tests.conformance.api.scenarios import step
 from tompion.cli.main import exit_code, main
 from tompion.client.errors import error_of
 from tompion.contract.json import decode
@@ -112,10 +112,10 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
 UNSAYABLE = (
-    line("pause_target"),
-    line("pause_matching"),
-    line("summaries", ["s1", "nobody", "s0"]),
-    line("summaries", [""]),
+    step("pause_target"),
+    step("pause_matching"),
+    step("summaries", ["s1", "missing", "s0"]),
+    step("summaries", [""]),
 )
 """A command is about a workflow or a queue, and nobody has chosen any schedules; summaries are for the web UI only."""
 

@@ -53,7 +53,7 @@ class Seen:
     body: bytes
 
     @property
-    def said(self) -> Any:
+    def json(self) -> Any:
         """The body as JSON."""
         return json.loads(self.body)
 

@@ -35,20 +35,20 @@ class Served:
     def __init__(
         self,
         runner: OperationRunner,
-        told: Config | None = None,
+        config: Config | None = None,
         clock: Clock | None = None,
         problems: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        told = told or load({})
+        config = config or load({})
         self._listening = socket.socket(proto=socket.IPPROTO_TCP)  # else small answers wait for an acknowledgement
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
-        config = server_config(build_service(runner, told, clock=clock, problems=problems), told)
-        config.lifespan = "off"
-        self._server = PromptServer(config)
+        uvicorn_config = server_config(build_service(runner, config, clock=clock, problems=problems), config)
+        uvicorn_config.lifespan = "off"
+        self._server = PromptServer(uvicorn_config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
-        scheme = "https" if told.tls_cert else "http"
+        scheme = "https" if config.tls_cert else "http"
         self.url = f"{scheme}://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def close(self) -> None:
@@ -59,7 +59,7 @@ class Served:
 
 @contextmanager
 def serving(runner: OperationRunner) -> Iterator[str]:
-    """Serve an operation runner on a free port; give the service's address."""
+    """Serve an operation runner on a free port, and yield the address."""
     served = Served(runner)
     try:
         yield served.url
@@ -72,15 +72,15 @@ def runner_of(store: Store, settings: Settings | None = None) -> OperationRunner
 
 
 @dataclass
-class Answer:
-    """What a service has answered."""
+class Response:
+    """A response of a service."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     @property
-    def said(self) -> Any:
+    def json(self) -> Any:
         return json.loads(self.body)
 
 
@@ -94,22 +94,23 @@ class Http:
         else:
             self._connection = HTTPSConnection(host, int(port), timeout=SECONDS, context=tls)
 
-    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Response:
         text = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if text is not None:
             named.setdefault("Content-Type", "application/json")
         named = {name: value for name, value in named.items() if value or name != "Content-Type"}
         self._connection.request(method, path, text, named)
-        found = self._connection.getresponse()
-        return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
+        response = self._connection.getresponse()
+        fields = {name.lower(): value for name, value in response.getheaders()}
+        return Response(response.status, fields, response.read())
 
     def close(self) -> None:
         self._connection.close()
 
 
 class Blocking(SyncMethods):
-    """The asynchronous client, asked synchronously."""
+    """The asynchronous client with synchronous methods."""
 
     def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
         self._runner = asyncio.Runner()
@@ -124,7 +125,7 @@ class Blocking(SyncMethods):
 
 
 class BlockingTompion(SyncMethods):
-    """``Tompion`` itself, opened on a store and asked synchronously."""
+    """``Tompion`` on a store, with synchronous methods."""
 
     def __init__(self, store: str) -> None:
         self._runner = asyncio.Runner()

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from tests.support.operations import BEGIN
-from tests.support.service import Answer, Http, Served, runner_of
+from tests.support.service import Http, Response, Served, runner_of
 from tompion.config.loader import load
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
@@ -29,7 +29,7 @@ VARIABLE = "SECRET_OF_AN_ISSUER"
 
 @cache
 def private(name: str) -> Any:
-    """A private key; the same one for the same name."""
+    """Return the private key of a name."""
     kind = name.partition("-")[0]
     if kind == "rsa":
         return rsa.generate_private_key(65537, 2048)
@@ -39,17 +39,17 @@ def private(name: str) -> Any:
 
 
 def public_pem(name: str) -> bytes:
-    found: bytes = private(name).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    return found
+    pem: bytes = private(name).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    return pem
 
 
 def private_pem(name: str) -> bytes:
-    found: bytes = private(name).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return found
+    pem: bytes = private(name).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pem
 
 
 def jwk(name: str, **more: Any) -> dict[str, Any]:
-    """The public key of a name as a member of a set; its name there is the same."""
+    """Return the public key of a name as a member of a JWK set, with the same name."""
     kind: Any = {"rsa": RSAAlgorithm, "ed": OKPAlgorithm}.get(name.partition("-")[0], ECAlgorithm)
     return {**kind.to_jwk(private(name).public_key(), as_dict=True), "kid": name, "use": "sig", **more}
 
@@ -81,8 +81,8 @@ def put_together(header: Any, claims: Any, sign: Sign) -> str:
 
 
 @dataclass(frozen=True)
-class Somebody:
-    """An issuer: what it is called, how it signs, and with which key."""
+class TokenIssuer:
+    """A token issuer: its name, algorithm and key."""
 
     iss: str
     algorithm: str
@@ -107,14 +107,14 @@ class Somebody:
         return put_together(self.header(**(header or {})), self.claims(**claims), self.sign)
 
 
-HMAC = Somebody("https://hmac.example", "HS256", "secret")
-RSA = Somebody("https://rsa.example", "RS256", "rsa-1")
-PSS = Somebody("https://pss.example", "PS256", "rsa-1")
-EC = Somebody("https://ec.example", "ES256", "ec-1")
-ED = Somebody("https://ed.example", "EdDSA", "ed-1", kid="ed-1")
-IN_SET = Somebody("https://set.example", "RS256", "rsa-2", kid="rsa-2")
-EC_IN_SET = Somebody("https://set.example", "ES256", "ec-2", kid="ec-2")
-EVERYBODY = (HMAC, RSA, PSS, EC, ED, IN_SET, EC_IN_SET)
+HMAC = TokenIssuer("https://hmac.example", "HS256", "secret")
+RSA = TokenIssuer("https://rsa.example", "RS256", "rsa-1")
+PSS = TokenIssuer("https://pss.example", "PS256", "rsa-1")
+EC = TokenIssuer("https://ec.example", "ES256", "ec-1")
+ED = TokenIssuer("https://ed.example", "EdDSA", "ed-1", kid="ed-1")
+IN_SET = TokenIssuer("https://set.example", "RS256", "rsa-2", kid="rsa-2")
+EC_IN_SET = TokenIssuer("https://set.example", "ES256", "ec-2", kid="ec-2")
+ALL_ISSUERS = (HMAC, RSA, PSS, EC, ED, IN_SET, EC_IN_SET)
 
 FILE = f"""
 auth = "required"
@@ -161,8 +161,8 @@ max_lifetime_s = 3600
 """
 
 
-class World:
-    """A service that believes some issuers, at a time that stands still."""
+class TokenService:
+    """A service with trusted issuers and a manual clock."""
 
     def __init__(self, directory: Path, text: str) -> None:
         (directory / "tompion.toml").write_text(text.replace("DIRECTORY", str(directory)))
@@ -172,7 +172,9 @@ class World:
         self.served = Served(self.runner, load({}, {}, str(directory / "tompion.toml")), self.clock)
         self.http = Http(self.served.url)
 
-    def ask(self, token: str | None, method: str = "GET", path: str = "/api/v1/schedules", body: Any = None) -> Answer:
+    def request(
+        self, token: str | None, method: str = "GET", path: str = "/api/v1/schedules", body: Any = None
+    ) -> Response:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.http(method, path, body, **headers)
 
@@ -183,13 +185,13 @@ class World:
 
 
 @contextmanager
-def world_of(directory: Path, text: str = FILE) -> Iterator[World]:
-    """Serve what a file says; the keys that it names are beside it."""
+def token_service(directory: Path, text: str = FILE) -> Iterator[TokenService]:
+    """Start a service with a configuration file and its keys."""
     for name in ("rsa-1", "ec-1", "ed-1"):
         (directory / f"{name}.pem").write_bytes(public_pem(name))
     (directory / "keys.json").write_bytes(jwks(jwk("rsa-2"), jwk("ec-2", alg="ES256"), jwk("ed-2")))
-    world = World(directory, text)
+    service = TokenService(directory, text)
     try:
-        yield world
+        yield service
     finally:
-        world.close()
+        service.close()

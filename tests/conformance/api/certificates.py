@@ -40,7 +40,7 @@ roles = { "*" = "admin" }
 
 
 class Authority:
-    """Somebody who signs certificates."""
+    """A certificate authority."""
 
     def __init__(self) -> None:
         self.ca = trustme.CA()
@@ -73,14 +73,14 @@ class Authority:
         )
         if others:
             built = built.add_extension(x509.SubjectAlternativeName(others), critical=not subject)
-        made = built.sign(signing, hashes.SHA256())
-        path = directory / f"{made.serial_number}.pem"
+        certificate = built.sign(signing, hashes.SHA256())
+        path = directory / f"{certificate.serial_number}.pem"
         private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        path.write_bytes(private + made.public_bytes(Encoding.PEM))
+        path.write_bytes(private + certificate.public_bytes(Encoding.PEM))
         return path
 
 
-class World:
+class TlsService:
     """A service with TLS, the authority that it believes, and one that it does not."""
 
     def __init__(self, directory: Path, **flags: object) -> None:
@@ -95,33 +95,33 @@ class World:
         self.authority.ca.cert_pem.write_to_path(directory / "clients.pem")
         (directory / "tompion.toml").write_text(FILE)
         files = {"tls_cert": "cert.pem", "tls_key": "key.pem", "tls_client_ca": "clients.pem"}
-        given = {**{name: str(directory / file) for name, file in files.items()}, **flags}
-        self.told = load({}, given, str(directory / "tompion.toml"))
+        options = {**{name: str(directory / file) for name, file in files.items()}, **flags}
+        self.config = load({}, options, str(directory / "tompion.toml"))
         self.clock = ManualClock(SystemClock().now())
         self.store = SqliteStore(clock=self.clock)
         self.runner = runner_of(self.store)
-        self.served = Served(self.runner, self.told, self.clock)
+        self.served = Served(self.runner, self.config, self.clock)
         self.url = self.served.url
 
-    def context(self, shown: Path | None = None) -> ssl.SSLContext:
+    def context(self, certificate: Path | None = None) -> ssl.SSLContext:
         """TLS that believes the service, and shows it a certificate."""
         context = ssl.create_default_context()
         self._server.configure_trust(context)
-        if shown is not None:
-            context.load_cert_chain(shown)
+        if certificate is not None:
+            context.load_cert_chain(certificate)
         return context
 
-    def issue(self, **given: Any) -> ssl.SSLContext:
+    def issue(self, **names: Any) -> ssl.SSLContext:
         """TLS with a certificate of the authority that the service believes."""
-        return self.context(self.authority.issue(self.directory, **given))
+        return self.context(self.authority.issue(self.directory, **names))
 
     @contextmanager
     def http(self, context: ssl.SSLContext) -> Iterator[Http]:
-        made = Http(self.url, context)
+        http = Http(self.url, context)
         try:
-            yield made
+            yield http
         finally:
-            made.close()
+            http.close()
 
     def close(self) -> None:
         self.served.close()
@@ -129,9 +129,9 @@ class World:
 
 
 @contextmanager
-def world_of(directory: Path, **flags: object) -> Iterator[World]:
-    world = World(directory, **flags)
+def tls_service(directory: Path, **flags: object) -> Iterator[TlsService]:
+    service = TlsService(directory, **flags)
     try:
-        yield world
+        yield service
     finally:
-        world.close()
+        service.close()

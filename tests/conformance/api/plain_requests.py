@@ -1,6 +1,6 @@
-"""Plain requests as a door: every operation becomes a request by a table written by hand, and JSON stays JSON.
+"""Plain requests: a handwritten table maps every operation to a request, and responses stay JSON.
 
-The clients and the service share the table of routes; a mistake in it would be on both sides, and be seen by nobody.
+The clients and the service share the table of routes, so an error in it would be on both sides and not be detected.
 Nothing here reads that table.
 """
 
@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from tests.support.service import Answer, Http
+from tests.support.service import Http, Response
 from tompion.contract.json import encode, encode_error
 from tompion.contract.methods import SyncMethods
 from tompion.errors import TompionError
@@ -96,35 +96,35 @@ WHOLE = {"put_workflow": "document", "put_calendar": "calendar"}
 
 
 class PlainRequests(SyncMethods):
-    """Requests as a reader of docs/reference/rest.md would write them; answers are JSON, and never an error."""
+    """Requests as a reader of docs/reference/rest.md would write them. Errors are returned as JSON too."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
 
     def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
-        return said_by(self.send(operation, *args, **kwargs))
+        return json_of(self.send(operation, *args, **kwargs))
 
-    def send(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Answer:
+    def send(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Response:
         """Send the request for an operation."""
         name = operation.__name__
-        given = arguments(operation, args, kwargs)
-        method, path = request_line(name, given)
+        named = arguments(operation, args, kwargs)
+        method, path = request_line(name, named)
         headers = {}
-        if (request_id := given.pop("request_id", None)) is not None:
+        if (request_id := named.pop("request_id", None)) is not None:
             headers["Idempotency_Key"] = request_id
-        if name != "report_run" and (token := given.pop("token", None)) is not None:
+        if name != "report_run" and (token := named.pop("token", None)) is not None:
             headers["If_Match"] = f'"{token}"'
         if method in ("GET", "DELETE"):
-            query = urlencode({key: written(value) for key, value in given.items() if value is not None})
+            query = urlencode({key: written(value) for key, value in named.items() if value is not None})
             return self._http(method, f"{path}?{query}" if query else path, **headers)
         if method == "PATCH":
             headers["Content_Type"] = "application/merge-patch+json"
-        body = json.dumps(given[WHOLE[name]] if name in WHOLE else given, default=written).encode()
+        body = json.dumps(named[WHOLE[name]] if name in WHOLE else named, default=written).encode()
         return self._http(method, path, body, **headers)
 
 
 def arguments(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
-    """What is given, by name."""
+    """Return the arguments of a call by name."""
     bound = inspect.signature(operation).bind(None, *args, **kwargs)
     named = dict(list(bound.arguments.items())[1:])
     for name, parameter in inspect.signature(operation).parameters.items():
@@ -133,22 +133,22 @@ def arguments(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str
     return named
 
 
-def request_line(name: str, given: dict[str, Any]) -> tuple[str, str]:
-    """The method and the path, with what is given in it."""
+def request_line(name: str, named: dict[str, Any]) -> tuple[str, str]:
+    """Return the method and the path, with its parameters filled in."""
     if name == "history":
-        line = f"GET {ONE}/history" if given.get("schedule_id") else f"GET {V1}/audit"
+        line = f"GET {ONE}/history" if named.get("schedule_id") else f"GET {V1}/audit"
     else:
         line = REQUESTS[name]
     method, _, path = line.partition(" ")
     for key in ("schedule_id", "backfill_id", "version", "run_id", "workflow_id", "name", "key_id"):
         if f"{{{key}}}" in path:
-            value = given["calendar"]["name"] if name == "put_calendar" else given.pop(key)
+            value = named["calendar"]["name"] if name == "put_calendar" else named.pop(key)
             path = path.replace(f"{{{key}}}", quote(str(value), safe=""))
     return method, path
 
 
 def written(value: Any) -> Any:
-    """A value as JSON or a query holds it."""
+    """Return a value as in JSON or in a query."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime | date):
@@ -158,22 +158,22 @@ def written(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def said_by(answer: Answer) -> Any:
-    """What an answer says: its JSON; of a problem what every door tells of, without the status, which is HTTP's own."""
+def json_of(answer: Response) -> Any:
+    """Return the JSON of a response. A problem is without its status, which only HTTP has."""
     if answer.status == 204:
         return None
-    said = answer.said
+    body = answer.json
     if answer.status >= 400:
         assert answer.headers["content-type"] == "application/problem+json"
-        assert said.pop("status") == answer.status
-    return said
+        assert body.pop("status") == answer.status
+    return body
 
 
-def as_json(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> Any:
-    """What an operation answers without a door, as JSON."""
+def as_json(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of an operation without an interface, as JSON."""
     try:
-        return json.loads(json.dumps(encode(method(*args, **given))))
+        return json.loads(json.dumps(encode(method(*args, **kwargs))))
     except TompionError as error:
-        told = json.loads(json.dumps(encode_error(error)))
-        del told["status"]
-        return told
+        problem = json.loads(json.dumps(encode_error(error)))
+        del problem["status"]
+        return problem

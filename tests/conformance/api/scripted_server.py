@@ -1,4 +1,4 @@
-"""A service that does as it is told: it answers, or hangs up, request by request."""
+"""A scripted server: each request gets the next step, a response or a closed connection."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SECONDS = 120
 Step = Callable[[], bytes | None]
 
 
-def answering(status: int, said: Any = None, **headers: str) -> Step:
+def answering(status: int, content: Any = None, **headers: str) -> Step:
     """A step that answers."""
-    body = said if isinstance(said, bytes) else json.dumps(said).encode()
-    lines = [f"HTTP/1.1 {status} Said", f"Content-Length: {len(body)}"]
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    lines = [f"HTTP/1.1 {status} Scripted", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return lambda: "\r\n".join([*lines, "", ""]).encode() + body
 
@@ -26,7 +26,7 @@ def hanging_up() -> bytes | None:
 
 
 class Scripted:
-    """Listens on a free port; each request is the next step's."""
+    """Listens on a free port. Each request gets the next step."""
 
     def __init__(self, *steps: Step) -> None:
         self._steps: Sequence[Step] = steps
@@ -48,14 +48,14 @@ class Scripted:
             with connection, connection.makefile("rwb") as talking:
                 while left and (head := _read_request(talking)):
                     self.heads.append(head)
-                    said = left.pop(0)()
-                    if said is None:
+                    reply = left.pop(0)()
+                    if reply is None:
                         break
-                    talking.write(said)
+                    talking.write(reply)
                     talking.flush()
 
     def close(self) -> None:
-        """Stop listening; whoever asks then is refused."""
+        """Stop listening. Later connections are refused."""
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         self._thread.join(SECONDS)
@@ -67,6 +67,6 @@ def _read_request(talking: Any) -> str:
         if not line:
             return ""
         lines.append(line)
-    length = next((int(each.split(":")[1]) for each in lines if each.lower().startswith("content-length:")), 0)
+    length = next((int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length:")), 0)
     talking.read(length)
     return "\n".join(lines)

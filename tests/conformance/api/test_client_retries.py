@@ -1,4 +1,4 @@
-"""What clients do when an answer is lost, or the service asks them to wait."""
+"""Retries of the clients after lost responses, and delays that the service requests."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tompion.operations.runs import remote_workers
 
 TOO_MANY = {"code": "too_many_requests", "detail": "more than 10 requests per second", "status": 429}
 INVALID = {"code": "invalid_field", "detail": "name: no", "status": 400}
-NOBODY = answering(200, {"items": [], "next_page": None})
+EMPTY_PAGE = answering(200, {"items": [], "next_page": None})
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long the clients would have waited; they do not wait here."""
+    """Records the delays of the clients, without waiting."""
     seen: list[float] = []
 
     async def noted(seconds: float) -> None:
@@ -39,17 +39,17 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.fixture(params=[Client, Blocking])
 def opened(request: pytest.FixtureRequest, pauses: list[float]) -> Iterator[Callable[..., tuple[Any, Scripted]]]:
     """Open a client on a service that follows a script."""
-    made: list[Any] = []
+    resources: list[Any] = []
 
     def opening(*steps: Step) -> tuple[Any, Scripted]:
         service = Scripted(*steps)
         client = request.param(service.url)
-        made.extend((client, service))
+        resources.extend((client, service))
         return client, service
 
     yield opening
-    for each in made:
-        each.close()
+    for resource in resources:
+        resource.close()
 
 
 Opened = Callable[..., tuple[Any, Scripted]]
@@ -66,12 +66,12 @@ Opened = Callable[..., tuple[Any, Scripted]]
 def test_a_change_without_a_request_id_is_not_retried(
     opened: Opened, pauses: list[float], change: Callable[[Any], Any]
 ) -> None:
-    """A second key, which nobody knows of, was made when the answer with the first one was lost."""
+    """Regression: a lost response led to a second key that no caller knew."""
     client, service = opened(hanging_up, hanging_up)
-    with pytest.raises(OutcomeUnknown, match="may have been done") as told:
+    with pytest.raises(OutcomeUnknown, match="may have been done") as error:
         change(client)
     assert (len(service.heads), pauses) == (1, [])
-    assert not told.value.retryable
+    assert not error.value.retryable
 
 
 def test_a_change_is_retried_with_the_same_request_id(opened: Opened) -> None:
@@ -83,7 +83,7 @@ def test_a_change_is_retried_with_the_same_request_id(opened: Opened) -> None:
 
 
 def test_a_read_is_retried(opened: Opened, pauses: list[float]) -> None:
-    client, service = opened(hanging_up, hanging_up, NOBODY)
+    client, service = opened(hanging_up, hanging_up, EMPTY_PAGE)
     assert client.list_keys().items == ()
     assert len(service.heads) == 3
     assert pauses[0] == protocol.RETRY_DELAY_S
@@ -101,7 +101,7 @@ def test_a_change_is_retried_while_the_service_is_unreachable(opened: Opened, pa
 
 @pytest.mark.parametrize("status", [502, 504])
 def test_a_gateway_error_leaves_the_outcome_unknown(opened: Opened, status: int) -> None:
-    client, service = opened(answering(status, b"<html>bad gateway</html>"), NOBODY)
+    client, service = opened(answering(status, b"<html>bad gateway</html>"), EMPTY_PAGE)
     with pytest.raises(OutcomeUnknown, match=f"status {status}"):
         client.create_key("ci")
     assert len(service.heads) == 1
@@ -115,20 +115,20 @@ def test_a_refused_change_is_retried_after_the_requested_delay(opened: Opened, p
 
 
 @pytest.mark.parametrize(
-    ("said", "waited"),
+    ("retry_after", "waited"),
     [("0", 0.2), ("1", 1.0), ("86400", protocol.MAX_RETRY_AFTER_S), ("Fri, 31 Dec 2027 23:59:59 GMT", 0.2), ("-1", 0.2),
      ("²", 0.2), ("", 0.2)],
 )  # fmt: skip
-def test_retry_after_is_honoured_within_bounds(said: str, waited: float) -> None:
-    assert protocol.retry_delay_s(0, protocol.ApiResponse(429, b"", said)) == waited
+def test_retry_after_is_honoured_within_bounds(retry_after: str, waited: float) -> None:
+    assert protocol.retry_delay_s(0, protocol.ApiResponse(429, b"", retry_after)) == waited
 
 
 def test_too_many_requests_is_a_retryable_error(opened: Opened) -> None:
     steps = [answering(429, TOO_MANY, Retry_After="1")] * protocol.MAX_ATTEMPTS
     client, service = opened(*steps)
-    with pytest.raises(TooManyRequests, match="more than 10 requests") as told:
+    with pytest.raises(TooManyRequests, match="more than 10 requests") as error:
         client.list_keys()
-    assert told.value.retryable
+    assert error.value.retryable
     assert len(service.heads) == protocol.MAX_ATTEMPTS
 
 

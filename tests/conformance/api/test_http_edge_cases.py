@@ -1,4 +1,4 @@
-"""What others have found to go wrong: each test tells its story."""
+"""Regressions at the edges of HTTP: bodies, headers, connections, streams and concurrent requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.test_authentication import World
+from tests.conformance.api.test_authentication import SecuredService
 from tests.conformance.api.test_system_endpoints import HOURLY, Listening, ask
 from tests.support.service import SECONDS, Http, Served, runner_of, serving
 from tompion.api.rest import app, sse
@@ -38,7 +38,7 @@ def raw(url: str, text: bytes) -> socket.socket:
 
 
 def received(connection: socket.socket) -> bytes:
-    """What arrives, if the other side does not end the connection before that."""
+    """Return the bytes that arrive before the server closes the connection."""
     try:
         return connection.recv(1_000)
     except ConnectionError:
@@ -50,18 +50,18 @@ def test_a_body_without_a_content_type_is_refused(http: Http) -> None:
     body = json.dumps({"schedule_id": "evil", **HOURLY}).encode()
     for kind in ("", "text/plain", "application/x-www-form-urlencoded"):
         refused = http("POST", "/api/v1/schedules", body, Content_Type=kind)
-        assert (refused.status, refused.said["field"]) == (400, "Content-Type")
+        assert (refused.status, refused.json["field"]) == (400, "Content-Type")
     assert http("GET", "/api/v1/schedules/evil").status == 404
 
 
 def test_one_of_many_concurrent_creates_succeeds(url: str) -> None:
-    """In PostgreSQL several were told that they had, and the last one had overwritten the others."""
+    """Regression: on PostgreSQL several creates succeeded, and the last one overwrote the others."""
 
     def create(number: int) -> int:
         asking = Http(url)
         try:
-            made = asking("POST", "/api/v1/schedules", {"schedule_id": "x", **HOURLY, "labels": {"n": str(number)}})
-            return made.status
+            created = asking("POST", "/api/v1/schedules", {"schedule_id": "x", **HOURLY, "labels": {"n": str(number)}})
+            return created.status
         finally:
             asking.close()
 
@@ -74,7 +74,7 @@ def test_one_of_many_concurrent_creates_succeeds(url: str) -> None:
     [("/api/v1/calendars/bank", {"dates": ["2027-01-01"]}), ("/api/v1/workflows/flow", {"function": "tasks:work"})],
 )
 def test_concurrent_upserts_of_one_document_succeed(url: str, path: str, document: dict[str, Any]) -> None:
-    """In PostgreSQL some were answered with a mistake of ours: two had given it the same version."""
+    """Regression: on PostgreSQL two writers used the same version, which was an internal error."""
 
     def put(number: int) -> int:
         asking = Http(url)
@@ -92,25 +92,25 @@ def test_arguments_in_the_query_of_a_change_are_refused(http: Http) -> None:
     """`?dry_run=true` was, and everything was paused."""
     http("PUT", ONE, HOURLY)
     refused = http("POST", "/api/v1/bulk/pause?dry_run=true", {"everything": True})
-    assert (refused.status, refused.said["field"]) == (400, "dry_run")
-    assert http("GET", ONE).said["state"] == "active"
+    assert (refused.status, refused.json["field"]) == (400, "dry_run")
+    assert http("GET", ONE).json["state"] == "active"
     assert http("POST", f"{ONE}/pause?namespace=default", {}).status == 200
 
 
 def test_a_conditional_header_is_honoured_or_refused(http: Http) -> None:
     http("PUT", ONE, HOURLY)
-    assert http("POST", f"{ONE}/trigger", {}, If_Match='"99"').said["field"] == "If-Match"
-    assert http("PUT", ONE, HOURLY, If_None_Match="*").said["field"] == "If-None-Match"
-    assert http("GET", f"{ONE}/runs").said["items"] == []
+    assert http("POST", f"{ONE}/trigger", {}, If_Match='"99"').json["field"] == "If-Match"
+    assert http("PUT", ONE, HOURLY, If_None_Match="*").json["field"] == "If-None-Match"
+    assert http("GET", f"{ONE}/runs").json["items"] == []
 
 
 def test_duplicate_fields_are_refused(http: Http) -> None:
     body = b'{"cron": "@daily", "cron": "@hourly", "function": "tasks:work"}'
-    assert http("PUT", ONE, body).said["field"] == "cron"
+    assert http("PUT", ONE, body).json["field"] == "cron"
 
 
 def test_an_error_can_repeat_text_that_utf8_cannot_encode(http: Http) -> None:
-    """Half of a surrogate pair in a field's name was a mistake of ours."""
+    """Regression: a lone surrogate in a field name was an internal error."""
     http("PUT", ONE, HOURLY)
     for path, body in ((f"{ONE}/pause", b'{"\\ud800": 1}'), ("/api/v1/preview", b'{"cron": "\\ud800"}')):
         assert http("POST", path, body).status == 400
@@ -137,7 +137,7 @@ def test_start_run_takes_its_key_from_the_header(http: Http) -> None:
     http("PUT", "/api/v1/workflows/flow", {"function": "tasks:work"})
     for _ in range(2):
         assert http("POST", "/api/v1/workflows/flow/runs", {}, Idempotency_Key="order-1").status == 201
-    assert len(http("GET", "/api/v1/schedules/run-launcher%2Fflow/runs").said["items"]) == 1
+    assert len(http("GET", "/api/v1/schedules/run-launcher%2Fflow/runs").json["items"]) == 1
 
 
 def test_an_idle_connection_is_closed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,26 +158,26 @@ def test_the_number_of_connections_is_limited(store: Store, monkeypatch: pytest.
         with closing(raw(url, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) as one_too_many:
             assert received(one_too_many) == b""
         idle.pop().close()
-        for each in idle:
-            each.close()
+        for connection in idle:
+            connection.close()
 
 
 def test_a_stream_ends_when_its_key_is_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It went on telling whoever had once been let in."""
+    """Regression: a stream continued after its key was revoked."""
     monkeypatch.setattr(sse, "ACCESS_TTL_S", 0.0)
-    world = World()
+    service = SecuredService()
     monkeypatch.setattr("tompion.api.auth.api_key_cache.CACHE_TTL_S", 0.0)
     try:
-        editor, reader = world.key("editor").secret, world.key("reader")
-        listening = Listening(world.served.url, key=reader.secret)
-        world.ask("PUT", ONE, editor, HOURLY)
+        editor, reader = service.key("editor").secret, service.key("reader")
+        listening = Listening(service.served.url, key=reader.secret)
+        service.request("PUT", ONE, editor, HOURLY)
         assert listening.until("edit", schedule_id="report")["operation"] == "upsert"
-        world.ask("DELETE", f"/api/v1/keys/{reader.key.key_id}", world.key("admin").secret)
-        world.ask("POST", f"{ONE}/pause", editor, {})
+        service.request("DELETE", f"/api/v1/keys/{reader.key.key_id}", service.key("admin").secret)
+        service.request("POST", f"{ONE}/pause", editor, {})
         assert listening.answer.read() == b""
         listening.close()
     finally:
-        world.close()
+        service.close()
 
 
 def test_the_number_of_streams_per_caller_is_limited(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_the_number_of_streams_per_caller_is_limited(url: str, monkeypatch: pyte
 
 
 def test_the_end_of_a_run_from_before_the_first_poll_is_sent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind many newer ones, its end was never told."""
+    """Regression: behind many newer runs, its end was never sent."""
     from tompion.operations.schedules import control, crud
 
     monkeypatch.setattr(change_feed, "REREAD_ROWS", 1)
@@ -206,37 +206,39 @@ def test_the_end_of_a_run_from_before_the_first_poll_is_sent(store: Store, monke
 
 
 def test_all_credentials_of_one_caller_share_a_rate_limit() -> None:
-    """One key under many names had as many bounds, and so had whatever was shown where nobody looked at it."""
+    """Regression: each spelling of one key, and each unused credential, had a rate limit of its own."""
     from base64 import b64encode
 
-    world = World(requests_per_s=5)
+    service = SecuredService(requests_per_s=5)
     try:
-        key = world.key("reader").secret
+        key = service.key("reader").secret
         names = [b64encode(f"user{number}:{key}".encode()).decode() for number in range(40)]
-        statuses = [world.http("GET", "/api/v1/schedules", Authorization=f"Basic {name}").status for name in names]
+        statuses = [service.http("GET", "/api/v1/schedules", Authorization=f"Basic {name}").status for name in names]
         assert 429 in statuses
         for number in range(3):
-            world.http("GET", "/nope", Authorization=f"Bearer made-up-{number}")
-        made_up = [world.ask("GET", "/api/v1/schedules", f"made-up-{number % 3}").status for number in range(30)]
+            service.http("GET", "/nope", Authorization=f"Bearer made-up-{number}")
+        made_up = [service.request("GET", "/api/v1/schedules", f"made-up-{number % 3}").status for number in range(30)]
         assert 429 in made_up
     finally:
-        world.close()
+        service.close()
 
 
 def test_a_worker_belongs_to_its_namespace() -> None:
-    """Numbers are easy to guess: somebody else could dismiss it, and everybody saw its name."""
-    world = World()
+    """Regression: another namespace could deregister a worker by its number, and see its name."""
+    service = SecuredService()
     try:
-        mine, theirs = world.key("operator", "mine").secret, world.key("operator", "theirs").secret
-        worker = world.ask("POST", "/api/v1/workers", mine, {"name": "secret-name"}).said["worker_id"]
-        assert world.ask("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).said == 0
+        mine, theirs = service.key("operator", "mine").secret, service.key("operator", "theirs").secret
+        worker = service.request("POST", "/api/v1/workers", mine, {"name": "secret-name"}).json["worker_id"]
+        assert service.request("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).json == 0
         for verb in ("claim", "heartbeat"):
-            assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
-            assert world.ask("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200
-        assert world.ask("GET", "/api/v1/instances", theirs).said == []
-        assert [each["name"] for each in world.ask("GET", "/api/v1/instances", mine).said] == ["secret-name"]
+            assert service.request("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
+            assert service.request("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200
+        assert service.request("GET", "/api/v1/instances", theirs).json == []
+        assert [instance["name"] for instance in service.request("GET", "/api/v1/instances", mine).json] == [
+            "secret-name"
+        ]
     finally:
-        world.close()
+        service.close()
 
 
 class Silent(SqliteStore):
@@ -262,15 +264,15 @@ def test_a_request_times_out_when_the_store_does_not_answer(monkeypatch: pytest.
 
 
 def test_a_file_that_was_removed_is_not_written_to(tmp_path: Path) -> None:
-    """What was acknowledged was gone at the next start, and the service said that it was ready."""
+    """Regression: acknowledged writes were lost at the next start, and the service reported that it was ready."""
     store = SqliteStore(tmp_path / "jobs.db")
     served = Served(runner_of(store))
     http = Http(served.url)
     assert http("PUT", ONE, HOURLY).status == 200
     (tmp_path / "jobs.db").unlink()
     lost = http("PUT", ONE, {**HOURLY, "description": "another"})
-    assert (lost.status, lost.said["code"]) == (500, "store_error")
-    assert "removed or replaced" in lost.said["detail"]
+    assert (lost.status, lost.json["code"]) == (500, "store_error")
+    assert "removed or replaced" in lost.json["detail"]
     assert http("GET", "/readyz").status == 503
     http.close()
     served.close()
@@ -288,7 +290,7 @@ def test_the_client_refuses_values_that_cannot_be_sent(url: str) -> None:
 def test_a_server_error_is_not_mapped_to_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     from tompion.client.errors import error_of
 
-    body = json.dumps({"code": "internal_error", "detail": "a mistake"}).encode()
+    body = json.dumps({"code": "internal_error", "detail": "a bug"}).encode()
     assert type(error_of(500, body)) is TompionError
     assert isinstance(error_of(503, b""), StoreUnavailable)
     assert not isinstance(error_of(500, body), StoreError)
@@ -306,7 +308,7 @@ def test_the_store_still_has_its_transactions(store: Store) -> None:
 
 
 def test_a_listener_that_disconnects_leaves_nothing_behind() -> None:
-    """Each window that was closed left a task that waited for ever, and was complained of at the end."""
+    """Regression: each closed stream left a pending task, and asyncio warned about it at the end."""
 
     async def test() -> set[asyncio.Task[Any]]:
         live = sse.ChangeStream(runner_of(SqliteStore()))

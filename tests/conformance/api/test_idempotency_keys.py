@@ -26,29 +26,29 @@ def test_compatibility_routes_honour_idempotency_keys(http: Http, method: str, p
     http("PUT", ONE, DAILY)
     first = http(method, path, body, Idempotency_Key="k1")
     assert first.status < 300
-    changed = http("GET", f"{ONE}/history").said
+    changed = http("GET", f"{ONE}/history").json
     http("PATCH", ONE, {"description": "in between"})
     again = http(method, path, body, Idempotency_Key="k1")
-    assert (again.status, again.said) == (first.status, first.said)
-    assert len(http("GET", f"{ONE}/history").said["items"]) == len(changed["items"]) + (method != "DELETE")
+    assert (again.status, again.json) == (first.status, first.json)
+    assert len(http("GET", f"{ONE}/history").json["items"]) == len(changed["items"]) + (method != "DELETE")
     other = http("POST", f"{ONE}/skip", {}, Idempotency_Key="k1")
-    assert (other.status, other.said["code"]) == (409, "request_reused")
+    assert (other.status, other.json["code"]) == (409, "request_reused")
 
 
 def test_revoking_a_key_honours_idempotency_keys(http: Http) -> None:
-    made = http("POST", "/api/v1/keys", {"name": "ci"}).said["key"]["key_id"]
-    answers = [http("DELETE", f"/api/v1/keys/{made}", Idempotency_Key="k2") for _ in range(2)]
-    assert [(each.status, each.said) for each in answers] == [(200, True), (200, True)]
+    key_id = http("POST", "/api/v1/keys", {"name": "ci"}).json["key"]["key_id"]
+    answers = [http("DELETE", f"/api/v1/keys/{key_id}", Idempotency_Key="k2") for _ in range(2)]
+    assert [(answer.status, answer.json) for answer in answers] == [(200, True), (200, True)]
 
 
 def test_every_change_honours_or_refuses_an_idempotency_key(http: Http) -> None:
     """Ignored, it would be missed when the request is sent again."""
-    for number, route in enumerate(each for each in ROUTES if each.method != "GET"):
+    for number, route in enumerate(route for route in ROUTES if route.method != "GET"):
         path, body = re.sub(r"{\w+}", "1", route.full_path), None if route.method == "DELETE" else {"name": "ci"}
         refused = http(route.method, path, body, Idempotency_Key=f"k{number}")
         takes = {"request_id", "idempotency_key"} & set(signature_of(route.operation).parameters)
-        is_refused = refused.status == 400 and refused.said.get("field") == "Idempotency-Key"
+        is_refused = refused.status == 400 and refused.json.get("field") == "Idempotency-Key"
         assert is_refused == (route.writes and not takes), (route.full_path, refused.body)
         if route.path == "/keys":
-            assert "is not stored" in refused.said["detail"]
-    assert http("GET", "/api/v1/keys").said["items"] == []
+            assert "is not stored" in refused.json["detail"]
+    assert http("GET", "/api/v1/keys").json["items"] == []

@@ -1,4 +1,4 @@
-"""The same stories through every door, on every store: the same answers, and the same errors."""
+"""Every interface, on every store, returns the same results and errors for the same scenario."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.api.plain_requests import ONE, REQUESTS, V1, PlainRequests, as_json
-from tests.conformance.api.scenarios import STORIES, answered, told
+from tests.conformance.api.scenarios import SCENARIOS, result_of, results_of
 from tests.support.command_line import UNSAYABLE, CommandLine
 from tests.support.service import Direct
 from tompion.contract.methods import SyncMethods, _Sync
@@ -34,57 +34,58 @@ SERVICE: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (service_routes.resume_cron, {"name": "daily/report"}),
     (service_routes.trigger_cron, {"name": "daily/report", "request_id": "t1"}),
     (service_routes.trigger_cron, {"name": "daily/report", "request_id": "t1"}),
-    (service_routes.trigger_cron, {"name": "nobody"}),
+    (service_routes.trigger_cron, {"name": "missing"}),
     (service_routes.launch_run, {"workflow_id": "flow", "idempotency_key": "k1", "version": 1, "user_id": "u1"}),
     (service_routes.list_cron, {"limit": 1}),
     (service_routes.delete_schedule, {"schedule_id": "daily/report"}),
     (service_routes.show_schedule, {"schedule_id": "daily/report"}),
-    (service_routes.show_schedule, {"schedule_id": "nobody"}),
+    (service_routes.show_schedule, {"schedule_id": "missing"}),
 ]
 
 
-@pytest.mark.parametrize("title", STORIES)
-def test_every_interface_returns_the_same_results(door: SyncMethods, direct: SyncMethods, title: str) -> None:
-    story = [each for each in STORIES[title] if not (isinstance(door, CommandLine) and each in UNSAYABLE)]
-    for line, here, there in zip(story, told(direct, story), told(door, story), strict=True):
-        assert there == here, line
+@pytest.mark.parametrize("title", SCENARIOS)
+def test_every_interface_returns_the_same_results(interface: SyncMethods, direct: SyncMethods, title: str) -> None:
+    is_command_line = isinstance(interface, CommandLine)
+    scenario = [step for step in SCENARIOS[title] if not (is_command_line and step in UNSAYABLE)]
+    expected, actual = results_of(direct, scenario), results_of(interface, scenario)
+    for step, wanted, result in zip(scenario, expected, actual, strict=True):
+        assert result == wanted, step
 
 
-@pytest.mark.parametrize("title", STORIES)
+@pytest.mark.parametrize("title", SCENARIOS)
 def test_plain_requests_return_the_same_results(plain: PlainRequests, direct: Direct, title: str) -> None:
-    """The clients cannot show a mistake in the table of routes, because they read it as the service does."""
-    for name, args, given in STORIES[title]:
-        here = as_json(getattr(direct, name), args, given)
-        assert getattr(plain, name)(*args, **given) == here, (name, args, given)
+    """The clients and the service share the table of routes, so only plain requests find an error in it."""
+    for name, args, kwargs in SCENARIOS[title]:
+        expected = as_json(getattr(direct, name), args, kwargs)
+        assert getattr(plain, name)(*args, **kwargs) == expected, (name, args, kwargs)
 
 
 def test_compatibility_routes_return_the_same_results(plain: PlainRequests, direct: Direct) -> None:
-    for operation, given in SERVICE:
-        here = as_json(lambda asked=operation, **named: direct._run_operation(asked, (), named), (), given)
-        assert plain._run_operation(operation, (), given) == here, (operation.__name__, given)
+    for operation, kwargs in SERVICE:
+        expected = as_json(lambda it=operation, **named: direct._run_operation(it, (), named), (), kwargs)
+        assert plain._run_operation(operation, (), kwargs) == expected, (operation.__name__, kwargs)
 
 
-def test_keys_behave_the_same_over_every_interface(door: SyncMethods, direct: SyncMethods) -> None:
-    """But for what is random in them."""
-    for asked in (door, direct):
-        made = asked.create_key("root", role="admin")
-        assert made.secret.startswith(f"tpn_{made.key.key_id}_")
-        assert asked.revoke_key(made.key.key_id) is True
-    there, here = [keys_of(each) for each in (door, direct)]
-    assert there == here
+def test_keys_behave_the_same_over_every_interface(interface: SyncMethods, direct: SyncMethods) -> None:
+    """Ids and secrets are random, so they are left out."""
+    for side in (interface, direct):
+        created = side.create_key("root", role="admin")
+        assert created.secret.startswith(f"tpn_{created.key.key_id}_")
+        assert side.revoke_key(created.key.key_id) is True
+    assert key_results(interface) == key_results(direct)
 
 
-def keys_of(door: SyncMethods) -> list[Any]:
-    """A story of keys, with their ids taken out."""
-    made = answered(door.create_key, ("ci",), {"role": "editor", "expires_at": "2099-01-01T00:00:00+00:00"})
-    revoking = [answered(door.revoke_key, (made.key.key_id,), {}) for _ in range(2)]
-    lists = [answered(door.list_keys, (), {}), answered(door.list_keys, (), {"limit": 0})]
+def key_results(interface: SyncMethods) -> list[Any]:
+    """Return the results of a scenario about keys, without their ids."""
+    created = result_of(interface.create_key, ("ci",), {"role": "editor", "expires_at": "2099-01-01T00:00:00+00:00"})
+    revoking = [result_of(interface.revoke_key, (created.key.key_id,), {}) for _ in range(2)]
+    lists = [result_of(interface.list_keys, (), {}), result_of(interface.list_keys, (), {"limit": 0})]
     wrong = [
-        answered(door.create_key, ("x",), {"role": "emperor"}),
-        answered(door.create_key, ("x",), {"expires_at": "2020-01-01T00:00:00+00:00"}),
-        answered(door.revoke_key, ("nobody",), {}),
+        result_of(interface.create_key, ("x",), {"role": "emperor"}),
+        result_of(interface.create_key, ("x",), {"expires_at": "2020-01-01T00:00:00+00:00"}),
+        result_of(interface.revoke_key, ("missing",), {}),
     ]
-    return [without_ids(each) for each in (made, *revoking, *lists, *wrong)]
+    return [without_ids(result) for result in (created, *revoking, *lists, *wrong)]
 
 
 def without_ids(answer: Any) -> Any:
@@ -98,17 +99,21 @@ def without_ids(answer: Any) -> Any:
 
 
 def test_the_scenarios_use_every_operation() -> None:
-    told_of = {name for story in STORIES.values() for name, _, _ in story} | {"create_key", "list_keys", "revoke_key"}
-    assert {name for name, member in vars(SyncMethods).items() if isinstance(member, _Sync)} <= told_of
+    used = {name for scenario in SCENARIOS.values() for name, _, _ in scenario} | {
+        "create_key",
+        "list_keys",
+        "revoke_key",
+    }
+    assert {name for name, member in vars(SyncMethods).items() if isinstance(member, _Sync)} <= used
 
 
 def test_the_handwritten_table_has_every_route() -> None:
-    """But for those that only workers and declaring programs use, and second names of the same."""
+    """Routes for workers and declarations are not in the table."""
     by_hand = {*REQUESTS.values(), f"GET {ONE}/history", f"GET {V1}/audit"}
     served = {f"{route.method} {route.full_path}" for route in ROUTES}
     assert by_hand <= served
-    asked = {route.operation for route in ROUTES if f"{route.method} {route.full_path}" in by_hand}
-    assert {route.operation for route in ROUTES} - asked == {
+    requested = {route.operation for route in ROUTES if f"{route.method} {route.full_path}" in by_hand}
+    assert {route.operation for route in ROUTES} - requested == {
         register_worker,
         claim_runs,
         heartbeat_worker,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.token_issuers import (
+    ALL_ISSUERS,
     EC_IN_SET,
     ED,
-    EVERYBODY,
     FILE,
     HMAC,
     IN_SET,
@@ -19,9 +19,9 @@ from tests.support.token_issuers import (
     RSA,
     SECRET,
     VARIABLE,
-    Somebody,
-    World,
-    world_of,
+    TokenIssuer,
+    TokenService,
+    token_service,
 )
 from tompion.client import Client
 from tompion.model.security import NewKey
@@ -31,22 +31,22 @@ SECONDS = 120
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenService]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, SECRET)
-        with world_of(tmp_path_factory.mktemp("tokens")) as made:
-            yield made
+        with token_service(tmp_path_factory.mktemp("tokens")) as service:
+            yield service
 
 
-@pytest.mark.parametrize("issuer", EVERYBODY, ids=lambda each: f"{each.algorithm} {each.iss}")
-def test_each_kind_of_token_is_accepted(world: World, issuer: Somebody) -> None:
-    assert world.ask(issuer.token()).status == 200
+@pytest.mark.parametrize("issuer", ALL_ISSUERS, ids=lambda issuer: f"{issuer.algorithm} {issuer.iss}")
+def test_each_kind_of_token_is_accepted(service: TokenService, issuer: TokenIssuer) -> None:
+    assert service.request(issuer.token()).status == 200
 
 
 @pytest.mark.parametrize(
     "claims",
     [
-        {"aud": ["somebody-else", "tompion"]},
+        {"aud": ["another-service", "tompion"]},
         {"aud": "tompion-staging"},
         {"iat": None},
         {"nbf": NOW, "iat": NOW},
@@ -57,84 +57,86 @@ def test_each_kind_of_token_is_accepted(world: World, issuer: Somebody) -> None:
         {"tompion": {"default": "reader", "*": "reader"}},
     ],
 )
-def test_additional_claims_are_accepted(world: World, claims: dict[str, Any]) -> None:
-    assert world.ask(RSA.token(**claims)).status == 200
+def test_additional_claims_are_accepted(service: TokenService, claims: dict[str, Any]) -> None:
+    assert service.request(RSA.token(**claims)).status == 200
 
 
 @pytest.mark.parametrize("header", [{"typ": "at+jwt"}, {"typ": "jwt"}, {"x5t": "abc"}])
-def test_additional_header_fields_are_accepted(world: World, header: dict[str, Any]) -> None:
-    assert world.ask(RSA.token(header)).status == 200
+def test_additional_header_fields_are_accepted(service: TokenService, header: dict[str, Any]) -> None:
+    assert service.request(RSA.token(header)).status == 200
 
 
-def test_a_token_without_kid_needs_an_issuer_with_one_key(world: World) -> None:
-    assert world.ask(ED.token({"kid": None})).status == 200
-    assert world.ask(EC_IN_SET.token({"kid": None})).status == 401
+def test_a_token_without_kid_needs_an_issuer_with_one_key(service: TokenService) -> None:
+    assert service.request(ED.token({"kid": None})).status == 200
+    assert service.request(EC_IN_SET.token({"kid": None})).status == 401
 
 
-def test_a_token_grants_roles_in_its_namespaces(world: World) -> None:
+def test_a_token_grants_roles_in_its_namespaces(service: TokenService) -> None:
     token = RSA.token(tompion={"default": "reader", "reports": "editor"})
     body = {"cron": "@daily", "function": "a:b"}
-    assert world.ask(token, path="/api/v1/schedules?namespace=reports").status == 200
-    assert world.ask(token, "PUT", "/api/v1/schedules/1?namespace=reports", body).status == 200
-    assert world.ask(token, "PUT", "/api/v1/schedules/1", body).status == 403
-    assert world.ask(token, path="/api/v1/schedules?namespace=others").status == 404
+    assert service.request(token, path="/api/v1/schedules?namespace=reports").status == 200
+    assert service.request(token, "PUT", "/api/v1/schedules/1?namespace=reports", body).status == 200
+    assert service.request(token, "PUT", "/api/v1/schedules/1", body).status == 403
+    assert service.request(token, path="/api/v1/schedules?namespace=others").status == 404
 
 
-def test_the_only_namespace_of_a_token_is_the_default(world: World) -> None:
+def test_the_only_namespace_of_a_token_is_the_default(service: TokenService) -> None:
     token = RSA.token(tompion={"mine": "editor"})
-    made = world.ask(token, "PUT", "/api/v1/schedules/1", {"cron": "@daily", "function": "a:b"})
-    assert (made.status, made.said["namespace"]) == (200, "mine")
+    created = service.request(token, "PUT", "/api/v1/schedules/1", {"cron": "@daily", "function": "a:b"})
+    assert (created.status, created.json["namespace"]) == (200, "mine")
 
 
-def test_an_issuer_grants_roles_only_in_its_namespaces(world: World) -> None:
-    assert world.ask(ED.token(tompion={"reports": "admin"})).status == 200
+def test_an_issuer_grants_roles_only_in_its_namespaces(service: TokenService) -> None:
+    assert service.request(ED.token(tompion={"reports": "admin"})).status == 200
     for roles in ({"payments": "reader"}, {"*": "reader"}, {"default": "reader", "payments": "reader"}):
-        assert world.ask(ED.token(tompion=roles)).status == 401
+        assert service.request(ED.token(tompion=roles)).status == 401
 
 
-def test_who_changes_something_is_in_the_audit(world: World) -> None:
+def test_who_changes_something_is_in_the_audit(service: TokenService) -> None:
     token = IN_SET.token(sub="ann@example.org")
-    world.ask(token, "PUT", "/api/v1/schedules/audited", {"cron": "@daily", "function": "a:b"})
-    change = world.ask(token, path="/api/v1/schedules/audited/history").said["items"][0]
+    service.request(token, "PUT", "/api/v1/schedules/audited", {"cron": "@daily", "function": "a:b"})
+    change = service.request(token, path="/api/v1/schedules/audited/history").json["items"][0]
     assert change["actor"] == "jwt https://set.example ann@example.org"
 
 
-def test_a_long_actor_name_is_truncated_in_the_audit(world: World) -> None:
+def test_a_long_actor_name_is_truncated_in_the_audit(service: TokenService) -> None:
     token = IN_SET.token(sub="a" * 1_000)
-    world.ask(token, "PUT", "/api/v1/schedules/long", {"cron": "@daily", "function": "a:b"})
-    actor = world.ask(token, path="/api/v1/schedules/long/history").said["items"][0]["actor"]
+    service.request(token, "PUT", "/api/v1/schedules/long", {"cron": "@daily", "function": "a:b"})
+    actor = service.request(token, path="/api/v1/schedules/long/history").json["items"][0]["actor"]
     assert re.fullmatch("jwt https://set.example a+…", actor)
     assert len(actor) == 300
 
 
-def test_keys_and_tokens_work_side_by_side(world: World) -> None:
-    sent = world.runner.send(
+def test_keys_and_tokens_work_side_by_side(service: TokenService) -> None:
+    sent = service.runner.send(
         lambda session: api_keys.create_key(session, "test", role="reader"),
         namespace="default",
         actor="ann",
         writes=True,
     )
-    made: NewKey = sent.result(SECONDS)
-    assert world.ask(made.secret).status == 200
-    assert world.ask(made.secret[:-1] + "x").status == 401
-    assert world.ask(HMAC.token()).status == 200
+    key: NewKey = sent.result(SECONDS)
+    assert service.request(key.secret).status == 200
+    assert service.request(key.secret[:-1] + "x").status == 401
+    assert service.request(HMAC.token()).status == 200
 
 
 def test_an_expired_token_is_unauthenticated(tmp_path_factory: pytest.TempPathFactory) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, SECRET)
-        with world_of(tmp_path_factory.mktemp("over")) as world:
+        with token_service(tmp_path_factory.mktemp("over")) as service:
             token, exact = RSA.token(), IN_SET.token()
-            world.clock.advance(599)
-            assert [world.ask(token).status, world.ask(exact).status] == [200, 200]
-            world.clock.advance(1)
-            assert [world.ask(token).status, world.ask(exact).status] == [200, 401], "the one has a leeway of 30 s"
-            world.clock.advance(30)
-            assert world.ask(token).status == 401
+            service.clock.advance(599)
+            assert [service.request(token).status, service.request(exact).status] == [200, 200]
+            service.clock.advance(1)
+            assert [service.request(token).status, service.request(exact).status] == [200, 401], (
+                "the one has a leeway of 30 s"
+            )
+            service.clock.advance(30)
+            assert service.request(token).status == 401
 
 
-def test_the_client_sends_a_token_like_a_key(world: World) -> None:
-    with Client(world.served.url, key=RSA.token()) as client:
+def test_the_client_sends_a_token_like_a_key(service: TokenService) -> None:
+    with Client(service.served.url, key=RSA.token()) as client:
         assert client.list_schedules().items is not None
 
 
@@ -151,15 +153,15 @@ ops = { default = "operator", reports = "reader" }
 authors = { default = "editor" }
 root = { "*" = "admin" }
 """
-GROUPS = Somebody("https://groups.example", "RS256", "rsa-1")
+GROUPS = TokenIssuer("https://groups.example", "RS256", "rsa-1")
 
 
 @pytest.fixture(scope="module")
-def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenService]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, SECRET)
-        with world_of(tmp_path_factory.mktemp("mapped"), FILE + MAPPED) as made:
-            yield made
+        with token_service(tmp_path_factory.mktemp("mapped"), FILE + MAPPED) as service:
+            yield service
 
 
 @pytest.mark.parametrize(
@@ -181,8 +183,8 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     ],
 )
 def test_values_of_a_custom_claim_are_mapped_to_roles(
-    mapped: World, values: Any, namespace: str, method: str, status: int
+    mapped: TokenService, values: Any, namespace: str, method: str, status: int
 ) -> None:
     token = GROUPS.token(realm_access={"roles": values}, tompion={"*": "admin"})
     path, body = ("/1", {"cron": "@daily", "function": "a:b"}) if method == "PUT" else ("", None)
-    assert mapped.ask(token, method, f"/api/v1/schedules{path}?namespace={namespace}", body).status == status
+    assert mapped.request(token, method, f"/api/v1/schedules{path}?namespace={namespace}", body).status == status

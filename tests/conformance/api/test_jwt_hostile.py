@@ -14,25 +14,25 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from tests.support.service import Http
 from tests.support.token_issuers import (
+    ALL_ISSUERS,
     EC,
     EC_IN_SET,
     ED,
-    EVERYBODY,
     HMAC,
     IN_SET,
     NOW,
     RSA,
     SECRET,
     VARIABLE,
-    Somebody,
-    World,
+    TokenIssuer,
+    TokenService,
     jwk,
     part,
     private,
     public_pem,
     put_together,
     signer,
-    world_of,
+    token_service,
 )
 
 FORGED = "signature is not valid"
@@ -48,11 +48,11 @@ NO_INSTANT = "is not a valid time"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenService]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, SECRET)
-        with world_of(tmp_path_factory.mktemp("hostile")) as made:
-            yield made
+        with token_service(tmp_path_factory.mktemp("hostile")) as service:
+            yield service
 
 
 def signed(claims: bytes, header: bytes | None = None) -> str:
@@ -69,12 +69,12 @@ def with_end(text: str) -> str:
     return signed(claims_text(exp=4711).replace("4711", text).encode())
 
 
-def with_signature(issuer: Somebody, change: Callable[[bytes], bytes]) -> str:
+def with_signature(issuer: TokenIssuer, change: Callable[[bytes], bytes]) -> str:
     text, _, signature = issuer.token().rpartition(".")
     return f"{text}.{part(change(urlsafe_b64decode(signature + '==')))}"
 
 
-def unsigned(algorithm: str, issuer: Somebody = RSA) -> str:
+def unsigned(algorithm: str, issuer: TokenIssuer = RSA) -> str:
     return put_together(issuer.header(alg=algorithm), issuer.claims(), lambda _: b"x")
 
 
@@ -82,8 +82,8 @@ def stripped(algorithm: str) -> str:
     return unsigned(algorithm).rpartition(".")[0] + "."
 
 
-def confused(issuer: Somebody, algorithm: str, secret: bytes, **header: Any) -> str:
-    """Signed with a secret that everybody knows: the public key."""
+def confused(issuer: TokenIssuer, algorithm: str, secret: bytes, **header: Any) -> str:
+    """Return a token signed with the public key as a shared secret."""
     return put_together(issuer.header(alg=algorithm, **header), issuer.claims(), hmac_of(algorithm, secret))
 
 
@@ -97,11 +97,11 @@ def der(signature: bytes) -> bytes:
 
 
 def secret_of(kid: str, secret: bytes) -> str:
-    """A token that asks for its key to be read from somewhere else, and is signed with what would be found there."""
+    """Return a token whose kid points to another place, signed with the content of that place."""
     return put_together(HMAC.header(kid=kid), HMAC.claims(), hmac_of("HS256", secret))
 
 
-STRANGER = Somebody(RSA.iss, "RS256", "rsa-stranger")
+STRANGER = TokenIssuer(RSA.iss, "RS256", "rsa-stranger")
 BROUGHT = {"kty": "RSA", **{name: jwk("rsa-stranger")[name] for name in ("n", "e")}}
 
 HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
@@ -179,14 +179,14 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
         FORGED,
     ),
     "signature empty": (lambda: RSA.token().rpartition(".")[0] + ".", NEITHER),
-    "signature cut": (lambda: with_signature(RSA, lambda found: found[:-1]), FORGED),
-    "signature of zeros": (lambda: with_signature(RSA, lambda found: bytes(len(found))), FORGED),
-    "HMAC cut": (lambda: with_signature(HMAC, lambda found: found[:16]), FORGED),
-    "ES signature too short": (lambda: with_signature(EC, lambda found: found[:-1]), FORGED),
-    "ES signature too long": (lambda: with_signature(EC, lambda found: found + b"\0"), FORGED),
-    "ES signature of zeros": (lambda: with_signature(EC, lambda found: bytes(len(found))), FORGED),
+    "signature cut": (lambda: with_signature(RSA, lambda signature: signature[:-1]), FORGED),
+    "signature of zeros": (lambda: with_signature(RSA, lambda signature: bytes(len(signature))), FORGED),
+    "HMAC cut": (lambda: with_signature(HMAC, lambda signature: signature[:16]), FORGED),
+    "ES signature too short": (lambda: with_signature(EC, lambda signature: signature[:-1]), FORGED),
+    "ES signature too long": (lambda: with_signature(EC, lambda signature: signature + b"\0"), FORGED),
+    "ES signature of zeros": (lambda: with_signature(EC, lambda signature: bytes(len(signature))), FORGED),
     "ES signature as DER": (lambda: with_signature(EC, der), FORGED),
-    "EdDSA signature cut": (lambda: with_signature(ED, lambda found: found[:32]), FORGED),
+    "EdDSA signature cut": (lambda: with_signature(ED, lambda signature: signature[:32]), FORGED),
     # --- the form
     "two parts": (lambda: RSA.token().rpartition(".")[0], NEITHER),
     "four parts": (lambda: RSA.token() + ".x", NEITHER),
@@ -236,7 +236,7 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "lasts too long": (lambda: IN_SET.token(exp=NOW + 3_601), "lifetime exceeds 3600 seconds"),
     "lasts too long, without iat": (lambda: IN_SET.token(iat=None, exp=NOW + 3_601), "lifetime exceeds"),
     "lasts too long, nearly over": (lambda: IN_SET.token(iat=NOW - 3_600, exp=NOW + 1), "lifetime exceeds"),
-    # --- from whom, for whom
+    # --- issuer and audience
     "no iss": (lambda: RSA.token(iss=None), NO_ISSUER),
     "iss unknown": (lambda: RSA.token(iss="https://eve.example"), NO_ISSUER),
     "iss of another": (lambda: RSA.token(iss=HMAC.iss), NO_ALGORITHM),
@@ -245,7 +245,7 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "iss a list": (lambda: RSA.token(iss=[RSA.iss]), NO_ISSUER),
     "iss an object": (lambda: RSA.token(iss={RSA.iss: 1}), NO_ISSUER),
     "no aud": (lambda: RSA.token(aud=None), NO_AUDIENCE),
-    "aud of another": (lambda: RSA.token(aud="somebody-else"), NO_AUDIENCE),
+    "aud of another": (lambda: RSA.token(aud="another-service"), NO_AUDIENCE),
     "aud that begins alike": (lambda: RSA.token(aud="tompion-production"), NO_AUDIENCE),
     "aud in capitals": (lambda: RSA.token(aud="TOMPION"), NO_AUDIENCE),
     "aud a list of others": (lambda: RSA.token(aud=["one", "two"]), NO_AUDIENCE),
@@ -282,25 +282,25 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_token_is_unauthenticated(world: World, name: str) -> None:
+def test_a_hostile_token_is_unauthenticated(service: TokenService, name: str) -> None:
     make, words = HOSTILE[name]
     token = make()
-    answer = world.ask(token)
-    assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
-    assert words in answer.said["detail"]
+    answer = service.request(token)
+    assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
+    assert words in answer.json["detail"]
     assert answer.headers["www-authenticate"] == "Bearer"
     assert token.encode("latin-1") not in answer.body
     assert not any(piece in answer.body.decode() for piece in token.split(".") if len(piece) > 10)
 
 
-def test_the_valid_token_that_they_differ_from_is_accepted(world: World) -> None:
-    assert [world.ask(issuer.token()).status for issuer in EVERYBODY] == [200] * len(EVERYBODY)
+def test_the_valid_token_that_they_differ_from_is_accepted(service: TokenService) -> None:
+    assert [service.request(issuer.token()).status for issuer in ALL_ISSUERS] == [200] * len(ALL_ISSUERS)
 
 
 @pytest.mark.parametrize("size", [8_193, 60_000, 100_000, 1_000_000])
-def test_a_token_with_bytes_that_no_header_can_hold_is_refused(world: World, size: int) -> None:
+def test_a_token_with_bytes_that_no_header_can_hold_is_refused(service: TokenService, size: int) -> None:
     """A server may refuse it before we do, even before it has read it: then the connection ends."""
-    http = Http(world.served.url)
+    http = Http(service.served.url)
     token = RSA.token(more="x" * size)
     assert len(token) > size
     try:
@@ -310,24 +310,24 @@ def test_a_token_with_bytes_that_no_header_can_hold_is_refused(world: World, siz
     finally:
         http.close()
     assert status in (400, 401, 431)
-    assert world.http("GET", "/healthz").status == 200
+    assert service.http("GET", "/healthz").status == 200
 
 
-def test_two_authorization_headers_are_refused(world: World) -> None:
-    """Which of the two a proxy has looked at, nobody knows."""
-    host, port = world.served.url.removeprefix("http://").split(":")
-    shown = f"Authorization: Bearer {RSA.token()}\r\n"
+def test_two_authorization_headers_are_refused(service: TokenService) -> None:
+    """A proxy may have checked either of the two."""
+    host, port = service.served.url.removeprefix("http://").split(":")
+    header = f"Authorization: Bearer {RSA.token()}\r\n"
     with socket.create_connection((host, int(port)), 30) as connection:
-        connection.sendall(f"GET /api/v1/schedules HTTP/1.1\r\nHost: localhost\r\n{shown}{shown}\r\n".encode())
+        connection.sendall(f"GET /api/v1/schedules HTTP/1.1\r\nHost: localhost\r\n{header}{header}\r\n".encode())
         assert connection.recv(1_000).startswith(b"HTTP/1.1 401 ")
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "JWT", "DPoP", "Token", "Bearer:"])
-def test_other_authorization_schemes_are_unauthenticated(world: World, scheme: str) -> None:
-    answer = world.http("GET", "/api/v1/schedules", Authorization=f"{scheme} {RSA.token()}")
-    assert (answer.status, answer.said["code"]) == (401, "unauthenticated")
+def test_other_authorization_schemes_are_unauthenticated(service: TokenService, scheme: str) -> None:
+    answer = service.http("GET", "/api/v1/schedules", Authorization=f"{scheme} {RSA.token()}")
+    assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
 
 
-def test_a_token_in_the_query_or_a_cookie_is_unauthenticated(world: World) -> None:
-    assert world.http("GET", f"/api/v1/schedules?access_token={RSA.token()}").status == 401
-    assert world.http("GET", "/api/v1/schedules", Cookie=f"access_token={RSA.token()}").status == 401
+def test_a_token_in_the_query_or_a_cookie_is_unauthenticated(service: TokenService) -> None:
+    assert service.http("GET", f"/api/v1/schedules?access_token={RSA.token()}").status == 401
+    assert service.http("GET", "/api/v1/schedules", Cookie=f"access_token={RSA.token()}").status == 401

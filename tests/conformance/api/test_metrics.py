@@ -1,4 +1,4 @@
-"""What a service shows to Prometheus, and to whom; requests by route and status; how a store stands."""
+"""Metrics of a service: access, requests by route and status, and the backlog of the store."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def test_a_scrape_has_every_metric(http: Http) -> None:
     answer = http("GET", "/metrics")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
     text = answer.body.decode()
-    shown = {family.name for family in text_string_to_metric_families(text)}
+    exported = {family.name for family in text_string_to_metric_families(text)}
     engines = {"tompion_clock_skew_seconds", "tompion_runs_active"}  # this service has none
-    assert shown == {*COUNTERS, *HISTOGRAMS, *GAUGES} - engines
-    found = numbers(text)
+    assert exported == {*COUNTERS, *HISTOGRAMS, *GAUGES} - engines
+    values = numbers(text)
     one = "/api/v1/schedules/{schedule_id}"
-    requests = {labels: value for (name, labels), value in found.items() if name == "tompion_http_requests_total"}
+    requests = {labels: value for (name, labels), value in values.items() if name == "tompion_http_requests_total"}
     assert requests == {
         (("method", "PUT"), ("route", one), ("status", "200")): 1,
         (("method", "GET"), ("route", one), ("status", "404")): 1,
         (("method", "GET"), ("route", "other"), ("status", "404")): 1,
     }
-    assert found["tompion_http_request_duration_seconds_count", (("method", "PUT"), ("route", one))] == 1
-    assert found["tompion_store_up", ()] == 1
+    assert values["tompion_http_request_duration_seconds_count", (("method", "PUT"), ("route", one))] == 1
+    assert values["tompion_store_up", ()] == 1
 
 
 @pytest.fixture
@@ -69,10 +69,10 @@ def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def scrape(namespace: str | None) -> int:
         if namespace is None:
             return http("GET", "/metrics").status
-        made = runner.send(
+        key = runner.send(
             lambda session: api_keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
         ).result()
-        return http("GET", "/metrics", Authorization=f"Bearer {made.secret}").status
+        return http("GET", "/metrics", Authorization=f"Bearer {key.secret}").status
 
     yield scrape
     http.close()
@@ -94,10 +94,10 @@ def test_the_backlog_of_the_store_is_exported(store: Store, clock: ManualClock) 
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
-    found = store.read(lambda transaction: store_backlog(OperationContext(transaction, Settings()))).result()
-    assert (found.due, found.waiting, found.paused, found.degraded, found.instances) == (2, 1, 1, 0, 0)
-    (backlog,) = found.queues
-    assert (backlog.queue, backlog.runs, backlog.oldest_s) == ("rare", 1, 120)
+    backlog = store.read(lambda transaction: store_backlog(OperationContext(transaction, Settings()))).result()
+    assert (backlog.due, backlog.waiting, backlog.paused, backlog.degraded, backlog.instances) == (2, 1, 1, 0, 0)
+    (queue,) = backlog.queues
+    assert (queue.queue, queue.runs, queue.oldest_s) == ("rare", 1, 120)
 
 
 def test_counting_stops_at_its_limit(store: Store, clock: ManualClock) -> None:
@@ -111,7 +111,7 @@ def test_counting_stops_at_its_limit(store: Store, clock: ManualClock) -> None:
 
 
 def test_backlog_queries_do_not_scan_tables(migrated_url: str, clock: ManualClock) -> None:
-    """Each part of the statement is answered by a partial index; a sequential scan would grow with the schedules."""
+    """Each part of the statement uses a partial index. A sequential scan would grow with the schedules."""
     store = PostgresStore(migrated_url, clock=clock)
     try:
         with psycopg.connect(migrated_url) as connection:
@@ -132,7 +132,7 @@ def test_backlog_queries_do_not_scan_tables(migrated_url: str, clock: ManualCloc
 
 
 def test_access_records_have_no_query() -> None:
-    told: list[AccessRecord] = []
+    records: list[AccessRecord] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 201, "headers": []})
@@ -140,8 +140,8 @@ def test_access_records_have_no_query() -> None:
     async def send(_message: Any) -> None:
         return None
 
-    watching = AccessLogMiddleware(app, tally=Metrics(), paths={}, on_request=told.append)
+    middleware = AccessLogMiddleware(app, tally=Metrics(), paths={}, on_request=records.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
-    asyncio.run(watching(scope, None, send))
-    ((method, path, route, status, _seconds),) = told
+    asyncio.run(middleware(scope, None, send))
+    ((method, path, route, status, _seconds),) = records
     assert (method, path, route, status) == ("other", "/x", "other", 201)

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.support.operations import BEGIN
-from tests.support.service import SECONDS, Answer, Http, Served, runner_of, serving
+from tests.support.service import SECONDS, Http, Response, Served, runner_of, serving
 from tompion import SyncTompion
 from tompion.api.auth import session_cookie
 from tompion.config.loader import load
@@ -71,7 +71,7 @@ def http() -> Iterator[Http]:
     store.close()
 
 
-def seed(http: Callable[..., Answer]) -> None:
+def seed(http: Callable[..., Response]) -> None:
     """Put there what the examples are about."""
     http("PUT", "/api/v1/schedules/report", {"intervals": "1h", "function": "tasks:report"})
     http("PUT", "/api/v1/workflows/nightly-etl", {"executor": "http", "options": {"url": "https://jobs.example/run"}})
@@ -138,48 +138,50 @@ def test_error_statuses_are_listed_per_operation() -> None:
 
 def test_every_authentication_scheme_is_described() -> None:
     schemes = DOCUMENT["components"]["securitySchemes"]
-    kinds = {(each["type"], each.get("scheme") or each.get("in")) for each in schemes.values()}
+    kinds = {(scheme["type"], scheme.get("scheme") or scheme.get("in")) for scheme in schemes.values()}
     assert kinds == {("http", "bearer"), ("http", "basic"), ("apiKey", "cookie"), ("mutualTLS", None)}
     assert DOCUMENT["security"] == [{name: []} for name in schemes]
     assert schemes["cookie"]["name"] == session_cookie.COOKIE_NAME
 
 
-class Asked(NamedTuple):
-    """A service that wants to know who asks, and a key that opens all of it."""
+class ServiceUnderTest(NamedTuple):
+    """A service that requires credentials, and a key for all namespaces."""
 
     url: str
     key: str
 
 
 @contextmanager
-def asked(runner: OperationRunner) -> Iterator[Asked]:
+def serve_with_key(runner: OperationRunner) -> Iterator[ServiceUnderTest]:
     """Serve an operation runner to callers with the key."""
-    made = runner.send(lambda each: create_key(each, "all", role="admin"), namespace="*", actor="ann", writes=True)
-    key = made.result(SECONDS).secret
+    future = runner.send(
+        lambda context: create_key(context, "all", role="admin"), namespace="*", actor="ann", writes=True
+    )
+    key = future.result(SECONDS).secret
     served = Served(runner, load({}, {"auth": "required"}))
     asking = Http(served.url)
     try:
         seed(lambda *request: asking(*request, Authorization=f"Bearer {key}"))
-        yield Asked(served.url, key)
+        yield ServiceUnderTest(served.url, key)
     finally:
         asking.close()
         served.close()
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Asked]:
-    """A service that is asked everything that the description allows, and much that it does not."""
+def service() -> Iterator[ServiceUnderTest]:
+    """A service for generated requests, valid and invalid."""
     store = SqliteStore(clock=ManualClock(BEGIN))
-    with asked(runner_of(store)) as found:
-        yield found
+    with serve_with_key(runner_of(store)) as opened:
+        yield opened
     store.close()
 
 
 @pytest.fixture(scope="module")
-def busy(migrated_databases: Recycling) -> Iterator[Asked]:
+def busy(migrated_databases: Recycling) -> Iterator[ServiceUnderTest]:
     """The same on PostgreSQL, with an engine that works meanwhile."""
-    with migrated_databases.lent() as url, SyncTompion(url) as home, asked(home.runner) as found:
-        yield found
+    with migrated_databases.lent() as url, SyncTompion(url) as home, serve_with_key(home.runner) as opened:
+        yield opened
 
 
 described = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=ENDLESS)
@@ -190,42 +192,44 @@ quick = settings(deadline=None, phases=[Phase.explicit, Phase.generate], suppres
 
 @described.exclude(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=2)
-def test_generated_requests_get_only_described_responses(case: Any, service: Asked) -> None:
-    """No mistake of ours, no status, type or field that the description does not name."""
+def test_generated_requests_get_only_described_responses(case: Any, service: ServiceUnderTest) -> None:
+    """No internal error, and no status, type or field that the document does not name."""
     check(case, service)
 
 
 @described.include(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=1)
-def test_generated_schedule_documents_get_only_described_responses(case: Any, service: Asked) -> None:
+def test_generated_schedule_documents_get_only_described_responses(case: Any, service: ServiceUnderTest) -> None:
     """They take long to draw."""
     check(case, service)
 
 
 @described.exclude(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=1, phases=[Phase.generate])
-def test_generated_requests_get_only_described_responses_on_postgresql_with_an_engine(case: Any, busy: Asked) -> None:
-    """Of documents of schedules, the examples must do there."""
+def test_generated_requests_get_only_described_responses_on_postgresql_with_an_engine(
+    case: Any, busy: ServiceUnderTest
+) -> None:
+    """Schedule documents are tested there by their examples only."""
     check(case, busy)
 
 
-def test_generated_schedule_documents_get_only_described_responses_on_postgresql(busy: Asked) -> None:
+def test_generated_schedule_documents_get_only_described_responses_on_postgresql(busy: ServiceUnderTest) -> None:
     http = Http(busy.url)
     for path in DOCUMENTED:
         for method, operation in DOCUMENT["paths"][path].items():
             for kind, content in operation.get("requestBody", {}).get("content", {}).items():
                 filled = path.replace("{schedule_id}", "report")
                 (body,) = content["schema"]["examples"]
-                said = http(method.upper(), filled, body, Content_Type=kind, Authorization=f"Bearer {busy.key}")
-                described = operation["responses"][str(said.status)]
-                if said.status < 300:
+                response = http(method.upper(), filled, body, Content_Type=kind, Authorization=f"Bearer {busy.key}")
+                described = operation["responses"][str(response.status)]
+                if response.status < 300:
                     schema = described["content"]["application/json"]["schema"]
-                    jsonschema_rs.validate({**schema, "components": DOCUMENT["components"]}, said.said)
+                    jsonschema_rs.validate({**schema, "components": DOCUMENT["components"]}, response.json)
     http.close()
 
 
-def check(case: Any, service: Asked) -> None:
-    """Send a request as somebody who may do everything, and hold the answer against the description."""
+def check(case: Any, service: ServiceUnderTest) -> None:
+    """Send a request as an administrator, and validate the response against the document."""
     case.cookies.clear()
     case.headers["Authorization"] = f"Bearer {service.key}"
     case.headers.pop("Idempotency-Key", None)  # one that was used for something else would be all that is looked at

@@ -1,4 +1,4 @@
-"""What is no operation: live changes, the calendar, the configuration."""
+"""System endpoints: events, the iCalendar feed and the configuration."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Listening:
     def until(self, kind: str, **wanted: object) -> Any:
         """The first event of a kind that is about something."""
         while True:
-            found, data = self.next()
-            if found == kind and wanted.items() <= data.items():
+            event, data = self.next()
+            if event == kind and wanted.items() <= data.items():
                 return data
 
     def close(self) -> None:
@@ -59,15 +59,15 @@ class Listening:
 
 @pytest.fixture
 def listening(url: str) -> Iterator[Listening]:
-    made = Listening(url)
-    yield made
-    made.close()
+    listener = Listening(url)
+    yield listener
+    listener.close()
 
 
-def ask(store: Store, operation: Any, *args: Any, namespace: str = "default", **given: Any) -> Any:
+def ask(store: Store, operation: Any, *args: Any, namespace: str = "default", **kwargs: Any) -> Any:
     """Have an operation done."""
     sent = store.write(
-        lambda transaction: operation(OperationContext(transaction, Settings(), namespace), *args, **given)
+        lambda transaction: operation(OperationContext(transaction, Settings(), namespace), *args, **kwargs)
     )
     return sent.result(SECONDS)
 
@@ -76,11 +76,11 @@ def test_listeners_receive_edits_and_runs(http: Http, listening: Listening) -> N
     assert listening.answer.headers["content-type"] == "text/event-stream; charset=utf-8"
     http("PUT", "/api/v1/schedules/other?namespace=b", HOURLY)
     http("PUT", "/api/v1/schedules/report", HOURLY)
-    made = listening.until("edit")
-    assert (made["schedule_id"], made["operation"], made["actor"], made["token"]) == ("report", "upsert", "local", 1)
-    run = http("POST", "/api/v1/schedules/report/fire", {}).said
-    told = listening.until("run")
-    assert (told["run_id"], told["state"]) == (run["run_id"], "ENQUEUED")
+    edit = listening.until("edit")
+    assert (edit["schedule_id"], edit["operation"], edit["actor"], edit["token"]) == ("report", "upsert", "local", 1)
+    run = http("POST", "/api/v1/schedules/report/fire", {}).json
+    event = listening.until("run")
+    assert (event["run_id"], event["state"]) == (run["run_id"], "ENQUEUED")
     http("DELETE", "/api/v1/schedules/report")
     assert listening.until("run", run_id=run["run_id"])["state"] == "CANCELLED"
 
@@ -94,7 +94,7 @@ def test_shutdown_ends_the_streams(store: Store) -> None:
 
 
 def test_a_slow_commit_is_not_missed_by_the_feed(migrated_url: str) -> None:
-    """The row with the lower number is committed after somebody has seen the higher one."""
+    """The row with the lower number is committed after the higher one was read."""
     store = PostgresStore(migrated_url)
     first = ask(store, poll_changes)
     numbered, may_commit = Event(), Event()
@@ -154,7 +154,7 @@ def test_recent_changes_are_sent_to_a_new_listener(url: str, http: Http) -> None
     """To the first who listens and to the next: what they have read may be older than that."""
     http("PUT", "/api/v1/schedules/elsewhere?namespace=b", HOURLY)
     http("PUT", "/api/v1/schedules/report", HOURLY)
-    run = http("POST", "/api/v1/schedules/report/fire", {}).said
+    run = http("POST", "/api/v1/schedules/report/fire", {}).json
     listeners = [Listening(url) for _ in range(2)]
     for one in listeners:
         assert one.until("run")["run_id"] == run["run_id"]
@@ -175,14 +175,14 @@ def test_old_changes_are_not_sent_to_a_new_listener(store: Store, monkeypatch: p
 
 def test_many_listeners_share_one_poll(url: str, http: Http) -> None:
     listeners = [Listening(url) for _ in range(20)]
-    found: list[Any] = []
-    threads = [Thread(target=lambda one=one: found.append(one.until("edit"))) for one in listeners]
+    edits: list[Any] = []
+    threads = [Thread(target=lambda one=one: edits.append(one.until("edit"))) for one in listeners]
     for thread in threads:
         thread.start()
     http("PUT", "/api/v1/schedules/report", HOURLY)
     for thread in threads:
         thread.join(SECONDS)
-    assert len(found) == len(listeners)
+    assert len(edits) == len(listeners)
     for one in listeners:
         one.close()
 
@@ -200,8 +200,8 @@ def test_the_feed_has_the_upcoming_ticks(http: Http) -> None:
     assert "DTSTART:20270115T120000Z" in unfolded
     one = http("GET", "/api/v1/calendar.ics?days=1&schedule_id=hourly")
     assert one.body.count(b"BEGIN:VEVENT") == 24
-    assert http("GET", "/api/v1/calendar.ics?schedule_id=nobody").status == 404
-    assert http("GET", "/api/v1/calendar.ics?days=0").said["field"] == "days"
+    assert http("GET", "/api/v1/calendar.ics?schedule_id=missing").status == 404
+    assert http("GET", "/api/v1/calendar.ics?days=0").json["field"] == "days"
 
 
 def events_of(answer: Any) -> list[str]:
@@ -233,41 +233,41 @@ def test_a_feed_of_many_schedules_has_ticks_of_each_and_counts_the_truncated(
     answer = http("GET", "/api/v1/calendar.ics")
     assert len(events_of(answer)) == 2 * upcoming.MIN_SHARE
     text = answer.body.decode().replace("\r\n ", "")
-    said = "2 schedules have more ticks than are here\\; there are more schedules than are here"
-    assert f"X-WR-CALDESC:{said}\r\n" in text
+    remark = "2 schedules have more ticks than are here\\; there are more schedules than are here"
+    assert f"X-WR-CALDESC:{remark}\r\n" in text
 
 
 def test_the_feed_refuses_unknown_parameters(http: Http) -> None:
     refused = http("GET", "/api/v1/calendar.ics?day=3")
-    assert (refused.status, refused.said["field"]) == (400, "day")
+    assert (refused.status, refused.json["field"]) == (400, "day")
 
 
 def test_paused_schedules_have_no_upcoming_ticks(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
-    assert len(http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"]) == 2
+    assert len(http("GET", "/api/v1/upcoming?seconds=7200").json["ticks"]) == 2
     http("POST", "/api/v1/schedules/hourly/pause", {})
-    assert http("GET", "/api/v1/upcoming?seconds=7200").said["ticks"] == []
+    assert http("GET", "/api/v1/upcoming?seconds=7200").json["ticks"] == []
 
 
 def test_upcoming_has_the_time_until_which_it_is_complete(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
     http("PUT", "/api/v1/schedules/often", {**HOURLY, "cron": "*/10 * * * *"})
-    found = http("GET", "/api/v1/upcoming?seconds=7200&limit=4").said
-    assert [(tick["schedule_id"], tick["scheduled_for"][11:16]) for tick in found["ticks"]] == [
+    listed = http("GET", "/api/v1/upcoming?seconds=7200&limit=4").json
+    assert [(tick["schedule_id"], tick["scheduled_for"][11:16]) for tick in listed["ticks"]] == [
         ("often", "08:10"),
         ("often", "08:20"),
         ("often", "08:30"),
         ("often", "08:40"),
     ]
-    assert found["complete_until"] == "2027-01-15T08:49:59.999000Z"
+    assert listed["complete_until"] == "2027-01-15T08:49:59.999000Z"
 
 
 def test_the_configuration_shows_no_password(store: Store) -> None:
     served = Served(runner_of(store), load({}, {"store": "postgresql://u:hidden@127.0.0.1/x"}))
     http = Http(served.url)
-    shown = http("GET", "/api/v1/config")
+    response = http("GET", "/api/v1/config")
     http.close()
     served.close()
-    assert b"hidden" not in shown.body
-    (port,) = [each for each in shown.said["values"] if each["name"] == "port"]
+    assert b"hidden" not in response.body
+    (port,) = [setting for setting in response.json["values"] if setting["name"] == "port"]
     assert (port["value"], port["origin"]) == (8640, "default")

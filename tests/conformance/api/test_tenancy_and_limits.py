@@ -1,4 +1,4 @@
-"""Where one tenant ends and another begins, and where what is asked for is too much."""
+"""Separation of tenants, and size limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import BEGIN, Bench
-from tests.support.service import SECONDS, Answer, Http, Served, runner_of
+from tests.support.service import SECONDS, Http, Response, Served, runner_of
 from tests.support.waiting import wait_until
 from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
@@ -50,13 +50,13 @@ class Tenants:
 
         return self.runner.send(create, namespace=namespace, actor="ann", writes=True).result(SECONDS)
 
-    def ask(self, who: str, method: str, path: str, body: Any = None) -> Answer:
+    def ask(self, who: str, method: str, path: str, body: Any = None) -> Response:
         return self.http(method, path, body, Authorization=f"Bearer {self.keys[who]}")
 
     def made(self, method: str, path: str, body: Any) -> Any:
         answer = self.ask("mine", method, path, body)
         assert answer.status < 300, (path, answer.body)
-        return answer.said if answer.body else None
+        return answer.json if answer.body else None
 
     def close(self) -> None:
         self.http.close()
@@ -73,9 +73,9 @@ def tenants(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         store = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
     else:
         store = SqliteStore(clock=clock)
-    made = Tenants(store)
-    yield made
-    made.close()
+    opened = Tenants(store)
+    yield opened
+    opened.close()
 
 
 def belongings(tenants: Tenants) -> dict[str, str]:
@@ -98,7 +98,7 @@ def belongings(tenants: Tenants) -> dict[str, str]:
 
 
 def rows_of(tenants: Tenants) -> list[tuple[Any, ...]]:
-    """What is written about the namespace of the one whom the other tries to reach."""
+    """Return the rows of the namespace that another tenant tries to reach."""
     return tenants.runner.send(
         lambda session: [tuple(row) for row in session.transaction.audit_list("mine", None, 1 << 62, 1_000)],
         namespace="mine", actor="ann", writes=False,
@@ -122,7 +122,7 @@ def test_ids_of_another_namespace_are_not_found(tenants: Tenants) -> None:
     for route in ROUTES:
         if route.role is Role.PUBLIC:
             continue
-        path = re.sub(r"{(\w+)}", lambda found: names[found[1]], route.full_path)
+        path = re.sub(r"{(\w+)}", lambda match: names[match[1]], route.full_path)
         body = None if route.method in ("GET", "DELETE") else BODIES.get(route.name, {})
         for suffix in ("", "?namespace=mine"):
             answer = tenants.ask("theirs", route.method, path + suffix, body)
@@ -131,16 +131,16 @@ def test_ids_of_another_namespace_are_not_found(tenants: Tenants) -> None:
             if suffix:
                 assert answer.status == 404, (route.method, path, answer.status)
             elif _names_one(route):
-                nothing = answer.status in (404, 409, 422, 400) or answer.said == 0  # a goodbye that nobody knows
+                nothing = answer.status in (404, 409, 422, 400) or answer.json == 0  # deregistering an unknown worker
                 assert nothing, (route.method, path, answer.status)
     assert rows_of(tenants) == before
-    assert tenants.ask("mine", "GET", f"/api/v1/runs/{names['run_id']}").said["state"] == "ENQUEUED"
-    (worker,) = tenants.ask("mine", "GET", "/api/v1/instances").said
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{names['run_id']}").json["state"] == "ENQUEUED"
+    (worker,) = tenants.ask("mine", "GET", "/api/v1/instances").json
     assert worker["stopped_at"] is None
 
 
 def _names_one(route: Route) -> bool:
-    """Whether it is about something that must be there; what is put is made, and a queue need not be."""
+    """Return whether a route needs an existing object. PUT creates one, and a queue need not exist."""
     return (
         bool(route.path_parameters)
         and route.method != "PUT"
@@ -169,11 +169,11 @@ def test_lists_filters_and_cursors_stay_in_their_namespace(tenants: Tenants) -> 
         assert answer.status in (200, 400), (path, answer.body)
         assert CANARY.encode() not in answer.body, path
     for path, after in (("/schedules?limit=1", "after"), ("/audit?limit=1", "before"), ("/keys?limit=1", "after")):
-        cursor = tenants.ask("mine", "GET", f"/api/v1{path}").said["next_page"] or "0"
-        found = tenants.ask("theirs", "GET", f"/api/v1{path}&{after}={cursor}")
-        assert found.status in (200, 400, 422)
-        if found.status == 200:
-            own = [each for each in found.said["items"] if "s0" in str(each) or "s1" in str(each)]
+        cursor = tenants.ask("mine", "GET", f"/api/v1{path}").json["next_page"] or "0"
+        answer = tenants.ask("theirs", "GET", f"/api/v1{path}&{after}={cursor}")
+        assert answer.status in (200, 400, 422)
+        if answer.status == 200:
+            own = [row for row in answer.json["items"] if "s0" in str(row) or "s1" in str(row)]
             assert own == [], path
 
 
@@ -189,13 +189,13 @@ def test_a_tampered_cursor_is_refused_or_stays_in_its_namespace(tenants: Tenants
 SCHEDULE = {"cron": "0 0 * * *", "function": "tasks:work"}
 
 
-def refused(answer: Answer) -> bool:
+def refused(answer: Response) -> bool:
     assert answer.status < 500, answer.body
     return answer.status in (400, 413, 422, 404)
 
 
 def test_each_size_limit_accepts_the_limit_and_refuses_one_more(tenants: Tenants) -> None:
-    def put(name: str, body: Any) -> Answer:
+    def put(name: str, body: Any) -> Response:
         return tenants.ask("mine", "PUT", f"/api/v1/schedules/{name}", body)
 
     around = len('{"x":""}')
@@ -242,8 +242,8 @@ def test_each_size_limit_accepts_the_limit_and_refuses_one_more(tenants: Tenants
 )
 def test_malformed_json_is_refused_without_side_effects(tenants: Tenants, body: bytes) -> None:
     whole = body if not body.startswith(b"{") else body[:-1] + b', "cron": "0 0 * * *", "function": "tasks:work"}'
-    assert refused(tenants.ask("mine", "PUT", "/api/v1/schedules/trap", whole))
-    assert tenants.ask("mine", "GET", "/api/v1/schedules/trap").status == 404
+    assert refused(tenants.ask("mine", "PUT", "/api/v1/schedules/hostile", whole))
+    assert tenants.ask("mine", "GET", "/api/v1/schedules/hostile").status == 404
     assert tenants.ask("mine", "GET", "/api/v1/schedules").status == 200
 
 
@@ -263,9 +263,9 @@ def test_a_backfill_of_ten_years_of_minutes_is_refused_quickly(tenants: Tenants)
     tenants.made("PUT", "/api/v1/schedules/often", {"cron": "* * * * *", "function": "tasks:work"})
     body = {"start": "2017-01-01T00:00:00Z", "end": "2027-01-01T00:00:00Z"}
     answer = tenants.ask("mine", "POST", "/api/v1/schedules/often/backfills", body)
-    assert (answer.status, answer.said["code"]) == (422, "limit_exceeded")
-    assert "max_backfill_ticks" in answer.said["detail"]
-    assert tenants.ask("mine", "GET", "/api/v1/schedules/often/backfills").said == []
+    assert (answer.status, answer.json["code"]) == (422, "limit_exceeded")
+    assert "max_backfill_ticks" in answer.json["detail"]
+    assert tenants.ask("mine", "GET", "/api/v1/schedules/often/backfills").json == []
 
 
 def test_counting_stops_when_a_backfill_exceeds_the_limit() -> None:
@@ -297,7 +297,7 @@ def _calls_to_refuse(bench: Bench, year: int) -> int:
 
 
 def test_a_callback_token_is_valid_for_one_attempt_of_one_run(tenants: Tenants) -> None:
-    """Forged, altered, signed with another secret, for another run, or said twice: nothing changes."""
+    """Forged, altered, signed with another secret, for another run, or repeated: nothing changes."""
     names = belongings(tenants)
     other = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
     secret = tenants.runner.send(
@@ -306,28 +306,28 @@ def test_a_callback_token_is_valid_for_one_attempt_of_one_run(tenants: Tenants) 
     ).result(SECONDS)  # fmt: skip
     run_id, token = names["run_id"], signer(secret)(f"{names['run_id']}.0")
 
-    def report(shown: str) -> int:
-        return tenants.http("POST", "/api/v1/callbacks", {"token": shown, "event": "succeeded"}).status
+    def report(callback_token: str) -> int:
+        return tenants.http("POST", "/api/v1/callbacks", {"token": callback_token, "event": "succeeded"}).status
 
     forged = [signer("y" * 64)(f"{run_id}.0"), "", "x", token[:-1], token + "0", token.upper(), f"{run_id}.0."]
     forged += [token.replace(run_id, other["run_id"]), token.replace(".0.", ".1.")]
     flipped = {"0": "1", "a": "b"}
     forged += [token[:index] + flipped.get(token[index], "0") + token[index + 1 :] for index in range(len(token))]
-    assert {report(shown) for shown in forged if shown != token} <= {400, 404, 409, 422}
+    assert {report(callback_token) for callback_token in forged if callback_token != token} <= {400, 404, 409, 422}
     for attempt in (1, 2):
         assert report(signer(secret)(f"{run_id}.{attempt}")) == 409, "of an attempt that is not the current one"
-    assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").said["state"] == "ENQUEUED"
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").json["state"] == "ENQUEUED"
     assert report(token) == 200, "the one that is right"
-    told = tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").said
+    finished = tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").json
     for event in ("succeeded", "failed", "started", "heartbeat", "progress", "cancelled", "timed_out", "launch_failed"):
         again = tenants.http("POST", "/api/v1/callbacks", {"token": token, "event": event, "error": "forged"})
         assert again.status == 409, event
-    assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").said == told
-    assert tenants.ask("mine", "GET", f"/api/v1/runs/{other['run_id']}").said["state"] == other["state"]
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").json == finished
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{other['run_id']}").json["state"] == other["state"]
 
 
 def test_a_revoked_key_stops_working_on_all_instances_within_five_seconds(migrated_url: str) -> None:
-    """Three instances that have all believed it just now, as long as they usually do."""
+    """Three instances have the key in their cache."""
     assert api_key_cache.CACHE_TTL_S < 5
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(PostgresStore(migrated_url))) for _ in range(4)]
@@ -336,26 +336,26 @@ def test_a_revoked_key_stops_working_on_all_instances_within_five_seconds(migrat
             stack.enter_context(closing(Served(runner_of(store), load({}, {"auth": "required"}))))
             for store in stores[1:]
         ]
-        asking = [stack.enter_context(closing(Http(each.url))) for each in served]
+        asking = [stack.enter_context(closing(Http(server.url))) for server in served]
 
         def create(session: OperationContext) -> Any:
             return api_keys.create_key(session, "ci", role="reader")
 
-        made = runner.send(create, namespace="default", actor="ann", writes=True).result(SECONDS)
-        shown = {"Authorization": f"Bearer {made.secret}"}
-        assert [http("GET", "/api/v1/schedules", **shown).status for http in asking] == [200, 200, 200]
+        key = runner.send(create, namespace="default", actor="ann", writes=True).result(SECONDS)
+        headers = {"Authorization": f"Bearer {key.secret}"}
+        assert [http("GET", "/api/v1/schedules", **headers).status for http in asking] == [200, 200, 200]
 
         accepted: list[float] = []
 
         def refuses(http: Http) -> bool:
             sent = time.monotonic()
-            if http("GET", "/api/v1/schedules", **shown).status == 401:
+            if http("GET", "/api/v1/schedules", **headers).status == 401:
                 return True
             accepted.append(sent)
             return False
 
         def revoke(session: OperationContext) -> Any:
-            return api_keys.revoke_key(session, made.key.key_id)
+            return api_keys.revoke_key(session, key.key.key_id)
 
         runner.send(revoke, namespace="default", actor="ann", writes=True).result(SECONDS)
         revoked = time.monotonic()

@@ -1,4 +1,4 @@
-"""Which addresses are the page, and which are the API: by what whoever asks accepts."""
+"""Serving the web UI: the Accept header decides between the web UI and the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.service import Answer, Http, Served, runner_of
+from tests.support.service import Http, Response, Served, runner_of
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.web import app
 
@@ -23,12 +23,12 @@ def built(tmp_path: Path) -> Path:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text(PAGE)
     (tmp_path / "assets" / "index-1a2b.js").write_text(SCRIPT)
-    (tmp_path / "secret.txt").write_text("not for the world")
+    (tmp_path / "secret.txt").write_text("not public")
     return tmp_path
 
 
 def mounted(monkeypatch: pytest.MonkeyPatch, built: Path) -> Iterator[Http]:
-    """A service whose page is what a test says."""
+    """A service with a web UI build of the test's choice."""
     monkeypatch.setattr(app, "BUILT", built)
     store = SqliteStore()
     served = Served(runner_of(store))
@@ -44,7 +44,7 @@ def http(monkeypatch: pytest.MonkeyPatch, built: Path) -> Iterator[Http]:
     yield from mounted(monkeypatch, built)
 
 
-def is_page(answer: Answer) -> bool:
+def is_page(answer: Response) -> bool:
     return answer.status == 200 and b"<title>Tompion</title>" in answer.body
 
 
@@ -59,9 +59,9 @@ def test_the_same_paths_serve_the_api_to_programs(http: Http) -> None:
     http("PUT", "/api/v1/schedules/report", {"cron": "@daily", "function": "a:b"})
     for accepted in ("application/json", "*/*"):
         answer = http("GET", "/schedules/report", Accept=accepted)
-        assert answer.said["schedule"]["schedule_id"] == "report"
+        assert answer.json["schedule"]["schedule_id"] == "report"
     assert is_page(http("GET", "/schedules/report", Accept=BROWSER))
-    assert http("DELETE", "/schedules/report", Accept=BROWSER).said["schedule_id"] == "report"
+    assert http("DELETE", "/schedules/report", Accept=BROWSER).json["schedule_id"] == "report"
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/api/v1/schedules", "/api/cron", "/metrics"])
@@ -95,7 +95,7 @@ def test_assets_are_immutable_and_compressed(http: Http) -> None:
 def test_files_outside_the_build_are_not_served(http: Http, name: str) -> None:
     answer = http("GET", f"/assets/{name}", Accept=BROWSER)
     assert answer.status == 404
-    assert b"not for the world" not in answer.body
+    assert b"not public" not in answer.body
 
 
 def test_a_missing_web_ui_build_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -66,13 +66,13 @@ def test_what_is_sent(server: Server) -> None:
     assert ended == Completed()
     (seen,) = server.seen
     launch = launch_of({})
-    assert seen.said["dag"] == {"steps": [1]}
-    assert seen.said["meta"]["payload"] == {"n": 5}
-    assert seen.said["meta"]["scheduled_for"] == "2027-01-15T08:01:00+00:00"
-    assert (seen.said["meta"]["source"], seen.said["meta"]["user_id"]) == ("schedule", "u1")
-    assert seen.said["meta"]["idempotency_key"] == seen.headers["idempotency-key"] == launch.key
+    assert seen.json["dag"] == {"steps": [1]}
+    assert seen.json["meta"]["payload"] == {"n": 5}
+    assert seen.json["meta"]["scheduled_for"] == "2027-01-15T08:01:00+00:00"
+    assert (seen.json["meta"]["source"], seen.json["meta"]["user_id"]) == ("schedule", "u1")
+    assert seen.json["meta"]["idempotency_key"] == seen.headers["idempotency-key"] == launch.key
     callback = {"url": "https://tompion.example/api/v1/callbacks", "token": launch.token}
-    assert seen.said["callback"] == callback
+    assert seen.json["callback"] == callback
     assert (seen.headers["x-team"], seen.headers["content-type"]) == ("a", "application/json")
     assert "webhook-signature" not in seen.headers
 
@@ -210,7 +210,7 @@ def test_a_target_that_has_accepted_is_told_where_it_wants_to_be(server: Server)
 
     assert with_executor(server, call) is True
     (seen,) = server.seen
-    assert (seen.path, seen.said["execution_id"]) == ("/cancel", "/jobs/17")
+    assert (seen.path, seen.json["execution_id"]) == ("/cancel", "/jobs/17")
 
 
 def test_nobody_listens() -> None:

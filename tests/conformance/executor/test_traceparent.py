@@ -53,7 +53,7 @@ def test_http_has_a_header(traceparent: str | None) -> None:
         asyncio.run(ran(executor, {"url": f"{server.url}/run"}, traceparent))
         (seen,) = server.seen
     assert seen.headers.get("traceparent") == traceparent
-    assert seen.said["meta"].get("traceparent") == traceparent
+    assert seen.json["meta"].get("traceparent") == traceparent
 
 
 @both

@@ -274,7 +274,7 @@ def test_a_read_only_service_changes_nothing() -> None:
     assert told(story, read_only=True) is Code.PERMISSION_DENIED
 
 
-def test_a_namespace_has_a_bound_and_its_neighbours_do_not_notice() -> None:
+def test_the_rate_limit_of_a_namespace_does_not_affect_others() -> None:
     async def story(door: Dispatcher, direct: Direct) -> tuple[GrpcError, bytes]:
         for _ in range(3):
             await ask(door, CountSchedulesRequest(namespace="a"))

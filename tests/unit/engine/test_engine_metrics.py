@@ -357,12 +357,12 @@ def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) 
     ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
     for _ in range(2):
         ask(control.trigger, "report", overlap="skip")
-    assert tally.labelled("runs_skipped") == {("default", "overlap"): 1}
+    assert tally.counts_by_label("runs_skipped") == {("default", "overlap"): 1}
     assert tally.counts["runs_skipped_overlap"] == 1
     ask(control.trigger, "report", overlap="buffer_all")
     ask(crud.delete, "report")
-    assert tally.labelled("runs_skipped")["default", "deleted"] == 1
-    assert tally.labelled("runs_finished") == {("default", "CANCELLED"): 1}
+    assert tally.counts_by_label("runs_skipped")["default", "deleted"] == 1
+    assert tally.counts_by_label("runs_finished") == {("default", "CANCELLED"): 1}
 
 
 def test_namespaces_beyond_the_limit_share_a_label() -> None:

@@ -1,3 +1,4 @@
+import { sentenceText } from '../lib/format'
 import { t } from '../messages'
 /** An error answer of the API, with the message of the server. */
 export class ApiError extends Error {
@@ -34,14 +35,16 @@ export function isRetryable(error: unknown): boolean {
 const NETWORK_ERROR = /fetch|network|load failed/i
 
 export function errorMessage(error: unknown): string {
-  if (error instanceof ApiError) return error.message
+  if (error instanceof ApiError) return sentenceText(error.message)
   if (error instanceof TypeError && NETWORK_ERROR.test(error.message)) return t('error.unreachable')
   return error instanceof Error ? error.message : String(error)
 }
 
 /** Return the hint of an error, unless the message contains it already. */
 export function errorHint(error: unknown): string | undefined {
-  return error instanceof ApiError && error.hint && !error.message.includes(error.hint) ? error.hint : undefined
+  return error instanceof ApiError && error.hint && !error.message.includes(error.hint)
+    ? sentenceText(error.hint)
+    : undefined
 }
 
 /** Return whether the resource does not exist, so that a retry is useless. */

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { PauseRequest } from '../api/requests'
 import { now } from '../lib/clock'
 import { dayText, instantText, parseInstant, timeText } from '../lib/format'
-import { useDisplayZone, zoneLabel } from '../lib/timezones'
+import { useDisplayZone } from '../lib/timezones'
 import { type MessageKey, t } from '../messages'
 import { Dialog } from './Dialog'
 
@@ -82,7 +82,7 @@ export function PauseDialog({ title, zone, onClose, onPause, busy }: Props) {
           mt="sm"
           type="datetime-local"
           label={t('pause.until')}
-          description={t('time.optionalZone', { zone: zoneLabel(displayedZone) })}
+          description={t('time.optionalZone', { zone: displayedZone })}
           value={until}
           error={error}
           onChange={(event) => setUntil(event.currentTarget.value)}

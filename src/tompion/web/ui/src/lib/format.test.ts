@@ -9,6 +9,7 @@ import {
   instantText,
   parseInstant,
   relativeText,
+  sentenceText,
   shortInstantText,
   timeText,
 } from './format'
@@ -98,5 +99,18 @@ describe('firstLine', () => {
     expect(firstLine('boom\nTraceback')).toBe('boom')
     expect(firstLine(null)).toBe('')
     expect(firstLine('x'.repeat(141))).toBe(`${'x'.repeat(140)}…`)
+  })
+})
+
+describe('sentenceText', () => {
+  it('capitalises a message', () => {
+    expect(sentenceText('no engine is running')).toBe('No engine is running')
+    expect(sentenceText('3 runs waiting')).toBe('3 runs waiting')
+    expect(sentenceText('')).toBe('')
+  })
+
+  it('keeps the name of a field', () => {
+    expect(sentenceText('cron: too many fields')).toBe('cron: too many fields')
+    expect(sentenceText('spec.exclude.windows[0]: no end')).toBe('spec.exclude.windows[0]: no end')
   })
 })

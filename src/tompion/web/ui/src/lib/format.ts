@@ -149,6 +149,13 @@ export function clockText(skewMs: number): string {
   return skewMs > 0 ? t('time.clockAhead', { duration }) : t('time.clockBehind', { duration })
 }
 
+const STARTS_WITH_FIELD = /^[a-z_][\w.[\]]*:/
+
+/** Return a message of the server with a capital first letter, unless it begins with the name of a field. */
+export function sentenceText(message: string): string {
+  return STARTS_WITH_FIELD.test(message) ? message : message.charAt(0).toUpperCase() + message.slice(1)
+}
+
 const MAX_LINE_LENGTH = 140
 
 /** Return the first line of an error, truncated. The view of the run shows the whole error. */

@@ -5,6 +5,7 @@ import { ApiError } from '../../api/errors'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
 import { SegmentedRadio } from '../../components/SegmentedRadio'
 import { ErrorState } from '../../components/states'
+import { sentenceText } from '../../lib/format'
 import { t } from '../../messages'
 import { ActionFields } from './ActionFields'
 import { type Draft, type FieldError, toDraft } from './document'
@@ -143,7 +144,7 @@ function fieldErrors(errors: unknown[]): FieldError {
     const error = apiErrors.find(
       (error) => (error.field === field && !at) || prefixes.some((start) => error.field?.startsWith(start)),
     )
-    return error?.message.replace(`${error.field}: `, '')
+    return error && sentenceText(error.message.replace(`${error.field}: `, ''))
   }
 }
 

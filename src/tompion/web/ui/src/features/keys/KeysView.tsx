@@ -18,7 +18,7 @@ import { Timestamp } from '../../components/Timestamp'
 import { showError, showToast } from '../../components/toasts'
 import { now } from '../../lib/clock'
 import { parseInstant } from '../../lib/format'
-import { useDisplayZone, zoneLabel } from '../../lib/timezones'
+import { useDisplayZone } from '../../lib/timezones'
 import { codeText, t } from '../../messages'
 
 const ROLES = [
@@ -139,7 +139,7 @@ function CreateKeyDialog({ onClose }: { onClose: () => void }) {
           mt="sm"
           type="datetime-local"
           label={t('keys.expires')}
-          description={t('keys.expiresHelp', { zone: zoneLabel(displayedZone) })}
+          description={t('keys.expiresHelp', { zone: displayedZone })}
           value={expires}
           error={error}
           onChange={(event) => setExpires(event.currentTarget.value)}

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from 'react'
 import { useIsAllowed } from '../../api/session'
 import type { Forecast, LoadSpike } from '../../api/types'
 import { Timestamp } from '../../components/Timestamp'
+import { sentenceText } from '../../lib/format'
 import { rich, t } from '../../messages'
 import classes from './Overview.module.css'
 
@@ -55,7 +56,7 @@ function Spike({ spike, onSpread }: { spike: LoadSpike; onSpread: () => void }) 
           </li>
         ))}
       </ul>
-      <p>{spike.advice}</p>
+      <p>{sentenceText(spike.advice)}</p>
       {mayEdit && canSpread && (
         <Button mt={6} variant="default" size="compact-xs" onClick={onSpread}>
           {t('spikes.spread')}

@@ -5,6 +5,7 @@ import type { DetectedProblem } from '../../api/types'
 import { Icon, type IconName } from '../../components/Icon'
 import { ErrorState, Loading } from '../../components/states'
 import { RelativeTime } from '../../components/Timestamp'
+import { sentenceText } from '../../lib/format'
 import { t } from '../../messages'
 import classes from './Overview.module.css'
 
@@ -35,7 +36,7 @@ export function Problems() {
           <Icon name={ICONS[item.kind] ?? 'warning'} />
           <div>
             <ProblemLink problem={item} />
-            <div>{item.text}</div>
+            <div>{sentenceText(item.text)}</div>
             {item.since && !KINDS_WITH_DURATION.has(item.kind) && (
               <div className="dim">
                 <RelativeTime at={item.since} />

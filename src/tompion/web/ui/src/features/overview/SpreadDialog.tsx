@@ -1,4 +1,4 @@
-import { Progress as Bar, Button, Group, SegmentedControl, Text } from '@mantine/core'
+import { Progress as Bar, Button, Group, Text } from '@mantine/core'
 import { useMutation, useQueries, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { useRefresh } from '../../api/mutations'
@@ -6,6 +6,7 @@ import { changedSpecQuery, queryKey, scheduleQuery } from '../../api/queries'
 import { fetchSpecPeers } from '../../api/requests'
 import type { LoadSpike, SpecGroup, SpecPeer } from '../../api/types'
 import { Dialog } from '../../components/Dialog'
+import { SegmentedRadio } from '../../components/SegmentedRadio'
 import { ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
 import { showError } from '../../components/toasts'
@@ -113,23 +114,22 @@ interface GroupSectionProps {
 
 /** Schedules with the same spec: their number, the methods to spread them, and samples of the result. */
 function GroupSection({ group, method, onMethod, peers }: GroupSectionProps) {
-  const options = [
+  const options: { value: SpreadMethod; label: string }[] = [
     ...(group.jitter_ms === null
       ? []
-      : [{ value: 'jitter', label: t('spread.jitter', { duration: durationText(group.jitter_ms) }) }]),
-    ...(group.hashed ? [{ value: 'hash', label: t('spread.hash', { cron: group.hashed.join(', ') }) }] : []),
+      : [{ value: 'jitter' as const, label: t('spread.jitter', { duration: durationText(group.jitter_ms) }) }]),
+    ...(group.hashed ? [{ value: 'hash' as const, label: t('spread.hash', { cron: group.hashed.join(', ') }) }] : []),
     { value: 'leave', label: t('spread.leave') },
   ]
   return (
     <section className={classes.group} aria-label={group.example}>
       <h3>{t('spread.group', { count: peers?.length ?? group.schedules, example: group.example })}</h3>
       <p>{group.explanation}</p>
-      <SegmentedControl
-        size="xs"
+      <SegmentedRadio
         className={classes.methods}
         aria-label={t('spread.method', { example: group.example })}
         value={method}
-        onChange={(value) => onMethod(value as SpreadMethod)}
+        onChange={onMethod}
         data={options}
       />
       {peers && method !== 'leave' && <Samples group={group} method={method} peers={peers} />}

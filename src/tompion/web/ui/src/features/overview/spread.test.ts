@@ -30,7 +30,7 @@ describe('applyChanges', () => {
       id === 'b' ? Promise.reject(new ApiError(412, 'conflict', 'changed')) : Promise.resolve({} as never),
     )
     const progress = await applyChanges(changes, new AbortController().signal, () => undefined)
-    expect(progress).toEqual({ done: 3, failed: [{ id: 'b', reason: 'changed' }], total: 3, stopped: false })
+    expect(progress).toEqual({ done: 3, failed: [{ id: 'b', reason: 'Changed' }], total: 3, stopped: false })
   })
 
   it('retries while the server is busy', async () => {

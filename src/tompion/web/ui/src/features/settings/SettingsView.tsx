@@ -141,6 +141,6 @@ function unitText(value: unknown, unit: string | null): string {
 /** Format the description of a setting as a sentence, with code in monospace. */
 function formatMeaning(meaning: string): ReactNode {
   const first = /^\w+[:,]/.test(meaning) ? meaning.charAt(0) : meaning.charAt(0).toUpperCase() // a description can begin with a value
-  const parts = `${first}${meaning.slice(1)}.`.split('`')
+  const parts = `${first}${meaning.slice(1)}${/[.…]$/.test(meaning) ? '' : '.'}`.split('`')
   return parts.map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part))
 }
