@@ -19,7 +19,7 @@ from tompion.store.base import Store, Work
 class SlowStore(Store):
     """A store whose transactions each take some seconds."""
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, harness: EngineHarness) -> None:
         self._harness = harness
