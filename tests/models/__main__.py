@@ -11,8 +11,8 @@ from itertools import count
 
 from models.checking import Missing, command
 from models.table import HOLDS
-from tests.models.recording import Recording, record
-from tests.models.replaying import REPLAYS
+from tests.models.recorder import Recording, record
+from tests.models.replay import REPLAYS
 
 AT_ONCE = 40
 """So many stories are one question to TLC."""

@@ -9,9 +9,9 @@ import pytest
 
 from models.checking import Missing, command
 from models.table import HOLDS
-from tests.models.mistakes import MISTAKES
-from tests.models.recording import Recording, record
-from tests.models.replaying import REPLAYS
+from tests.models.defects import MISTAKES
+from tests.models.recorder import Recording, record
+from tests.models.replay import REPLAYS
 from tests.simulation.defects import DEFECTS
 from tests.support.planting import planted
 from tompion.model.backfill import CANCELLED, DONE, RUNNING

@@ -355,12 +355,12 @@ def test_what_operations_do_is_counted_when_it_is_committed(world: World) -> Non
     ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
     for _ in range(2):
         ask(control.trigger, "report", overlap="skip")
-    assert tally.labelled("runs_skipped") == {("default", "overlap"): 1}
+    assert tally.counts_by_label("runs_skipped") == {("default", "overlap"): 1}
     assert tally.counts["runs_skipped_overlap"] == 1
     ask(control.trigger, "report", overlap="buffer_all")
     ask(crud.delete, "report")
-    assert tally.labelled("runs_skipped")["default", "deleted"] == 1
-    assert tally.labelled("runs_finished") == {("default", "CANCELLED"): 1}
+    assert tally.counts_by_label("runs_skipped")["default", "deleted"] == 1
+    assert tally.counts_by_label("runs_finished") == {("default", "CANCELLED"): 1}
 
 
 def test_only_so_many_namespaces_have_numbers_of_their_own() -> None:

@@ -19,7 +19,7 @@ from tompion.store.base import Store, Work
 class Slow(Store):
     """A store whose every transaction takes so many seconds."""
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -1,10 +1,10 @@
-"""Adaptive rules, hints and dials, for the tests of the governor."""
+"""Adaptive rules, hints and states, for the tests of the governor."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+from tests.unit.plan.cases import NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.hint import HintRow, HintRows
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
@@ -15,7 +15,7 @@ HOUR_MS = 3_600_000
 
 
 def governed(spec: SpecDocument | None = None, **policy: Any) -> CompiledSchedule:
-    return rule_of(every(60) if spec is None else spec, adaptive=True, **policy)
+    return compiled_of(every(60) if spec is None else spec, adaptive=True, **policy)
 
 
 def hint(value: int, lives_ms: int = HOUR_MS) -> HintRow:
@@ -31,6 +31,6 @@ def hints(interval: int | None = None, once: int | None = None, lives_ms: int = 
 
 
 def ran(compiled: CompiledSchedule, took_s: float = 10, **changes: Any) -> ScheduleState:
-    """A dial whose run has started at noon, and ended."""
+    """A state whose run has started at noon, and ended."""
     ended_ms = NOON_MS + int(took_s * 1000)
-    return dial_of(compiled, NOON, last_start_ms=NOON_MS, last_end_ms=ended_ms, next_nominal_s=None, **changes)
+    return state_of(compiled, NOON, last_start_ms=NOON_MS, last_end_ms=ended_ms, next_nominal_s=None, **changes)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.plan.kit import DELAY, MINUTELY, NOON, NOON_MS, decided, dial_of, every, rule_of, world_at
+from tests.unit.plan.cases import DELAY, MINUTELY, NOON, NOON_MS, compiled_of, context_at, decided, every, state_of
 from tompion.model.policy import Overlap
 from tompion.model.run import START_COLUMNS, RunRow
 from tompion.model.schedule_state import FAST_ADVANCE_COLUMNS, ScheduleState
@@ -28,9 +28,9 @@ SPECS = (
 
 @pytest.mark.parametrize("spec", [MINUTELY, every(60, jitter_ms=20_000), SPECS[4], SPECS[5]])
 @pytest.mark.parametrize("overlap", list(Overlap))
-def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap) -> None:
-    compiled = rule_of(spec, overlap_policy=overlap)
-    state = dial_of(compiled)
+def test_tick_on_time_takes_the_fast_path(spec: SpecDocument, overlap: Overlap) -> None:
+    compiled = compiled_of(spec, overlap_policy=overlap)
+    state = state_of(compiled)
     assert state.next_fire_ms is not None
     assert check(state, compiled, now_ms=state.next_fire_ms)
     assert not check(state, compiled, now_ms=state.next_fire_ms - 1)
@@ -38,7 +38,7 @@ def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap
 
 
 @pytest.mark.parametrize(
-    ("policy", "state", "world"),
+    ("policy", "state", "context"),
     [
         ({"shadow": True}, {}, {}),
         ({"min_interval_ms": 1}, {}, {}),
@@ -53,11 +53,11 @@ def test_a_tick_on_time_takes_the_short_way(spec: SpecDocument, overlap: Overlap
         ({}, {}, {"owner": None}),
     ],
 )
-def test_whatever_is_in_the_way_is_left_to_the_long_way(
-    policy: dict[str, Any], state: dict[str, Any], world: dict[str, Any]
+def test_obstacles_are_left_to_the_full_decision(
+    policy: dict[str, Any], state: dict[str, Any], context: dict[str, Any]
 ) -> None:
-    compiled = rule_of(MINUTELY, **policy)
-    assert decide_fast(tuple(dial_of(compiled, **state)), compiled, world_at(**world)) is None
+    compiled = compiled_of(MINUTELY, **policy)
+    assert decide_fast(tuple(state_of(compiled, **state)), compiled, context_at(**context)) is None
 
 
 @given(
@@ -79,7 +79,7 @@ def test_whatever_is_in_the_way_is_left_to_the_long_way(
     target_paused=st.sampled_from([False, False, False, True]),
 )
 @settings(max_examples=500, deadline=None)
-def test_the_short_way_is_the_long_way(
+def test_fast_path_equals_the_full_decision(
     spec: SpecDocument,
     overlap: Overlap,
     max_concurrent: int,
@@ -87,21 +87,21 @@ def test_the_short_way_is_the_long_way(
     state: dict[str, Any],
     target_paused: bool,
 ) -> None:
-    compiled = rule_of(spec, overlap_policy=overlap, max_concurrent=max_concurrent)
+    compiled = compiled_of(spec, overlap_policy=overlap, max_concurrent=max_concurrent)
     event(
         "short"
-        if check(dial_of(compiled, **state), compiled, NOON_MS + late_ms, target_paused=target_paused)
+        if check(state_of(compiled, **state), compiled, NOON_MS + late_ms, target_paused=target_paused)
         else "long"
     )
 
 
-def check(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, **world: Any) -> bool:
+def check(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, **context: Any) -> bool:
     """Compare the two ways; return whether there was a short one."""
-    found = decide_fast(tuple(state), compiled, world_at(now_ms, **world))
+    found = decide_fast(tuple(state), compiled, context_at(now_ms, **context))
     if found is None:
         return False
     row, start_row, step_row = found
-    decision, after = decided(state, compiled, world_at(now_ms, **world))
+    decision, after = decided(state, compiled, context_at(now_ms, **context))
     assert decision.runs == [row]
     assert (decision.dropped_ranges, decision.supersede, decision.cancel, decision.terminate) == (
         [],
@@ -121,6 +121,6 @@ UNSAID = {*RunRow._fields} - SAID
 """What the narrow statement leaves as it is by default."""
 
 
-def test_a_rule_says_whether_anything_but_overlap_can_be_in_the_way() -> None:
-    assert rule_of(MINUTELY).has_fast_path
-    assert not rule_of(DELAY).has_fast_path
+def test_compiled_schedule_has_a_fast_path_if_only_overlap_can_stop_a_tick() -> None:
+    assert compiled_of(MINUTELY).has_fast_path
+    assert not compiled_of(DELAY).has_fast_path

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from models.checking import Answer, ask
-from tests.models.filling import backfill_module
-from tests.models.overlapping import overlap_module
-from tests.models.recording import Recording
-from tests.models.writing import Module, fire_module, lease_module
+from tests.models.backfill_trace import backfill_module
+from tests.models.overlap_trace import overlap_module
+from tests.models.recorder import Recording
+from tests.models.tla_text import Module, fire_module, lease_module
 from tests.simulation.story import SETTINGS
 from tompion.plan.backfill import RECHECK_MS
 

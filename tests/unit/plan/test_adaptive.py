@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.plan.governing import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
-from tests.unit.plan.kit import DELAY, KEY, NOON, NOON_MS, dial_of, every, rule_of
+from tests.unit.plan.adaptive_cases import FIVE_MINUTES, HOUR_MS, governed, hint, hints, ran
+from tests.unit.plan.cases import DELAY, KEY, NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.hint import HintRows
 from tompion.model.run import RunSource
 from tompion.model.schedule import Action
@@ -49,7 +49,7 @@ def test_the_next_run_follows_the_last_one(spec: SpecDocument, took_s: float, ex
     assert planned(ran(compiled, took_s), compiled, took_s) == expected
 
 
-def test_a_grid_is_returned_to() -> None:
+def test_next_run_returns_to_the_grid() -> None:
     """A five-minute cron whose run takes ten minutes runs once at once, then at its usual times."""
     compiled = governed(FIVE_MINUTES)
     again = ran(compiled, 600)._replace(
@@ -62,15 +62,15 @@ def test_a_grid_is_returned_to() -> None:
     ("spec", "first"),
     [(every(60), 0), (every(7), 4), (FIVE_MINUTES, 0), (DELAY, 0), (SpecDocument(cron=("30 12 * * *",)), 1_800)],
 )
-def test_the_first_run_is_that_of_any_schedule(spec: SpecDocument, first: int) -> None:
-    state = dial_of(governed(spec))
+def test_first_run_is_planned_as_in_any_schedule(spec: SpecDocument, first: int) -> None:
+    state = state_of(governed(spec))
     assert (state.next_nominal_s, state.next_fire_ms) == (NOON + first, NOON_MS + first * 1000)
 
 
 @pytest.mark.parametrize(
     ("failures", "expected"), [(0, 60), (1, 120), (2, 240), (3, 480), (4, 960), (5, 1_920), (6, 1_920), (50, 1_920)]
 )
-def test_failures_back_an_interval_off(failures: int, expected: int) -> None:
+def test_failures_double_the_interval(failures: int, expected: int) -> None:
     compiled = governed()
     assert planned(ran(compiled, failures=failures), compiled, 10) == expected
 
@@ -81,12 +81,12 @@ def test_failures_do_not_move_a_grid(failures: int) -> None:
     assert planned(ran(compiled, failures=failures), compiled, 10) == 300
 
 
-def test_the_backing_off_can_be_left_out() -> None:
+def test_failure_backoff_can_be_disabled() -> None:
     compiled = governed(failure_backoff=False)
     assert planned(ran(compiled, failures=5), compiled, 10) == 60
 
 
-def test_two_sources_are_a_grid() -> None:
+def test_two_sources_count_as_a_grid() -> None:
     compiled = governed(SpecDocument(intervals=(IntervalDocument(60), IntervalDocument(90))))
     assert planned(ran(compiled, 95, failures=5), compiled, 95) == 95
 
@@ -115,18 +115,18 @@ def test_live_hints(spec: SpecDocument, given: dict[str, int], expected: tuple[i
     assert (found.nominal_s - NOON, found.source) == (expected or baseline)
 
 
-def test_a_tie_is_the_baselines() -> None:
+def test_baseline_wins_a_tie_with_a_hint() -> None:
     compiled = governed()
     found = plan_next_run(ran(compiled, hints=hints(once=60)), compiled, NOON_MS + 10_000)
     assert found == AdaptivePlan(NOON_MS + 60_000)
 
 
-def test_failures_do_not_stretch_a_hint() -> None:
+def test_failures_do_not_back_off_a_hint() -> None:
     compiled = governed()
     assert planned(ran(compiled, failures=5, hints=hints(interval=20)), compiled, 10) == 20
 
 
-def test_a_hinted_interval_begins_with_the_end_of_a_long_run() -> None:
+def test_hinted_interval_counts_from_the_end_of_a_long_run() -> None:
     compiled = governed()
     assert planned(ran(compiled, 90, hints=hints(interval=20)), compiled, 90) == 110
 
@@ -154,14 +154,14 @@ def test_hints_that_expire_one_after_the_other() -> None:
     assert planned(ran(compiled, hints=rows.text()), compiled, 10) == 200
 
 
-def test_what_cannot_be_read_is_no_advice() -> None:
+def test_unreadable_hints_are_ignored() -> None:
     compiled = governed()
     state = ran(compiled, hints="[1, 2]")
     assert hints_of(state) == HintRows()
     assert planned(state, compiled, 10) == 60
 
 
-def test_two_live_hints_are_worth_a_warning() -> None:
+def test_two_live_hints_conflict() -> None:
     compiled = governed()
     both = ran(compiled, hints=hints(interval=40, once=30))
     assert has_conflicting_hints(both, NOON_MS)
@@ -195,7 +195,7 @@ def test_bounds(policy: dict[str, Any], given: dict[str, int], expected: int, bo
     assert (found.nominal_s - NOON, found.bound) == (expected, bound)
 
 
-def test_bounds_come_after_the_backing_off() -> None:
+def test_bounds_apply_after_the_backoff() -> None:
     compiled = governed(max_interval_ms=200_000)
     assert planned(ran(compiled, failures=3), compiled, 10) == 200
 
@@ -207,39 +207,39 @@ def test_bounds_move_a_grid_too() -> None:
     assert planned(ran(compiled), compiled, 10) == 400
 
 
-def test_a_run_longer_than_the_longest_interval_is_followed_after_its_end() -> None:
+def test_next_run_follows_the_end_of_a_run_longer_than_the_maximum_interval() -> None:
     compiled = governed(every(3_600), max_interval_ms=60_000)
     assert planned(ran(compiled, 90), compiled, 90) == 150
 
 
-def test_before_the_first_run_the_longest_interval_counts_from_the_creation() -> None:
+def test_maximum_interval_counts_from_creation_before_the_first_run() -> None:
     compiled = governed(SpecDocument(cron=("0 0 1 1 *",)), max_interval_ms=60_000)
-    assert dial_of(compiled).next_nominal_s == NOON + 60
+    assert state_of(compiled).next_nominal_s == NOON + 60
 
 
 @pytest.mark.parametrize("given", [{}, {"interval": 20}, {"once": 30}])
-def test_never_in_the_past(given: dict[str, int]) -> None:
+def test_next_run_is_never_in_the_past(given: dict[str, int]) -> None:
     compiled = governed(min_interval_ms=10_000, max_interval_ms=100_000)
     found = plan_next_run(ran(compiled, hints=hints(**given)), compiled, NOON_MS + 500_500)
     assert found is not None
     assert (found.fire_ms, found.nominal_s) == (NOON_MS + 500_500, NOON + 500)
 
 
-def test_an_interval_does_not_slip() -> None:
+def test_interval_does_not_drift() -> None:
     """Whoever fires is always a little late; counted to the millisecond, every run would be later than the last."""
     compiled = governed()
     late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
     assert plan_next_run(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_000)
 
 
-def test_where_the_bounds_leave_no_room_the_shortest_counts() -> None:
+def test_minimum_interval_wins_over_the_maximum() -> None:
     """The longest is counted in whole seconds; what it moved before the shortest was skipped, a whole interval long."""
     compiled = governed(min_interval_ms=33_000, max_interval_ms=33_000)
     late = ran(compiled)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
     assert plan_next_run(late, compiled, NOON_MS + 5_008) == AdaptivePlan(NOON_MS + 33_006, bound="max")
 
 
-def test_the_shortest_interval_is_kept_to_the_millisecond() -> None:
+def test_minimum_interval_is_exact_to_the_millisecond() -> None:
     compiled = governed(min_interval_ms=60_000)
     late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
     assert plan_next_run(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_025, bound="min")
@@ -261,19 +261,19 @@ def at(seconds: int) -> str:
 
 
 @pytest.mark.parametrize("given", [{}, {"interval": 30}, {"once": 45}])
-def test_exclusions_hold_whatever_is_hinted(given: dict[str, int]) -> None:
+def test_exclusions_apply_to_hints(given: dict[str, int]) -> None:
     blackout = ExcludeDocument(windows=(WindowDocument(at(20), at(200)),))
     compiled = governed(every(60, exclude=blackout), max_interval_ms=100_000)
     assert planned(ran(compiled, hints=hints(**given)), compiled, 10) == 200
 
 
-def test_the_bounds_of_the_spec_hold_whatever_is_hinted() -> None:
+def test_bounds_of_the_spec_apply_to_hints() -> None:
     compiled = governed(every(60, end_at=at(50)))
     assert planned(ran(compiled), compiled, 10) is None
     assert planned(ran(compiled, hints=hints(interval=20)), compiled, 10) == 20
     assert planned(ran(compiled, hints=hints(interval=55)), compiled, 10) is None
     compiled = governed(every(60, start_at=at(40)))
-    assert planned(dial_of(compiled, hints=hints(once=5)), compiled, 1) == 40
+    assert planned(state_of(compiled, hints=hints(once=5)), compiled, 1) == 40
 
 
 def test_a_named_calendar_and_the_zone_of_a_cron_string_count() -> None:
@@ -284,7 +284,7 @@ def test_a_named_calendar_and_the_zone_of_a_cron_string_count() -> None:
     assert planned(ran(compiled, hints=hints(once=30)), compiled, 10) == 3 * 3600
 
 
-def test_a_spec_that_is_over_has_no_next_run() -> None:
+def test_ended_spec_has_no_next_run() -> None:
     compiled = governed(SpecDocument(times=(at(0),)))
     assert planned(ran(compiled), compiled, 10) is None
     assert planned(ran(compiled, hints=hints(once=30)), compiled, 10) == 30
@@ -292,7 +292,7 @@ def test_a_spec_that_is_over_has_no_next_run() -> None:
 
 def test_jitter_moves_a_grid() -> None:
     spec = SpecDocument(cron=("*/5 * * * *",), jitter_ms=60_000)
-    compiled, plain = governed(spec), rule_of(spec)
+    compiled, plain = governed(spec), compiled_of(spec)
     state = ran(compiled)
     fire_ms = plain.fire_ms(NOON + 300)
     assert fire_ms % 300_000

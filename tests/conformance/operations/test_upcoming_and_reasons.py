@@ -107,7 +107,7 @@ def test_a_tick_of_a_pause_that_is_within_the_grace_would_run(bench: Bench) -> N
     assert [shown(tick) for tick in bench.ask(read.describe, "report").would_run_on_resume] == ["08:03"]
     bench.resume()
     assert bench.worker().tick() == ["08:03"]
-    assert bench.story() == ["08:03 ENQUEUED"]
+    assert bench.outcomes() == ["08:03 ENQUEUED"]
     assert bench.dropped_ranges() == ["08:02 2 missed"]
 
 
@@ -123,11 +123,11 @@ def test_a_run_in_flight_and_one_that_waits_count(bench: Bench) -> None:
     bench.go("08:03:40")
     assert bench.ask(read.describe, "report").would_run_on_resume == ()
     worker.settle()  # 08:01 ends; 08:02 stays where it is, because the schedule is paused
-    assert bench.story() == ["08:01 SUCCESS", "08:02 BUFFERED"]
+    assert bench.outcomes() == ["08:01 SUCCESS", "08:02 BUFFERED"]
     assert bench.ask(read.describe, "report").would_run_on_resume == ()
     bench.resume()
     assert worker.tick() == ["08:02"]
-    assert bench.story() == ["08:01 SUCCESS", "08:02 ENQUEUED", "08:03 SKIPPED overlap"]
+    assert bench.outcomes() == ["08:01 SUCCESS", "08:02 ENQUEUED", "08:03 SKIPPED overlap"]
 
 
 def test_a_tick_that_is_to_be_skipped_would_not_run(bench: Bench) -> None:
@@ -149,11 +149,11 @@ def test_a_run_that_is_over_is_not_tried_again(bench: Bench, state: RunState) ->
     bench.go("08:01")
     worker.tick()
     worker.settle(RunState.FAILED)
-    assert bench.story() == ["08:01 ENQUEUED retry"]
+    assert bench.outcomes() == ["08:01 ENQUEUED retry"]
     worker.rescue()
-    assert bench.story() == ["08:01 ENQUEUED retry"]
+    assert bench.outcomes() == ["08:01 ENQUEUED retry"]
     worker.settle(state)
-    assert bench.story() == [f"08:01 {state}"]
+    assert bench.outcomes() == [f"08:01 {state}"]
 
 
 def test_a_run_that_starts_no_longer_waits_for_its_target(bench: Bench) -> None:
@@ -162,12 +162,12 @@ def test_a_run_that_starts_no_longer_waits_for_its_target(bench: Bench) -> None:
     bench.ask(targets.pause_target, queue="default")
     bench.go("08:01")
     worker.tick()
-    assert bench.story() == ["08:01 BUFFERED target_paused"]
+    assert bench.outcomes() == ["08:01 BUFFERED target_paused"]
     bench.ask(targets.resume_target, queue="default")
     worker.tick()
-    assert bench.story() == ["08:01 ENQUEUED"]
+    assert bench.outcomes() == ["08:01 ENQUEUED"]
     worker.settle(RunState.TIMED_OUT)
-    assert bench.story() == ["08:01 TIMED_OUT"]
+    assert bench.outcomes() == ["08:01 TIMED_OUT"]
     assert bench.ask(read.describe, "report").recent[0].reason is None
 
 
@@ -177,7 +177,7 @@ def test_how_a_run_came_about_stays_true(bench: Bench) -> None:
     worker = bench.worker()
     worker.tick()
     worker.settle()
-    assert bench.story() == ["08:03 SUCCESS coalesced"]
+    assert bench.outcomes() == ["08:03 SUCCESS coalesced"]
 
 
 # --- plain text -------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_a_schedule_with_planned_runs_is_not_exhausted(bench: Bench) -> None:
     worker = bench.worker()
     bench.go("08:10")
     worker.catch_up()
-    assert bench.story() == [f"08:0{minute} PLANNED catch_up" for minute in (1, 2, 3)]
+    assert bench.outcomes() == [f"08:0{minute} PLANNED catch_up" for minute in (1, 2, 3)]
 
     def seen() -> tuple[str, list[str]]:
         listed = [state for state in ("active", "exhausted") if bench.ask(crud.list_schedules, state=state).items]

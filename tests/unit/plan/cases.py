@@ -1,4 +1,4 @@
-"""What the tests of the planner share: rules, dials and worlds with defaults, and what must hold after any decision."""
+"""What the tests of the planner share: rules, states and contexts with defaults, and what must hold after any decision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MINUTELY = SpecDocument(intervals=(IntervalDocument(60),))
 DELAY = SpecDocument(intervals=(IntervalDocument(60, anchor="completion"),))
 
 
-def rule_of(
+def compiled_of(
     spec: SpecDocument = MINUTELY, *, schedule_id: str = "report", version: int = VERSION, **policy: Any
 ) -> CompiledSchedule:
     return compile_schedule(KEY, version, "default", schedule_id, spec, Policy(**policy), Action(function="jobs:run"))
@@ -36,12 +36,12 @@ def every(seconds: int, **spec: Any) -> SpecDocument:
     return SpecDocument(intervals=(IntervalDocument(seconds),), **spec)
 
 
-def dial_of(compiled: CompiledSchedule, cursor_s: int = NOON - 1, **changes: Any) -> ScheduleState:
-    """A dial that has decided everything up to a cursor, created right then."""
+def state_of(compiled: CompiledSchedule, cursor_s: int = NOON - 1, **changes: Any) -> ScheduleState:
+    """A state that has decided everything up to a cursor, created right then."""
     return new_state(compiled, (cursor_s + 1) * 1000)._replace(**changes)
 
 
-def world_at(now_ms: int = NOON_MS, *, owner: int | None = OWNER, **changes: Any) -> DecisionContext:
+def context_at(now_ms: int = NOON_MS, *, owner: int | None = OWNER, **changes: Any) -> DecisionContext:
     return DecisionContext(now_ms, owner, LIMITS, 1_000)._replace(**changes)
 
 
@@ -54,14 +54,14 @@ def run_of(nominal_s: int = NOON, **changes: Any) -> RunRow:
 
 
 def decided(
-    state: ScheduleState, compiled: CompiledSchedule, world: DecisionContext, budget: int = 1_000
+    state: ScheduleState, compiled: CompiledSchedule, context: DecisionContext, budget: int = 1_000
 ) -> tuple[Decision, ScheduleState]:
     """Decide, and check whatever must hold after any decision."""
-    decision, after, used = decide(state, compiled, world, budget)
+    decision, after, used = decide(state, compiled, context, budget)
     assert 0 <= used <= budget
     assert after.cursor_s >= state.cursor_s
     check_ticks(state, decision, after)
-    check_dial(state, decision, after)
+    check_state(state, decision, after)
     check_rows(decision)
     return decision, after
 
@@ -88,8 +88,8 @@ def check_ticks(state: ScheduleState, decision: Decision, after: ScheduleState) 
         assert after.next_nominal_s == compiled.ticks.next_epoch(after.cursor_s)
 
 
-def check_dial(state: ScheduleState, decision: Decision, after: ScheduleState) -> None:
-    """The dial agrees with the rows."""
+def check_state(state: ScheduleState, decision: Decision, after: ScheduleState) -> None:
+    """The state agrees with the rows."""
     states = Counter(run.state for run in decision.runs)
     starts = states[RunState.ENQUEUED]
     assert after.in_flight == starts + (0 if decision.terminate else state.in_flight)
@@ -118,19 +118,19 @@ def check_dial(state: ScheduleState, decision: Decision, after: ScheduleState) -
 
 def check_rows(decision: Decision) -> None:
     """Each row is one that may be inserted, and launched by whoever it names."""
-    world = decision.context
+    context = decision.context
     for run in decision.runs:
         assert run.schedule_key == KEY
         assert run.version == decision.compiled.version
-        assert run.decided_ms == world.now_ms
+        assert run.decided_ms == context.now_ms
         assert run.started_ms is None
         assert run.failures == 0
-        assert (run.finished_ms == world.now_ms) == (run.state in FINAL)
+        assert (run.finished_ms == context.now_ms) == (run.state in FINAL)
         if run.state in IN_FLIGHT:
             assert run.state == RunState.ENQUEUED
-            assert run.fire_ms <= world.now_ms
-            leased = world.owner is not None
-            assert (run.owner, run.attempt) == ((world.owner, 1) if leased else (None, 0))
+            assert run.fire_ms <= context.now_ms
+            leased = context.owner is not None
+            assert (run.owner, run.attempt) == ((context.owner, 1) if leased else (None, 0))
             assert run.due_ms == (None if leased else run.fire_ms)
         else:
             assert (run.owner, run.attempt) == (None, 0)

@@ -43,12 +43,12 @@ def test_queue_loses_no_tick(bench: Bench) -> None:
     for minute in ("08:01", "08:02", "08:03", "08:04"):
         bench.go(minute)
         worker.tick()
-    assert bench.story() == ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 BUFFERED", "08:04 BUFFERED"]
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 BUFFERED", "08:04 BUFFERED"]
     for waiting in (2, 1, 0):
         assert len(worker.settle().launches) == 1
         assert bench.state().waiting == waiting
     worker.settle()
-    assert bench.story() == [f"08:0{minute} SUCCESS" for minute in (1, 2, 3, 4)]
+    assert bench.outcomes() == [f"08:0{minute} SUCCESS" for minute in (1, 2, 3, 4)]
 
 
 def test_a_buffer_that_is_full_says_so(bench: Bench) -> None:
@@ -59,7 +59,7 @@ def test_a_buffer_that_is_full_says_so(bench: Bench) -> None:
     for minute in ("08:01", "08:02", "08:03"):
         bench.go(minute)
         worker.tick()
-    assert bench.story() == ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 SKIPPED buffer_full"]
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 SKIPPED buffer_full"]
 
 
 def test_overlap_is_judged_when_the_tick_fires(bench: Bench) -> None:
@@ -75,7 +75,7 @@ def test_overlap_is_judged_when_the_tick_fires(bench: Bench) -> None:
     assert worker.tick() == ["08:02"]
     bench.go("08:03")
     assert worker.tick() == []
-    assert bench.story() == ["08:01 SUCCESS", "08:02 ENQUEUED", "08:03 SKIPPED overlap"]
+    assert bench.outcomes() == ["08:01 SUCCESS", "08:02 ENQUEUED", "08:03 SKIPPED overlap"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_buffer_one_keeps_one(bench: Bench, keep: str, story: list[str]) -> None
     for minute in ("08:01", "08:02", "08:03"):
         bench.go(minute)
         worker.tick()
-    assert bench.story() == story
+    assert bench.outcomes() == story
 
 
 def test_an_update_reaches_what_is_buffered(bench: Bench) -> None:
@@ -142,7 +142,7 @@ def test_a_stale_owner_changes_nothing(bench: Bench) -> None:
     after = bench.dump()
     assert after == before
     assert other.settle().stale == 0
-    assert bench.story()[0] == "08:01 SUCCESS"
+    assert bench.outcomes()[0] == "08:01 SUCCESS"
 
 
 def test_a_second_outcome_changes_nothing(bench: Bench) -> None:
@@ -154,7 +154,7 @@ def test_a_second_outcome_changes_nothing(bench: Bench) -> None:
     row = worker.take()
     worker.settle(row=row)
     assert worker.settle(RunState.FAILED, row).stale == 1
-    assert bench.story() == ["08:01 SUCCESS"]
+    assert bench.outcomes() == ["08:01 SUCCESS"]
     assert bench.get().counters.failures == 0
 
 
@@ -172,7 +172,7 @@ def test_a_long_run_is_not_taken_from_a_live_worker(bench: Bench) -> None:
         assert other.rescue().claimed == 0
         other.sweep()
     worker.settle()
-    assert bench.story() == ["09:00 SUCCESS"]
+    assert bench.outcomes() == ["09:00 SUCCESS"]
     assert bench.runs()[0].attempt == 1
 
 
@@ -189,10 +189,10 @@ def test_a_run_that_nobody_picks_up_becomes_a_zombie(bench: Bench) -> None:
     assert other.rescue().claimed == 0
     bench.go("09:11:59.999")
     other.sweep()
-    assert bench.story() == ["09:00 ENQUEUED"]
+    assert bench.outcomes() == ["09:00 ENQUEUED"]
     bench.go("09:12")
     other.sweep()
-    assert bench.story() == ["09:00 FAILED zombie"]
+    assert bench.outcomes() == ["09:00 FAILED zombie"]
     assert "no heartbeat from its worker" in (bench.runs()[0].error or "")
     assert bench.get().in_flight == 0
 
@@ -203,7 +203,7 @@ def test_an_instance_that_does_not_serve_the_queue(bench: Bench) -> None:
     cpu, gpu = bench.worker("cpu"), bench.worker("gpu")
     bench.go("08:01")
     assert cpu.tick() == []
-    assert bench.story() == ["08:01 ENQUEUED"]
+    assert bench.outcomes() == ["08:01 ENQUEUED"]
     assert cpu.rescue().claimed == 0
     assert gpu.tick() == ["08:01"]
     assert gpu.launch().attempt == 1
@@ -217,7 +217,7 @@ def test_retries_keep_the_key_and_hold_the_slot(bench: Bench) -> None:
     worker.tick()
     keys = [worker.launch().key]
     worker.settle(RunState.FAILED, error="no luck")
-    assert bench.story() == ["08:01 ENQUEUED retry"]
+    assert bench.outcomes() == ["08:01 ENQUEUED retry"]
     bench.go("08:01:39.999")
     assert worker.tick() == []
     bench.go("08:01:40")
@@ -226,7 +226,7 @@ def test_retries_keep_the_key_and_hold_the_slot(bench: Bench) -> None:
     worker.settle(RunState.FAILED, error="no luck")
     bench.go("08:02")
     assert worker.tick() == []
-    assert bench.story()[1] == "08:02 SKIPPED overlap"
+    assert bench.outcomes()[1] == "08:02 SKIPPED overlap"
     bench.go("08:03")
     assert worker.tick() == ["08:01"]
     keys.append(worker.launch().key)
@@ -283,7 +283,7 @@ def test_terminate_other(bench: Bench) -> None:
     bench.go("08:02")
     assert worker.tick() == ["08:02"]
     assert [row.id for row in worker.to_end] == [old.id]
-    assert bench.story() == ["08:01 TERMINATED superseded", "08:02 ENQUEUED"]
+    assert bench.outcomes() == ["08:01 TERMINATED superseded", "08:02 ENQUEUED"]
     assert worker.settle(row=old).stale == 1
     assert bench.get().in_flight == 1
 
@@ -301,7 +301,7 @@ def test_cancel_other(bench: Bench) -> None:
     assert old.id in {row.id for row in worker.to_end}
     assert bench.read(lambda t: t.run_check_held([held_of(old)])) == {old.id: True}
     assert len(worker.settle(RunState.CANCELLED).launches) == 1
-    assert bench.story() == ["08:01 CANCELLED", "08:02 SKIPPED superseded", "08:03 ENQUEUED"]
+    assert bench.outcomes() == ["08:01 CANCELLED", "08:02 SKIPPED superseded", "08:03 ENQUEUED"]
 
 
 def test_a_paused_target_keeps_its_ticks(bench: Bench) -> None:
@@ -314,13 +314,13 @@ def test_a_paused_target_keeps_its_ticks(bench: Bench) -> None:
         bench.go(minute)
         worker.tick()
         worker.settle()
-    assert bench.story() == ["08:01 BUFFERED target_paused", "08:02 BUFFERED target_paused"]
-    assert bench.story("other") == ["08:01 SUCCESS", "08:02 SUCCESS"]
+    assert bench.outcomes() == ["08:01 BUFFERED target_paused", "08:02 BUFFERED target_paused"]
+    assert bench.outcomes("other") == ["08:01 SUCCESS", "08:02 SUCCESS"]
     assert bench.ask(targets.resume_target, queue="default")
     bench.go("08:02:10")
     assert worker.tick() == ["08:01"]
     worker.settle()
-    assert bench.story()[1].startswith("08:02 ENQUEUED")
+    assert bench.outcomes()[1].startswith("08:02 ENQUEUED")
     worker.settle()
     bench.go("08:03")
     assert worker.tick() == ["08:03", "08:03"]
@@ -345,7 +345,7 @@ def test_shadow_launches_nothing(bench: Bench) -> None:
     bench.trigger()
     bench.go("08:01")
     assert worker.tick() == []
-    assert bench.story(source=None) == ["08:00:30 SKIPPED shadow", "08:01 SKIPPED shadow"]
+    assert bench.outcomes(source=None) == ["08:00:30 SKIPPED shadow", "08:01 SKIPPED shadow"]
 
 
 def test_remaining_actions(bench: Bench) -> None:
@@ -379,7 +379,7 @@ def test_min_interval_is_never_undercut(bench: Bench) -> None:
         bench.go(minute)
         if worker.tick():
             worker.settle()
-    assert bench.story() == ["08:01 SUCCESS", "08:02 SKIPPED min_interval", "08:03 SUCCESS"]
+    assert bench.outcomes() == ["08:01 SUCCESS", "08:02 SKIPPED min_interval", "08:03 SUCCESS"]
 
 
 def test_min_interval_holds_for_what_was_buffered(bench: Bench) -> None:
@@ -392,7 +392,7 @@ def test_min_interval_holds_for_what_was_buffered(bench: Bench) -> None:
     bench.go("08:04:10")
     worker.settle()
     worker.settle()
-    assert bench.story() == [
+    assert bench.outcomes() == [
         "08:01 SUCCESS",
         "08:02 SKIPPED min_interval",
         "08:03 SUCCESS",
@@ -410,7 +410,7 @@ def test_skip_the_next_tick(bench: Bench) -> None:
         bench.go(minute)
         if worker.tick():
             worker.settle()
-    assert bench.story() == [
+    assert bench.outcomes() == [
         "08:01 SKIPPED skip_requested",
         "08:02 SUCCESS",
         "08:03 SKIPPED skip_requested",
@@ -428,7 +428,7 @@ def test_skip_twice_skips_two(bench: Bench) -> None:
     for minute in ("08:01", "08:02", "08:03"):
         bench.go(minute)
         worker.tick()
-    assert bench.story() == ["08:01 SKIPPED skip_requested", "08:02 SKIPPED skip_requested", "08:03 ENQUEUED"]
+    assert bench.outcomes() == ["08:01 SKIPPED skip_requested", "08:02 SKIPPED skip_requested", "08:03 ENQUEUED"]
 
 
 def test_two_attempts_of_one_run_end_together(bench: Bench) -> None:

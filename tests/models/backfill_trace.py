@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from tests.models.overlapping import place, policy_text
-from tests.models.recording import Commit, Key, Recording
-from tests.models.writing import BEGIN_S, NONE, Module, Told, boolean, members, module, moment
+from tests.models.overlap_trace import place, policy_text
+from tests.models.recorder import Commit, Key, Recording
+from tests.models.tla_text import BEGIN_S, NONE, Module, Told, boolean, members, module, moment
 from tests.simulation.story import SETTINGS
 from tompion.model.backfill import BackfillRow
 from tompion.model.run import FINAL, OPEN, RunRow, RunSource, RunState

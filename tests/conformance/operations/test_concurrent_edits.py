@@ -36,7 +36,7 @@ def test_a_pause_between_read_and_write(bench: Bench) -> None:
     assert bench.read(lambda t: t.work_due(t.now_ms(), t.now_ms())).on_time
     bench.pause()
     assert worker.on_time().launches == []
-    assert bench.story() == []
+    assert bench.outcomes() == []
 
 
 def test_a_delete_between_read_and_write(bench: Bench) -> None:
@@ -59,7 +59,7 @@ def test_a_pause_waits_for_the_fire_transaction(postgres: Bench) -> None:
         pausing = postgres.store.write(lambda t: control.pause(postgres.session(t), "report"))
         assert not pausing.done()
     assert pausing.result(SECONDS).in_flight == 1
-    assert postgres.story() == ["08:01 ENQUEUED"]
+    assert postgres.outcomes() == ["08:01 ENQUEUED"]
     postgres.go("08:02")
     assert worker.on_time().claimed == 0
 
@@ -72,7 +72,7 @@ def test_the_fire_transaction_passes_over_a_pause_in_progress(postgres: Bench) -
     with open_transaction(postgres.store, lambda t: control.pause(postgres.session(t), "report")):
         assert worker.on_time().claimed == 0
     assert worker.on_time().claimed == 0
-    assert postgres.story() == []
+    assert postgres.outcomes() == []
 
 
 def test_an_update_that_waits_for_another(postgres: Bench) -> None:
@@ -129,4 +129,4 @@ def test_a_settle_and_a_fire_at_once(postgres: Bench) -> None:
         settling = postgres.store.write(lambda t: worker.settling.settle(t, [outcome]))
         assert not settling.done()
     assert [row.nominal_s for row, _ in settling.result(SECONDS).launches] == [int(when("08:02").timestamp())]
-    assert postgres.story() == ["08:01 SUCCESS", "08:02 ENQUEUED"]
+    assert postgres.outcomes() == ["08:01 SUCCESS", "08:02 ENQUEUED"]

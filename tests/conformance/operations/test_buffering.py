@@ -39,7 +39,7 @@ def test_a_resume_drops_what_a_limit_forbids(bench: Bench) -> None:
     worker.settle()
     bench.resume()
     worker.tick()
-    assert bench.story()[-1] == "08:03 SKIPPED limit_reached"
+    assert bench.outcomes()[-1] == "08:03 SKIPPED limit_reached"
 
 
 def test_a_trigger_is_not_hidden_behind_ticks_that_a_pause_holds(bench: Bench) -> None:
@@ -50,7 +50,7 @@ def test_a_trigger_is_not_hidden_behind_ticks_that_a_pause_holds(bench: Bench) -
     bench.trigger(overlap="queue")
     worker.settle()
     worker.tick()
-    assert bench.story(source="trigger") == ["08:20 ENQUEUED"]
+    assert bench.outcomes(source="trigger") == ["08:20 ENQUEUED"]
 
 
 def test_a_pause_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
@@ -64,7 +64,7 @@ def test_a_pause_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
     bench.pause()
     bench.go("08:05")
     worker.tick()
-    assert bench.story(source="trigger") == ["08:01 ENQUEUED"]
+    assert bench.outcomes(source="trigger") == ["08:01 ENQUEUED"]
 
 
 def test_a_calendar_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
@@ -89,7 +89,7 @@ def test_a_deleted_schedule_begins_nothing_again(bench: Bench) -> None:
     bench.ask(crud.delete, "report")
     bench.go("09:04")
     assert other.tick() == []
-    assert bench.story() == ["09:00 CANCELLED deleted"]
+    assert bench.outcomes() == ["09:00 CANCELLED deleted"]
 
 
 def test_a_run_that_is_to_be_cancelled_is_not_begun_again(bench: Bench) -> None:
@@ -103,7 +103,7 @@ def test_a_run_that_is_to_be_cancelled_is_not_begun_again(bench: Bench) -> None:
     bench.go("08:04")
     launched = other.tick()
     assert "08:01" not in launched
-    assert bench.story()[0] == "08:01 CANCELLED cancel_requested"
+    assert bench.outcomes()[0] == "08:01 CANCELLED cancel_requested"
 
 
 def test_what_waits_starts_in_the_order_in_which_it_came(bench: Bench) -> None:
@@ -129,12 +129,12 @@ def test_a_request_throws_away_no_ticks(bench: Bench, overlap: str) -> None:
     every_minute(bench, worker, "08:01", "08:04")
     for _ in range(3):
         bench.trigger(overlap=overlap)
-    assert [text for text in bench.story(source="schedule") if "BUFFERED" in text] == [
+    assert [text for text in bench.outcomes(source="schedule") if "BUFFERED" in text] == [
         "08:02 BUFFERED",
         "08:03 BUFFERED",
         "08:04 BUFFERED",
     ]
-    waiting = [text for text in bench.story(source="trigger") if "BUFFERED" in text]
+    waiting = [text for text in bench.outcomes(source="trigger") if "BUFFERED" in text]
     assert len(waiting) == {"cancel_other": 3, "terminate_other": 0, "buffer_one": 1}[overlap]
 
 
@@ -150,7 +150,7 @@ def test_what_waits_for_a_workflow_waits_for_that_one(bench: Bench) -> None:
     bench.ask(crud.patch, "report", workflow_id="b")
     bench.go("08:02")
     assert worker.tick() == ["08:02"]
-    assert bench.story() == ["08:01 BUFFERED target_paused", "08:02 ENQUEUED"]
+    assert bench.outcomes() == ["08:01 BUFFERED target_paused", "08:02 ENQUEUED"]
     bench.ask(targets.resume_target, workflow_id="a")
     assert worker.tick() == ["08:01"]
     assert worker.launched[-1][1].action.workflow_id == "a"
@@ -240,7 +240,7 @@ def test_a_request_that_cancels_leaves_the_slot_to_who_came_before(bench: Bench)
     first, second = bench.trigger(overlap="queue"), bench.trigger(overlap="cancel_other")
     states = {run.run_id: run.state for run in bench.runs(source="trigger")}
     assert (states[first.run_id], states[second.run_id], second.state) == ("ENQUEUED", "BUFFERED", "BUFFERED")
-    assert bench.story() == ["08:01 CANCELLED superseded"]
+    assert bench.outcomes() == ["08:01 CANCELLED superseded"]
 
 
 def test_a_request_that_cancels_starts_nothing_that_waits_for_something_else(bench: Bench) -> None:
@@ -257,7 +257,7 @@ def test_a_request_that_cancels_starts_nothing_that_waits_for_something_else(ben
     worker.settle()
     asked = [bench.trigger(overlap="cancel_other") for _ in range(2)]
     assert asked[-1].state == "ENQUEUED"
-    assert bench.story(source=None) == [
+    assert bench.outcomes(source=None) == [
         "08:00:30 BUFFERED target_paused",
         "08:01 SUCCESS",
         "08:02 BUFFERED",

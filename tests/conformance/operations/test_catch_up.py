@@ -20,7 +20,7 @@ def test_a_tick_a_little_late_is_not_missed(bench: Bench) -> None:
         worker.settle()
     bench.go("08:03:30.001")
     assert worker.tick() == []
-    assert bench.story() == ["08:01 SUCCESS", "08:02 SUCCESS"]
+    assert bench.outcomes() == ["08:01 SUCCESS", "08:02 SUCCESS"]
     assert bench.dropped_ranges() == ["08:03 1 missed"]
 
 
@@ -30,7 +30,7 @@ def test_a_tick_is_never_early(bench: Bench) -> None:
     worker = bench.worker()
     bench.go("08:00:59.999")
     assert worker.tick() == []
-    assert bench.story() == []
+    assert bench.outcomes() == []
 
 
 def test_missed_ticks_before_the_end_are_still_caught_up(bench: Bench) -> None:
@@ -76,7 +76,7 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
     worker = bench.worker()
     bench.go("08:04:40")
     assert worker.tick() == ["08:01"]
-    assert bench.story() == [
+    assert bench.outcomes() == [
         "08:01 ENQUEUED catch_up",
         "08:02 SKIPPED overlap",
         "08:03 SKIPPED overlap",
@@ -103,7 +103,7 @@ def test_each_policy_accounts_for_every_missed_tick(
     bench.go("08:04:40")
     worker.tick()
     worker.planned()
-    assert bench.story() == story
+    assert bench.outcomes() == story
     assert bench.dropped_ranges() == dropped_ranges
 
 
@@ -120,7 +120,7 @@ def test_spread_keeps_its_distance(bench: Bench) -> None:
         worker.planned()
         started.append(len(worker.launched) - before)
     assert started == [1, 0, 1, 1, 1, 1]
-    assert bench.story() == [f"08:0{minute} ENQUEUED catch_up" for minute in (1, 2, 3, 4)] + ["08:05 ENQUEUED"]
+    assert bench.outcomes() == [f"08:0{minute} ENQUEUED catch_up" for minute in (1, 2, 3, 4)] + ["08:05 ENQUEUED"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_the_window_comes_before_the_policy(
     worker = bench.worker()
     bench.go("08:04:40")
     worker.tick()
-    assert bench.story() == story
+    assert bench.outcomes() == story
     assert bench.dropped_ranges() == dropped_ranges
 
 
@@ -169,7 +169,7 @@ def test_one_pass_takes_so_many_of_one_schedule(bench: Bench) -> None:
         counts.append(fired)
     assert sum(counts) == 60
     assert max(counts) <= 25
-    assert len(bench.story()) == 60
+    assert len(bench.outcomes()) == 60
 
 
 @pytest.mark.parametrize("policy", ["none", "coalesce", "fire_immediately"])
@@ -181,7 +181,7 @@ def test_resume_after_a_long_pause(bench: Bench, policy: str, on_resume: str) ->
     worker = bench.worker()
     bench.go("08:10:40")
     assert worker.tick() == []
-    assert bench.story() == []
+    assert bench.outcomes() == []
     before = bench.ask(read.describe, "report").would_run_on_resume
     bench.resume(on_resume=on_resume)
     launched = worker.tick()
@@ -248,7 +248,7 @@ def test_a_pause_lets_runs_in_flight_go_on(bench: Bench) -> None:
         worker.tick()
     bench.pause()
     assert worker.settle().launches == []
-    assert bench.story() == ["08:01 SUCCESS", "08:02 BUFFERED"]
+    assert bench.outcomes() == ["08:01 SUCCESS", "08:02 BUFFERED"]
     bench.go("08:02:20")
     bench.resume()
     assert worker.tick() == ["08:02"]
@@ -264,10 +264,10 @@ def test_a_pause_holds_planned_runs(bench: Bench) -> None:
     bench.pause()
     bench.go("08:04:40")
     worker.tick()
-    assert [line.split()[1] for line in bench.story()] == ["ENQUEUED", "PLANNED", "PLANNED"]
+    assert [line.split()[1] for line in bench.outcomes()] == ["ENQUEUED", "PLANNED", "PLANNED"]
     bench.resume(on_resume="skip")
     worker.tick()
-    assert [line.split()[1] for line in bench.story()] == ["ENQUEUED"] * 3
+    assert [line.split()[1] for line in bench.outcomes()] == ["ENQUEUED"] * 3
 
 
 def test_a_pause_survives_an_upsert(bench: Bench) -> None:

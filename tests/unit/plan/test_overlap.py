@@ -67,13 +67,13 @@ def test_policy_of_the_schedule(name: str, most: int, in_flight: int, slot: str)
 
 @pytest.mark.parametrize(("most", "in_flight", "slot"), SLOTS)
 @pytest.mark.parametrize(("name", "own"), list(product(Overlap, Overlap)))
-def test_policy_of_the_request_comes_first(name: Overlap, own: Overlap, most: int, in_flight: int, slot: str) -> None:
+def test_policy_of_the_request_wins(name: Overlap, own: Overlap, most: int, in_flight: int, slot: str) -> None:
     for waiting, taken in zip(WAITING, TAKEN_BY_REQUEST[name], strict=True):
         expected = MEANING[FREE if slot == "free" else taken]
         assert decide_overlap(policy_of(own, most), in_flight, waiting, MAX_BUFFER, name) == expected
 
 
-def test_which_of_two_a_request_keeps_is_the_schedules_choice() -> None:
+def test_buffer_keep_of_the_schedule_applies_to_requests() -> None:
     policy = policy_of("skip, keep first", 1)
     assert decide_overlap(policy, 1, 1, MAX_BUFFER, Overlap.BUFFER_ONE) == MEANING["skip superseded"]
 
@@ -83,12 +83,12 @@ def test_the_buffer_is_full_at_exactly_its_size(waiting: int, expected: str) -> 
     assert decide_overlap(policy_of("queue", 1), 1, waiting, MAX_BUFFER) == MEANING[expected]
 
 
-def test_no_buffer_at_all() -> None:
+def test_buffer_of_size_zero() -> None:
     assert decide_overlap(policy_of("queue", 1), 1, 0, 0) == MEANING["skip buffer_full"]
     assert decide_overlap(policy_of("queue", 1), 0, 0, 0) == MEANING["start"]
 
 
-def test_a_free_slot_is_taken_whatever_waits() -> None:
+def test_free_slot_is_taken_although_runs_wait() -> None:
     """A paused schedule had a buffered tick and nothing in flight, and somebody triggered it.
 
     A trigger with ``queue`` was put behind that tick, beside a free slot, and since nothing was in flight nothing ever

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+from tests.unit.plan.cases import NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
 from tompion.model.schedule_state import ScheduleState
@@ -37,7 +37,7 @@ SPECS: list[tuple[SpecDocument, Callable[[int], bool]]] = [
 ]
 
 
-class Story(NamedTuple):
+class Scenario(NamedTuple):
     """What happens to a schedule: its policy, its bounds, and when somebody looks at it, with how much budget."""
 
     spec: int
@@ -49,8 +49,8 @@ class Story(NamedTuple):
     passes: list[tuple[int, int]]
 
 
-stories = st.builds(
-    Story,
+scenarios = st.builds(
+    Scenario,
     st.integers(0, len(SPECS) - 1),
     st.sampled_from(CatchUp),
     st.sampled_from([None, None, 0, 45, 600]),
@@ -80,33 +80,33 @@ def all_ticks(spec: int) -> list[int]:
     return [second for second in range(NOON, NOON + LONGEST) if SPECS[spec][1](second)]
 
 
-def begun(story: Story) -> tuple[CompiledSchedule, ScheduleState, int]:
-    """The rule, the dial and the time at which a story begins: at noon, or after a pause since noon."""
-    compiled = rule_of(SPECS[story.spec][0], catchup_policy=story.policy, catchup_window_s=story.window_s)
-    state = dial_of(compiled)
-    if story.carry is None:
+def begun(scenario: Scenario) -> tuple[CompiledSchedule, ScheduleState, int]:
+    """The rule, the state and the time at which a scenario begins: at noon, or after a pause since noon."""
+    compiled = compiled_of(SPECS[scenario.spec][0], catchup_policy=scenario.policy, catchup_window_s=scenario.window_s)
+    state = state_of(compiled)
+    if scenario.carry is None:
         return compiled, state, NOON_MS
-    now_ms = NOON_MS + story.carry_for_s * 1000
-    return compiled, resume_state(pause_state(state, None), compiled, now_ms, story.carry), now_ms
+    now_ms = NOON_MS + scenario.carry_for_s * 1000
+    return compiled, resume_state(pause_state(state, None), compiled, now_ms, scenario.carry), now_ms
 
 
-def told(story: Story) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:
-    """The passes of a story: the cursor before, the time, what was generated."""
-    compiled, state, now_ms = begun(story)
+def told(scenario: Scenario) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:
+    """The passes of a scenario: the cursor before, the time, what was generated."""
+    compiled, state, now_ms = begun(scenario)
     passes = []
-    for wait_ms, budget in story.passes:
+    for wait_ms, budget in scenario.passes:
         now_ms += wait_ms
-        generated = find_due_ticks(state, compiled, now_ms, story.limits, budget)
+        generated = find_due_ticks(state, compiled, now_ms, scenario.limits, budget)
         assert generated.catchups <= budget
         passes.append((state.cursor_s, now_ms, generated))
         state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
     return compiled, passes
 
 
-@given(stories)
+@given(scenarios)
 @settings(max_examples=150)
-def test_every_tick_is_in_exactly_one_place(story: Story) -> None:
-    compiled, passes = told(story)
+def test_every_tick_is_in_exactly_one_place(scenario: Scenario) -> None:
+    compiled, passes = told(scenario)
     places: Counter[int] = Counter()
     cursor_s = NOON - 1
     for before_s, now_ms, generated in passes:
@@ -115,74 +115,74 @@ def test_every_tick_is_in_exactly_one_place(story: Story) -> None:
         assert [due.nominal_s for due in generated.due] == sorted({due.nominal_s for due in generated.due})
         places.update(due.nominal_s for due in generated.due)
         for dropped in generated.dropped:
-            inside = walked(story.spec, dropped.after_s, dropped.until_s)
+            inside = walked(scenario.spec, dropped.after_s, dropped.until_s)
             assert len(inside) == dropped.ticks > 0
             assert inside[-1] == dropped.until_s
             assert before_s <= dropped.after_s < dropped.until_s <= cursor_s
             places.update(inside)
         assert all(due.planned or due.fire_ms <= now_ms for due in generated.due)
-        assert all(compiled.fire_ms(second) <= now_ms for second in walked(story.spec, before_s, cursor_s))
-    assert places == Counter(walked(story.spec, NOON - 1, cursor_s))
-    event(f"{story.policy}: {min(len(places), 20) // 5 * 5}+ ticks")
+        assert all(compiled.fire_ms(second) <= now_ms for second in walked(scenario.spec, before_s, cursor_s))
+    assert places == Counter(walked(scenario.spec, NOON - 1, cursor_s))
+    event(f"{scenario.policy}: {min(len(places), 20) // 5 * 5}+ ticks")
 
 
-@given(stories)
+@given(scenarios)
 @settings(max_examples=120)
-def test_each_tick_is_treated_by_its_age(story: Story) -> None:
+def test_age_decides_how_each_tick_is_treated(scenario: Scenario) -> None:
     """On time without a reason, of the pause as the pause says, otherwise by window and policy."""
-    compiled, passes = told(story)
+    compiled, passes = told(scenario)
     for _, now_ms, generated in passes:
         for due in generated.due:
             missed = compiled.fire_ms(due.nominal_s) < now_ms - GRACE
-            assert due.planned == (missed and story.policy == CatchUp.SPREAD and due.reason != Reason.RESUMED)
-            if is_carried(story, compiled, due.nominal_s):
-                assert (due.reason, story.carry) == (Reason.RESUMED, OnResume.FIRE_ONCE)
+            assert due.planned == (missed and scenario.policy == CatchUp.SPREAD and due.reason != Reason.RESUMED)
+            if is_carried(scenario, compiled, due.nominal_s):
+                assert (due.reason, scenario.carry) == (Reason.RESUMED, OnResume.FIRE_ONCE)
             elif missed:
-                assert due.reason == (Reason.COALESCED if story.policy == CatchUp.COALESCE else Reason.CATCH_UP)
-                assert story.policy != CatchUp.NONE
-                assert is_young(story, compiled, due.nominal_s, now_ms)
+                assert due.reason == (Reason.COALESCED if scenario.policy == CatchUp.COALESCE else Reason.CATCH_UP)
+                assert scenario.policy != CatchUp.NONE
+                assert is_young(scenario, compiled, due.nominal_s, now_ms)
             else:
                 assert due.reason is None
         for dropped in generated.dropped:
-            check_dropped(story, compiled, dropped, now_ms)
+            check_dropped(scenario, compiled, dropped, now_ms)
 
 
-def check_dropped(story: Story, compiled: CompiledSchedule, dropped: Dropped, now_ms: int) -> None:
-    for second in walked(story.spec, dropped.after_s, dropped.until_s):
-        if is_carried(story, compiled, second):
+def check_dropped(scenario: Scenario, compiled: CompiledSchedule, dropped: Dropped, now_ms: int) -> None:
+    for second in walked(scenario.spec, dropped.after_s, dropped.until_s):
+        if is_carried(scenario, compiled, second):
             assert dropped.reason == Reason.RESUMED
             continue
         assert compiled.fire_ms(second) < now_ms - GRACE
-        if not is_young(story, compiled, second, now_ms):
+        if not is_young(scenario, compiled, second, now_ms):
             assert dropped.reason == Reason.OUTSIDE_WINDOW
         else:
             expected = {CatchUp.NONE: Reason.MISSED, CatchUp.COALESCE: Reason.COALESCED}
-            assert dropped.reason == expected[story.policy]
+            assert dropped.reason == expected[scenario.policy]
 
 
-def is_carried(story: Story, compiled: CompiledSchedule, second: int) -> bool:
+def is_carried(scenario: Scenario, compiled: CompiledSchedule, second: int) -> bool:
     """Whether a tick's fire time was in the pause."""
-    return story.carry is not None and compiled.fire_ms(second) <= NOON_MS + story.carry_for_s * 1000
+    return scenario.carry is not None and compiled.fire_ms(second) <= NOON_MS + scenario.carry_for_s * 1000
 
 
-def is_young(story: Story, compiled: CompiledSchedule, second: int, now_ms: int) -> bool:
+def is_young(scenario: Scenario, compiled: CompiledSchedule, second: int, now_ms: int) -> bool:
     """Whether a tick is inside the window; Temporal counts from when it was to be launched."""
-    window = story.window_s
+    window = scenario.window_s
     born_ms = compiled.fire_ms(second) if compiled.spec.jitter_mode == "temporal" else second * 1000
     return window is None or (window > 0 and now_ms - born_ms < window * 1000)
 
 
-@given(stories, st.integers(1, 6))
+@given(scenarios, st.integers(1, 6))
 @settings(max_examples=60)
-def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(story: Story, budget: int) -> None:
+def test_repeated_passes_bring_a_schedule_up_to_date(scenario: Scenario, budget: int) -> None:
     """With any budget at all the passes end, and what is left is in the future.
 
     Spreading must only take more ticks at a time than the lookahead has.
     """
-    compiled, passes = told(story)
-    limits = story.limits._replace(max_spread=10)
+    compiled, passes = told(scenario)
+    limits = scenario.limits._replace(max_spread=10)
     cursor_s, now_ms = (passes[-1][2].cursor_s, passes[-1][1]) if passes else (NOON - 1, NOON_MS)
-    state = dial_of(compiled, cursor_s)
+    state = state_of(compiled, cursor_s)
     for _ in range(2_000):
         generated = find_due_ticks(state, compiled, now_ms, limits, budget)
         state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
@@ -196,10 +196,10 @@ def test_a_schedule_that_is_looked_at_often_enough_comes_up_to_date(story: Story
         pytest.fail("the schedule never comes up to date")
 
 
-def test_the_same_question_has_the_same_answer() -> None:
-    compiled = rule_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+def test_decision_is_deterministic() -> None:
+    compiled = compiled_of(every(7, jitter_ms=2_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     limits = DueLimits(GRACE, 5, 5, 50, 60_000)
-    answers = [find_due_ticks(dial_of(compiled), compiled, NOON_MS + 100_000, limits, 3) for _ in range(3)]
+    answers = [find_due_ticks(state_of(compiled), compiled, NOON_MS + 100_000, limits, 3) for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     first = compiled.ticks.at_or_after(NOON)
     assert first is not None

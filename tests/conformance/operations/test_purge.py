@@ -36,9 +36,9 @@ def assert_it_ticks(bench: Bench, worker: Worker) -> None:
     bench.go("08:02")
     assert worker.tick() == ["08:02"]
     worker.settle()
-    assert bench.story() == ["08:02 SUCCESS"]
+    assert bench.outcomes() == ["08:02 SUCCESS"]
     worker.sweep()
-    assert bench.story() == ["08:02 SUCCESS"]
+    assert bench.outcomes() == ["08:02 SUCCESS"]
     assert bench.ask(schedule.verify, "report").ok
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.plan.governing import FIVE_MINUTES, governed, hint, hints, ran
-from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of, run_of, world_at
+from tests.unit.plan.adaptive_cases import FIVE_MINUTES, governed, hint, hints, ran
+from tests.unit.plan.cases import NOON, NOON_MS, compiled_of, context_at, every, run_of, state_of
 from tompion.model.hint import HintRows
 from tompion.model.policy import OnResume, Overlap
 from tompion.model.run import Reason, RunSource, RunState
@@ -23,10 +23,10 @@ from tompion.plan.upcoming import upcoming_ticks
 # --- in the planner ---------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_has_started_is_waited_for() -> None:
+def test_next_plan_waits_for_the_end_of_the_run() -> None:
     rule = governed()
-    state = dial_of(rule)
-    decision, after, _ = decide(state, rule, world_at(), 0)
+    state = state_of(rule)
+    decision, after, _ = decide(state, rule, context_at(), 0)
     assert [(run.nominal_s, run.source, run.state) for run in decision.runs] == [(NOON, "schedule", "ENQUEUED")]
     assert (after.next_nominal_s, after.next_fire_ms, after.cursor_s) == (None, None, NOON)
     ended = free_slot(after, rule, RunState.FAILED, 0, NOON_MS + 10_000)
@@ -34,70 +34,70 @@ def test_a_run_that_has_started_is_waited_for() -> None:
     assert ended.next_fire_ms == (NOON + 120) * 1000
 
 
-def test_the_fast_path_leaves_it_alone() -> None:
+def test_fast_path_ignores_adaptive_schedules() -> None:
     rule = governed()
-    assert decide_fast(tuple(dial_of(rule)), rule, world_at()) is None
+    assert decide_fast(tuple(state_of(rule)), rule, context_at()) is None
 
 
-def test_a_hinted_run_says_so_and_uses_a_one_shot_up() -> None:
+def test_hinted_run_has_its_source_and_consumes_a_one_shot_hint() -> None:
     rule = governed()
     state = edit.replan_adaptive(ran(rule, hints=hints(interval=50, once=30)), rule, NOON_MS + 10_000)
-    decision, after, _ = decide(state, rule, world_at(NOON_MS + 30_000), 0)
+    decision, after, _ = decide(state, rule, context_at(NOON_MS + 30_000), 0)
     assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, RunSource.HINT)]
     assert after.hints == hints(interval=50)
 
 
-def test_a_one_shot_in_the_middle_of_a_second_is_used_up_with_it() -> None:
+def test_one_shot_hint_within_a_second_is_consumed_with_it() -> None:
     rule = governed()
     state = ran(rule, hints=HintRows(once=hint(NOON_MS + 30_500)).text())
     state = edit.replan_adaptive(state, rule, NOON_MS + 10_000)
     assert (state.next_nominal_s, state.next_fire_ms) == (NOON + 30, NOON_MS + 30_500)
-    assert decide(state, rule, world_at(NOON_MS + 30_499), 0)[0].runs == []
-    decision, after, _ = decide(state, rule, world_at(NOON_MS + 30_500), 0)
+    assert decide(state, rule, context_at(NOON_MS + 30_499), 0)[0].runs == []
+    decision, after, _ = decide(state, rule, context_at(NOON_MS + 30_500), 0)
     assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(30, RunSource.HINT)]
     assert after.hints is None
 
 
-def test_a_run_after_its_time_uses_a_one_shot_up() -> None:
+def test_late_run_consumes_a_one_shot_hint() -> None:
     """It was clamped, or the baseline came first: one run, not two."""
     rule = governed(min_interval_ms=60_000)
     state = edit.replan_adaptive(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
-    decision, after, _ = decide(state, rule, world_at(NOON_MS + 60_000), 0)
+    decision, after, _ = decide(state, rule, context_at(NOON_MS + 60_000), 0)
     assert [run.nominal_s - NOON for run in decision.runs] == [60]
     assert after.hints is None
 
 
-def test_a_hint_that_has_expired_before_anybody_came_is_ignored() -> None:
+def test_hint_that_expired_before_the_decision_is_ignored() -> None:
     rule = governed(FIVE_MINUTES)
     state = edit.replan_adaptive(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
     assert state.next_nominal_s == NOON + 30
-    decision, after, _ = decide(state, rule, world_at(NOON_MS + 45_000), 0)
+    decision, after, _ = decide(state, rule, context_at(NOON_MS + 45_000), 0)
     assert decision.runs == []
     assert (after.next_nominal_s, after.next_fire_ms, after.cursor_s) == (NOON + 300, (NOON + 300) * 1000, NOON)
 
 
-def test_a_baseline_that_was_due_meanwhile_runs_in_its_stead() -> None:
+def test_due_baseline_runs_instead_of_an_expired_hint() -> None:
     rule = governed()
     state = edit.replan_adaptive(ran(rule, hints=hints(once=30, lives_ms=40_000)), rule, NOON_MS + 10_000)
-    decision, _, _ = decide(state, rule, world_at(NOON_MS + 90_000), 0)
+    decision, _, _ = decide(state, rule, context_at(NOON_MS + 90_000), 0)
     assert [(run.nominal_s - NOON, run.source) for run in decision.runs] == [(90, "schedule")]
 
 
-def test_it_is_late_but_never_missed() -> None:
+def test_adaptive_run_is_late_but_never_missed() -> None:
     rule = governed()
     state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)
-    decision, after, used = decide(state, rule, world_at(NOON_MS + 10_000_000), 0)
+    decision, after, used = decide(state, rule, context_at(NOON_MS + 10_000_000), 0)
     assert [run.nominal_s - NOON for run in decision.runs] == [60]
     assert (decision.dropped_ranges, used, after.missed) == ([], 0, 0)
 
 
 @pytest.mark.parametrize("spec", [every(60), FIVE_MINUTES], ids=["interval", "grid"])
-def test_a_resume_that_skips_begins_anew(spec: SpecDocument) -> None:
+def test_resume_with_skip_plans_from_now(spec: SpecDocument) -> None:
     rule = governed(spec)
     state = pause.pause_state(edit.replan_adaptive(ran(rule, hints=hints(once=20)), rule, NOON_MS + 10_000), None)
     now_ms = NOON_MS + 1_000_000
     state = pause.resume_state(state, rule, now_ms, OnResume.SKIP)
-    decision, after, _ = decide(state, rule, world_at(now_ms), 0)
+    decision, after, _ = decide(state, rule, context_at(now_ms), 0)
     assert decision.runs == []
     assert [
         (dropped_range.until_s - NOON, dropped_range.ticks, dropped_range.reason)
@@ -107,7 +107,7 @@ def test_a_resume_that_skips_begins_anew(spec: SpecDocument) -> None:
     assert (after.carry, after.hints) == (None, None)
 
 
-def test_a_pause_beats_everything() -> None:
+def test_paused_adaptive_schedule_has_no_next_fire() -> None:
     rule = governed(max_interval_ms=60_000)
     state = pause.pause_state(edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000), NOON_MS + 500_000)
     hinted = edit.replan_adaptive(state._replace(hints=hints(once=30)), rule, NOON_MS + 20_000)
@@ -116,7 +116,7 @@ def test_a_pause_beats_everything() -> None:
     assert forever.next_fire_ms is None
 
 
-def test_a_hint_waits_for_the_run_that_goes_on() -> None:
+def test_hint_waits_for_the_end_of_the_current_run() -> None:
     rule = governed()
     busy = ran(rule, in_flight=1)
     hinted = edit.replan_adaptive(busy._replace(hints=hints(once=30)), rule, NOON_MS + 5_000)
@@ -125,7 +125,7 @@ def test_a_hint_waits_for_the_run_that_goes_on() -> None:
     assert (ended.next_nominal_s, ended.hints) == (NOON + 30, hints(once=30))
 
 
-def test_the_end_of_a_trigger_is_not_that_of_its_run() -> None:
+def test_end_of_a_trigger_does_not_count_as_end_of_a_run() -> None:
     rule = governed()
     own_and_trigger = ran(rule, in_flight=2)
     after = free_slot(own_and_trigger, rule, RunState.SUCCESS, 9, NOON_MS + 10_000)
@@ -144,47 +144,47 @@ def test_the_end_of_a_trigger_is_not_that_of_its_run() -> None:
     ],
 )
 @pytest.mark.parametrize("longest", [None, 60_000])
-def test_what_does_not_start_is_followed_after_its_time(
+def test_next_plan_follows_the_time_of_a_skipped_run(
     policy: dict[str, Any], changes: dict[str, Any], reason: Reason, longest: int | None
 ) -> None:
     rule = governed(max_interval_ms=longest, **policy)
     state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)._replace(**changes)
-    decision, after, _ = decide(state, rule, world_at(NOON_MS + 60_000), 0)
+    decision, after, _ = decide(state, rule, context_at(NOON_MS + 60_000), 0)
     assert [(run.state, run.reason) for run in decision.runs] == [(RunState.SKIPPED, reason)]
     assert after.next_nominal_s == NOON + 120
 
 
-def test_a_run_that_was_dropped_from_the_queue_is_followed() -> None:
+def test_next_plan_follows_a_run_dropped_from_the_queue() -> None:
     rule = governed(shadow=True)
     state = ran(rule, waiting=1)
-    released = release_queue(state, rule, [(run_of(NOON + 60), world_at(NOON_MS + 70_000))])
+    released = release_queue(state, rule, [(run_of(NOON + 60), context_at(NOON_MS + 70_000))])
     assert released.state.next_nominal_s == NOON + 70
 
 
-def test_a_hinted_run_that_waits_is_held_by_a_pause() -> None:
+def test_pause_holds_a_waiting_hinted_run() -> None:
     """It is as automatic as a tick."""
     rule = governed()
     state = ran(rule, waiting=1, remaining=1, paused=True)
-    waiting = [(run_of(NOON + 60, source=RunSource.HINT), world_at(NOON_MS + 70_000))]
+    waiting = [(run_of(NOON + 60, source=RunSource.HINT), context_at(NOON_MS + 70_000))]
     assert release_queue(state, rule, waiting).changes == []
     resumed = release_queue(state._replace(paused=False), rule, waiting).state
     assert (resumed.remaining, resumed.last_start_ms) == (0, NOON_MS + 70_000)
 
 
-def test_what_is_shown_is_what_will_run() -> None:
+def test_upcoming_tick_is_the_tick_that_runs() -> None:
     rule = governed()
     state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)
     assert list(upcoming_ticks(state, rule, NOON_MS + 10_000)) == [NOON + 60]
     skipping = edit.add_skips(state._replace(hints=hints(once=60)), [NOON + 60])
     assert list(upcoming_ticks(skipping, rule, NOON_MS + 10_000)) == [NOON + 120]
-    _, after, _ = decide(skipping, rule, world_at(NOON_MS + 65_000), 0)
+    _, after, _ = decide(skipping, rule, context_at(NOON_MS + 65_000), 0)
     assert (after.next_nominal_s, after.hints) == (NOON + 120, None)
 
 
 # --- edits ------------------------------------------------------------------------------------------------------------
 
 
-def test_another_bound_moves_the_next_run_and_nothing_else() -> None:
+def test_changed_bound_moves_only_the_next_run() -> None:
     old, new = governed(), governed(max_interval_ms=30_000, version=4)
     state = edit.replan_adaptive(ran(old, hints=hints(interval=50)), old, NOON_MS + 10_000)
     edited = edit.replace_version(state, old, new, NOON_MS + 20_000)
@@ -192,9 +192,9 @@ def test_another_bound_moves_the_next_run_and_nothing_else() -> None:
     assert (edited.state.next_nominal_s, edited.state.version, edited.state.hints) == (NOON + 30, 4, state.hints)
 
 
-def test_a_schedule_that_becomes_adaptive_goes_on_from_its_last_run() -> None:
-    old, new = rule_of(every(60)), governed(every(60), version=4)
-    state = dial_of(old, NOON, last_start_ms=NOON_MS)
+def test_schedule_that_becomes_adaptive_continues_from_its_last_run() -> None:
+    old, new = compiled_of(every(60)), governed(every(60), version=4)
+    state = state_of(old, NOON, last_start_ms=NOON_MS)
     edited = edit.replace_version(state, old, new, NOON_MS + 20_000)
     assert (edited.state.next_nominal_s, edited.dropped_ranges) == (NOON + 60, [])
     late = edit.replace_version(state, old, new, NOON_MS + 130_000)
@@ -203,14 +203,14 @@ def test_a_schedule_that_becomes_adaptive_goes_on_from_its_last_run() -> None:
     ]
 
 
-def test_one_that_is_no_longer_adaptive_forgets_its_hints() -> None:
-    old, new = governed(every(60)), rule_of(every(60), version=4)
+def test_schedule_that_stops_being_adaptive_drops_its_hints() -> None:
+    old, new = governed(every(60)), compiled_of(every(60), version=4)
     state = edit.replan_adaptive(ran(old, hints=hints(interval=20)), old, NOON_MS + 10_000)
     edited = edit.replace_version(state, old, new, NOON_MS + 15_000)
     assert (edited.state.next_nominal_s, edited.state.hints, edited.dropped_ranges) == (NOON + 60, None, [])
 
 
-def test_a_deleted_one_forgets_its_hints() -> None:
+def test_deleted_schedule_drops_its_hints() -> None:
     rule = governed()
     closed = edit.close_state(ran(rule, hints=hints(interval=20)), rule, NOON_MS + 10_000)
     assert closed.state.hints is None
@@ -225,17 +225,17 @@ def test_expired_hints_are_cleared() -> None:
     assert ended.hints is None
 
 
-def test_the_cause_of_what_is_pending_is_known() -> None:
+def test_pending_run_has_its_cause() -> None:
     rule = governed(min_interval_ms=40_000)
     state = edit.replan_adaptive(ran(rule, hints=hints(once=30)), rule, NOON_MS + 10_000)
     found = pending_run(state, rule, NOON_MS + 15_000)
     assert found == AdaptivePlan(NOON_MS + 40_000, RunSource.HINT, hint(NOON_MS + 30_000), "min")
 
 
-def test_admission_is_as_for_any_other_tick() -> None:
+def test_overlap_applies_to_adaptive_ticks() -> None:
     """A trigger in flight is in its way, and ``queue`` makes it wait; nothing is planned meanwhile."""
     rule = governed(overlap_policy=Overlap.QUEUE)
     state = edit.replan_adaptive(ran(rule), rule, NOON_MS + 10_000)._replace(in_flight=1)
-    decision, after, _ = decide(state, rule, world_at(NOON_MS + 60_000), 0)
+    decision, after, _ = decide(state, rule, context_at(NOON_MS + 60_000), 0)
     assert [run.state for run in decision.runs] == [RunState.BUFFERED]
     assert (after.next_nominal_s, after.waiting) == (None, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tests.models.recording import Commit, Key, Recording
-from tests.models.writing import NONE, Module, Told, boolean, members, module, moment
+from tests.models.recorder import Commit, Key, Recording
+from tests.models.tla_text import NONE, Module, Told, boolean, members, module, moment
 from tompion.model.policy import Policy
 from tompion.model.run import AUTOMATIC_SOURCES, IN_FLIGHT, RunRow, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState

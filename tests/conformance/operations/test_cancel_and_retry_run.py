@@ -48,7 +48,7 @@ def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
     waiting = bench.runs()[-1]
     assert waiting.state == RunState.BUFFERED
     bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
-    assert bench.story() == ["08:01 ENQUEUED", "08:02 CANCELLED cancel_requested"]
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 CANCELLED cancel_requested"]
     assert bench.get().waiting == 0
 
 

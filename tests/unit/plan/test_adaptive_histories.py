@@ -8,8 +8,8 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.plan.governing import FIVE_MINUTES, governed
-from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, world_at
+from tests.unit.plan.adaptive_cases import FIVE_MINUTES, governed
+from tests.unit.plan.cases import NOON, NOON_MS, context_at, every, state_of
 from tompion.model.hint import HintRow, HintRows
 from tompion.model.run import RunRow, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState
@@ -45,12 +45,12 @@ turns = st.lists(
 
 
 def live(compiled: CompiledSchedule, told: list[Turn]) -> tuple[list[RunRow], list[ScheduleState]]:
-    """Decide and settle one run after another; return them, and the dials after each of them."""
-    state, runs, states = dial_of(compiled), [], []
+    """Decide and settle one run after another; return them, and the states after each of them."""
+    state, runs, states = state_of(compiled), [], []
     for turn in told:
         assert state.next_fire_ms is not None
         now_ms = state.next_fire_ms + turn.late_ms
-        decision, state, _ = decide(state, compiled, world_at(now_ms), 0)
+        decision, state, _ = decide(state, compiled, context_at(now_ms), 0)
         runs += decision.runs
         if turn.once_ms is not None:
             once = HintRow(now_ms + turn.once_ms, FAR_MS, now_ms, "ann", None)
@@ -62,7 +62,7 @@ def live(compiled: CompiledSchedule, told: list[Turn]) -> tuple[list[RunRow], li
 
 
 @given(turns, st.sampled_from([every(60), every(7), FIVE_MINUTES]), st.integers(0, 90_000))
-def test_each_turn_is_one_run_with_a_time_of_its_own(told: list[Turn], spec: SpecDocument, shortest: int) -> None:
+def test_each_decision_is_one_run_with_its_own_time(told: list[Turn], spec: SpecDocument, shortest: int) -> None:
     compiled = governed(spec, min_interval_ms=shortest)
     runs, _ = live(compiled, told)
     nominals = [run.nominal_s for run in runs]
@@ -80,7 +80,7 @@ def test_a_one_shot_hint_causes_one_run_at_most(told: list[Turn]) -> None:
 
 
 @given(turns, st.integers(10_000, 90_000))
-def test_nothing_rests_longer_than_the_longest_interval(told: list[Turn], longest: int) -> None:
+def test_pause_between_runs_is_at_most_the_maximum_interval(told: list[Turn], longest: int) -> None:
     runs, states = live(governed(every(3_600), max_interval_ms=longest), told)
     for run, after in zip(runs, states, strict=True):
         assert after.next_fire_ms is not None
@@ -88,7 +88,7 @@ def test_nothing_rests_longer_than_the_longest_interval(told: list[Turn], longes
 
 
 @given(st.lists(st.integers(0, 900), min_size=1, max_size=40))
-def test_an_interval_never_slips(late: list[int]) -> None:
+def test_interval_never_drifts(late: list[int]) -> None:
     """As long as every run starts within its second."""
     runs, _ = live(governed(every(60)), [Turn(late_ms, 10_000, failed=False, once_ms=None) for late_ms in late])
     assert [run.nominal_s for run in runs] == [NOON + 60 * turn for turn in range(len(late))]

@@ -1,4 +1,4 @@
-"""Outcomes: of a run, for its dial, and for the runs that wait."""
+"""Outcomes: of a run, for its state, and for the runs that wait."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.plan.kit import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, dial_of, rule_of, run_of, world_at
+from tests.unit.plan.cases import DELAY, KEY, MINUTELY, NOON, NOON_MS, OWNER, compiled_of, context_at, run_of, state_of
 from tompion.model.policy import Overlap, Policy
 from tompion.model.run import FINAL, OPEN, TRANSITIONS, Reason, RunRow, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState
@@ -69,7 +69,7 @@ def test_outcome(
 
 @pytest.mark.parametrize("state", [RunState.STARTED, RunState.ENQUEUED])
 @pytest.mark.parametrize("closed", [False, True])
-def test_what_is_no_end_is_left_to_somebody_else(state: RunState, closed: bool) -> None:
+def test_handed_over_outcome_keeps_the_run_open(state: RunState, closed: bool) -> None:
     outcome = Outcome(KEY, NOON, 4, 7, state, None, 2, NOON_MS + 1, "not now", lease_ms=300)
     change = settle(outcome, Policy(max_attempts=3), NOW, closed=closed)
     assert (change.fence, change.attempt, change.failures) == (7, 7, 2)
@@ -78,7 +78,7 @@ def test_what_is_no_end_is_left_to_somebody_else(state: RunState, closed: bool) 
 
 
 @pytest.mark.parametrize(("failures", "doublings"), [(0, 0), (1, 1), (2, 2), (10, 10), (11, 10), (500, 10)])
-def test_retries_wait_twice_as_long_each_time_up_to_a_limit(failures: int, doublings: int) -> None:
+def test_retry_delay_doubles_up_to_a_limit(failures: int, doublings: int) -> None:
     assert MAX_BACKOFF_DOUBLINGS == 10
     change = settle(Outcome(KEY, NOON, 0, 1, FAILED, failures=failures), Policy(max_attempts=1_000), NOW, closed=False)
     assert change.due_ms == NOW + 1_000 * 2**doublings
@@ -92,8 +92,8 @@ COUNTS = {SUCCESS: (1, 0, 0), FAILED: (0, 1, 3), TIMED_OUT: (0, 1, 3), CANCELLED
 
 @pytest.mark.parametrize("state", OUTCOMES)
 def test_an_ended_run_frees_its_slot_and_is_counted(state: RunState) -> None:
-    compiled = rule_of()
-    schedule_state = dial_of(compiled, in_flight=2, waiting=1, failures=2)
+    compiled = compiled_of()
+    schedule_state = state_of(compiled, in_flight=2, waiting=1, failures=2)
     for known in (compiled, None):
         after = free_slot(schedule_state, known, state, 0, NOW)
         successes, failed, failures = COUNTS[state]
@@ -103,12 +103,12 @@ def test_an_ended_run_frees_its_slot_and_is_counted(state: RunState) -> None:
 @pytest.mark.parametrize("state", sorted(OPEN))
 def test_only_a_final_state_frees_a_slot(state: RunState) -> None:
     with pytest.raises(AssertionError):
-        free_slot(dial_of(rule_of(), in_flight=1), None, state, 0, NOW)
+        free_slot(state_of(compiled_of(), in_flight=1), None, state, 0, NOW)
 
 
 @pytest.mark.parametrize(("on", "state", "paused"), list(product([False, True], sorted(FINAL), [False, True])))
 def test_pause_on_failure(on: bool, state: RunState, paused: bool) -> None:
-    schedule_state = dial_of(rule_of(), paused=paused)
+    schedule_state = state_of(compiled_of(), paused=paused)
     expected = on and state in (FAILED, TIMED_OUT) and not paused
     assert should_pause(schedule_state, Policy(pause_on_failure=on), state) == expected
 
@@ -118,7 +118,7 @@ def test_pause_on_failure(on: bool, state: RunState, paused: bool) -> None:
 
 def flying_delay(**changes: Any) -> ScheduleState:
     """A fixed delay whose run is in flight."""
-    return dial_of(rule_of(DELAY), NOON, in_flight=1, next_nominal_s=None, next_fire_ms=None)._replace(**changes)
+    return state_of(compiled_of(DELAY), NOON, in_flight=1, next_nominal_s=None, next_fire_ms=None)._replace(**changes)
 
 
 @pytest.mark.parametrize(
@@ -136,30 +136,30 @@ def flying_delay(**changes: Any) -> ScheduleState:
 )
 def test_a_fixed_delay_begins_when_its_run_ends(changes: dict[str, Any], nominal: int | None, fire_ms: int) -> None:
     """The last case once woke a deleted schedule at the end of its pause."""
-    after = free_slot(flying_delay(**changes), rule_of(DELAY), SUCCESS, 0, NOW + 999)
+    after = free_slot(flying_delay(**changes), compiled_of(DELAY), SUCCESS, 0, NOW + 999)
     assert (after.next_nominal_s, after.next_fire_ms) == (nominal, fire_ms)
 
 
 def test_a_trigger_does_not_move_a_fixed_delay() -> None:
     state = flying_delay(next_nominal_s=NOON + 30, next_fire_ms=NOON_MS + 30_000)
-    after = free_slot(state, rule_of(DELAY), SUCCESS, 9, NOW)
+    after = free_slot(state, compiled_of(DELAY), SUCCESS, 9, NOW)
     assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 30, NOON_MS + 30_000)
-    assert free_slot(flying_delay(in_flight=2), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
-    assert free_slot(flying_delay(waiting=1), rule_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+    assert free_slot(flying_delay(in_flight=2), compiled_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
+    assert free_slot(flying_delay(waiting=1), compiled_of(DELAY), SUCCESS, 9, NOW).next_nominal_s is None
 
 
-def test_a_fixed_delay_that_was_edited_during_a_trigger_goes_on() -> None:
+def test_fixed_delay_edited_during_a_trigger_continues() -> None:
     """A fixed delay never ran again after it was edited while a trigger was in flight.
 
     The edit took the trigger for the schedule's own run and left the next tick to its end; but a trigger's end
     does not begin a delay.
     """
-    after = free_slot(flying_delay(), rule_of(DELAY), SUCCESS, 9, NOW)
+    after = free_slot(flying_delay(), compiled_of(DELAY), SUCCESS, 9, NOW)
     assert (after.in_flight, after.next_nominal_s, after.next_fire_ms) == (0, NOON + 70, NOON_MS + 70_000)
 
 
 def test_a_fixed_delay_ends_with_its_schedule() -> None:
-    compiled = rule_of(SpecDocument(intervals=DELAY.intervals, end_at="2026-01-01T12:01:00Z"))
+    compiled = compiled_of(SpecDocument(intervals=DELAY.intervals, end_at="2026-01-01T12:01:00Z"))
     after = after_run(flying_delay(), compiled, NOW)
     assert (after.next_nominal_s, after.next_fire_ms) == (None, None)
 
@@ -176,10 +176,10 @@ def requests(count: int, overlap: Overlap = Overlap.QUEUE) -> list[RunRow]:
 
 
 def released(
-    state: ScheduleState, compiled: CompiledSchedule, rows: list[RunRow], world: DecisionContext
+    state: ScheduleState, compiled: CompiledSchedule, rows: list[RunRow], context: DecisionContext
 ) -> tuple[list[str], QueueRelease]:
-    """Release, and check that the dial agrees with the changes: ``+`` started, or the reason of a drop."""
-    result = release_queue(state, compiled, [(row, world) for row in rows])
+    """Release, and check that the state agrees with the changes: ``+`` started, or the reason of a drop."""
+    result = release_queue(state, compiled, [(row, context) for row in rows])
     started = [change for change in result.changes if change.state == RunState.ENQUEUED]
     dropped = [change for change in result.changes if change.state == RunState.SKIPPED]
     assert [row.id for row in result.started] == [change.id for change in started]
@@ -192,20 +192,20 @@ def released(
     own = sum(row.source == RunSource.SCHEDULE for row in result.started)
     assert after.remaining == (None if state.remaining is None else state.remaining - own)
     assert after.remaining is None or after.remaining >= 0
-    assert after.last_start_ms == (world.now_ms if own else state.last_start_ms)
+    assert after.last_start_ms == (context.now_ms if own else state.last_start_ms)
     assert after.cursor_s == state.cursor_s
-    leased = world.owner is not None
+    leased = context.owner is not None
     for change in started:
-        assert (change.fence, change.owner, change.attempt) == (0, world.owner, 1 if leased else 0)
-        assert change.due_ms == (None if leased else world.now_ms)
+        assert (change.fence, change.owner, change.attempt) == (0, context.owner, 1 if leased else 0)
+        assert change.due_ms == (None if leased else context.now_ms)
         assert change.finished_ms is None
     for change in dropped:
         assert (change.fence, change.owner, change.attempt, change.due_ms) == (0, None, 0, None)
-        assert change.finished_ms == world.now_ms
+        assert change.finished_ms == context.now_ms
     return ["+" if change.state == RunState.ENQUEUED else str(change.reason) for change in result.changes], result
 
 
-# rows, dial, policy, world: what leaves the queue
+# rows, state, policy, context: what leaves the queue
 RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str, Any], list[str]]] = {
     "nothing waits": ([], {}, {}, {}, []),
     "one slot": (ticks(3), {}, {}, {}, ["+"]),
@@ -252,26 +252,26 @@ RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str
 @pytest.mark.parametrize("name", RELEASES)
 def test_release(name: str, owner: int | None) -> None:
     rows, changes, policy, situation, expected = RELEASES[name]
-    compiled = rule_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
-    state = dial_of(compiled, NOON, waiting=len(rows), **changes)
-    found, result = released(state, compiled, rows, world_at(NOW, owner=owner, **situation))
+    compiled = compiled_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
+    state = state_of(compiled, NOON, waiting=len(rows), **changes)
+    found, result = released(state, compiled, rows, context_at(NOW, owner=owner, **situation))
     assert found == expected
     if name == "paused, but asked for":
         assert [row.source for row in result.started] == [RunSource.TRIGGER]
 
 
-def test_the_oldest_goes_first() -> None:
+def test_oldest_waiting_run_starts_first() -> None:
     rows = ticks(3)
-    _, result = released(dial_of(rule_of(), waiting=3), rule_of(max_concurrent=2), rows, world_at(NOW))
+    _, result = released(state_of(compiled_of(), waiting=3), compiled_of(max_concurrent=2), rows, context_at(NOW))
     assert [row.nominal_s for row in result.started] == [rows[0].nominal_s, rows[1].nominal_s]
 
 
-def test_the_last_action_silences_the_schedule() -> None:
-    state = dial_of(rule_of(), NOON, waiting=1, remaining=1)
+def test_last_action_clears_the_next_fire() -> None:
+    state = state_of(compiled_of(), NOON, waiting=1, remaining=1)
     assert state.next_fire_ms is not None
-    _, result = released(state, rule_of(), ticks(1), world_at(NOW))
+    _, result = released(state, compiled_of(), ticks(1), context_at(NOW))
     assert (result.state.remaining, result.state.next_fire_ms) == (0, None)
-    _, asked = released(state, rule_of(), requests(1), world_at(NOW))
+    _, asked = released(state, compiled_of(), requests(1), context_at(NOW))
     assert (asked.state.remaining, asked.state.next_fire_ms) == (1, state.next_fire_ms)
 
 
@@ -282,8 +282,8 @@ def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
     rows: list[RunRow], in_flight: int, waiting: int, policy: dict[str, Any]
 ) -> None:
     """It never ran again when what it waited for, a tick or a trigger, was dropped: no run was left to end."""
-    compiled = rule_of(DELAY, shadow=True, **policy)
-    found, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, world_at(NOW))
+    compiled = compiled_of(DELAY, shadow=True, **policy)
+    found, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, context_at(NOW))
     assert found == ["shadow"]
     follows_another = in_flight or (rows[0].origin and waiting > 1)
     assert (result.state.next_nominal_s is None) == bool(follows_another)
@@ -293,10 +293,10 @@ def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
 @pytest.mark.parametrize(("rows", "moves"), [(ticks(1), True), (requests(1), False)])
 def test_an_adaptive_schedule_waits_for_the_end_of_what_leaves_the_queue(rows: list[RunRow], moves: bool) -> None:
     """Its next run was planned from the run before, and could come sooner than the shortest interval allows."""
-    compiled = rule_of(MINUTELY, adaptive=True, min_interval_ms=40_000)
-    state = dial_of(compiled, NOON, waiting=1)
+    compiled = compiled_of(MINUTELY, adaptive=True, min_interval_ms=40_000)
+    state = state_of(compiled, NOON, waiting=1)
     assert state.next_fire_ms is not None
-    _, result = released(state, compiled, rows, world_at(NOW))
+    _, result = released(state, compiled, rows, context_at(NOW))
     aim = (None, None) if moves else (state.next_nominal_s, state.next_fire_ms)
     assert (result.state.next_nominal_s, result.state.next_fire_ms) == aim
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.plan.kit import NOON, NOON_MS, dial_of, every, rule_of
+from tests.unit.plan.cases import NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.hint import HintRow, HintRows
 from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import SpecDocument
@@ -41,7 +41,7 @@ class Past(NamedTuple):
     @property
     def compiled(self) -> CompiledSchedule:
         longest = None if self.longest is None else max(self.longest, self.shortest)
-        return rule_of(SPECS[self.spec], adaptive=True, min_interval_ms=self.shortest, max_interval_ms=longest)
+        return compiled_of(SPECS[self.spec], adaptive=True, min_interval_ms=self.shortest, max_interval_ms=longest)
 
     @property
     def state(self) -> ScheduleState:
@@ -50,7 +50,7 @@ class Past(NamedTuple):
             None if given is None else HintRow(given[0], NOON_MS + given[1], 0, "", None)
             for given in (self.interval, once)
         ]
-        return dial_of(
+        return state_of(
             self.compiled,
             NOON + self.decided // 1000,
             last_start_ms=NOON_MS,
@@ -124,14 +124,14 @@ class Judge:
 
 @given(pasts)
 @settings(max_examples=400)
-def test_it_is_the_first_moment_at_which_the_rules_want_a_run(past: Past) -> None:
+def test_plan_is_the_first_moment_that_the_rules_allow(past: Past) -> None:
     found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms == Judge(past).verdict()
 
 
 @given(pasts)
-def test_never_in_the_past_and_never_in_a_second_that_was_decided(past: Past) -> None:
+def test_plan_is_never_in_the_past_or_in_a_decided_second(past: Past) -> None:
     found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms >= past.now_ms
@@ -139,14 +139,14 @@ def test_never_in_the_past_and_never_in_a_second_that_was_decided(past: Past) ->
 
 
 @given(pasts)
-def test_never_sooner_than_the_shortest_interval(past: Past) -> None:
+def test_plan_is_never_before_the_minimum_interval(past: Past) -> None:
     found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
     assert found.fire_ms >= NOON_MS + past.shortest
 
 
 @given(pasts)
-def test_never_later_than_the_longest_interval(past: Past) -> None:
+def test_plan_is_never_after_the_maximum_interval(past: Past) -> None:
     """After the last run has begun, or ended if it took longer; and not before now."""
     found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None
@@ -156,7 +156,7 @@ def test_never_later_than_the_longest_interval(past: Past) -> None:
 
 
 @given(pasts)
-def test_expired_hints_are_as_none(past: Past) -> None:
+def test_expired_hints_do_not_count(past: Past) -> None:
     late_ms = NOON_MS + max(hint[1] for hint in (past.interval, past.once, (0, 0)) if hint) + past.now_ms - NOON_MS
     assert plan_next_run(past.state, past.compiled, late_ms) == plan_next_run(
         past.state._replace(hints=None), past.compiled, late_ms
@@ -170,7 +170,7 @@ def test_a_paused_schedule_never_fires(past: Past, until: int | None) -> None:
 
 
 @given(pasts, st.floats(0, 1))
-def test_it_stays_the_same_until_it_comes(past: Past, share: float) -> None:
+def test_plan_does_not_change_until_it_is_due(past: Past, share: float) -> None:
     """Whoever looks again meanwhile plans the same; when it comes, its cause is known, and its time if it matters."""
     found = plan_next_run(past.state, past.compiled, past.now_ms)
     assert found is not None

@@ -76,11 +76,11 @@ def test_a_run_outlives_its_schedule(bench: Bench, purge: bool) -> None:
         bench.go(minute)
         worker.tick()
     bench.ask(crud.delete, "report", purge=purge)
-    assert bench.story() == ["08:01 ENQUEUED", "08:02 SKIPPED deleted"]
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 SKIPPED deleted"]
     bench.go("08:03")
     assert worker.tick() == []
     worker.settle()
-    assert bench.story()[0] == "08:01 SUCCESS"
+    assert bench.outcomes()[0] == "08:01 SUCCESS"
     bench.go("08:04")
     worker.sweep()
     assert ("report" in [row[2] for row in bench.dump()["schedules"]]) is not purge
@@ -96,7 +96,7 @@ def test_the_slot_of_a_run_survives_delete_and_create(bench: Bench) -> None:
     bench.create()
     bench.go("08:02")
     worker.tick()
-    assert bench.story() == ["08:01 ENQUEUED", "08:02 SKIPPED overlap"]
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 SKIPPED overlap"]
 
 
 def test_a_deleted_schedule_does_not_retry(bench: Bench) -> None:
@@ -107,7 +107,7 @@ def test_a_deleted_schedule_does_not_retry(bench: Bench) -> None:
     worker.tick()
     bench.ask(crud.delete, "report")
     worker.settle(RunState.FAILED)
-    assert bench.story() == ["08:01 FAILED"]
+    assert bench.outcomes() == ["08:01 FAILED"]
 
 
 def test_what_was_undecided_at_the_delete_is_on_record(bench: Bench) -> None:
@@ -146,7 +146,7 @@ def test_a_trigger_while_paused(bench: Bench, overlap: str | None, state: str, r
     bench.go("08:01:10")
     run = bench.trigger(overlap=overlap)
     assert (run.state, run.source) == (state, "trigger")
-    assert bench.story() == [f"08:01 {running}"]
+    assert bench.outcomes() == [f"08:01 {running}"]
     after = bench.get()
     assert (after.cursor, after.next_run_at, after.state) == (before.cursor, before.next_run_at, "paused")
     assert after.token == before.token
@@ -241,7 +241,7 @@ def test_a_backfill_does_not_starve_ticks(bench: Bench) -> None:
     assert len(worker.launched) == 1
     bench.go("08:01")
     worker.tick()
-    assert bench.story() == ["08:01 BUFFERED"]
+    assert bench.outcomes() == ["08:01 BUFFERED"]
     worker.backfill()
     assert len(worker.launched) == 1
     assert [row.source for row, _ in worker.settle().launches] == ["schedule"]

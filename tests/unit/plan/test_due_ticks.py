@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.unit.plan.kit import DELAY, LIMITS, NOON, NOON_MS, dial_of, every, rule_of
+from tests.unit.plan.cases import DELAY, LIMITS, NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
 from tompion.model.spec import SpecDocument
@@ -38,9 +38,9 @@ def dropped_ranges(generated: DueTicks) -> list[tuple[int, int, int, str]]:
     ("late_ms", "fires"),
     [(-1, None), (0, True), (1, True), (GRACE - 1, True), (GRACE, True), (GRACE + 1, False), (GRACE + 60_000, False)],
 )
-def test_late_or_missed_to_the_millisecond(late_ms: int, fires: bool | None) -> None:
-    rule = rule_of(HOURLY)
-    generated = find_due_ticks(dial_of(rule), rule, NOON_MS + late_ms, LIMITS, 100)
+def test_grace_is_exact_to_the_millisecond(late_ms: int, fires: bool | None) -> None:
+    rule = compiled_of(HOURLY)
+    generated = find_due_ticks(state_of(rule), rule, NOON_MS + late_ms, LIMITS, 100)
     assert generated.due == ([Due(NOON, NOON_MS)] if fires else [])
     assert dropped_ranges(generated) == ([(NOON - 1, NOON, 1, Reason.MISSED)] if fires is False else [])
     assert generated.cursor_s == (NOON - 1 if fires is None else NOON)
@@ -51,30 +51,30 @@ def test_late_or_missed_to_the_millisecond(late_ms: int, fires: bool | None) -> 
 
 @pytest.mark.parametrize("late_ms", [GRACE, GRACE + 1])
 @pytest.mark.parametrize("policy", list(CatchUp))
-def test_the_grace_comes_before_the_policy(policy: CatchUp, late_ms: int) -> None:
-    rule = rule_of(HOURLY, catchup_policy=policy, catchup_window_s=0)
-    generated = find_due_ticks(dial_of(rule), rule, NOON_MS + late_ms, LIMITS, 100)
+def test_grace_applies_before_the_policy(policy: CatchUp, late_ms: int) -> None:
+    rule = compiled_of(HOURLY, catchup_policy=policy, catchup_window_s=0)
+    generated = find_due_ticks(state_of(rule), rule, NOON_MS + late_ms, LIMITS, 100)
     assert bool(generated.due) == (late_ms == GRACE)
 
 
 def test_several_ticks_inside_the_grace_all_fire() -> None:
-    rule = rule_of(every(10))
-    generated = find_due_ticks(dial_of(rule), rule, NOON_MS + 30_000, LIMITS, 0)
+    rule = compiled_of(every(10))
+    generated = find_due_ticks(state_of(rule), rule, NOON_MS + 30_000, LIMITS, 0)
     assert generated.due == [Due(NOON + late, NOON_MS + late * 1000) for late in (0, 10, 20, 30)]
     assert (generated.cursor_s, generated.next_nominal_s) == (NOON + 30, NOON + 40)
 
 
 @pytest.mark.parametrize(("more_ms", "late"), [(0, [30, 60]), (1, [60])])
-def test_the_grace_is_as_long_behind_a_missed_tick(more_ms: int, late: list[int]) -> None:
-    rule = rule_of(every(30))
-    generated = find_due_ticks(dial_of(rule), rule, NOON_MS + 60_000 + more_ms, LIMITS, 0)
+def test_grace_is_the_same_after_a_missed_tick(more_ms: int, late: list[int]) -> None:
+    rule = compiled_of(every(30))
+    generated = find_due_ticks(state_of(rule), rule, NOON_MS + 60_000 + more_ms, LIMITS, 0)
     assert nominals(generated) == [NOON + seconds for seconds in late]
     assert [dropped.ticks for dropped in generated.dropped] == [3 - len(late)]
 
 
 def test_nothing_is_due_without_a_next_tick() -> None:
-    rule = rule_of(HOURLY)
-    state = dial_of(rule, next_nominal_s=None, next_fire_ms=None)
+    rule = compiled_of(HOURLY)
+    state = state_of(rule, next_nominal_s=None, next_fire_ms=None)
     assert find_due_ticks(state, rule, NOON_MS + 1, LIMITS, 100) == DueTicks([], [], NOON - 1, None, None)
 
 
@@ -121,8 +121,8 @@ def test_policy_and_window(
     policy: str, window: int | None, missed: int, run: list[int], lost: list[tuple[int, str]], on_time: bool
 ) -> None:
     window_s = window * HOUR - 10 if window else window
-    rule = rule_of(HOURLY, catchup_policy=CatchUp(policy), catchup_window_s=window_s)
-    state = dial_of(rule, NOON - HOUR * missed - 1)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp(policy), catchup_window_s=window_s)
+    state = state_of(rule, NOON - HOUR * missed - 1)
     now_ms = LATE_MS if on_time else NOON_MS - 1
     generated = find_due_ticks(state, rule, now_ms, LIMITS, 100)
     assert nominals(generated) == hours(*run, *([0] if on_time else []))
@@ -139,23 +139,23 @@ def test_policy_and_window(
 
 
 @pytest.mark.parametrize(("age_ms", "runs"), [(HOUR * 1000 - 1, True), (HOUR * 1000, False), (HOUR * 1000 + 1, False)])
-def test_only_ticks_younger_than_the_window(age_ms: int, runs: bool) -> None:
-    rule = rule_of(every(86_400), catchup_policy=CatchUp.FIRE_IMMEDIATELY, catchup_window_s=HOUR)
+def test_only_ticks_inside_the_window_are_caught_up(age_ms: int, runs: bool) -> None:
+    rule = compiled_of(every(86_400), catchup_policy=CatchUp.FIRE_IMMEDIATELY, catchup_window_s=HOUR)
     tick = NOON + 12 * HOUR
-    generated = find_due_ticks(dial_of(rule), rule, tick * 1000 + age_ms, LIMITS, 100)
+    generated = find_due_ticks(state_of(rule), rule, tick * 1000 + age_ms, LIMITS, 100)
     assert nominals(generated) == ([tick] if runs else [])
     assert [dropped.reason for dropped in generated.dropped] == ([] if runs else [Reason.OUTSIDE_WINDOW])
 
 
-def test_a_window_of_nothing_drops_a_tick_that_jitter_put_before_itself() -> None:
+def test_window_of_zero_drops_a_tick_that_jitter_moved_forward() -> None:
     """A window of 0 caught up a missed tick all the same.
 
     Jitter had put its fire time minutes before the tick, so when it was missed the tick itself was still to come, and
     the window only looked at that.
     """
-    rule = rule_of(every(HOUR, jitter_ms=1_500_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY, catchup_window_s=0)
+    rule = compiled_of(every(HOUR, jitter_ms=1_500_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY, catchup_window_s=0)
     tick = next(tick for tick in hours(*range(50)) if rule.fire_ms(tick) < tick * 1000 - 10 * GRACE)
-    generated = find_due_ticks(dial_of(rule, tick - 1), rule, rule.fire_ms(tick) + GRACE + 1, LIMITS, 100)
+    generated = find_due_ticks(state_of(rule, tick - 1), rule, rule.fire_ms(tick) + GRACE + 1, LIMITS, 100)
     assert generated.due == []
     assert dropped_ranges(generated) == [(tick - 1, tick, 1, Reason.OUTSIDE_WINDOW)]
 
@@ -164,8 +164,8 @@ def test_a_window_of_nothing_drops_a_tick_that_jitter_put_before_itself() -> Non
 
 
 def test_spread_is_even_and_in_order() -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.SPREAD)
-    generated = find_due_ticks(dial_of(rule, NOON - 7 * HOUR), rule, LATE_MS, LIMITS, 0)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.SPREAD)
+    generated = find_due_ticks(state_of(rule, NOON - 7 * HOUR), rule, LATE_MS, LIMITS, 0)
     planned = [due for due in generated.due if due.planned]
     assert [due.nominal_s for due in planned] == hours(-6, -5, -4, -3, -2, -1)
     assert [due.fire_ms - LATE_MS for due in planned] == [0, 10_000, 20_000, 30_000, 40_000, 50_000]
@@ -173,19 +173,19 @@ def test_spread_is_even_and_in_order() -> None:
     assert generated.catchups == 0
 
 
-def test_spread_that_does_not_divide_stays_within_the_lookahead() -> None:
-    rule = rule_of(every(60), catchup_policy=CatchUp.SPREAD)
-    generated = find_due_ticks(dial_of(rule, NOON - 60 * 7), rule, LATE_MS, LIMITS, 0)
+def test_uneven_spread_stays_within_the_lookahead() -> None:
+    rule = compiled_of(every(60), catchup_policy=CatchUp.SPREAD)
+    generated = find_due_ticks(state_of(rule, NOON - 60 * 7), rule, LATE_MS, LIMITS, 0)
     fires = [due.fire_ms for due in generated.due if due.planned]
     assert fires == sorted(set(fires))
     assert {later - earlier for earlier, later in pairwise(fires)} <= {60_000 // 6, 60_000 // 7, 60_000 // 7 + 1}
     assert LATE_MS <= fires[0] <= fires[-1] < LATE_MS + LIMITS.lookahead_ms
 
 
-def test_spread_is_bounded_and_goes_on_when_the_lookahead_is_over() -> None:
+def test_spread_is_limited_and_continues_after_the_lookahead() -> None:
     limits = LIMITS._replace(max_spread=4)
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.SPREAD)
-    state = dial_of(rule, NOON - 6 * HOUR - 1)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.SPREAD)
+    state = state_of(rule, NOON - 6 * HOUR - 1)
     first = find_due_ticks(state, rule, LATE_MS, limits, 0)
     assert [due.fire_ms - LATE_MS for due in first.due] == [0, 15_000, 30_000, 45_000]
     assert (first.next_nominal_s, first.next_fire_ms) == (NOON - 2 * HOUR, LATE_MS + limits.lookahead_ms)
@@ -196,8 +196,8 @@ def test_spread_is_bounded_and_goes_on_when_the_lookahead_is_over() -> None:
 
 @pytest.mark.parametrize(("most", "budget", "runs"), [(100, 0, 0), (100, 1, 1), (100, 4, 4), (3, 100, 3), (3, 2, 2)])
 def test_fire_immediately_is_bounded_per_pass(most: int, budget: int, runs: int) -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    state = dial_of(rule, NOON - 10 * HOUR - 1)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    state = state_of(rule, NOON - 10 * HOUR - 1)
     generated = find_due_ticks(state, rule, LATE_MS, LIMITS._replace(max_catchup=most), budget)
     assert nominals(generated) == hours(*range(-10, -10 + runs))
     assert generated.catchups == runs
@@ -207,9 +207,9 @@ def test_fire_immediately_is_bounded_per_pass(most: int, budget: int, runs: int)
     assert generated.dropped == []
 
 
-def test_fire_immediately_goes_on_over_passes_without_loss() -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    state = dial_of(rule, NOON - 250 * HOUR - 1)
+def test_fire_immediately_continues_over_passes_without_loss() -> None:
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    state = state_of(rule, NOON - 250 * HOUR - 1)
     found = []
     for number in range(3):
         generated = find_due_ticks(state, rule, LATE_MS + number, LIMITS, 1_000)
@@ -222,8 +222,8 @@ def test_fire_immediately_goes_on_over_passes_without_loss() -> None:
 
 @pytest.mark.parametrize(("budget", "run", "lost"), [(0, [], []), (1, [-1, 0], [4])])
 def test_coalesce_waits_for_the_budget(budget: int, run: list[int], lost: list[int]) -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.COALESCE)
-    state = dial_of(rule, NOON - 5 * HOUR - 1)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.COALESCE)
+    state = state_of(rule, NOON - 5 * HOUR - 1)
     generated = find_due_ticks(state, rule, LATE_MS, LIMITS, budget)
     assert nominals(generated) == hours(*run)
     assert [dropped.ticks for dropped in generated.dropped] == lost
@@ -231,9 +231,9 @@ def test_coalesce_waits_for_the_budget(budget: int, run: list[int], lost: list[i
     assert generated.catchups == budget
 
 
-def test_what_is_outside_the_window_needs_no_budget() -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.COALESCE, catchup_window_s=3 * HOUR)
-    generated = find_due_ticks(dial_of(rule, NOON - 5 * HOUR - 1), rule, LATE_MS, LIMITS, 0)
+def test_ticks_outside_the_window_need_no_budget() -> None:
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.COALESCE, catchup_window_s=3 * HOUR)
+    generated = find_due_ticks(state_of(rule, NOON - 5 * HOUR - 1), rule, LATE_MS, LIMITS, 0)
     assert [(dropped.ticks, dropped.reason) for dropped in generated.dropped] == [(3, Reason.OUTSIDE_WINDOW)]
     assert (generated.due, generated.cursor_s, generated.next_nominal_s) == ([], NOON - 3 * HOUR, NOON - 2 * HOUR)
 
@@ -254,8 +254,8 @@ CHUNKS: dict[str, tuple[int, list[list[int]], list[list[int]]]] = {
 @pytest.mark.parametrize("name", CHUNKS)
 def test_missed_ticks_are_walked_in_chunks(name: str) -> None:
     most, runs, drops = CHUNKS[name]
-    rule = rule_of(HOURLY, catchup_policy=CatchUp(name.split(",", maxsplit=1)[0]))
-    state = dial_of(rule, NOON - 6 * HOUR - 1)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp(name.split(",", maxsplit=1)[0]))
+    state = state_of(rule, NOON - 6 * HOUR - 1)
     for run, lost in zip(runs, drops, strict=True):
         generated = find_due_ticks(state, rule, LATE_MS, LIMITS._replace(max_dropped_range_ticks=most), 100)
         assert nominals(generated) == hours(*run)
@@ -282,8 +282,8 @@ CARRIED: list[tuple[OnResume, int, int, list[int]]] = [
 @pytest.mark.parametrize("policy", list(CatchUp))
 @pytest.mark.parametrize(("on_resume", "ticks", "after_ms", "run"), CARRIED)
 def test_ticks_of_a_pause(on_resume: OnResume, ticks: int, after_ms: int, run: list[int], policy: CatchUp) -> None:
-    rule = rule_of(HOURLY, catchup_policy=policy, catchup_window_s=0)
-    state = dial_of(rule, NOON - HOUR * ticks, carry=on_resume, carry_until_s=NOON + after_ms // 1000)
+    rule = compiled_of(HOURLY, catchup_policy=policy, catchup_window_s=0)
+    state = state_of(rule, NOON - HOUR * ticks, carry=on_resume, carry_until_s=NOON + after_ms // 1000)
     generated = find_due_ticks(state, rule, NOON_MS + after_ms, LIMITS, 100)
     assert nominals(generated) == hours(*run)
     dropped = ticks - len(run)
@@ -293,8 +293,8 @@ def test_ticks_of_a_pause(on_resume: OnResume, ticks: int, after_ms: int, run: l
 
 
 def test_ticks_after_the_pause_follow_the_policy_again() -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    state = dial_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.SKIP, carry_until_s=NOON - 3 * HOUR)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    state = state_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.SKIP, carry_until_s=NOON - 3 * HOUR)
     generated = find_due_ticks(state, rule, LATE_MS, LIMITS, 100)
     assert dropped_ranges(generated) == [(state.cursor_s, NOON - 3 * HOUR, 4, Reason.RESUMED)]
     assert nominals(generated) == hours(-2, -1, 0)
@@ -304,8 +304,8 @@ def test_ticks_after_the_pause_follow_the_policy_again() -> None:
 def test_one_run_for_the_pause_and_one_for_the_rest_within_the_budget(
     budget: int, run: list[int], lost: list[int]
 ) -> None:
-    rule = rule_of(HOURLY, catchup_policy=CatchUp.COALESCE)
-    state = dial_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.FIRE_ONCE, carry_until_s=NOON - 3 * HOUR)
+    rule = compiled_of(HOURLY, catchup_policy=CatchUp.COALESCE)
+    state = state_of(rule, NOON - 6 * HOUR - 1, carry=OnResume.FIRE_ONCE, carry_until_s=NOON - 3 * HOUR)
     generated = find_due_ticks(state, rule, LATE_MS, LIMITS, budget)
     assert nominals(generated) == hours(*run)
     assert [dropped.ticks for dropped in generated.dropped] == lost
@@ -315,8 +315,8 @@ def test_one_run_for_the_pause_and_one_for_the_rest_within_the_budget(
 
 @pytest.mark.parametrize(("most", "passes"), [(3, 3), (4, 2), (7, 1)])
 def test_a_long_pause_still_fires_once(most: int, passes: int) -> None:
-    rule = rule_of(HOURLY)
-    state = dial_of(rule, NOON - 7 * HOUR, carry=OnResume.FIRE_ONCE, carry_until_s=NOON)
+    rule = compiled_of(HOURLY)
+    state = state_of(rule, NOON - 7 * HOUR, carry=OnResume.FIRE_ONCE, carry_until_s=NOON)
     found = []
     for _ in range(passes):
         generated = find_due_ticks(state, rule, LATE_MS + 60_000, LIMITS._replace(max_dropped_range_ticks=most), 100)
@@ -332,8 +332,8 @@ def test_a_late_tick_of_a_pause_needs_no_budget() -> None:
     The tick was inside the grace, so the pass for ticks on time found the schedule, which has no budget for catching
     up; the planner asked for budget all the same, and gave up until the grace was over.
     """
-    rule = rule_of(every(10))
-    state = dial_of(rule, carry=OnResume.FIRE_ONCE, carry_until_s=NOON + 12)
+    rule = compiled_of(every(10))
+    state = state_of(rule, carry=OnResume.FIRE_ONCE, carry_until_s=NOON + 12)
     generated = find_due_ticks(state, rule, NOON_MS + 12_000, LIMITS, 0)
     assert generated.due == [Due(NOON + 10, NOON_MS + 10_000, Reason.RESUMED)]
     assert dropped_ranges(generated) == [(NOON - 1, NOON, 1, Reason.RESUMED)]
@@ -344,23 +344,23 @@ def test_a_late_tick_of_a_pause_needs_no_budget() -> None:
 
 
 @pytest.mark.parametrize(("policy", "run"), [("none", []), ("coalesce", [-1]), ("fire_immediately", [-2, -1])])
-def test_after_the_end_the_missed_ticks_are_still_caught_up(policy: str, run: list[int]) -> None:
-    rule = rule_of(every(HOUR, end_at="2026-01-01T11:00:00Z"), catchup_policy=CatchUp(policy))
-    generated = find_due_ticks(dial_of(rule, NOON - 2 * HOUR - 1), rule, NOON_MS + 10**9, LIMITS, 100)
+def test_missed_ticks_are_caught_up_after_the_end(policy: str, run: list[int]) -> None:
+    rule = compiled_of(every(HOUR, end_at="2026-01-01T11:00:00Z"), catchup_policy=CatchUp(policy))
+    generated = find_due_ticks(state_of(rule, NOON - 2 * HOUR - 1), rule, NOON_MS + 10**9, LIMITS, 100)
     assert nominals(generated) == hours(*run)
     assert sum(dropped.ticks for dropped in generated.dropped) == 2 - len(run)
     assert (generated.cursor_s, generated.next_nominal_s, generated.next_fire_ms) == (NOON - HOUR, None, None)
 
 
 def test_the_last_tick_is_the_end_itself() -> None:
-    rule = rule_of(every(HOUR, end_at="2026-01-01T12:00:00Z"))
-    generated = find_due_ticks(dial_of(rule), rule, NOON_MS, LIMITS, 0)
+    rule = compiled_of(every(HOUR, end_at="2026-01-01T12:00:00Z"))
+    generated = find_due_ticks(state_of(rule), rule, NOON_MS, LIMITS, 0)
     assert generated == DueTicks([Due(NOON, NOON_MS)], [], NOON, None, None)
 
 
 def test_a_start_exactly_on_a_tick_is_a_tick() -> None:
-    rule = rule_of(every(HOUR, start_at="2026-01-01T12:00:00Z"), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    state = dial_of(rule, NOON - 100 * HOUR)
+    rule = compiled_of(every(HOUR, start_at="2026-01-01T12:00:00Z"), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    state = state_of(rule, NOON - 100 * HOUR)
     assert (state.next_nominal_s, state.next_fire_ms) == (NOON, NOON_MS)
     assert nominals(find_due_ticks(state, rule, NOON_MS - 1, LIMITS, 100)) == []
     assert nominals(find_due_ticks(state, rule, NOON_MS + 3 * HOUR * 1000, LIMITS, 100)) == hours(0, 1, 2, 3)
@@ -368,19 +368,19 @@ def test_a_start_exactly_on_a_tick_is_a_tick() -> None:
 
 @pytest.mark.parametrize("late_ms", [0, 1, GRACE + 1, 10**9])
 def test_a_fixed_delay_is_late_but_never_missed(late_ms: int) -> None:
-    rule = rule_of(DELAY)
-    generated = find_due_ticks(dial_of(rule), rule, NOON_MS + late_ms, LIMITS, 0)
+    rule = compiled_of(DELAY)
+    generated = find_due_ticks(state_of(rule), rule, NOON_MS + late_ms, LIMITS, 0)
     assert generated == DueTicks([Due(NOON, NOON_MS)], [], NOON, None, None)
 
 
 def test_a_fixed_delay_is_never_early() -> None:
-    rule = rule_of(DELAY)
-    assert find_due_ticks(dial_of(rule), rule, NOON_MS - 1, LIMITS, 0) == DueTicks([], [], NOON - 1, NOON, NOON_MS)
+    rule = compiled_of(DELAY)
+    assert find_due_ticks(state_of(rule), rule, NOON_MS - 1, LIMITS, 0) == DueTicks([], [], NOON - 1, NOON, NOON_MS)
 
 
 def test_a_fixed_delay_after_a_pause() -> None:
-    rule = rule_of(DELAY)
-    state = dial_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 100)
+    rule = compiled_of(DELAY)
+    state = state_of(rule, carry=OnResume.SKIP, carry_until_s=NOON + 100)
     generated = find_due_ticks(state, rule, NOON_MS + 100_500, LIMITS, 0)
     assert dropped_ranges(generated) == [(NOON - 1, NOON, 1, Reason.RESUMED)]
     assert (generated.due, generated.next_nominal_s) == ([], NOON + 160)
@@ -390,8 +390,8 @@ def test_a_fixed_delay_after_a_pause() -> None:
 
 @pytest.mark.parametrize("spec", [every(60, jitter_ms=40_000), every(60, jitter_ms=40_000, jitter_mode="delay")])
 def test_jitter_keeps_the_order_and_nothing_is_early(spec: SpecDocument) -> None:
-    rule = rule_of(spec)
-    state = dial_of(rule)
+    rule = compiled_of(spec)
+    state = state_of(rule)
     found: list[Due] = []
     for now_ms in range(NOON_MS - 30_000, NOON_MS + 1_800_000, 700):
         generated = find_due_ticks(state, rule, now_ms, LIMITS, 0)
@@ -406,19 +406,19 @@ def test_jitter_keeps_the_order_and_nothing_is_early(spec: SpecDocument) -> None
     assert len({due.fire_ms - due.nominal_s * 1000 for due in found}) > 20
 
 
-def test_with_jitter_it_is_the_fire_time_that_is_late() -> None:
-    rule = rule_of(every(HOUR, jitter_ms=1_000_000, jitter_mode="delay"))
+def test_lateness_counts_from_the_jittered_fire_time() -> None:
+    rule = compiled_of(every(HOUR, jitter_ms=1_000_000, jitter_mode="delay"))
     fire_ms = rule.fire_ms(NOON)
     assert fire_ms > NOON_MS + GRACE
-    assert nominals(find_due_ticks(dial_of(rule), rule, fire_ms - 1, LIMITS, 0)) == []
-    assert nominals(find_due_ticks(dial_of(rule), rule, fire_ms + GRACE, LIMITS, 0)) == [NOON]
-    assert nominals(find_due_ticks(dial_of(rule), rule, fire_ms + GRACE + 1, LIMITS, 0)) == []
+    assert nominals(find_due_ticks(state_of(rule), rule, fire_ms - 1, LIMITS, 0)) == []
+    assert nominals(find_due_ticks(state_of(rule), rule, fire_ms + GRACE, LIMITS, 0)) == [NOON]
+    assert nominals(find_due_ticks(state_of(rule), rule, fire_ms + GRACE + 1, LIMITS, 0)) == []
 
 
 @pytest.mark.parametrize("on_resume", [OnResume.FIRE_ONCE, OnResume.SKIP])
-def test_what_a_resume_carries_is_not_decided_before_its_time(on_resume: OnResume) -> None:
+def test_resumed_tick_is_not_decided_before_its_time(on_resume: OnResume) -> None:
     """Resumed while the clock was ahead; it has been set right since, and carry_until lies in the future."""
-    rule = rule_of(every(30), catchup_policy=CatchUp.COALESCE, catchup_window_s=0)
-    state = dial_of(rule, carry=on_resume, carry_until_s=NOON + 38)
+    rule = compiled_of(every(30), catchup_policy=CatchUp.COALESCE, catchup_window_s=0)
+    state = state_of(rule, carry=on_resume, carry_until_s=NOON + 38)
     generated = find_due_ticks(state, rule, NOON_MS, LIMITS, 100)
     assert generated.cursor_s <= NOON

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tests.models.recording import Commit, Key, Recording
+from tests.models.recorder import Commit, Key, Recording
 from tests.simulation.story import BEGIN
 from tompion.model.policy import CatchUp, Policy
 from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunSource, RunState

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from tests.conformance.operations.adapting import hint, next_run, run_for
+from tests.conformance.operations.adaptive_schedules import hint, next_run, run_for
 from tests.support.operations import SECONDS, Bench, Worker, at, open_transaction, when
 from tompion.model.run import RunState
 from tompion.operations.schedules import hints
@@ -110,7 +110,7 @@ def test_a_hint_that_waits_for_a_fire(race: Race) -> None:
         hinting = race.ask(hints.hint, at=when("08:01:20"))
     assert next_run(hinting.result(SECONDS)) is None
     assert stored(race.bench) == [None, int(at("08:01:20") * 1000)]
-    assert race.bench.story(source="hint") == ["08:01:10 ENQUEUED"]
+    assert race.bench.outcomes(source="hint") == ["08:01:10 ENQUEUED"]
 
 
 def test_a_reset_that_waits_for_a_settle(race: Race) -> None:
@@ -140,4 +140,4 @@ def test_a_fire_passes_over_a_hint_in_progress(postgres: Bench) -> None:
     assert worker.on_time().claimed == 0
     postgres.go("08:02:30")
     worker.tick()
-    assert postgres.story(source=None) == ["08:01 SUCCESS", "08:02:30 ENQUEUED"]
+    assert postgres.outcomes(source=None) == ["08:01 SUCCESS", "08:02:30 ENQUEUED"]

@@ -195,7 +195,7 @@ def test_whoever_serves_a_queue_hears_of_a_tick_that_somebody_else_fired(bench: 
     unsubscribe = bench.store.subscribe(lambda: heard.append(None))
     bench.go("08:01")
     bench.worker("default").on_time()
-    assert bench.story() == ["08:01 ENQUEUED"]
+    assert bench.outcomes() == ["08:01 ENQUEUED"]
     assert wait_until(lambda: bool(heard))
     unsubscribe()
 

@@ -108,8 +108,8 @@ def test_ticks_that_are_still_to_be_decided_are_not_missing(bench: Bench) -> Non
     assert work_off(worker) == 2
     bench.resume()
     worker.tick()
-    assert bench.story() == [f"{hour} ENQUEUED catch_up" for hour in ("09:00", "10:00", "11:00")]
-    assert bench.story(source="backfill") == ["07:00 SUCCESS", "08:00 SUCCESS"]
+    assert bench.outcomes() == [f"{hour} ENQUEUED catch_up" for hour in ("09:00", "10:00", "11:00")]
+    assert bench.outcomes(source="backfill") == ["07:00 SUCCESS", "08:00 SUCCESS"]
     assert (newest(bench).state, newest(bench).done, newest(bench).undecided) == ("DONE", 2, 3)
 
 

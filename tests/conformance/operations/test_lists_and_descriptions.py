@@ -244,7 +244,7 @@ def test_verify_across_versions(bench: Bench) -> None:
         bench.ask(crud.patch, "report", cron=cron)
     bench.go("08:07")
     worker.tick()
-    assert [line[:5] for line in bench.story()] == ["08:01", "08:04", "08:06", "08:07"]
+    assert [line[:5] for line in bench.outcomes()] == ["08:01", "08:04", "08:06", "08:07"]
     found = bench.ask(verify, "report")
     assert (found.ok, found.runs) == (True, 4)
 
