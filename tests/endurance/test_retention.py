@@ -56,7 +56,7 @@ class Watched(Store):
 
     def __init__(self, store: Store) -> None:
         self._inner = store
-        self.works_beside = store.works_beside
+        self.is_out_of_process = store.is_out_of_process
         self.seen: list[tuple[str, int, str]] = []
         self._submitted = 0
 
@@ -149,7 +149,7 @@ def test_ticks_fire_between_batches_of_retention(url: str, statements: list[tupl
         store.close()
     bounded(statements)
     ahead = batches_ahead(store)
-    if not store.works_beside:  # other stores do not wait, see below
+    if not store.is_out_of_process:  # other stores do not wait, see below
         assert ahead <= 1, "there is one writer, and it may be busy with one batch"
 
 

@@ -1,7 +1,7 @@
-"""Mistakes that the models must notice when stories are replayed, beside those of the simulation.
+"""Defects that the models must detect in replayed scenarios, besides those of the simulation.
 
-Most of them leave the ledger in order, so that no checker of the simulation could find them: only who knows what ought
-to have been decided can.
+Most of them leave the ledger consistent, so no checker of the simulation can find them. Only a model knows what should
+have been decided.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from tompion.plan.decide import Decision
 from tompion.store.base import Transaction
 
 ELSEWHERE = 1 << 40
-"""The origin of no run."""
+"""An origin that no run has."""
 
 
-def a_backfill_asks_for_no_slot(patches: Patches) -> None:
+def backfill_ignores_slots(patches: Patches) -> None:
     """It hands out its ticks whatever runs and whatever waits."""
     patches.set(backfill, "_has_slot", lambda *_: True)
 
 
-def a_backfill_runs_what_has_run(patches: Patches) -> None:
-    """Whoever asks for what is missing gets everything."""
+def backfill_runs_ticks_that_ran(patches: Patches) -> None:
+    """A backfill of missing ticks runs all of them."""
     patches.set(backfill, "is_wanted", lambda *_: True)
 
 
-def a_cancelled_backfill_seems_to_go_on(patches: Patches) -> None:
-    """It does nothing any more, and says that it runs."""
+def cancelled_backfill_stays_running(patches: Patches) -> None:
+    """It does nothing any more, and its state is RUNNING."""
     patches.set(backfills, "CANCELLED", RUNNING)
 
 
-def a_resume_aims_at_nothing(patches: Patches) -> None:
-    """A schedule that goes on is never looked at, as in the twin of the model of pauses."""
+def resume_leaves_no_next_fire(patches: Patches) -> None:
+    """A resumed schedule never fires, as in the broken variant of the model of pauses."""
     resumed = pause.resume_state
 
     def aimless(state: Any, *rest: Any) -> Any:
@@ -48,8 +48,8 @@ def a_resume_aims_at_nothing(patches: Patches) -> None:
     patches.set(pause, "resume_state", aimless)
 
 
-def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
-    """It follows with the next look, which finds the run in the ledger."""
+def cursor_stays_after_a_run(patches: Patches) -> None:
+    """The cursor follows with the next pass, which finds the run in the ledger."""
     moved = Decision.state_after_ticks
     written: set[tuple[int, int]] = set()
 
@@ -62,7 +62,7 @@ def a_run_is_written_and_the_cursor_stays(patches: Patches) -> None:
     patches.set(Decision, "state_after_ticks", stays)
 
 
-def a_trigger_passes_for_a_tick(patches: Patches) -> None:
+def trigger_is_recorded_as_a_tick(patches: Patches) -> None:
     """The ledger has a tick that the schedule never had."""
     request = Decision.request
 
@@ -72,8 +72,8 @@ def a_trigger_passes_for_a_tick(patches: Patches) -> None:
     patches.set(Decision, "request", passing)
 
 
-def a_tick_is_written_twice(patches: Patches) -> None:
-    """The unique key lets it pass, because it seems to come from somewhere else."""
+def tick_is_written_twice(patches: Patches) -> None:
+    """The unique key accepts it, because it has another origin."""
     insert = Transaction.run_insert
 
     def doubled(self: Transaction, runs: Any) -> Any:
@@ -82,21 +82,21 @@ def a_tick_is_written_twice(patches: Patches) -> None:
     patches.set(Transaction, "run_insert", doubled)
 
 
-def nobody_catches_up(patches: Patches) -> None:
-    """What was missed stays undecided for ever."""
+def missed_ticks_are_never_caught_up(patches: Patches) -> None:
+    """Missed ticks stay undecided."""
     patches.set(FireStep, "catch_up", lambda *_, **__: StepResult())
 
 
-MISTAKES = tuple(
+MODEL_DEFECTS = tuple(
     Defect(plant.__name__, plant)
     for plant in (
-        a_backfill_asks_for_no_slot,
-        a_backfill_runs_what_has_run,
-        a_cancelled_backfill_seems_to_go_on,
-        a_resume_aims_at_nothing,
-        a_run_is_written_and_the_cursor_stays,
-        a_trigger_passes_for_a_tick,
-        a_tick_is_written_twice,
-        nobody_catches_up,
+        backfill_ignores_slots,
+        backfill_runs_ticks_that_ran,
+        cancelled_backfill_stays_running,
+        resume_leaves_no_next_fire,
+        cursor_stays_after_a_run,
+        trigger_is_recorded_as_a_tick,
+        tick_is_written_twice,
+        missed_ticks_are_never_caught_up,
     )
 )

@@ -1,4 +1,4 @@
-"""Recorded stories as the model of overlap and buffer sees them: what each commit did to the runs of one schedule."""
+"""Traces for the model of overlap and buffer: the changes of each commit to the runs of one schedule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tests.models.recorder import Commit, Key, Recording
-from tests.models.tla_text import NONE, Module, Told, boolean, members, module, moment
+from tests.models.tla_text import NONE, Module, Trace, boolean, members, module, moment
 from tompion.model.policy import Policy
 from tompion.model.run import AUTOMATIC_SOURCES, IN_FLIGHT, RunRow, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState
@@ -18,7 +18,7 @@ class Change(NamedTuple):
     """One commit that did something to the runs of a schedule, and what it found."""
 
     now_ms: int
-    found: ScheduleState
+    state_before: ScheduleState
     state: ScheduleState
     policy: Policy
     before: dict[Key, RunRow]
@@ -27,14 +27,14 @@ class Change(NamedTuple):
 
 
 def overlap_module(recordings: Iterable[Recording]) -> Module:
-    """Return the stories of all schedules, each until the schedule is purged."""
-    stories = []
+    """Return the traces of all schedules, each until the schedule is purged."""
+    traces = []
     for recording in recordings:
         for key in sorted({key for commit in recording.commits for key in commit.states}):
             changes = _changes(recording, key)
             if changes:
-                stories.append(_told(changes))
-    return module(stories)
+                traces.append(_trace(changes))
+    return module(traces)
 
 
 def _changes(recording: Recording, key: int) -> list[Change]:
@@ -42,15 +42,15 @@ def _changes(recording: Recording, key: int) -> list[Change]:
     runs: dict[Key, RunRow] = {}
     changes: list[Change] = []
     for commit in recording.commits:
-        found, state = state, commit.states.get(key, state)
-        if state is None or found is None:
+        state_before, state = state, commit.states.get(key, state)
+        if state is None or state_before is None:
             continue
         policy = stored_policy(recording.versions[key, state.version].policy)
-        ours = {each: row for each, row in commit.runs.items() if each[0] == key}
-        after = runs | {each: row for each, row in ours.items() if not _never_came(row, runs.get(each))}
-        if any(place(after[each]) != place(runs.get(each)) for each in ours if each in after):
+        ours = {run_key: row for run_key, row in commit.runs.items() if run_key[0] == key}
+        after = runs | {run_key: row for run_key, row in ours.items() if not _never_came(row, runs.get(run_key))}
+        if any(place(after[run_key]) != place(runs.get(run_key)) for run_key in ours if run_key in after):
             stalled = _stalled(recording, commit, state, runs, after) if commit.paused_queues else set()
-            changes.append(Change(commit.now_ms, found, state, policy, runs, after, stalled))
+            changes.append(Change(commit.now_ms, state_before, state, policy, runs, after, stalled))
         runs = after
     return changes
 
@@ -69,7 +69,7 @@ def _stalled(
 
 
 def place(row: RunRow | None) -> str:
-    """Return where a run stands; one that is planned has not come yet."""
+    """Return the place of a run in the model. A planned run has none yet."""
     if row is None or row.state == RunState.PLANNED:
         return "none"
     if row.state == RunState.BUFFERED:
@@ -82,8 +82,8 @@ def _never_came(row: RunRow, before: RunRow | None) -> bool:
     return row.reason == "deleted" and before is not None and before.state == RunState.PLANNED
 
 
-def _told(changes: list[Change]) -> Told:
-    """Number the runs in the order in which they would wait, and tell each change."""
+def _trace(changes: list[Change]) -> Trace:
+    """Number the runs in the order in which they would wait, and return their changes as a trace."""
     queued: dict[Key, int] = {}
     for change in changes:
         for key, row in change.after.items():
@@ -98,7 +98,7 @@ def _told(changes: list[Change]) -> Told:
         for key in ordered
     )
     nothing = _record(changes[0], numbers, {}, [], set())
-    return Told([nothing, *(_step(change, numbers) for change in changes)], f"kinds |-> <<{kinds}>>")
+    return Trace([nothing, *(_step(change, numbers) for change in changes)], f"kinds |-> <<{kinds}>>")
 
 
 def _step(change: Change, numbers: dict[Key, int]) -> str:
@@ -110,16 +110,16 @@ def _step(change: Change, numbers: dict[Key, int]) -> str:
 
 
 def _record(change: Change, numbers: dict[Key, int], runs: dict[Key, RunRow], came: list[Key], ended: set[Key]) -> str:
-    found = change.found
-    skips = skips_of(found)
+    state_before = change.state_before
+    skips = skips_of(state_before)
     adrift = {key for key, row in change.before.items() if _is_adrift(row)}
     unwanted = {key for key in change.after if key[1] in skips and key[2] == 0}
     states = ", ".join(f'"{place(runs.get(key))}"' for key in numbers)
     return (
         f"[now |-> {moment(change.now_ms)}, policy |-> {policy_text(change.policy)}, "
-        f"left |-> {-1 if found.remaining is None else found.remaining}, "
-        f"last |-> {NONE if found.last_start_ms is None else moment(found.last_start_ms)}, "
-        f"paused |-> {boolean(change.state.paused)}, closed |-> {boolean(change.state.closed and not found.closed)}, "
+        f"left |-> {-1 if state_before.remaining is None else state_before.remaining}, "
+        f"last |-> {NONE if state_before.last_start_ms is None else moment(state_before.last_start_ms)}, "
+        f"paused |-> {boolean(change.state.paused)}, closed |-> {boolean(change.state.closed and not state_before.closed)}, "
         f"adrift |-> {_numbers(numbers, adrift)}, stalled |-> {_numbers(numbers, change.stalled)}, "
         f"unwanted |-> {_numbers(numbers, unwanted)}, ticks |-> <<{', '.join(str(numbers[key]) for key in came)}>>, "
         f"ended |-> {_numbers(numbers, ended)}, state |-> <<{states}>>]"
@@ -140,7 +140,7 @@ def policy_text(policy: Policy) -> str:
 
 
 def _is_adrift(row: RunRow) -> bool:
-    """Whether nobody holds a run in flight: it is to be claimed, or was left behind."""
+    """Return whether no instance holds a run in flight: it can be claimed, or was left behind."""
     if row.state not in IN_FLIGHT:
         return False
     return (row.owner is None and row.state == RunState.ENQUEUED) or (row.owner is not None and row.due_ms is not None)

@@ -1,7 +1,4 @@
-"""What each commit of a story has changed: dials, runs, spans, backfills and leases, as the database has them.
-
-A recorder looks after every commit, as the observer of the simulation does.
-"""
+"""The changes of each commit of a scenario: states, runs, dropped ranges, backfills and leases, as the database has them."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ Key = tuple[int, int, int]
 
 
 class Commit(NamedTuple):
-    """What one commit has changed, and the leases before it and after it."""
+    """The changes of one commit, and the leases before and after it."""
 
     now_ms: int
     states: dict[int, ScheduleState | None]
@@ -46,7 +43,7 @@ class Version(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """One story: its commits, and the definitions that they were made by."""
+    """One scenario: its commits, and the definitions behind them."""
 
     seed: int
     commits: list[Commit]
@@ -55,14 +52,13 @@ class Recording(NamedTuple):
 
 
 class Recorder:
-    """Looks at a story's database after every commit, and keeps what is different."""
+    """Compares a scenario's database after every commit with the one before, and keeps the differences."""
 
     def __init__(self, store: SqliteStore, now_ms: Callable[[], int]) -> None:
-        """Take the real store, and the story's clock."""
         self._connection = store._writer
         self.now_ms = now_ms
         self._changes = -1
-        self._dials: dict[int, ScheduleState] = {}
+        self._states: dict[int, ScheduleState] = {}
         self._open: dict[Key, RunRow] = {}
         self._newest = 0
         self._known_spans: set[DroppedRange] = set()
@@ -80,8 +76,8 @@ class Recorder:
     def _look(self) -> None:
         execute = self._connection.execute
         states = {row[0]: ScheduleState._make(row) for row in execute("SELECT * FROM schedule_state")}
-        changed: dict[int, ScheduleState | None] = {key: None for key in self._dials if key not in states}
-        changed |= {key: state for key, state in states.items() if self._dials.get(key) != state}
+        changed: dict[int, ScheduleState | None] = {key: None for key in self._states if key not in states}
+        changed |= {key: state for key, state in states.items() if self._states.get(key) != state}
         leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
         paused = frozenset(name for (name,) in execute("SELECT target FROM paused_targets WHERE kind = 'queue'"))
         backfills = self._backfills()
@@ -89,43 +85,43 @@ class Recorder:
         self._versions()
         if changed or commit.runs or commit.dropped_ranges or backfills:
             self.commits.append(commit)
-        self._dials, self._leases = states, leases
+        self._states, self._leases = states, leases
 
     def _runs(self) -> dict[Key, RunRow]:
         """Runs that are new, and those that were open and have changed."""
         execute = self._connection.execute
         query = f"SELECT run_number, {_RUN} FROM schedule_runs WHERE run_number > ? OR finished_ms IS NULL"
-        found: dict[Key, RunRow] = {}
+        rows: dict[Key, RunRow] = {}
         for _, *rest in execute(query, (self._newest,)):
             row = RunRow._make(rest)
-            found[row[0], row[1], row[2]] = row
+            rows[row[0], row[1], row[2]] = row
         # A purge may take the newest: then their numbers are given away once more.
         self._newest = execute("SELECT coalesce(max(run_number), 0) FROM schedule_runs").fetchone()[0]
         for key in self._open:
-            if key not in found:
+            if key not in rows:
                 ended = execute(
                     f"SELECT {_RUN} FROM schedule_runs WHERE schedule_key = ? AND nominal_s = ? AND origin = ?", key
                 ).fetchone()
                 if ended is not None:
-                    found[key] = RunRow._make(ended)
-        changed = {key: row for key, row in found.items() if self._open.get(key) != row}
-        self._open = {key: row for key, row in found.items() if row.state not in FINAL}
+                    rows[key] = RunRow._make(ended)
+        changed = {key: row for key, row in rows.items() if self._open.get(key) != row}
+        self._open = {key: row for key, row in rows.items() if row.state not in FINAL}
         return changed
 
     def _spans(self) -> list[DroppedRange]:
         """Spans that are new."""
-        found = {DroppedRange._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM dropped_ranges")}
-        new = sorted(found - self._known_spans)
-        self._known_spans = found
+        rows = {DroppedRange._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM dropped_ranges")}
+        new = sorted(rows - self._known_spans)
+        self._known_spans = rows
         return new
 
     def _backfills(self) -> dict[int, BackfillRow | None]:
         """Backfills that are new, have changed, or are gone."""
         query = f"SELECT {_BACKFILL} FROM backfills"
-        found = {row[0]: BackfillRow._make(row) for row in self._connection.execute(query)}
-        changed: dict[int, BackfillRow | None] = {key: None for key in self._known_backfills if key not in found}
-        changed |= {key: row for key, row in found.items() if self._known_backfills.get(key) != row}
-        self._known_backfills = found
+        rows = {row[0]: BackfillRow._make(row) for row in self._connection.execute(query)}
+        changed: dict[int, BackfillRow | None] = {key: None for key in self._known_backfills if key not in rows}
+        changed |= {key: row for key, row in rows.items() if self._known_backfills.get(key) != row}
+        self._known_backfills = rows
         return changed
 
     def _versions(self) -> None:
@@ -138,20 +134,20 @@ class Recorder:
 
 
 def record(seed: int) -> Recording:
-    """Tell the story of a seed, and return what its commits did."""
+    """Run the scenario of a seed, and return the changes of its commits."""
     loop = VirtualLoop()
     asyncio.set_event_loop(loop)
-    story = Story(seed, loop)
-    recorder = Recorder(story.real, lambda: int(story.clock.now() * 1000))
-    story.store._committed = _both(story.store._committed, recorder.committed)
+    scenario = Story(seed, loop)
+    recorder = Recorder(scenario.real, lambda: int(scenario.clock.now() * 1000))
+    scenario.store._committed = _both(scenario.store._committed, recorder.committed)
     try:
-        loop.run_until_complete(story.tell())
+        loop.run_until_complete(scenario.tell())
         over_ms = recorder.now_ms()
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
     finally:
-        story.real.close()
+        scenario.real.close()
         loop.close()
         asyncio.set_event_loop(None)
     return Recording(seed, recorder.commits, recorder.versions, over_ms)

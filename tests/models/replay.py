@@ -1,4 +1,4 @@
-"""Stories of the simulation, held against the models by TLC."""
+"""Scenarios of the simulation, compared with the models by TLC."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ EVERY_COMMIT = ("BornRight", "EveryCommitIsAStep")
 
 
 class Replayed(NamedTuple):
-    """What TLC says of stories, how many there were, and how many of the commits that they are about were held."""
+    """The verdict of TLC, the number of traces, and the number of relevant and of compared commits."""
 
     answer: Answer
-    stories: int
+    traces: int
     steps: int
     of: int
 
 
 def replay_fire(recordings: Iterable[Recording]) -> Replayed:
-    """Hold dials, runs of ticks and spans against the planner's model."""
+    """Compare states, runs of ticks and dropped ranges with the planner's model."""
     constants = {
-        "Ticks": "<- ToldTicks", "FireAt": "<- ToldFires", "Policies": "<- ToldPolicies", "Specs": "<- ToldSpecs",
+        "Ticks": "<- TraceTicks", "FireAt": "<- TraceFires", "Policies": "<- TracePolicies", "Specs": "<- TraceSpecs",
         "Grace": f"= {SETTINGS.misfire_grace_ms}", "MaxCatchup": f"= {SETTINGS.max_catchup_per_tick}",
         "MaxSpread": f"= {SETTINGS.max_buffer}", "MaxSpan": f"= {SETTINGS.max_dropped_range_ticks}",
         "Lookahead": f"= {SETTINGS.lookahead_ms}", "Second": "= 1000",
@@ -57,11 +57,11 @@ def replay_backfill(recordings: Iterable[Recording]) -> Replayed:
     return _replayed("BackfillTrace", constants, backfill_module(recordings))
 
 
-def _replayed(name: str, constants: dict[str, str], stories: Module, *more: str) -> Replayed:
+def _replayed(name: str, constants: dict[str, str], traces: Module, *more: str) -> Replayed:
     lines = ["SPECIFICATION TraceSpec", "CONSTANTS", *(f"    {key} {value}" for key, value in constants.items())]
     lines += [f"INVARIANT {invariant}" for invariant in (*EVERY_COMMIT, *more)]
-    answer = ask(name, "\n".join(lines) + "\n", {"Stories": stories.text})
-    return Replayed(answer, stories.stories, stories.steps, stories.of)
+    answer = ask(name, "\n".join(lines) + "\n", {"Traces": traces.text})
+    return Replayed(answer, traces.traces, traces.steps, traces.of)
 
 
 REPLAYS: dict[str, Callable[[Sequence[Recording]], Replayed]] = {

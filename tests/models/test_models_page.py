@@ -1,4 +1,4 @@
-"""The page that says which action of a model is which code: what it names is there, and no step is missing."""
+"""The page that maps the actions of the models to code: every name exists, and no step is missing."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def _promised() -> dict[str, set[str]]:
     promised: dict[str, set[str]] = {}
     module = ""
     for line in table.splitlines():
-        named, said, _ = (cell.strip() for cell in line.strip("|").split("|"))
+        named, promises_cell, _ = (cell.strip() for cell in line.strip("|").split("|"))
         module = named or module
         promised.setdefault(module, set()).update(
-            name for part in said.split("; ") for name in part.split(":")[0].split(", ")
+            name for part in promises_cell.split("; ") for name in part.split(":")[0].split(", ")
         )
     return promised
 
 
-def test_the_page_names_the_promises_that_are_asked_for() -> None:
+def test_page_names_the_checked_promises() -> None:
     assert _promised() == {module: promises(module) for module in GUARDS}

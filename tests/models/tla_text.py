@@ -1,4 +1,4 @@
-"""Recorded stories as a module of TLA+: one for each model that is held against them."""
+"""Recorded traces as a module of TLA+, one for each model."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ BEGIN_S = int(BEGIN)
 NONE = "-1000000000"
 """What the planner's model calls None."""
 AHEAD_S = 310
-"""Ticks are told this far beyond the last commit, so that a model always knows the next one: five minutes at most."""
+"""A trace has ticks this far after the last commit, so that a model always has the next one."""
 
 
 class Module(NamedTuple):
-    """A module with stories, how many stories and steps it has, and how many commits the model is about."""
+    """A module with traces, how many traces and steps it has, and how many commits the model is about."""
 
     text: str
-    stories: int
+    traces: int
     steps: int
     of: int
 
 
-class Told(NamedTuple):
-    """One story: its steps, each a record, and what they have in common."""
+class Trace(NamedTuple):
+    """One trace: its steps, each a record, and their common fields."""
 
     steps: list[str]
     common: str = ""
     begins: bool = False
-    """Whether the first step is a commit, too, and held against what the model says of a beginning."""
+    """Whether the first step is a commit too, and is compared with the model's initial state."""
 
     @property
     def held(self) -> int:
-        """How many commits are held against the model."""
+        """Return the number of commits that are compared with the model."""
         return len(self.steps) - (not self.begins)
 
     def __str__(self) -> str:
@@ -49,22 +49,21 @@ class Told(NamedTuple):
         return f"[{self.common}, steps |-> {steps}]" if self.common else steps
 
 
-def module(stories: list[Told], definitions: Iterable[str] = (), *, of: int | None = None) -> Module:
-    """Return the module that holds stories; ``of`` is how many steps there would be if nothing were left out."""
-    told = ",\n  ".join(map(str, stories))
-    lines = ["---- MODULE Stories ----", "EXTENDS Integers, TLC", *definitions, f"Stories == <<\n  {told}\n>>", "===="]
-    held = sum(story.held for story in stories)
-    return Module("\n".join(lines) + "\n", len(stories), held, held if of is None else of)
+def module(traces: list[Trace], definitions: Iterable[str] = (), *, of: int | None = None) -> Module:
+    """Return the module of some traces. ``of`` is the number of steps including omitted ones."""
+    text = ",\n  ".join(map(str, traces))
+    lines = ["---- MODULE Traces ----", "EXTENDS Integers, TLC", *definitions, f"Traces == <<\n  {text}\n>>", "===="]
+    held = sum(trace.held for trace in traces)
+    return Module("\n".join(lines) + "\n", len(traces), held, held if of is None else of)
 
 
 # --- the fire transaction -------------------------------------------------------------------------------------------
 
 
 class Versions:
-    """The versions of all schedules of all stories, numbered from 1, as the planner's model wants them."""
+    """The versions of all schedules of all traces, numbered from 1, as the planner's model wants them."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._texts: dict[tuple[int, int, str], int] = {}
         self._specs: list[str] = []
@@ -73,14 +72,14 @@ class Versions:
         self._policies: list[str] = []
 
     def number(self, recording: Recording, key: int, version: int) -> int:
-        """Return the number of a version; it is told with the first use."""
+        """Return the number of a version. Its first use adds its definition."""
         place = (recording.seed, key, version)
         if place not in self._numbers:
             self._numbers[place] = len(self._numbers) + 1
-            self._tell(recording, key, version)
+            self._add(recording, key, version)
         return self._numbers[place]
 
-    def _tell(self, recording: Recording, key: int, version: int) -> None:
+    def _add(self, recording: Recording, key: int, version: int) -> None:
         stored = recording.versions[key, version]
         spec, policy = stored_spec(stored.spec), stored_policy(stored.policy)
         ticks = compile_spec(spec, schedule_id=stored.schedule_id)
@@ -94,41 +93,41 @@ class Versions:
         self._specs.append(str(self._texts.setdefault((recording.seed, key, stored.spec), len(self._texts))))
         self._ticks.append("{" + ", ".join(str(seconds(tick)) for tick in fires) + "}")
         moved = [f"{seconds(tick)} :> {moment(fire)}" for tick, fire in fires.items() if fire != tick * 1000]
-        punctual = f"[t \\in ToldTicks[{len(self._ticks)}] |-> t]"
+        punctual = f"[t \\in TraceTicks[{len(self._ticks)}] |-> t]"
         self._fires.append(" @@ ".join([*moved, punctual]))
         self._policies.append(_policy(policy))
 
     def definitions(self) -> list[str]:
         """Return them as constants."""
         return [
-            f"ToldSpecs == <<{', '.join(self._specs)}>>",
-            f"ToldTicks == <<{', '.join(self._ticks)}>>",
-            f"ToldFires == <<{', '.join(self._fires)}>>",
-            f"ToldPolicies == <<{', '.join(self._policies)}>>",
+            f"TraceSpecs == <<{', '.join(self._specs)}>>",
+            f"TraceTicks == <<{', '.join(self._ticks)}>>",
+            f"TraceFires == <<{', '.join(self._fires)}>>",
+            f"TracePolicies == <<{', '.join(self._policies)}>>",
         ]
 
 
 def fire_module(recordings: Iterable[Recording]) -> Module:
-    """Return the stories of all dials, but for the time in which they are what the planner's model leaves out.
+    """Return the traces of all states, except while they are outside of the planner's model.
 
     That is a fixed delay, or an adaptive schedule; and a purge.
     """
     versions = Versions()
-    stories = []
+    traces = []
     of = 0
     for recording in recordings:
         for key in sorted({key for commit in recording.commits for key in commit.states}):
-            steps = list(_dial_steps(recording, key, versions))
+            steps = list(_state_steps(recording, key, versions))
             of += len(steps)
             for piece in _pieces(steps):
                 born = piece[0] is steps[0]
                 over = moment(recording.over_ms) if piece[-1] is steps[-1] else NONE
-                stories.append(Told(piece, f"born |-> {boolean(born)}, over |-> {over}", begins=born))
-    return module(stories, versions.definitions(), of=of)
+                traces.append(Trace(piece, f"born |-> {boolean(born)}, over |-> {over}", begins=born))
+    return module(traces, versions.definitions(), of=of)
 
 
 def _pieces(steps: list[str | None]) -> list[list[str]]:
-    """Return what is between the commits that are left out; a piece of one step says nothing but how it was born."""
+    """Return the pieces between omitted commits. A piece of one step only has its initial state."""
     pieces: list[list[str]] = [[]]
     for step in steps:
         if step:
@@ -138,19 +137,23 @@ def _pieces(steps: list[str | None]) -> list[list[str]]:
     return [piece for piece in pieces if piece]
 
 
-def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[str | None]:
-    """Yield a dial after each commit that was about it, None where it is what the model leaves out.
+def _state_steps(recording: Recording, key: int, versions: Versions) -> Iterator[str | None]:
+    """Yield a state after each relevant commit, or ``None`` while it is outside of the model.
 
-    A commit that wrote a tick or a span is about it even where it has left the dial alone.
+    A commit that wrote a tick or a dropped range is relevant even if it did not change the state.
     """
     state: ScheduleState | None = None
     before: str | None = None
-    known: set[Key] = set()
+    known_keys: set[Key] = set()
     for commit in recording.commits:
         state = commit.states.get(key, state)
-        ticks = {each: row for each, row in commit.runs.items() if each[0] == key and row.source == RunSource.SCHEDULE}
-        decided = [row for each, row in ticks.items() if each not in known]
-        known |= ticks.keys()
+        ticks = {
+            run_key: row
+            for run_key, row in commit.runs.items()
+            if run_key[0] == key and row.source == RunSource.SCHEDULE
+        }
+        decided = [row for run_key, row in ticks.items() if run_key not in known_keys]
+        known_keys |= ticks.keys()
         dropped_ranges = [dropped_range for dropped_range in commit.dropped_ranges if dropped_range.schedule_key == key]
         if not (key in commit.states or decided or dropped_ranges):
             continue
@@ -158,10 +161,10 @@ def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[
             yield None
             continue
         modelled = _is_modelled(recording, state)
-        told = _dial(state, versions.number(recording, key, state.version) if modelled else -state.version)
-        if told == before and not (decided or dropped_ranges):
+        record = _state_record(state, versions.number(recording, key, state.version) if modelled else -state.version)
+        if record == before and not (decided or dropped_ranges):
             continue
-        before = told
+        before = record
         if not modelled:
             yield None
             continue
@@ -170,13 +173,13 @@ def _dial_steps(recording: Recording, key: int, versions: Versions) -> Iterator[
             for dropped_range in dropped_ranges
         )
         yield (
-            f"[now |-> {moment(commit.now_ms)}, dial |-> {told}, {_decided(decided)}, spans |-> {dropped}, "
+            f"[now |-> {moment(commit.now_ms)}, dial |-> {record}, {_decided(decided)}, spans |-> {dropped}, "
             f"full |-> {boolean(_is_full(decided))}]"
         )
 
 
 def _decided(rows: list[RunRow]) -> str:
-    """Tell which ticks a commit has decided, and how many rows it wrote for them: one for each, if all is well."""
+    """Return the ticks that a commit decided, and the number of rows that it wrote for them: one for each."""
     ticks = sorted({row.nominal_s for row in rows})
     return f"runs |-> {members(str(seconds(tick)) for tick in ticks)}, rows |-> {len(rows)}"
 
@@ -193,7 +196,7 @@ def _is_modelled(recording: Recording, state: ScheduleState) -> bool:
     return not follows and not stored_policy(stored.policy).adaptive
 
 
-def _dial(state: ScheduleState, version: int) -> str:
+def _state_record(state: ScheduleState, version: int) -> str:
     look, until = (NONE if time is None else moment(time) for time in (state.next_fire_ms, state.pause_until_ms))
     following, carried = (
         NONE if time is None else seconds(time) for time in (state.next_nominal_s, state.carry_until_s)
@@ -221,12 +224,12 @@ def _policy(policy: Policy) -> str:
 
 
 def seconds(epoch_s: int) -> int:
-    """Return an instant of whole seconds as milliseconds since stories begin."""
+    """Return an instant of whole seconds as milliseconds since traces begin."""
     return (epoch_s - BEGIN_S) * 1000
 
 
 def moment(epoch_ms: int) -> int:
-    """Return an instant as milliseconds since stories begin."""
+    """Return an instant as milliseconds since traces begin."""
     return epoch_ms - BEGIN_S * 1000
 
 
@@ -244,7 +247,7 @@ def members(texts: Iterable[str]) -> str:
 
 
 class Held(NamedTuple):
-    """Who holds a run, by which attempt."""
+    """The holder of a run and its attempt."""
 
     state: str
     attempt: int
@@ -268,19 +271,19 @@ def held(row: RunRow) -> Held:
 
 
 def lease_module(recordings: Iterable[Recording]) -> Module:
-    """Return the stories of all runs."""
-    stories: list[Told] = []
+    """Return the traces of all runs."""
+    traces: list[Trace] = []
     for recording in recordings:
-        known: dict[Key, Held] = {}
+        known_keys: dict[Key, Held] = {}
         steps: dict[Key, list[str]] = {}
         for commit in recording.commits:
             for key, row in commit.runs.items():
-                before, after = known.get(key, UNBORN), held(row)
+                before, after = known_keys.get(key, UNBORN), held(row)
                 if before != after:
                     steps.setdefault(key, [_held_step(UNBORN, False, False)]).append(_transition(commit, before, after))
-                    known[key] = after
-        stories += map(Told, steps.values())
-    return module(stories)
+                    known_keys[key] = after
+        traces += map(Trace, steps.values())
+    return module(traces)
 
 
 def _transition(commit: Commit, before: Held, after: Held) -> str:

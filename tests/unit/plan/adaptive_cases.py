@@ -14,7 +14,7 @@ FIVE_MINUTES = SpecDocument(cron=("*/5 * * * *",))
 HOUR_MS = 3_600_000
 
 
-def governed(spec: SpecDocument | None = None, **policy: Any) -> CompiledSchedule:
+def adaptive_schedule(spec: SpecDocument | None = None, **policy: Any) -> CompiledSchedule:
     return compiled_of(every(60) if spec is None else spec, adaptive=True, **policy)
 
 

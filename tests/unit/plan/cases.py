@@ -1,4 +1,4 @@
-"""What the tests of the planner share: rules, states and contexts with defaults, and what must hold after any decision."""
+"""Compiled schedules, states and contexts with defaults, and checks that hold after any decision."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def check_state(state: ScheduleState, decision: Decision, after: ScheduleState) 
 
 
 def check_rows(decision: Decision) -> None:
-    """Each row is one that may be inserted, and launched by whoever it names."""
+    """Check that each row can be inserted, and launched by the instance that it names."""
     context = decision.context
     for run in decision.runs:
         assert run.schedule_key == KEY

@@ -1,4 +1,4 @@
-"""What holds for any adaptive schedule, whatever has happened to it and whatever is hinted."""
+"""Properties of any adaptive schedule, after any history and with any hints."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ class Past(NamedTuple):
     def state(self) -> ScheduleState:
         once = None if self.once is None else (NOON_MS + self.once[0], self.once[1])
         rows = [
-            None if given is None else HintRow(given[0], NOON_MS + given[1], 0, "", None)
-            for given in (self.interval, once)
+            None if hint is None else HintRow(hint[0], NOON_MS + hint[1], 0, "", None) for hint in (self.interval, once)
         ]
         return state_of(
             self.compiled,
@@ -82,7 +81,7 @@ pasts = st.builds(
 
 
 class Judge:
-    """The rules once more, asked of one second at a time."""
+    """The rules again, evaluated for one second at a time."""
 
     def __init__(self, past: Past) -> None:
         self.past, self.compiled, self.state = past, past.compiled, past.state
@@ -125,34 +124,34 @@ class Judge:
 @given(pasts)
 @settings(max_examples=400)
 def test_plan_is_the_first_moment_that_the_rules_allow(past: Past) -> None:
-    found = plan_next_run(past.state, past.compiled, past.now_ms)
-    assert found is not None
-    assert found.fire_ms == Judge(past).verdict()
+    planned = plan_next_run(past.state, past.compiled, past.now_ms)
+    assert planned is not None
+    assert planned.fire_ms == Judge(past).verdict()
 
 
 @given(pasts)
 def test_plan_is_never_in_the_past_or_in_a_decided_second(past: Past) -> None:
-    found = plan_next_run(past.state, past.compiled, past.now_ms)
-    assert found is not None
-    assert found.fire_ms >= past.now_ms
-    assert found.nominal_s > past.state.cursor_s
+    planned = plan_next_run(past.state, past.compiled, past.now_ms)
+    assert planned is not None
+    assert planned.fire_ms >= past.now_ms
+    assert planned.nominal_s > past.state.cursor_s
 
 
 @given(pasts)
 def test_plan_is_never_before_the_minimum_interval(past: Past) -> None:
-    found = plan_next_run(past.state, past.compiled, past.now_ms)
-    assert found is not None
-    assert found.fire_ms >= NOON_MS + past.shortest
+    planned = plan_next_run(past.state, past.compiled, past.now_ms)
+    assert planned is not None
+    assert planned.fire_ms >= NOON_MS + past.shortest
 
 
 @given(pasts)
 def test_plan_is_never_after_the_maximum_interval(past: Past) -> None:
-    """After the last run has begun, or ended if it took longer; and not before now."""
-    found = plan_next_run(past.state, past.compiled, past.now_ms)
-    assert found is not None
+    """It counts from the start of the last run, or from its end if that was later, and is not before now."""
+    planned = plan_next_run(past.state, past.compiled, past.now_ms)
+    assert planned is not None
     if past.longest is not None:
         latest_ms = max(NOON_MS + (past.took or 0), past.state.cursor_s * 1000) + max(past.longest, past.shortest)
-        assert found.fire_ms <= max(latest_ms, past.now_ms, (past.state.cursor_s + 1) * 1000)
+        assert planned.fire_ms <= max(latest_ms, past.now_ms, (past.state.cursor_s + 1) * 1000)
 
 
 @given(pasts)
@@ -171,15 +170,15 @@ def test_a_paused_schedule_never_fires(past: Past, until: int | None) -> None:
 
 @given(pasts, st.floats(0, 1))
 def test_plan_does_not_change_until_it_is_due(past: Past, share: float) -> None:
-    """Whoever looks again meanwhile plans the same; when it comes, its cause is known, and its time if it matters."""
-    found = plan_next_run(past.state, past.compiled, past.now_ms)
-    assert found is not None
-    moment_ms = past.now_ms + int((found.fire_ms - past.now_ms) * share)
+    """A later look plans the same run. When it is due, its cause is known, and its time if that matters."""
+    planned = plan_next_run(past.state, past.compiled, past.now_ms)
+    assert planned is not None
+    moment_ms = past.now_ms + int((planned.fire_ms - past.now_ms) * share)
     assert plan_next_run(past.state, past.compiled, moment_ms) in (
-        found,
-        found._replace(fire_ms=max(found.fire_ms, moment_ms)),
+        planned,
+        planned._replace(fire_ms=max(planned.fire_ms, moment_ms)),
     )
-    known = pending_run(past.state._replace(next_nominal_s=found.nominal_s), past.compiled, found.fire_ms)
-    assert known is not None
-    assert known._replace(fire_ms=found.fire_ms) == found
-    assert known.fire_ms == found.fire_ms or known.fire_ms <= past.now_ms
+    pending = pending_run(past.state._replace(next_nominal_s=planned.nominal_s), past.compiled, planned.fire_ms)
+    assert pending is not None
+    assert pending._replace(fire_ms=planned.fire_ms) == planned
+    assert pending.fire_ms == planned.fire_ms or pending.fire_ms <= past.now_ms

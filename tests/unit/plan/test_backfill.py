@@ -48,7 +48,7 @@ def stepped(
     earlier: dict[int, str],
     **context: Any,
 ) -> BackfillChunk:
-    """One step, and what holds after any; ``earlier`` says what became of ticks that have one run."""
+    """Run one step with checks that hold after any. ``earlier`` has the states of ticks that have one run."""
     states = {tick: {state} for tick, state in earlier.items()}
     result = next_chunk(backfill, schedule_state, compiled, context_at(NOON_MS, **context), limit, states)
     after, decision = result.backfill, result.decision
@@ -109,15 +109,15 @@ def test_a_schedule_without_ticks_is_done_at_once() -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
 def test_backfill_runs_in_chunks(limit: int) -> None:
     compiled = compiled_of(every(HOUR))
-    backfill, found, steps = backfill_of(), [], 0
+    backfill, nominals, steps = backfill_of(), [], 0
     while backfill.state == RUNNING:
         assert backfill.next_ms == NOON_MS
         result = stepped(backfill, state_of(compiled), compiled, limit, {})
         assert len(result.decision.runs) <= limit
-        found += ran(result)
+        nominals += ran(result)
         backfill = result.backfill
         steps += 1
-    assert found == [-5, -4, -3, -2, -1]
+    assert nominals == [-5, -4, -3, -2, -1]
     assert steps == -(-5 // limit)
     assert backfill.done == 5
 
@@ -290,15 +290,15 @@ def test_any_backfill_runs_exactly_its_range(
 ) -> None:
     compiled = compiled_of(every(every_s), max_concurrent=most)
     start_s, end_s = NOON - 1_000 + start, NOON - 1_000 + start + length
-    backfill, found = backfill_of(start_s, end_s, overlap=overlap), []
+    backfill, nominals = backfill_of(start_s, end_s, overlap=overlap), []
     state = state_of(compiled)
     for _ in range(200):
         result = stepped(backfill, state, compiled, limit, {})
-        found += [run.nominal_s for run in result.decision.runs]
+        nominals += [run.nominal_s for run in result.decision.runs]
         backfill = result.backfill
         assert overlap != Overlap.QUEUE or result.decision.in_flight <= most
         if backfill.state == DONE:
             break
     assert backfill.state == DONE
-    assert found == [second for second in range(start_s, end_s + 1) if second % every_s == 0]
-    assert backfill.done == len(found)
+    assert nominals == [second for second in range(start_s, end_s + 1) if second % every_s == 0]
+    assert backfill.done == len(nominals)

@@ -24,7 +24,7 @@ from tompion.plan.pause import pause_state, resume_state
 GRACE = 30_000
 LONGEST = 20_000
 
-# A spec, and the same said as a question about one second.
+# A spec, and the same as a predicate of one second.
 SPECS: list[tuple[SpecDocument, Callable[[int], bool]]] = [
     (every(7), lambda second: second % 7 == 0),
     (every(60, jitter_ms=25_000), lambda second: second % 60 == 0),
@@ -38,7 +38,7 @@ SPECS: list[tuple[SpecDocument, Callable[[int], bool]]] = [
 
 
 class Scenario(NamedTuple):
-    """What happens to a schedule: its policy, its bounds, and when somebody looks at it, with how much budget."""
+    """The history of a schedule: its policy, its bounds, and the times and budgets of its passes."""
 
     spec: int
     policy: CatchUp
@@ -90,37 +90,37 @@ def begun(scenario: Scenario) -> tuple[CompiledSchedule, ScheduleState, int]:
     return compiled, resume_state(pause_state(state, None), compiled, now_ms, scenario.carry), now_ms
 
 
-def told(scenario: Scenario) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:
+def play(scenario: Scenario) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:
     """The passes of a scenario: the cursor before, the time, what was generated."""
     compiled, state, now_ms = begun(scenario)
     passes = []
     for wait_ms, budget in scenario.passes:
         now_ms += wait_ms
-        generated = find_due_ticks(state, compiled, now_ms, scenario.limits, budget)
-        assert generated.catchups <= budget
-        passes.append((state.cursor_s, now_ms, generated))
-        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
+        due_ticks = find_due_ticks(state, compiled, now_ms, scenario.limits, budget)
+        assert due_ticks.catchups <= budget
+        passes.append((state.cursor_s, now_ms, due_ticks))
+        state = state._replace(cursor_s=due_ticks.cursor_s, next_nominal_s=due_ticks.next_nominal_s)
     return compiled, passes
 
 
 @given(scenarios)
 @settings(max_examples=150)
 def test_every_tick_is_in_exactly_one_place(scenario: Scenario) -> None:
-    compiled, passes = told(scenario)
+    compiled, passes = play(scenario)
     places: Counter[int] = Counter()
     cursor_s = NOON - 1
-    for before_s, now_ms, generated in passes:
-        assert before_s == cursor_s <= generated.cursor_s
-        cursor_s = generated.cursor_s
-        assert [due.nominal_s for due in generated.due] == sorted({due.nominal_s for due in generated.due})
-        places.update(due.nominal_s for due in generated.due)
-        for dropped in generated.dropped:
+    for before_s, now_ms, due_ticks in passes:
+        assert before_s == cursor_s <= due_ticks.cursor_s
+        cursor_s = due_ticks.cursor_s
+        assert [due.nominal_s for due in due_ticks.due] == sorted({due.nominal_s for due in due_ticks.due})
+        places.update(due.nominal_s for due in due_ticks.due)
+        for dropped in due_ticks.dropped:
             inside = walked(scenario.spec, dropped.after_s, dropped.until_s)
             assert len(inside) == dropped.ticks > 0
             assert inside[-1] == dropped.until_s
             assert before_s <= dropped.after_s < dropped.until_s <= cursor_s
             places.update(inside)
-        assert all(due.planned or due.fire_ms <= now_ms for due in generated.due)
+        assert all(due.planned or due.fire_ms <= now_ms for due in due_ticks.due)
         assert all(compiled.fire_ms(second) <= now_ms for second in walked(scenario.spec, before_s, cursor_s))
     assert places == Counter(walked(scenario.spec, NOON - 1, cursor_s))
     event(f"{scenario.policy}: {min(len(places), 20) // 5 * 5}+ ticks")
@@ -129,10 +129,10 @@ def test_every_tick_is_in_exactly_one_place(scenario: Scenario) -> None:
 @given(scenarios)
 @settings(max_examples=120)
 def test_age_decides_how_each_tick_is_treated(scenario: Scenario) -> None:
-    """On time without a reason, of the pause as the pause says, otherwise by window and policy."""
-    compiled, passes = told(scenario)
-    for _, now_ms, generated in passes:
-        for due in generated.due:
+    """A tick on time has no reason. The pause decides its own ticks. Window and policy decide the others."""
+    compiled, passes = play(scenario)
+    for _, now_ms, due_ticks in passes:
+        for due in due_ticks.due:
             missed = compiled.fire_ms(due.nominal_s) < now_ms - GRACE
             assert due.planned == (missed and scenario.policy == CatchUp.SPREAD and due.reason != Reason.RESUMED)
             if is_carried(scenario, compiled, due.nominal_s):
@@ -143,7 +143,7 @@ def test_age_decides_how_each_tick_is_treated(scenario: Scenario) -> None:
                 assert is_young(scenario, compiled, due.nominal_s, now_ms)
             else:
                 assert due.reason is None
-        for dropped in generated.dropped:
+        for dropped in due_ticks.dropped:
             check_dropped(scenario, compiled, dropped, now_ms)
 
 
@@ -166,7 +166,7 @@ def is_carried(scenario: Scenario, compiled: CompiledSchedule, second: int) -> b
 
 
 def is_young(scenario: Scenario, compiled: CompiledSchedule, second: int, now_ms: int) -> bool:
-    """Whether a tick is inside the window; Temporal counts from when it was to be launched."""
+    """Return whether a tick is inside the window. Temporal counts from its fire time."""
     window = scenario.window_s
     born_ms = compiled.fire_ms(second) if compiled.spec.jitter_mode == "temporal" else second * 1000
     return window is None or (window > 0 and now_ms - born_ms < window * 1000)
@@ -179,17 +179,17 @@ def test_repeated_passes_bring_a_schedule_up_to_date(scenario: Scenario, budget:
 
     Spreading must only take more ticks at a time than the lookahead has.
     """
-    compiled, passes = told(scenario)
+    compiled, passes = play(scenario)
     limits = scenario.limits._replace(max_spread=10)
     cursor_s, now_ms = (passes[-1][2].cursor_s, passes[-1][1]) if passes else (NOON - 1, NOON_MS)
     state = state_of(compiled, cursor_s)
     for _ in range(2_000):
-        generated = find_due_ticks(state, compiled, now_ms, limits, budget)
-        state = state._replace(cursor_s=generated.cursor_s, next_nominal_s=generated.next_nominal_s)
-        if generated.next_fire_ms is None or generated.next_fire_ms > now_ms + limits.lookahead_ms:
+        due_ticks = find_due_ticks(state, compiled, now_ms, limits, budget)
+        state = state._replace(cursor_s=due_ticks.cursor_s, next_nominal_s=due_ticks.next_nominal_s)
+        if due_ticks.next_fire_ms is None or due_ticks.next_fire_ms > now_ms + limits.lookahead_ms:
             break
-        if generated.next_fire_ms > now_ms:
-            now_ms = generated.next_fire_ms
+        if due_ticks.next_fire_ms > now_ms:
+            now_ms = due_ticks.next_fire_ms
             if state.next_nominal_s is not None and compiled.fire_ms(state.next_nominal_s) >= now_ms:
                 break
     else:

@@ -87,8 +87,7 @@ def test_a_fixed_delay_begins_at_once(now_ms: int, first: int) -> None:
 def test_a_fixed_delay_within_bounds_begins_at_once(bounds: dict[str, Any], first: int | None) -> None:
     """A fixed delay with a start, an end or an exclusion began one delay late.
 
-    Only the bare delay knew that its first run has nothing to wait for; within bounds it was asked as if a run had just
-    ended.
+    Only a delay without bounds started its first run at once. With bounds it counted as if a run had just ended.
     """
     state = new_state(compiled_of(SpecDocument(intervals=DELAY.intervals, **bounds)), NOON_MS)
     assert state.next_nominal_s == first
@@ -265,7 +264,7 @@ def test_paused(until_ms: int | None) -> None:
     assert pause_state(stopped, until_ms) == stopped
 
 
-def test_a_deleted_schedule_is_not_woken_by_the_end_of_a_pause() -> None:
+def test_end_of_a_pause_does_not_reopen_a_deleted_schedule() -> None:
     gone = close_state(state_of(compiled_of(HOURLY)), compiled_of(HOURLY), NOON_MS).state
     assert pause_state(gone, LATER).next_fire_ms is None
 
@@ -326,10 +325,10 @@ def test_resume_of_an_exhausted_or_deleted_schedule_has_no_next_fire(on_resume: 
 
 @pytest.mark.parametrize(("mode", "sign"), [("symmetric", -1), ("delay", 1)])
 def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: int) -> None:
-    """A tick that jitter had put before itself, into a pause, ran after a resume with ``skip``.
+    """A tick that jitter had moved forward into a pause ran after a resume with ``skip``.
 
-    It was still to come at the resume, so it was not taken for a tick of the pause; but its fire time was long over, so
-    it was taken for a missed one, and caught up.
+    At the resume it was an upcoming tick, so it did not count as a tick of the pause. But its fire time was in the
+    past, so it counted as missed and was caught up.
     """
     compiled = compiled_of(every(HOUR, jitter_ms=1_500_000, jitter_mode=mode), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     ticks = range(NOON + HOUR, NOON + 50 * HOUR, HOUR)

@@ -96,11 +96,11 @@ def test_fast_path_equals_the_full_decision(
 
 
 def check(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, **context: Any) -> bool:
-    """Compare the two ways; return whether there was a short one."""
-    found = decide_fast(tuple(state), compiled, context_at(now_ms, **context))
-    if found is None:
+    """Compare the fast path with the full decision, and return whether there was a fast path."""
+    fast = decide_fast(tuple(state), compiled, context_at(now_ms, **context))
+    if fast is None:
         return False
-    row, start_row, step_row = found
+    row, start_row, step_row = fast
     decision, after = decided(state, compiled, context_at(now_ms, **context))
     assert decision.runs == [row]
     assert (decision.dropped_ranges, decision.supersede, decision.cancel, decision.terminate) == (
@@ -112,12 +112,14 @@ def check(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, **conte
     step: dict[str, Any] = dict(zip(FAST_ADVANCE_COLUMNS, step_row, strict=True))
     assert state._replace(**step) == after
     assert start_row == tuple(getattr(row, column) for column in START_COLUMNS)
-    assert all(value == RunRow._field_defaults.get(name) for name, value in row._asdict().items() if name in UNSAID)
+    assert all(
+        value == RunRow._field_defaults.get(name) for name, value in row._asdict().items() if name in DEFAULT_COLUMNS
+    )
     return True
 
 
-SAID = {*START_COLUMNS, "origin", "source", "state", "attempt", "failures", "cancel_requested"}
-UNSAID = {*RunRow._fields} - SAID
+NAMED_COLUMNS = {*START_COLUMNS, "origin", "source", "state", "attempt", "failures", "cancel_requested"}
+DEFAULT_COLUMNS = {*RunRow._fields} - NAMED_COLUMNS
 """What the narrow statement leaves as it is by default."""
 
 

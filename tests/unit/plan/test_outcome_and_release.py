@@ -94,8 +94,8 @@ COUNTS = {SUCCESS: (1, 0, 0), FAILED: (0, 1, 3), TIMED_OUT: (0, 1, 3), CANCELLED
 def test_an_ended_run_frees_its_slot_and_is_counted(state: RunState) -> None:
     compiled = compiled_of()
     schedule_state = state_of(compiled, in_flight=2, waiting=1, failures=2)
-    for known in (compiled, None):
-        after = free_slot(schedule_state, known, state, 0, NOW)
+    for known_schedule in (compiled, None):
+        after = free_slot(schedule_state, known_schedule, state, 0, NOW)
         successes, failed, failures = COUNTS[state]
         assert after == schedule_state._replace(in_flight=1, successes=successes, failed=failed, failures=failures)
 
@@ -151,8 +151,8 @@ def test_a_trigger_does_not_move_a_fixed_delay() -> None:
 def test_fixed_delay_edited_during_a_trigger_continues() -> None:
     """A fixed delay never ran again after it was edited while a trigger was in flight.
 
-    The edit took the trigger for the schedule's own run and left the next tick to its end; but a trigger's end
-    does not begin a delay.
+    The edit took the trigger for the schedule's own run and left the next tick to its end. But the end of a
+    trigger does not begin a delay.
     """
     after = free_slot(flying_delay(), compiled_of(DELAY), SUCCESS, 9, NOW)
     assert (after.in_flight, after.next_nominal_s, after.next_fire_ms) == (0, NOON + 70, NOON_MS + 70_000)
@@ -214,7 +214,7 @@ RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str
     "several slots": (ticks(3), {"in_flight": 1}, {"max_concurrent": 3}, {}, ["+", "+"]),
     "more slots than runs": (ticks(2), {}, {"max_concurrent": 9}, {}, ["+", "+"]),
     "paused": (ticks(2), {"paused": True}, {}, {}, []),
-    "paused, but asked for": (ticks(2) + requests(2), {"paused": True}, {}, {}, ["+"]),
+    "paused, but requested": (ticks(2) + requests(2), {"paused": True}, {}, {}, ["+"]),
     "target paused": (ticks(1) + requests(1), {}, {}, {"target_paused": True}, []),
     "closed": (ticks(2) + requests(1), {"closed": True}, {}, {}, ["deleted"] * 3),
     "closed, all taken": (ticks(2), {"closed": True, "in_flight": 1}, {}, {}, ["deleted"] * 2),
@@ -240,7 +240,7 @@ RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str
     ),
     "soon enough": (ticks(1), {"last_start_ms": NOW - 1_000}, {"min_interval_ms": 1_000}, {}, ["+"]),
     "too soon after each other": (ticks(2), {}, {"max_concurrent": 2, "min_interval_ms": 1}, {}, ["+", "min_interval"]),
-    "soon, but asked for": (requests(1), {"last_start_ms": NOW}, {"min_interval_ms": 1_000}, {}, ["+"]),
+    "soon, but requested": (requests(1), {"last_start_ms": NOW}, {"min_interval_ms": 1_000}, {}, ["+"]),
     "now a shadow": (ticks(2) + requests(1), {"in_flight": 1}, {"shadow": True}, {}, ["shadow"] * 3),
     "now allowed": (ticks(3), {"in_flight": 5}, {"overlap_policy": Overlap.ALLOW}, {}, ["+", "+", "+"]),
     "allowed, but not by the request": (requests(2), {"in_flight": 1}, {"overlap_policy": Overlap.ALLOW}, {}, []),
@@ -254,9 +254,9 @@ def test_release(name: str, owner: int | None) -> None:
     rows, changes, policy, situation, expected = RELEASES[name]
     compiled = compiled_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
     state = state_of(compiled, NOON, waiting=len(rows), **changes)
-    found, result = released(state, compiled, rows, context_at(NOW, owner=owner, **situation))
-    assert found == expected
-    if name == "paused, but asked for":
+    summaries, result = released(state, compiled, rows, context_at(NOW, owner=owner, **situation))
+    assert summaries == expected
+    if name == "paused, but requested":
         assert [row.source for row in result.started] == [RunSource.TRIGGER]
 
 
@@ -271,8 +271,8 @@ def test_last_action_clears_the_next_fire() -> None:
     assert state.next_fire_ms is not None
     _, result = released(state, compiled_of(), ticks(1), context_at(NOW))
     assert (result.state.remaining, result.state.next_fire_ms) == (0, None)
-    _, asked = released(state, compiled_of(), requests(1), context_at(NOW))
-    assert (asked.state.remaining, asked.state.next_fire_ms) == (1, state.next_fire_ms)
+    _, requested = released(state, compiled_of(), requests(1), context_at(NOW))
+    assert (requested.state.remaining, requested.state.next_fire_ms) == (1, state.next_fire_ms)
 
 
 @pytest.mark.parametrize(("in_flight", "waiting"), [(0, 1), (0, 2), (1, 1)])
@@ -283,8 +283,8 @@ def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
 ) -> None:
     """It never ran again when what it waited for, a tick or a trigger, was dropped: no run was left to end."""
     compiled = compiled_of(DELAY, shadow=True, **policy)
-    found, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, context_at(NOW))
-    assert found == ["shadow"]
+    summaries, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, context_at(NOW))
+    assert summaries == ["shadow"]
     follows_another = in_flight or (rows[0].origin and waiting > 1)
     assert (result.state.next_nominal_s is None) == bool(follows_another)
     assert (result.state.next_fire_ms is None) == bool(follows_another)
@@ -297,8 +297,8 @@ def test_an_adaptive_schedule_waits_for_the_end_of_what_leaves_the_queue(rows: l
     state = state_of(compiled, NOON, waiting=1)
     assert state.next_fire_ms is not None
     _, result = released(state, compiled, rows, context_at(NOW))
-    aim = (None, None) if moves else (state.next_nominal_s, state.next_fire_ms)
-    assert (result.state.next_nominal_s, result.state.next_fire_ms) == aim
+    expected = (None, None) if moves else (state.next_nominal_s, state.next_fire_ms)
+    assert (result.state.next_nominal_s, result.state.next_fire_ms) == expected
 
 
 # ---------------------------------------------------------------- one by one

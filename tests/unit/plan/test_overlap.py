@@ -89,7 +89,7 @@ def test_buffer_of_size_zero() -> None:
 
 
 def test_free_slot_is_taken_although_runs_wait() -> None:
-    """A paused schedule had a buffered tick and nothing in flight, and somebody triggered it.
+    """A paused schedule had a buffered tick and nothing in flight, and a caller triggered it.
 
     A trigger with ``queue`` was put behind that tick, beside a free slot, and since nothing was in flight nothing ever
     ended and set it free: it waited for the resume, though a trigger bypasses the pause.  With ``skip`` the trigger was

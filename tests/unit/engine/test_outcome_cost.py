@@ -1,6 +1,6 @@
-"""What an outcome costs does not depend on how many schedules an engine knows: counted, because time would not tell.
+"""The cost of an outcome does not depend on the number of schedules. It is counted, because durations vary.
 
-The engine here has a listener, as that of ``tompion worker`` has: whoever tells needs the name of each run's schedule.
+The engine has a listener, as that of ``tompion worker``, which needs the name of each schedule.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engine.kit import World
+from tests.unit.engine.harness import EngineHarness
 from tompion.cli.logging.text import TextLog
 from tompion.engine.engine import Engine
 from tompion.executors.base import Completed, RunContext
@@ -27,8 +27,8 @@ ENDINGS: dict[str, Completed] = {
 }
 
 
-class Walked(dict[Any, Any]):
-    """A dictionary that counts the steps of whoever walks over it; to look something up is none."""
+class CountingDict(dict[Any, Any]):
+    """A dictionary that counts the steps of iterations. Lookups are not counted."""
 
     steps = 0
 
@@ -51,59 +51,59 @@ class Walked(dict[Any, Any]):
 
 
 class Meter:
-    """Counts statements, and the rows that go in and come out."""
+    """Counts statements and rows."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts: Counter[str] = Counter()
-        for name in ("rows", "many", "many_rows", "changed"):
+        for name in ("rows", "many", "many_rows", "change_runs"):
             monkeypatch.setattr(SqliteTransaction, name, self._counted(getattr(SqliteTransaction, name)))
 
     def _counted(self, send: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(transaction: SqliteTransaction, name: str, given: Any) -> Any:
-            answer = send(transaction, name, given)
+        def counted(transaction: SqliteTransaction, name: str, params: Any) -> Any:
+            answer = send(transaction, name, params)
             self.counts[name] += 1
-            self.counts["rows in"] += len(given) if isinstance(given, list) else 1
+            self.counts["rows in"] += len(params) if isinstance(params, list) else 1
             self.counts["rows out"] += len(answer) if isinstance(answer, list) else 0
             return answer
 
         return counted
 
 
-def memories(engine: Engine, lines: TextLog) -> list[Walked]:
-    """Whatever grows with the schedules that an engine knows, made countable."""
+def counted_caches(engine: Engine, lines: TextLog) -> list[CountingDict]:
+    """Replace the caches that grow with the number of schedules by counting ones, and return them."""
     rules = engine.context.schedules
-    walked = [Walked(rules._by_version), Walked(rules._newest), Walked(lines._launched)]
-    rules._by_version, rules._newest, lines._launched = walked
-    return walked
+    caches = [CountingDict(rules._by_version), CountingDict(rules._newest), CountingDict(lines._launched)]
+    rules._by_version, rules._newest, lines._launched = caches
+    return caches
 
 
-def cost_of_an_outcome(known: int, ended: Completed, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], int]:
-    """What one minute costs in which one schedule runs, to an engine that remembers some more."""
-    world = World()
-    for number in range(known):
-        world.create(f"other-{number}", cron="1 8 * * *")
-    world.create("busy", cron="* * * * *")
-    world.plan = lambda launch: (1.0, ended if _is_second(launch) else Completed())
-    engine = world.engine()
+def cost_of_an_outcome(others: int, ended: Completed, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], int]:
+    """Return the cost of one minute in which one schedule runs, with some more schedules in the cache."""
+    harness = EngineHarness()
+    for number in range(others):
+        harness.create(f"other-{number}", cron="1 8 * * *")
+    harness.create("busy", cron="* * * * *")
+    harness.plan = lambda launch: (1.0, ended if _is_second(launch) else Completed())
+    engine = harness.engine()
     monkeypatch.setattr("tompion.cli.logging.text._log_only_errors", lambda: None)  # the log stays as it is
-    lines = TextLog(world.clock)
+    lines = TextLog(harness.clock)
     engine.events.listener = lines
     counts: Counter[str] = Counter()
     steps: list[int] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         await engine.start()
         await pause(62.5)  # neither end of the minute is the time of a heartbeat
-        assert len(engine.context.schedules._by_version) == known + 1
-        meter, walked = Meter(monkeypatch), memories(engine, lines)
+        assert len(engine.context.schedules._by_version) == others + 1
+        meter, caches = Meter(monkeypatch), counted_caches(engine, lines)
         await pause(55)
         counts.update(meter.counts)
-        steps.append(sum(each.steps for each in walked))
+        steps.append(sum(cache.steps for cache in caches))
 
-    world.run(story)
-    assert [state.split()[1] for state in world.states("busy")] == ["SUCCESS", str(ended.state)]
-    world.store.close()
-    world.loop.close()
+    harness.run(scenario)
+    assert [state.split()[1] for state in harness.states("busy")] == ["SUCCESS", str(ended.state)]
+    harness.store.close()
+    harness.loop.close()
     return counts, steps[0]
 
 
@@ -112,7 +112,7 @@ def _is_second(launch: RunContext) -> bool:
 
 
 @pytest.mark.parametrize("ended", ENDINGS.values(), ids=list(ENDINGS))
-def test_an_outcome_costs_the_same_however_many_rules_are_known(
+def test_cost_of_an_outcome_does_not_depend_on_the_number_of_schedules(
     ended: Completed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.MonkeyPatch.context() as patching:

@@ -1,4 +1,4 @@
-"""An upgrade of the time zone data: exactly the schedules whose zone changed are aimed anew."""
+"""An upgrade of the time zone data: exactly the schedules whose zone changed are replanned."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def create(transaction: Transaction) -> None:
         crud.create(session, name, cron="0 9 * * *", timezone=zone, function="tasks:report")
 
 
-def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
+def test_only_schedules_of_a_changed_zone_are_replanned() -> None:
     store = SqliteStore(clock=ManualClock(NOON), inline=True)
-    told: list[Event] = []
-    replanning = ReplanStep(EngineContext(Settings(), EngineEvents(told.append)))
+    events: list[Event] = []
+    replanning = ReplanStep(EngineContext(Settings(), EngineEvents(events.append)))
     store.write(create).result()
     assert store.read(replanning.outdated).result() == []
 
@@ -46,7 +46,7 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     moved = store.write(lambda transaction: replanning.replan_some(transaction, "Europe/Berlin:older")).result()
     assert moved == [("berlin", NINE - 3600, NINE)]
     replanning.report(moved)
-    assert [event.text for event in told] == [
+    assert [event.text for event in events] == [
         "new time zone data: next tick 2026-07-16 06:00:00Z → 2026-07-16 07:00:00Z"
     ]
     assert store.write(lambda transaction: replanning.replan_some(transaction, "Europe/Berlin:older")).result() == []
@@ -57,14 +57,14 @@ def test_only_schedules_of_a_changed_zone_are_aimed_anew() -> None:
     store.close()
 
 
-def test_what_was_decided_with_older_tables_is_not_judged_by_the_newer_ones() -> None:
+def test_runs_are_verified_with_the_zone_data_of_their_time() -> None:
     clock = ManualClock(NOON)
     store = SqliteStore(clock=clock, inline=True)
     instance = EngineContext(Settings(), EngineEvents())
     store.write(create).result()
 
     def old_tick(transaction: Transaction) -> None:
-        """A run at 08:00, as the tables said then; they are replaced on the day after."""
+        """A run at 08:00 by the old zone data, which is replaced on the next day."""
         (row,) = [row for row in transaction.schedule_list_by_key([1, 2, 3]).values() if row.schedule_id == "berlin"]
         transaction.schedule_update(row._replace(zones="Europe/Berlin:older"))
         state = transaction.state_lock([row.schedule_key])[row.schedule_key]

@@ -1,4 +1,4 @@
-"""A real engine in virtual time, on SQLite, and what it executed."""
+"""A real engine in virtual time, on SQLite, with a recording executor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FUNCTION = "tasks:work"
 
 
 class LoopClock:
-    """The host's clock: the loop's own time, and an error that a test sets."""
+    """The host's clock: the time of the event loop, and an error that a test sets."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
@@ -31,8 +31,8 @@ class LoopClock:
         return BEGIN + self._loop.time() + self.off
 
 
-class World:
-    """A store, engines, and what they executed."""
+class EngineHarness:
+    """A store, its engines, and the runs that they executed."""
 
     def __init__(self) -> None:
         self.loop = VirtualLoop()
@@ -48,7 +48,7 @@ class World:
         return self.plan(launch)
 
     def engine(self, settings: Settings | None = None, **other: Any) -> Engine:
-        made = Engine(
+        engine = Engine(
             other.pop("store", self.store),
             self.executors,
             clock=other.pop("clock", self.clock),
@@ -56,35 +56,35 @@ class World:
             events=EngineEvents(self.events.append),
             **other,
         )
-        self.engines.append(made)
-        return made
+        self.engines.append(engine)
+        return engine
 
-    def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        return self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **given)).result()
+    def call(self, operation: Callable[..., Any], *args: Any, **fields: Any) -> Any:
+        return self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **fields)).result()
 
-    def create(self, schedule_id: str = "report", **given: Any) -> Any:
-        return self.ask(crud.create, schedule_id, **{"cron": "* * * * *", "function": FUNCTION, **given})
+    def create(self, schedule_id: str = "report", **fields: Any) -> Any:
+        return self.call(crud.create, schedule_id, **{"cron": "* * * * *", "function": FUNCTION, **fields})
 
-    def run(self, story: Callable[[], Awaitable[None]]) -> None:
-        async def told() -> None:
+    def run(self, scenario: Callable[[], Awaitable[None]]) -> None:
+        async def run_and_stop() -> None:
             try:
-                await story()
+                await scenario()
             finally:
                 for engine in self.engines:
                     await engine.stop(0)
 
-        self.loop.run_until_complete(told())
+        self.loop.run_until_complete(run_and_stop())
 
     def states(self, schedule_id: str = "report") -> list[str]:
-        found = reversed(self.ask(read.runs, schedule_id, limit=1_000).items)
-        return [f"{run.scheduled_for:%H:%M} {run.state}" + (f" {run.reason}" if run.reason else "") for run in found]
+        runs = reversed(self.call(read.runs, schedule_id, limit=1_000).items)
+        return [f"{run.scheduled_for:%H:%M} {run.state}" + (f" {run.reason}" if run.reason else "") for run in runs]
 
     def launched_at(self) -> list[float]:
-        return [each.at - BEGIN for each in self.executor.executions]
+        return [execution.at - BEGIN for execution in self.executor.executions]
 
 
-async def die(engine: Engine) -> None:
-    """End an engine without a goodbye: its leases run out by themselves."""
+async def kill(engine: Engine) -> None:
+    """End an engine without releasing its lease, which expires by itself."""
     engine.signals.stopping.set()
     for task in list(engine.supervisor.tasks):
         task.cancel()

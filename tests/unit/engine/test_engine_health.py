@@ -1,47 +1,47 @@
-"""Whether an engine works, and who is told, in virtual time."""
+"""Engine health and the health-check ping, in virtual time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 
-from tests.unit.engine.kit import BEGIN, LoopClock, World
+from tests.unit.engine.harness import BEGIN, EngineHarness, LoopClock
 from tompion.runtime.clock import pause
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
 
 class Monitor:
-    """Remembers when it was told what."""
+    """Records the pings and their times."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, harness: EngineHarness) -> None:
+        self.harness = harness
         self.every_s = 10.0
         self.heard: list[tuple[float, list[str]]] = []
 
     async def ping(self, problems: Sequence[str]) -> None:
-        self.heard.append((self.world.clock.now() - BEGIN, list(problems)))
+        self.heard.append((self.harness.clock.now() - BEGIN, list(problems)))
 
     async def aclose(self) -> None:
-        """Nothing is kept."""
+        """Record that the pinger was closed."""
 
 
-def test_a_monitor_is_told_that_all_is_well(world: World) -> None:
-    monitor = Monitor(world)
+def test_monitor_receives_pings_without_problems(harness: EngineHarness) -> None:
+    monitor = Monitor(harness)
 
-    async def story() -> None:
-        await world.engine(pinger=monitor).start()
+    async def scenario() -> None:
+        await harness.engine(pinger=monitor).start()
         await pause(35)
 
-    world.run(story)
+    harness.run(scenario)
     assert [round(at) for at, _ in monitor.heard] == [0, 10, 20, 30]
     assert all(problems == [] for _, problems in monitor.heard)
 
 
-def test_a_loop_that_is_stuck_is_noticed(world: World) -> None:
-    monitor = Monitor(world)
+def test_hanging_loop_is_a_problem(harness: EngineHarness) -> None:
+    monitor = Monitor(harness)
 
-    async def story() -> None:
-        engine = world.engine(pinger=monitor)
+    async def scenario() -> None:
+        engine = harness.engine(pinger=monitor)
         await engine.start()
 
         async def stuck() -> float | None:
@@ -53,7 +53,7 @@ def test_a_loop_that_is_stuck_is_noticed(world: World) -> None:
         for task in list(engine.supervisor.tasks):
             task.cancel()
 
-    world.run(story)
+    harness.run(scenario)
     well = [at for at, problems in monitor.heard if not problems]
     ill = [problems for at, problems in monitor.heard if problems]
     assert max(well) <= 31
@@ -61,13 +61,15 @@ def test_a_loop_that_is_stuck_is_noticed(world: World) -> None:
     assert "has not looked for work for" in ill[-1][0]
 
 
-def test_a_store_that_is_gone_is_noticed_and_comes_back(world: World) -> None:
-    monitor = Monitor(world)
+def test_unavailable_store_is_a_problem_until_it_is_back(harness: EngineHarness) -> None:
+    monitor = Monitor(harness)
     gone = asyncio.Event()
-    store = FaultyStore(world.store, lambda _: InjectedFault(Fault.BUSY if gone.is_set() else Fault.NONE), lambda: None)
+    store = FaultyStore(
+        harness.store, lambda _: InjectedFault(Fault.BUSY if gone.is_set() else Fault.NONE), lambda: None
+    )
 
-    async def story() -> None:
-        engine = world.engine(store=store, pinger=monitor)
+    async def scenario() -> None:
+        engine = harness.engine(store=store, pinger=monitor)
         await engine.start()
         await pause(15)
         gone.set()
@@ -77,21 +79,21 @@ def test_a_store_that_is_gone_is_noticed_and_comes_back(world: World) -> None:
         await pause(30)
         assert engine.health.problems() == []
 
-    world.run(story)
+    harness.run(scenario)
     assert "the store does not answer" in monitor.heard[2][1][-1]
     assert monitor.heard[-1][1] == []
 
 
-def test_a_clock_that_is_wrong_is_a_problem(world: World) -> None:
-    wrong = LoopClock(world.loop)
+def test_wrong_clock_is_a_problem(harness: EngineHarness) -> None:
+    wrong = LoopClock(harness.loop)
     wrong.off = 3_600.0
 
-    async def story() -> None:
-        engine = world.engine(clock=wrong)
+    async def scenario() -> None:
+        engine = harness.engine(clock=wrong)
         assert engine.health.problems() == ["the engine has not started"]
         await engine.start()
         await pause(5)
         (problem,) = engine.health.problems()
         assert "by 3600000 ms" in problem
 
-    world.run(story)
+    harness.run(scenario)
