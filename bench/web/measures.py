@@ -214,7 +214,7 @@ ACTS: dict[str, Callable[[Page, str], Interaction]] = {
 def _live(browser: Browser, scale: Scale) -> Section:
     """Trigger runs from another client and measure the memory of the open UI after each burst."""
     with tempfile.TemporaryDirectory() as home, serving(Path(home)) as service, _window(browser) as page:
-        service.other.create("busy", cron="0 0 1 1 *", function="tasks:work")
+        service.client.create("busy", cron="0 0 1 1 *", function="tasks:work")
         session = page.context.new_cdp_session(page)
         session.send("HeapProfiler.enable")
         session.send("Performance.enable")
@@ -222,7 +222,7 @@ def _live(browser: Browser, scale: Scale) -> Section:
         begin, updates = time.perf_counter(), 0
         page.goto(f"{service.url}/schedules/busy/runs")
         while updates < scale.events or time.perf_counter() - begin < scale.minutes * 60:
-            last = [service.other.trigger("busy") for _ in range(BURST)][-1]
+            last = [service.client.trigger("busy") for _ in range(BURST)][-1]
             updates += BURST
             expect(page.locator(f"a[href*='{last.run_id}']").first).to_be_visible(timeout=MS)
             expect(page.get_by_text(f"{updates} succeeded")).to_be_visible(timeout=MS)

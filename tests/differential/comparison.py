@@ -1,4 +1,4 @@
-"""Two sides tell the same story: the first difference, and the shortest story that still shows one."""
+"""Comparison of two sides: the first difference, and the shortest scenario that shows one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from tests.differential.generator import NAMES, Story
+from tests.differential.generator import NAMES, Scenario
 from tests.differential.reference import Reference
-from tests.differential.sides import Teller, gist, history
+from tests.differential.sides import Side, history, reference_view
 
-Opening = Callable[[], AbstractContextManager[Teller]]
-LOOK_EVERY = 6
+OpenSide = Callable[[], AbstractContextManager[Side]]
+SNAPSHOT_INTERVAL = 6
 
 
 class Difference(NamedTuple):
-    """Where two sides part."""
+    """The first difference between two sides."""
 
     step: int
     what: str
@@ -26,71 +26,71 @@ class Difference(NamedTuple):
         return f"step {self.step}, {self.what}:\n  {self.here}\n  {self.there}"
 
 
-Judge = Callable[[Story], Difference | None]
+Comparison = Callable[[Scenario], Difference | None]
 
 
-def alike(here: Opening, there: Opening) -> Judge:
-    """Compare every answer of two sides, and now and then everything there is to see."""
+def compare_sides(here: OpenSide, there: OpenSide) -> Comparison:
+    """Compare every result of two sides, and a snapshot of all schedules every few steps."""
 
-    def judge(story: Story) -> Difference | None:
+    def compare(scenario: Scenario) -> Difference | None:
         with here() as one, there() as other:
-            for number, step in enumerate(story):
-                answers = one.tell(step), other.tell(step)
+            for number, step in enumerate(scenario):
+                answers = one.perform_text(step), other.perform_text(step)
                 if answers[0] != answers[1]:
                     return Difference(number, f"{step}", *answers)
-                if number % LOOK_EVERY == LOOK_EVERY - 1 or number == len(story) - 1:
-                    looks = one.look(), other.look()
-                    if looks[0] != looks[1]:
-                        return Difference(number, "to be seen", *_first(*looks))
+                if number % SNAPSHOT_INTERVAL == SNAPSHOT_INTERVAL - 1 or number == len(scenario) - 1:
+                    snapshots = one.snapshot(), other.snapshot()
+                    if snapshots[0] != snapshots[1]:
+                        return Difference(number, "snapshot", *_first(*snapshots))
         return None
 
-    return judge
+    return compare
 
 
-def by_heart(here: Opening) -> Judge:
-    """Compare a side with the reference: the gist of its answers, and what became of every tick."""
+def compare_with_reference(here: OpenSide) -> Comparison:
+    """Compare the results and the ledger of a side with the reference."""
 
-    def judge(story: Story) -> Difference | None:
-        with here() as teller:
-            reference = Reference(int(teller.clock.now() * 1000))
-            for number, step in enumerate(story):
-                answers = gist(teller.take(step)), reference.take(step)
+    def compare(scenario: Scenario) -> Difference | None:
+        with here() as side:
+            reference = Reference(int(side.clock.now() * 1000))
+            for number, step in enumerate(scenario):
+                answers = reference_view(side.perform(step)), reference.perform(step)
                 if step.name not in ("advance", "tick", "settle") and answers[0] != answers[1]:
                     return Difference(number, f"{step}", *map(repr, answers))
-                told = history(teller, NAMES), _known(reference)
-                if told[0] != told[1]:
-                    return Difference(number, f"ledger after {step}", *_first_row(*told))
+                ledgers = history(side, NAMES), _reference_history(reference)
+                if ledgers[0] != ledgers[1]:
+                    return Difference(number, f"ledger after {step}", *_first_row(*ledgers))
         return None
 
-    return judge
+    return compare
 
 
-def shortened(story: Story, judge: Judge) -> Story:
-    """The story without every step that does not matter for there being a difference."""
-    found = judge(story)
-    assert found is not None
-    story = story[: found.step + 1]
-    size = len(story) // 2
+def minimise(scenario: Scenario, compare: Comparison) -> Scenario:
+    """Return the scenario without the steps that the difference does not need."""
+    difference = compare(scenario)
+    assert difference is not None
+    scenario = scenario[: difference.step + 1]
+    size = len(scenario) // 2
     while size:
         at = 0
-        while at < len(story):
-            shorter = story[:at] + story[at + size :]
-            if judge(shorter) is None:
+        while at < len(scenario):
+            shorter = scenario[:at] + scenario[at + size :]
+            if compare(shorter) is None:
                 at += size
             else:
-                story = shorter
+                scenario = shorter
         size //= 2
-    return story
+    return scenario
 
 
-def _known(reference: Reference) -> dict[str, list[Any]]:
-    """What became of every tick, by heart."""
-    told = {}
+def _reference_history(reference: Reference) -> dict[str, list[Any]]:
+    """Return the outcome of every tick in the reference."""
+    histories = {}
     for name, one in reference.all.items():
         rows = [[run["nominal"], run["source"], run["state"], run["reason"]] for run in one["runs"]]
-        lost = [[reason, count] for reason, count in one["dropped_ranges"].items() if count]
-        told[name] = [sorted(rows, key=repr), sorted(lost)]
-    return told
+        lost = [[reason, count] for reason, count in one["dropped"].items() if count]
+        histories[name] = [sorted(rows, key=repr), sorted(lost)]
+    return histories
 
 
 def _first(here: str, there: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Stories: a list of steps, each a name and its arguments, which are JSON, so that a story can be kept.
+"""Scenarios: lists of steps, each a name and its arguments. The arguments are JSON, so that a scenario can be stored.
 
 Times are seconds from the moment at which a step is taken.
 """
@@ -37,38 +37,40 @@ ADVANCES = (0.0, 1.0, 13.0, 29.5, 47.0, 61.0, 200.0, 900.0)
 PLAIN = ("upsert", "patch", "pause", "resume", "trigger", "skip", "unskip", "backfill", "delete", "get")
 READS = (
     "get", "runs", "dropped_ranges", "describe", "history", "versions", "verify", "backfills", "hints", "list_schedules",
-    "coming", "recent_runs", "stats", "preview",
+    "upcoming", "recent_runs", "stats", "preview",
 )  # fmt: skip
 
 
 class Step(NamedTuple):
-    """One step of a story."""
+    """One step of a scenario."""
 
     name: str
     arguments: dict[str, Any]
 
 
-Story = list[Step]
+Scenario = list[Step]
 
 
-def draw(seed: str, length: int, *, plain: bool) -> Story:
-    """A story; a plain one has only what the reference knows by heart."""
+def generate(seed: str, length: int, *, plain: bool) -> Scenario:
+    """Return a scenario. A plain one has only steps that the reference knows."""
     random = Random(seed)
-    made = [Step("upsert", {"schedule_id": name, **_fields(random, plain)}) for name in NAMES[: random.randint(1, 3)]]
-    story = made + [_step(random, plain) for _ in range(length)]
-    return [_identified(random, step, number) for number, step in enumerate(story)]
+    created = [
+        Step("upsert", {"schedule_id": name, **_fields(random, plain)}) for name in NAMES[: random.randint(1, 3)]
+    ]
+    scenario = created + [_step(random, plain) for _ in range(length)]
+    return [_identified(random, step, number) for number, step in enumerate(scenario)]
 
 
 def _identified(random: Random, step: Step, number: int) -> Step:
-    """A change has a request id, which some other change may have had: a client would make one up."""
-    if step.name not in _DRAWN:
+    """Add a request id to a change. Sometimes it is that of another change."""
+    if step.name not in _GENERATORS:
         return step
     again = random.random() < 0.1
     return Step(step.name, {**step.arguments, "request_id": f"r{random.randrange(number + 1) if again else number}"})
 
 
 def interval_of(text: str) -> tuple[int, int]:
-    """The length and the offset of an interval, in seconds."""
+    """Return the length and the offset of an interval in seconds."""
     every, offset = (int(part[:-1]) * {"s": 1, "m": 60}[part[-1]] for part in f"{text}/0s".split("/")[:2])
     return every, offset
 
@@ -81,15 +83,15 @@ def _step(random: Random, plain: bool) -> Step:
         return Step("tick", {})
     if chosen < 0.58:
         return Step("settle", {"state": random.choice(("SUCCESS", "SUCCESS", "FAILED"))})
-    name = random.choice(PLAIN if plain else (*_DRAWN, *READS))
-    given = {} if name not in _DRAWN else _DRAWN[name](random, plain)
-    if name not in ("list_schedules", "recent_runs", "preview", "coming", "pause_target", "resume_target", "stats"):
-        given = {"schedule_id": random.choice(NAMES), **given}
-    return Step(name, given)
+    name = random.choice(PLAIN if plain else (*_GENERATORS, *READS))
+    arguments = {} if name not in _GENERATORS else _GENERATORS[name](random, plain)
+    if name not in ("list_schedules", "recent_runs", "preview", "upcoming", "pause_target", "resume_target", "stats"):
+        arguments = {"schedule_id": random.choice(NAMES), **arguments}
+    return Step(name, arguments)
 
 
 def _fields(random: Random, plain: bool) -> dict[str, Any]:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         **random.choice(PLAIN_SPECS if plain else PLAIN_SPECS + SPECS),
         "function": FUNCTION,
         "overlap_policy": random.choice(PLAIN_OVERLAPS if plain else OVERLAPS),
@@ -100,7 +102,7 @@ def _fields(random: Random, plain: bool) -> dict[str, Any]:
         "buffer_keep": random.choice(("latest", "first")),
     }
     if plain:
-        return given
+        return arguments
     others: tuple[dict[str, Any], ...] = (
         {"remaining_actions": random.choice((0, 1, 3))},
         {"max_attempts": 3},
@@ -114,8 +116,8 @@ def _fields(random: Random, plain: bool) -> dict[str, Any]:
     )
     for other in others:
         if random.random() < 0.15:
-            given |= other
-    return given
+            arguments |= other
+    return arguments
 
 
 def _patch(random: Random, plain: bool) -> dict[str, Any]:
@@ -149,7 +151,7 @@ def _backfill(random: Random, plain: bool) -> dict[str, Any]:
     }
 
 
-_DRAWN: dict[str, Callable[[Random, bool], dict[str, Any]]] = {
+_GENERATORS: dict[str, Callable[[Random, bool], dict[str, Any]]] = {
     "upsert": _fields,
     "patch": _patch,
     "pause": lambda random, _plain: random.choice(({}, {"until_in": 90.0}, {"note": "stop"})),

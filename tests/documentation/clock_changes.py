@@ -1,4 +1,4 @@
-"""Pictures of a night in which clocks change: what each rule makes of the wall times that are lost or repeated."""
+"""Diagrams of clock changes: the ticks of each rule in wall times that are skipped or repeated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABEL = 34
 
 @dataclass(frozen=True)
 class Night:
-    """A night, and the specs that are drawn of it."""
+    """A night with a clock change, and the specs in its diagram."""
 
     name: str
     begin: str
@@ -55,7 +55,7 @@ NIGHTS = [
 
 
 def draw_night(night: Night) -> str:
-    """Return the picture of a night: UTC, what clocks in Berlin show, and the ticks of each spec."""
+    """Return the diagram of a night: UTC, the local time in Berlin, and the ticks of each spec."""
     begin = datetime.fromisoformat(night.begin)
     moments = [begin + column * COLUMN for column in range(night.columns)]
     lines = [_axis("UTC", moments, [f"{moment:%H:%M}" for moment in moments])]
@@ -70,12 +70,12 @@ def draw_night(night: Night) -> str:
 
 
 def _wall(moment: datetime) -> datetime:
-    """What clocks show at an instant: that of the tick of a spec that fires at it."""
+    """Return the local time of an instant."""
     tick = Spec(cron="* * * * *", timezone=ZONE).occurrences(1, after=moment - timedelta(seconds=1))[0]
     assert tick.at == moment.astimezone(UTC)
     return tick.wall
 
 
 def _axis(label: str, moments: list[datetime], texts: list[str]) -> str:
-    shown = texts[::LABEL_EVERY][: len(moments) // LABEL_EVERY]
-    return f"{label:<{LABEL}}" + "".join(f"{text:<{LABEL_EVERY}}" for text in shown)
+    labels = texts[::LABEL_EVERY][: len(moments) // LABEL_EVERY]
+    return f"{label:<{LABEL}}" + "".join(f"{text:<{LABEL_EVERY}}" for text in labels)

@@ -1,4 +1,4 @@
-"""The pictures of a page: each stands in a block of its own, below a comment that names it."""
+"""The diagrams of a page: each is a block below a comment with its name."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.documentation.clock_changes import NIGHTS, draw_night
-from tests.documentation.policy_scenarios import STORIES
+from tests.documentation.policy_scenarios import SCENARIOS
 from tests.documentation.timelines import draw
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "policies.md"
 BLOCK = re.compile(r"<!-- picture: ([\w-]+) -->\n```text\n(.*?)```\n", re.DOTALL)
 
 
-def pictures() -> dict[str, str]:
-    """Every picture, by its name."""
-    return {story.name: draw(story) for story in STORIES} | {night.name: draw_night(night) for night in NIGHTS}
+def diagrams() -> dict[str, str]:
+    """Return every diagram by its name."""
+    return {scenario.name: draw(scenario) for scenario in SCENARIOS} | {
+        night.name: draw_night(night) for night in NIGHTS
+    }
 
 
-def shown(text: str) -> dict[str, str]:
-    """The pictures that a page shows."""
-    found = BLOCK.findall(text)
-    assert len(found) == len({name for name, _ in found}), "a picture is shown twice"
-    return {name: picture.rstrip("\n") for name, picture in found}
+def page_diagrams(text: str) -> dict[str, str]:
+    """Return the diagrams in a page by name."""
+    named = BLOCK.findall(text)
+    assert len(named) == len({name for name, _ in named}), "a diagram is there twice"
+    return {name: diagram.rstrip("\n") for name, diagram in named}
 
 
-def with_pictures(text: str, drawn: Mapping[str, str]) -> str:
-    """The page with its pictures as they are now."""
+def with_diagrams(text: str, drawn: Mapping[str, str]) -> str:
+    """Return the page with new diagrams."""
     return BLOCK.sub(lambda block: f"<!-- picture: {block[1]} -->\n```text\n{drawn[block[1]]}\n```\n", text)

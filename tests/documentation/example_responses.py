@@ -1,4 +1,4 @@
-"""Examples of answers, for the description of the API: what operations really answer, in the stories of the doors."""
+"""Example responses of the OpenAPI document: recorded results of the scenarios."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from tompion.errors import TompionError
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
-ITEMS = 2
-"""How much of a list is shown."""
+MAX_ITEMS = 2
+"""Longer lists are truncated."""
 
 
-def answers() -> str:
-    """The first answer of each operation that says something, as a JSON document."""
-    found: dict[str, Any] = {}
-    for story in SCENARIOS.values():
+def example_responses() -> str:
+    """Return the first useful result of each operation as a JSON document."""
+    responses: dict[str, Any] = {}
+    for scenario in SCENARIOS.values():
         store = SqliteStore(clock=ManualClock(BEGIN))
         direct = Direct(runner_of(store))
-        for name, args, given in story:
+        for name, args, kwargs in scenario:
             try:
-                answer = shortened(encode(getattr(direct, name)(*args, **given)))
+                response = truncate(encode(getattr(direct, name)(*args, **kwargs)))
             except TompionError:
                 continue
-            if says_something(answer):
-                found.setdefault(name, answer)
+            if is_useful(response):
+                responses.setdefault(name, response)
         store.close()
-    return json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(dict(sorted(responses.items())), indent=1, ensure_ascii=False) + "\n"
 
 
-def shortened(answer: Any) -> Any:
-    """An answer whose lists are short."""
-    if isinstance(answer, list):
-        return [shortened(each) for each in answer[:ITEMS]]
-    return {name: shortened(each) for name, each in answer.items()} if isinstance(answer, dict) else answer
+def truncate(response: Any) -> Any:
+    """Return a response with short lists."""
+    if isinstance(response, list):
+        return [truncate(item) for item in response[:MAX_ITEMS]]
+    return {name: truncate(value) for name, value in response.items()} if isinstance(response, dict) else response
 
 
-def says_something(answer: Any) -> bool:
-    """Whether an answer shows what answers look like."""
-    return answer is not None and answer != [] and not (isinstance(answer, dict) and answer.get("items") == [])
+def is_useful(response: Any) -> bool:
+    """Return whether a response is not empty."""
+    return response is not None and response != [] and not (isinstance(response, dict) and response.get("items") == [])

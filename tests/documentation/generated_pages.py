@@ -1,4 +1,4 @@
-"""Pages that follow from the code: ``python -m tests.documentation`` writes them anew; a test compares them."""
+"""Generates pages and tables from the code. A test compares them with the documentation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tests.documentation.defects import INTERLEAVINGS_HEAD, SIMULATION_HEAD, interleaving_rows, simulation_rows
-from tests.documentation.diagrams import pictures, with_pictures
-from tests.documentation.example_responses import answers
+from tests.documentation.diagrams import diagrams, with_diagrams
+from tests.documentation.example_responses import example_responses
 from tests.documentation.roles import page as roles
 from tompion.api.rest.openapi.document import describe, summary_and_description
 from tompion.api.rest.openapi.examples import RECORDED
@@ -21,7 +21,7 @@ from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS_FILE = "src/tompion/api/rest/openapi/answers.json"
 SETTINGS_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
-SAYING_MORE = {
+LINKS = {
     "Temporal's SDKs": "temporal.md",
     "serves metrics": "metrics.md",
     "one object per event": "../how-to/alerts.md#in-the-log",
@@ -31,22 +31,25 @@ SAYING_MORE = {
     "attempt to deliver a notification": "../how-to/notifications.md",
     "any of its values": "schedule.md",
 }
-"""Words of settings' meanings, and the page that says more about them."""
+"""Phrases in the meanings of settings, and the pages that they link to."""
 HEAD = "| route | role | what it does |\n|---|---|---|\n"
 
 
 def rest(text: str) -> str:
-    """The reference of REST, with its tables as they must be."""
+    """Return the REST reference with its tables."""
     text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if route.prefix)))
-    text = with_table(text, "## System routes", map(extra_row, SYSTEM_ROUTES))
+    text = with_table(text, "## System routes", map(system_route_row, SYSTEM_ROUTES))
     return with_table(text, "## Compatibility", map(route_row, (route for route in ROUTES if not route.prefix)))
 
 
 def settings(text: str) -> str:
-    """The reference of settings, with its tables as they must be."""
-    options = [f"| `{name}` | {_default(each.default)} | {_linked(each.meaning)} |\n" for name, each in OPTIONS.items()]
+    """Return the settings reference with its tables."""
+    options = [
+        f"| `{name}` | {_default(option.default)} | {_linked(option.meaning)} |\n" for name, option in OPTIONS.items()
+    ]
     limits = [
-        f"| `{each.name}` | {each.default} | {_linked(each.metadata['meaning'])} |\n" for each in fields(Settings)
+        f"| `{setting.name}` | {setting.default} | {_linked(setting.metadata['meaning'])} |\n"
+        for setting in fields(Settings)
     ]
     text = with_table(text, "# Settings", options, SETTINGS_HEAD)
     return with_table(text, "## Limits", limits, SETTINGS_HEAD)
@@ -59,21 +62,21 @@ def planted_defects(text: str) -> str:
 
 
 def _default(value: object) -> str:
-    """A default as a file has it; nothing, if it is empty."""
+    """Return a default as in a configuration file. An empty one is an empty string."""
     if value in ("", ()):
         return ""
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
 
 
 def _linked(meaning: str) -> str:
-    """What a setting means, with the pages that say more."""
-    for words, page in SAYING_MORE.items():
-        meaning = meaning.replace(words, f"[{words}]({page})")
+    """Return the meaning of a setting with links."""
+    for phrase, page in LINKS.items():
+        meaning = meaning.replace(phrase, f"[{phrase}]({page})")
     return meaning
 
 
 def with_table(text: str, title: str, rows: Iterable[str], head: str = HEAD) -> str:
-    """A page whose table below a title has these rows, and no others."""
+    """Return a page with new rows in the table below a title."""
     begin = text.index(head, f"\n{text}".index(f"\n{title}\n")) + len(head)
     end = begin
     while text[end : end + 1] == "|":
@@ -82,28 +85,28 @@ def with_table(text: str, title: str, rows: Iterable[str], head: str = HEAD) -> 
 
 
 def route_row(route: Route) -> str:
-    about = summary_and_description(route.operation)[0].replace("``", "`")
-    return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {about} |\n"
+    summary = summary_and_description(route.operation)[0].replace("``", "`")
+    return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {summary} |\n"
 
 
-def extra_row(extra: SystemRoute) -> str:
-    role = f"{extra.role.name.lower()}{' in `*`' if extra.all_namespaces else ''}"
-    return f"| `{extra.method} {extra.full_path}` | {role} | {extra.summary} |\n"
+def system_route_row(route: SystemRoute) -> str:
+    role = f"{route.role.name.lower()}{' in `*`' if route.all_namespaces else ''}"
+    return f"| `{route.method} {route.full_path}` | {role} | {route.summary} |\n"
 
 
 def openapi(_text: str) -> str:
-    """The description of the API for machines, with the answers as they have just been written."""
+    """Return the OpenAPI document with the example responses of the file."""
     RECORDED.update(json.loads((ROOT / ANSWERS_FILE).read_text(encoding="utf-8")))
     return json.dumps(describe(version("tompion")), indent=1, ensure_ascii=False) + "\n"
 
 
 PAGES: dict[str, Callable[[str], str]] = {
-    ANSWERS_FILE: lambda _text: answers(),
+    ANSWERS_FILE: lambda _text: example_responses(),
     "docs/reference/rest.md": rest,
     "docs/reference/settings.md": settings,
     "docs/reference/openapi.json": openapi,
     "docs/reference/roles.md": lambda _text: roles(),
     "docs/explanation/planted-defects.md": planted_defects,
-    "docs/explanation/policies.md": lambda text: with_pictures(text, pictures()),
+    "docs/explanation/policies.md": lambda text: with_diagrams(text, diagrams()),
 }
-"""What is written anew, in this order: the description of the API holds the answers."""
+"""The generated files, in this order, because the OpenAPI document has the example responses."""

@@ -1,4 +1,4 @@
-"""How to come from cron, APScheduler or Celery beat: what is shown as *after* really runs."""
+"""The how-tos about replacing cron, APScheduler and Celery beat: their code runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.documentation.pages import ROOT, blocks, commands, curl, serving, shows, soon, surroundings, write_files
+from tests.documentation.pages import (
+    ROOT,
+    blocks,
+    commands,
+    curl,
+    matches_excerpt,
+    page_environment,
+    serving,
+    soon,
+    write_files,
+)
 from tests.support.servers.message_brokers import dying_with_us
 from tompion import Spec, SyncTompion
 from tompion.testing import Rehearsal
@@ -22,11 +32,11 @@ BROKER = "redis://127.0.0.1:6379/0"
 SCRIPT = "#!/bin/sh\necho backed up to $BACKUP_TARGET\n"
 
 
-def told(page: str, address: str) -> None:
-    """Send what a page shows, in its order; each answer must be what is shown below it, if not at once then soon."""
-    shown = [block for block in blocks(page) if block.language in ("sh", "json")]
-    assert any(block.language == "json" for block in shown)
-    for block, below in zip(shown, [*shown[1:], None], strict=True):
+def run_page(page: str, address: str) -> None:
+    """Send the requests of a page in order. Each response must match the excerpt below it, at once or soon."""
+    page_blocks = [block for block in blocks(page) if block.language in ("sh", "json")]
+    assert any(block.language == "json" for block in page_blocks)
+    for block, below in zip(page_blocks, [*page_blocks[1:], None], strict=True):
         if block.language == "json":
             continue
         *first, last = commands(block.text)
@@ -39,18 +49,20 @@ def told(page: str, address: str) -> None:
 def assert_answer(command: str, address: str, wanted: object) -> None:
     seen: list[object] = []
 
-    def asked() -> bool:
+    def responds_as_documented() -> bool:
         seen.append(curl(command, address))
-        return shows(wanted, seen[-1])
+        return matches_excerpt(wanted, seen[-1])
 
-    assert soon(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
+    assert soon(responds_as_documented) if "--json" not in command else responds_as_documented(), (
+        f"{command}: {seen[-1]}"
+    )
 
 
 def cells(page: str, column: int) -> list[str]:
-    """What stands in backquotes first in one column of the tables of a page."""
+    """Return the first code span of each cell in a column of the tables of a page."""
     rows = [line.split("|") for line in (ROOT / "docs" / page).read_text().splitlines() if line.startswith("| ")]
-    found = [re.match(r" `([^`]+)`", row[column + 1]) for row in rows]
-    return [each[1] for each in found if each]
+    matches = [re.match(r" `([^`]+)`", row[column + 1]) for row in rows]
+    return [match[1] for match in matches if match]
 
 
 # --- cron ---------------------------------------------------------------------------------------------------------
@@ -64,7 +76,7 @@ def test_the_steps_from_cron_work(tmp_path: Path) -> None:
     file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("/usr/local/bin/backup", str(script)))
     with serving(tmp_path) as address:
-        told("how-to/replace-cron.md", address)
+        run_page("how-to/replace-cron.md", address)
         with SyncTompion(address) as tompion:
             assert tompion.runs("backup").items[0].result == "backed up to s3://backups"
             policy = tompion.get("backup").definition.policy
@@ -72,9 +84,9 @@ def test_the_steps_from_cron_work(tmp_path: Path) -> None:
 
 
 def test_every_line_of_a_crontab_has_a_spec() -> None:
-    shown = [json.loads(cell) for cell in cells("how-to/replace-cron.md", 1) if cell.startswith("{")]
-    assert len(shown) > 8
-    for document in shown:
+    specs = [json.loads(cell) for cell in cells("how-to/replace-cron.md", 1) if cell.startswith("{")]
+    assert len(specs) > 8
+    for document in specs:
         assert Spec.from_dict(document).upcoming(3, schedule_id="x")
 
 
@@ -99,9 +111,9 @@ def test_the_steps_from_apscheduler_work(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_every_trigger_has_a_spec() -> None:
     sources = re.compile(r"(cron|times|intervals|rrules)=")
-    shown = [cell for cell in cells("how-to/replace-apscheduler.md", 1) if sources.match(cell)]
-    assert len(shown) > 8
-    for arguments in shown:
+    specs = [cell for cell in cells("how-to/replace-apscheduler.md", 1) if sources.match(cell)]
+    assert len(specs) > 8
+    for arguments in specs:
         assert eval(f"Spec({arguments})", {"Spec": Spec}).next(0)  # noqa: S307 - our own documentation
 
 
@@ -121,7 +133,7 @@ def test_every_named_option_exists() -> None:
 def running(home: Path, *argv: str, **environment: str) -> Iterator[None]:
     """Run a program in the background, for as long as it is needed."""
     command = dying_with_us([sys.executable, *argv])
-    with subprocess.Popen(command, cwd=home, env=surroundings(**environment)) as process:
+    with subprocess.Popen(command, cwd=home, env=page_environment(**environment)) as process:
         try:
             yield
         finally:
@@ -144,9 +156,9 @@ def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> Non
         SyncTompion(store, engine=False) as tompion,
     ):
         assert soon(lambda: len(tompion.list_schedules().items) == 2)
-        for schedule_id, said in (("close-the-day", "closed in berlin"), ("refresh", "fresh")):
+        for schedule_id, expected in (("close-the-day", "closed in berlin"), ("refresh", "fresh")):
             run = tompion.trigger(schedule_id)
-            assert succeeded(tompion, run.run_id) == said
+            assert succeeded(tompion, run.run_id) == expected
 
 
 def succeeded(tompion: SyncTompion, run_id: str) -> object:
@@ -156,9 +168,9 @@ def succeeded(tompion: SyncTompion, run_id: str) -> object:
 
 
 def test_every_celery_beat_entry_has_a_spec() -> None:
-    shown = [cell for cell in cells("how-to/replace-celery-beat.md", 1) if re.match(r"(cron|intervals)=", cell)]
-    assert len(shown) > 4
-    for arguments in shown:
+    specs = [cell for cell in cells("how-to/replace-celery-beat.md", 1) if re.match(r"(cron|intervals)=", cell)]
+    assert len(specs) > 4
+    for arguments in specs:
         assert eval(f"Spec({arguments})", {"Spec": Spec}).next(0)  # noqa: S307 - our own documentation
 
 
@@ -169,7 +181,7 @@ def test_celery_executes(tmp_path: Path, valkey_url: str) -> None:
     assert tomllib.loads(file.read_text())["executors"]["celery"] == {"broker": BROKER, "backend": BROKER}
     file.write_text(file.read_text().replace(BROKER, valkey_url))
     with worker(tmp_path, "tasks", valkey_url), serving(tmp_path) as address:
-        told("how-to/run-with-celery.md", address)
+        run_page("how-to/run-with-celery.md", address)
 
 
 @pytest.mark.server
@@ -178,4 +190,4 @@ def test_temporal_executes(tmp_path: Path, temporal_address: str) -> None:
     file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("127.0.0.1:7233", temporal_address))
     with running(tmp_path, "counting.py", TEMPORAL=temporal_address), serving(tmp_path) as address:
-        told("how-to/run-with-temporal.md", address)
+        run_page("how-to/run-with-temporal.md", address)

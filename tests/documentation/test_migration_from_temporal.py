@@ -1,4 +1,4 @@
-"""How to move from Temporal, done as the page says: on a real cluster, with ``tompion serve --temporal-address``."""
+"""The how-to about moving from Temporal, on a real cluster with ``tompion serve --temporal-address``."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ async def planned(cluster: str) -> None:
     await client.create_schedule("report", Schedule(action=action, spec=spec), memo={"owner": "books"})
 
 
-async def managed(shown: str, here: str, cluster: str) -> Any:
-    """Do with the SDK what the page shows, while a worker serves the cluster; give the one action that comes of it."""
-    text = shown.replace('"127.0.0.1:7234"', repr(here)).replace("tpn_…", "tpn_not-needed")
+async def managed(code: str, here: str, cluster: str) -> Any:
+    """Run the SDK code of the page while a worker serves the cluster, and return the resulting action."""
+    text = code.replace('"127.0.0.1:7234"', repr(here)).replace("tpn_…", "tpn_not-needed")
     scope: dict[str, Any] = {"Client": Client}
     exec("async def page():\n" + "".join(f"    {line}\n" for line in text.splitlines()), scope)  # noqa: S102 - our own page
     async with asyncio.timeout(SECONDS), working(cluster):
         await scope["page"]()
         handle = (await Client.connect(here)).get_schedule_handle("report")
         while True:
-            found = await handle.describe()
-            actions = found.raw_description.info.recent_actions
+            description = await handle.describe()
+            actions = description.raw_description.info.recent_actions
             if actions and actions[0].start_workflow_status == 2:  # completed
-                return found, actions
+                return description, actions
 
 
-def asked(address: str, path: str) -> Any:
+def get(address: str, path: str) -> Any:
     with urlopen(f"{address}{path}", timeout=SECONDS) as answer:
         body = answer.read()
         return json.loads(body) if "json" in answer.headers["content-type"] else body.decode()
@@ -55,13 +55,13 @@ def test_the_steps_of_the_how_to_work(temporal_address: str, tmp_path: Path) -> 
     assert write_files(PAGE, tmp_path) == ["tompion.toml"]
     file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("127.0.0.1:7233", temporal_address))
-    shown = [
+    page_blocks = [
         command.replace("127.0.0.1:7233", temporal_address)
         for block in blocks(PAGE)
         if block.language == "sh"
         for command in commands(block.text)
     ]
-    look, copy, serve, pause, start = shown
+    look, copy, serve, pause, start = page_blocks
     assert "upcoming times are equal" in run(look, tmp_path)
     assert "state: a shadow in Tompion" in run(copy, tmp_path)
     assert serve == "tompion serve"
@@ -70,11 +70,11 @@ def test_the_steps_of_the_how_to_work(temporal_address: str, tmp_path: Path) -> 
         run(pause, tmp_path, {"temporal": [str(find_binary())]}, HOME="/nonexistent")
         run(start, tmp_path, TOMPION_URL=address)
         [python] = python_of(PAGE)
-        found, actions = asyncio.run(managed(python, here, temporal_address))
-        ours = asked(address, "/api/v1/schedules/report")
-        [ran] = asked(address, "/api/v1/schedules/report/runs")["items"]
-        assert "<html" in asked(address, "/")
-    assert (found.schedule.spec.time_zone_name, len(actions)) == ("Europe/Rome", 1)
+        description, actions = asyncio.run(managed(python, here, temporal_address))
+        ours = get(address, "/api/v1/schedules/report")
+        [ran] = get(address, "/api/v1/schedules/report/runs")["items"]
+        assert "<html" in get(address, "/")
+    assert (description.schedule.spec.time_zone_name, len(actions)) == ("Europe/Rome", 1)
     assert (ours["state"], ours["definition"]["memo"], ours["counters"]["starts"]) == ("active", {"owner": "books"}, 1)
     assert (ran["source"], ran["state"]) == ("trigger", "SUCCESS")
     assert actions[0].start_workflow_result.workflow_id.startswith("report-20")

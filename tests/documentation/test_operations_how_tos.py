@@ -1,4 +1,4 @@
-"""How to run it: several instances, a backup that is restored, an upgrade, an application that it lives in."""
+"""The how-tos about operations: several instances, backup and restore, upgrades, and an application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.documentation.pages import blocks, commands, run, soon, surroundings, write_files
+from tests.documentation.pages import blocks, commands, page_environment, run, soon, write_files
 from tests.support.servers.postgres import PostgresServer, find_binaries
 from tompion import SyncTompion
 
@@ -26,21 +26,21 @@ SECONDS = 120
 
 def shell(page: str, block: int = 0) -> list[str]:
     """The commands of one ``sh`` block of a page."""
-    return commands([each.text for each in blocks(page) if each.language == "sh"][block])
+    return commands([item.text for item in blocks(page) if item.language == "sh"][block])
 
 
 def finishing(store: str, schedule_id: str, count: int) -> list[str]:
-    """Wait for so many runs that succeeded, and return their keys."""
+    """Wait for a number of successful runs and return their keys."""
     with SyncTompion(store, engine=False) as tompion:
-        found: list[str] = []
+        keys: list[str] = []
 
         def enough() -> bool:
             page = tompion.runs(schedule_id, state="SUCCESS", limit=1_000)
-            found[:] = [run.key for run in page.items]
-            return len(found) >= count
+            keys[:] = [run.key for run in page.items]
+            return len(keys) >= count
 
-        assert soon(enough), found
-        return found
+        assert soon(enough), keys
+        return keys
 
 
 # --- several instances --------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ INSTANCES = "how-to/several-instances-on-postgresql.md"
 def process(command: str, home: Path) -> Iterator[subprocess.Popen[str]]:
     """Run a command of ours in the background, and kill it in the end."""
     words = [sys.executable, "-m", *command.split()]
-    with subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings()) as started:
+    with subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE, text=True, env=page_environment()) as started:
         try:
             yield started
         finally:
@@ -100,8 +100,8 @@ def test_several_instances_share_a_database_with_a_restricted_role(
 
 
 def _connections(root: psycopg.Connection[Any]) -> int:
-    asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'tompion_worker'"
-    return int(root.execute(asked).fetchall()[0][0])
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'tompion_worker'"
+    return int(root.execute(query).fetchall()[0][0])
 
 
 # --- backups ------------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ BACKUP = "how-to/backup-and-restore.md"
 
 
 def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
-    """What ran between the backup and the loss runs again, with the same keys."""
+    """Runs between the backup and the loss run again, with the same keys."""
     assert write_files(BACKUP, home) == ["back_up.py"]
     (home / "notes.py").write_text(TASKS)
     store = f"sqlite:///{home / 'tompion.db'}"
@@ -119,8 +119,8 @@ def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
         saved = finishing(store, "notes", 2)
         run("python back_up.py", home)  # while others write
         lost = set(finishing(store, "notes", len(saved) + 3)) - set(saved)
-    for each in home.glob("tompion.db*"):
-        each.unlink()
+    for path in home.glob("tompion.db*"):
+        path.unlink()
     (home / "backup.db").rename(home / "tompion.db")
     status, verify = shell(BACKUP, 0)
     assert "missing" not in run(status, home)
@@ -142,9 +142,9 @@ def test_a_database_is_dumped_and_restored(home: Path, postgres_server: Postgres
     there = "postgresql://tompion_owner@db.example.org/tompion"
     tools = {name: [str(find_binaries() / name)] for name in ("pg_dump", "pg_restore")}
     try:
-        here = [each.replace(f"{there}_restored", restored).replace(there, postgres_url) for each in shell(BACKUP, 1)]
-        said = [run(command, home, tools) for command in here]
-        assert "each accounted for exactly once\n" in said[-1]
+        here = [line.replace(f"{there}_restored", restored).replace(there, postgres_url) for line in shell(BACKUP, 1)]
+        outputs = [run(command, home, tools) for command in here]
+        assert "each accounted for exactly once\n" in outputs[-1]
         with SyncTompion(restored, engine=False) as tompion:
             assert len(tompion.runs("notes", state="SUCCESS").items) >= 2
     finally:
@@ -176,10 +176,10 @@ def test_an_application_with_tests_works(home: Path) -> None:
     async def lived() -> tuple[dict[str, str], list[dict[str, Any]]]:
         async with shop.app.router.lifespan_context(shop.app):
             run = await shop.send_now()
-            asked = [await shop.reports()]
-            while asked[-1][0]["state"] != "SUCCESS" and len(asked) < 10_000:
-                asked.append(await shop.reports())
-            return run, asked[-1]
+            responses = [await shop.reports()]
+            while responses[-1][0]["state"] != "SUCCESS" and len(responses) < 10_000:
+                responses.append(await shop.reports())
+            return run, responses[-1]
 
     run_id, (report,) = asyncio.run(lived())
     assert run_id["run"]

@@ -1,4 +1,4 @@
-"""No route without a rule, and the page that shows them all."""
+"""No route without a rule, and the page that matches_excerpt them all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_row_has_the_outcome_for_each_role() -> None:
 
 
 def test_every_route_has_a_role() -> None:
-    """Whatever a service answers stands in one of the tables; the page is no route."""
+    """Every path of a service is in one of the tables. The web UI is not a route."""
     store = SqliteStore()
     try:
         app = build_service(OperationRunner(store, Settings()))
@@ -36,7 +36,7 @@ def test_every_route_has_a_role() -> None:
     }
     assert len(served) >= len(app.routes)
     described = {f"{route.method} {route.full_path}" for route in ROUTES} | {
-        f"{each.method} {each.full_path}" for each in SYSTEM_ROUTES
+        f"{route.method} {route.full_path}" for route in SYSTEM_ROUTES
     }
     assert served == described
 
@@ -44,7 +44,7 @@ def test_every_route_has_a_role() -> None:
 def test_only_callbacks_health_and_sessions_need_no_role() -> None:
     """Reports carry a token of their own."""
     assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/callbacks"]
-    assert [each.path for each in SYSTEM_ROUTES if each.role is Role.PUBLIC] == [
+    assert [route.path for route in SYSTEM_ROUTES if route.role is Role.PUBLIC] == [
         "/healthz",
         "/readyz",
         "/openapi.json",

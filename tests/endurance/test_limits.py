@@ -147,14 +147,14 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
 }
 """The limit or its setting, and a function that uses it up."""
 ELSEWHERE = {
-    "max_active_launches": "unit/engine/test_pipeline.py::test_fires_ahead_keep_within_what_an_instance_may_execute",
+    "max_active_launches": "unit/engine/test_fire_ahead.py::test_fires_ahead_obey_the_concurrency_limit",
     "max_buffer": "unit/plan/test_decide.py::test_a_full_buffer",
-    "max_catchup_per_tick": "conformance/operations/test_traps_time.py::test_one_pass_takes_so_many_of_one_schedule",
-    "max_clock_skew_ms": "unit/engine/test_host_slow.py::test_a_clock_may_be_off_by_so_much",
+    "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_takes_so_many_of_one_schedule",
+    "max_clock_skew_ms": "unit/engine/test_slow_store.py::test_clock_skew_up_to_the_limit_is_accepted",
     "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",
     "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
     "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_the_limit_are_truncated",
-    "max_dropped_range_ticks": "unit/plan/test_generate.py::test_missed_ticks_are_walked_in_chunks",
+    "max_dropped_range_ticks": "unit/plan/test_due_ticks.py::test_missed_ticks_are_walked_in_chunks",
     "max_threads": "unit/executors/test_function.py::test_run_without_a_free_thread_waits",
 }
 """Limits that refuse nothing, but bound what an engine does at a time: where that is seen."""

@@ -108,7 +108,9 @@ async def fire(url: str) -> dict[str, set[str]]:
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.key: entry.labels for entry in entries if "namespace" in entry.labels}
         return {
-            name: {values[labels.index("namespace")] for values in [*tally.labelled(name), *tally.histograms(name)]}
+            name: {
+                values[labels.index("namespace")] for values in [*tally.counts_by_label(name), *tally.histograms(name)]
+            }
             for name, labels in labelled.items()
         }
 

@@ -56,7 +56,7 @@ class Watched(Store):
 
     def __init__(self, store: Store) -> None:
         self._inner = store
-        self.works_beside = store.works_beside
+        self.is_out_of_process = store.is_out_of_process
         self.seen: list[tuple[str, int, str]] = []
         self._submitted = 0
 
@@ -149,7 +149,7 @@ def test_ticks_fire_between_batches_of_retention(url: str, statements: list[tupl
         store.close()
     bounded(statements)
     ahead = batches_ahead(store)
-    if not store.works_beside:  # other stores do not wait, see below
+    if not store.is_out_of_process:  # other stores do not wait, see below
         assert ahead <= 1, "there is one writer, and it may be busy with one batch"
 
 
@@ -197,7 +197,7 @@ def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:
             assert bench.dump()["schedule_versions"] == before["schedule_versions"], "the batch has not committed"
         after = bench.dump()
         assert [table for table in FORGOTTEN if not set(before[table]) - set(after[table])] == []
-        assert bench.story() == ["08:20 SUCCESS", "08:21 SUCCESS"]
+        assert bench.outcomes() == ["08:20 SUCCESS", "08:21 SUCCESS"]
         bench.prove()
 
 

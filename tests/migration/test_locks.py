@@ -86,7 +86,7 @@ def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monk
             assert not migrating.done()
         assert migrating.result(SECONDS)
         assert len(tries) > 3
-        assert bench.story() == ["08:01 SUCCESS", "08:02 SUCCESS", "08:03 SUCCESS"]
+        assert bench.outcomes() == ["08:01 SUCCESS", "08:02 SUCCESS", "08:03 SUCCESS"]
 
 
 def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

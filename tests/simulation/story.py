@@ -227,7 +227,7 @@ class Story:
         while True:
             died = asyncio.Event()
             store = FaultyStore(self.store, self.mishap, died.set)
-            store.works_beside = self.beside
+            store.is_out_of_process = self.beside
             engine = Engine(
                 store,
                 {"function": self.executor},

@@ -64,7 +64,7 @@ def with_named_fires(engine: Engine) -> Engine:
 class BesideStore(Store):
     """Puts a way there and back between an engine and a store."""
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, store: Store, loop: VirtualLoop, fates: dict[int, Fate] | None = None) -> None:
         """Take what becomes of which fire transaction; the first is number 1."""

@@ -119,7 +119,7 @@ class Bench:
         """All runs, the oldest first."""
         return list(reversed(self.ask(read.runs, schedule_id, limit=1_000, source=source).items))
 
-    def story(self, schedule_id: str = "report", source: str | None = "schedule") -> list[str]:
+    def outcomes(self, schedule_id: str = "report", source: str | None = "schedule") -> list[str]:
         """What became of each tick, the oldest first: ``08:01 SKIPPED overlap``."""
         return [
             f"{shown(run.scheduled_for)} {run.state}" + (f" {run.reason}" if run.reason else "")

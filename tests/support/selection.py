@@ -29,10 +29,27 @@ SERVER_DIRECTORIES = (
 SLOW_DIRECTORIES = ("conformance/peers", "differential", "models", "simulation")
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than there are cores: a third of the time, a test waits for a server or a process."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return one process more than there are cores, because a third of the time a test waits for a server or a process.
+
+    The tests that start neither do not wait.
+    """
     is_linux = hasattr(os, "sched_getaffinity")
-    return (len(os.sched_getaffinity(0)) if is_linux else os.cpu_count() or 1) + 1
+    cores = len(os.sched_getaffinity(0)) if is_linux else os.cpu_count() or 1
+    return cores if is_fast(config) else cores + 1
+
+
+def is_fast(config: pytest.Config) -> bool:
+    """Return whether only tests run that start no server."""
+    return "not server" in config.getoption("markexpr")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import the directories in which every test is left out."""
+    if is_fast(config) and collection_path.is_relative_to(TESTS):
+        directory = collection_path.relative_to(TESTS).as_posix()
+        return True if directory in (*SERVER_DIRECTORIES, *SLOW_DIRECTORIES) else None
+    return None
 
 
 def directory_of(item: pytest.Item) -> str:

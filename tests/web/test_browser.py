@@ -1,4 +1,4 @@
-"""The browser of the tests: found, installed, or asked for in words that help."""
+"""The browser of the tests: found, installed, or missing with a helpful message."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def executable(path: Path) -> None:
 
 
 def refuse(_: Command) -> bool:
-    raise AssertionError("nothing is to be run")
+    raise AssertionError("no command may run")
 
 
-def test_one_that_is_there_is_taken(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_installed_browser_is_used(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     executable(bare / "chromium")
     assert browser_path() == str(bare / "chromium")
     assert main(refuse, is_root=True) == 0
     assert capsys.readouterr() == ("", "")
 
 
-def test_another_one_can_be_named(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_another_browser(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable(bare / "chromium")
     monkeypatch.setenv("TOMPION_BROWSER", "/opt/mine")
     assert browser_path() == "/opt/mine"
 
 
-def test_root_has_it_installed(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_root_installs_the_browser(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran: list[Command] = []
 
     def install(command: Command) -> bool:
@@ -57,22 +57,22 @@ def test_root_has_it_installed(bare: Path, capsys: pytest.CaptureFixture[str]) -
 
     assert main(install, is_root=True) == 0
     assert [command[1] for command in ran] == ["update", "install"]
-    said, wrong = capsys.readouterr()
-    assert "installing Debian's chromium" in said
+    output, wrong = capsys.readouterr()
+    assert "installing Debian's chromium" in output
     assert wrong == ""
 
 
-@pytest.mark.parametrize("given", [{"is_root": False, "run": refuse}, {"is_root": True, "run": lambda _: False}])
-def test_whoever_cannot_is_told_what_to_install(
-    bare: Path, given: dict[str, Any], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("options", [{"is_root": False, "run": refuse}, {"is_root": True, "run": lambda _: False}])
+def test_other_users_get_a_message_with_the_package(
+    bare: Path, options: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(given["run"], is_root=given["is_root"]) == 1
+    assert main(options["run"], is_root=options["is_root"]) == 1
     assert capsys.readouterr().err.strip() == NO_BROWSER
     for hint in ("make browser", "root", "TOMPION_BROWSER"):
         assert hint in NO_BROWSER
 
 
-def test_without_apt_nothing_is_tried(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_installed_without_apt(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (bare / "apt-get").unlink()
     assert main(refuse, is_root=True) == 1
     assert NO_BROWSER in capsys.readouterr().err

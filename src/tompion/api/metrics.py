@@ -149,7 +149,7 @@ class MetricsExporter(Collector):
     def _counter(self, name: str, entry: MetricEntry) -> Metric:
         family = CounterMetricFamily(name, entry.help, labels=entry.labels)
         tally = self._runner.tally
-        values = tally.labelled(entry.key) if entry.labels else {(): tally.counts[entry.key]}
+        values = tally.counts_by_label(entry.key) if entry.labels else {(): tally.counts[entry.key]}
         for labels, number in values.items():
             family.add_metric(labels, number)
         return family

@@ -116,7 +116,7 @@ def _check_exists(path: str) -> None:
     if Path(path).stat().st_size == 0:
         raise InvalidField("store", f"the file {path} is empty, it holds no store; nothing was written")
     with _sqlite_migrator(path, create=False) as migrator:
-        migrator.refuse_older()
+        migrator.reject_older()
 
 
 def _sqlite_path(url: str) -> str:

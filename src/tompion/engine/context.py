@@ -40,7 +40,7 @@ class EngineContext:
         self.concurrency = AdaptiveConcurrencyLimit(settings.max_threads, settings.max_active_launches)
         self.catchup_rate = CatchupRateLimiter(settings.catchup_rate_per_s)
         self.number = 0
-        self.can_call = False
+        self.supports_calls = False
         self.skew_ms = 0
         self.sign: Callable[[str], str] = no_token
         self.notifications = NotificationOutbox(self, notification_rules, public_url)

@@ -120,7 +120,7 @@ class Finder:
         self._signals.burst = result.claimed > 0
         ahead: deque[Future[StepResult | None]] = deque()
         try:
-            while result.claimed == limit and self._store.works_beside:
+            while result.claimed == limit and self._store.is_out_of_process:
                 while len(ahead) < MAX_FIRES_AHEAD and self._has_capacity((len(ahead) + 2) * limit):
                     ahead.append(self._store.write(self._runner.in_transaction(fire)))
                 self._apply(result)

@@ -46,9 +46,9 @@ class Lease:
             number = transaction.instance_insert(
                 self._name, self._release, now_ms, now_ms + ttl_ms, self._context.queues
             )
-            return number, transaction.secret_get_or_create(CALLBACKS, token_hex(32)), transaction.can_call
+            return number, transaction.secret_get_or_create(CALLBACKS, token_hex(32)), transaction.supports_calls
 
-        self._context.number, secret, self._context.can_call = await await_store(self._store.write(register))
+        self._context.number, secret, self._context.supports_calls = await await_store(self._store.write(register))
         self._context.sign = signer(secret)
 
     async def renew(self) -> int:

@@ -78,7 +78,7 @@ class Metrics:
             self._namespaces.add(name)
         return name
 
-    def labelled(self, name: str) -> Mapping[Labels, int]:
+    def counts_by_label(self, name: str) -> Mapping[Labels, int]:
         """Return a copy of a counter by labels."""
         with self._lock:
             return dict(self._labelled.get(name, {}))

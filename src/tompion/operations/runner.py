@@ -45,7 +45,7 @@ class OperationRunner:
 
         def work(transaction: Transaction) -> T:
             if walled:
-                transaction.enter(namespace)
+                transaction.restrict_to(namespace)
             contexts[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
             return operation(contexts[0])
 

@@ -79,7 +79,7 @@ def compile_sources(
     """Return each source of a spec with its path, and all of them within the spec's bounds."""
     compiler = _Compiler(spec, schedule_id, {calendar.name: calendar for calendar in calendars})
     sources = compiler.sources()
-    return sources, compiler.bounded(UnionTicks(tuple(source for _path, source in sources)))
+    return sources, compiler.with_bounds(UnionTicks(tuple(source for _path, source in sources)))
 
 
 def next_many(compiled: Sequence[Ticks], after: int | Sequence[int]) -> list[int | None]:
@@ -159,7 +159,7 @@ class _Compiler:
     def ticks(self) -> Ticks:
         sources = tuple(source for _path, source in self.sources())
         inner = sources[0] if len(sources) == 1 else UnionTicks(sources)
-        bounded = self.bounded(inner)
+        bounded = self.with_bounds(inner)
         return inner if bounded.unbounded else bounded
 
     def sources(self) -> list[tuple[str, Ticks]]:
@@ -176,7 +176,7 @@ class _Compiler:
             sources.append((path, self._rrule(path, text)))
         return sources + [("times", source) for source in self._times()]
 
-    def bounded(self, inner: Ticks) -> BoundedTicks:
+    def with_bounds(self, inner: Ticks) -> BoundedTicks:
         spec = self._spec
         start, end = 0, HORIZON
         if spec.start_at is not None:
@@ -210,8 +210,8 @@ class _Compiler:
 
     def _interval(self, interval: IntervalDocument) -> Ticks:
         if interval.anchor == "completion":
-            return self._allowed(FixedDelayTicks(interval.every_s, self._zone))
-        return self._allowed(IntervalTicks(interval.every_s, interval.offset_s, self._zone))
+            return self._without_excluded(FixedDelayTicks(interval.every_s, self._zone))
+        return self._without_excluded(IntervalTicks(interval.every_s, interval.offset_s, self._zone))
 
     def _rrule(self, path: str, text: str) -> Ticks:
         zone, start = self._zone, None
@@ -236,7 +236,7 @@ class _Compiler:
         locals_ = tuple(moment.seconds for moment in moments if moment.kind != "instant")
         sources: list[Ticks] = []
         if instants:
-            sources.append(self._allowed(InstantTicks(instants, self._zone)))
+            sources.append(self._without_excluded(InstantTicks(instants, self._zone)))
         if locals_:
             clock: WallClock = ListedWall(locals_)
             if any(self._excluded):
@@ -244,7 +244,7 @@ class _Compiler:
             sources.append(WallSource(clock, self._zone, self._policy.fixed))
         return sources
 
-    def _allowed(self, ticks: Ticks) -> Ticks:
+    def _without_excluded(self, ticks: Ticks) -> Ticks:
         if not any(self._excluded):
             return ticks
         return AllowedTicks(ticks, every_second_without(self._excluded), self._zone)

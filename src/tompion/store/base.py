@@ -66,18 +66,18 @@ class Transaction(
 ):
     """One transaction: the statements of all tables, and the order in which the rows of a decision are written.
 
-    ``can_call`` is true if users' tables and functions are in the same database, so that calls can be part of it.
+    ``supports_calls`` is true if users' tables and functions are in the same database, so that calls can be part of it.
     """
 
-    can_call = False
+    supports_calls = False
 
-    def enter(self, namespace: str) -> None:
+    def restrict_to(self, namespace: str) -> None:
         """Restrict the rest of the transaction to one namespace, if the database supports that.
 
         This is a second line of defence. Every statement also names its namespace.
         """
 
-    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
+    def execute_calls(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
         """Execute calls as part of this transaction, each within a time limit.
 
         A call that fails has no effect, and its result has the error. If time runs out, only the results of the first
@@ -141,10 +141,10 @@ Work = Callable[[Transaction], T]
 class Store(ABC):
     """A place to keep schedules and runs.
 
-    ``works_beside`` is true if another process executes the transactions, so that this one can work meanwhile.
+    ``is_out_of_process`` is true if another process executes the transactions, so that this one can work meanwhile.
     """
 
-    works_beside = False
+    is_out_of_process = False
 
     @abstractmethod
     def write(self, work: Work[T]) -> Future[T]:

@@ -34,7 +34,7 @@ class DriverTransaction(ABC):
     def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         """Execute one statement for many rows and return all result rows."""
 
-    def changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
+    def change_runs(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
         """Execute one guarded write for many runs, each row beginning with its id. Return the changed runs."""
         return {RunId._make(row) for row in self.many_rows(name, rows)}
 

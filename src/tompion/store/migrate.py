@@ -51,7 +51,7 @@ class Migrator(ABC):
 
     def up(self) -> list[str]:
         """Apply missing migrations and return their names."""
-        self.refuse_newer()
+        self.reject_newer()
         applied = []
         for number, name, script in self.migrations:
             if number > self.version() and self.apply(number, script):
@@ -67,7 +67,7 @@ class Migrator(ABC):
             if number > version
         )
 
-    def refuse_newer(self) -> None:
+    def reject_newer(self) -> None:
         """Raise if the store was migrated by a newer release."""
         version, supported = self.version(), len(self.migrations)
         if version > supported:
@@ -76,7 +76,7 @@ class Migrator(ABC):
                 "Use a newer release. Nothing was written"
             )
 
-    def refuse_older(self) -> None:
+    def reject_older(self) -> None:
         """Raise if the store has to be migrated first."""
         version, supported = self.version(), len(self.migrations)
         if version < supported:

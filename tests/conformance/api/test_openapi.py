@@ -190,6 +190,7 @@ described = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=ENDLESS)
 quick = settings(deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.slow
 @described.exclude(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=2)
 def test_generated_requests_get_only_described_responses(case: Any, service: ServiceUnderTest) -> None:
@@ -197,6 +198,7 @@ def test_generated_requests_get_only_described_responses(case: Any, service: Ser
     check(case, service)
 
 
+@pytest.mark.slow
 @described.include(path=DOCUMENTED).parametrize()
 @settings(quick, max_examples=1)
 def test_generated_schedule_documents_get_only_described_responses(case: Any, service: ServiceUnderTest) -> None:

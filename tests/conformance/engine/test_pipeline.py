@@ -35,7 +35,7 @@ FIRST, SECOND = 2, 3
 class Overlapping(Store):
     """PostgreSQL, on which the first of two fires ends only when the second has claimed, or the other way round."""
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, store: PostgresStore, fates: dict[int, Fate], waits: int) -> None:
         self._store = store

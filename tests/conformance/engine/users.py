@@ -37,7 +37,7 @@ SETTINGS = Settings(tick_ms=50)
 class Tapped(Store):
     """PostgreSQL; somebody may look, or act, in a transaction that has made calls, and once it has been committed."""
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, store: Store) -> None:
         """Begin with nobody who does."""
@@ -50,13 +50,13 @@ class Tapped(Store):
         made: list[int] = []
 
         def tapped(transaction: Transaction) -> T:
-            call = transaction.call
+            call = transaction.execute_calls
 
             def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
                 made.append(len(calls))
                 return call(calls, timeout_ms)
 
-            transaction.call = noticed  # type: ignore[method-assign]  # the same, and says so
+            transaction.execute_calls = noticed  # type: ignore[method-assign]  # the same, and says so
             answer = work(transaction)
             if made:
                 self.before_commit()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.adapting import hint, next_run, run_for
+from tests.conformance.operations.adaptive_schedules import hint, next_run, run_for
 from tests.support.operations import Bench, at, shown, when
 from tompion.engine.steps.tzdata_replan import ReplanStep
 from tompion.errors import InvalidField, ScheduleClosed, StaleToken, TompionError
@@ -92,7 +92,7 @@ def test_an_interval_whose_run_takes_longer(minutely: Bench) -> None:
     assert run_for(minutely, worker, "08:02:30") == "08:03:30"
     minutely.go("08:03:30")
     assert run_for(minutely, worker, "08:03:40") == "08:04:30"
-    assert minutely.story() == ["08:01 SUCCESS", "08:03:30 SUCCESS"]
+    assert minutely.outcomes() == ["08:01 SUCCESS", "08:03:30 SUCCESS"]
 
 
 def test_a_cron_whose_run_takes_longer(bench: Bench) -> None:
@@ -153,7 +153,7 @@ def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
     minutely.go("08:01:30")
     assert run_for(minutely, worker, "08:01:31") == "08:02:30"
     assert minutely.ask(hints.hints, "report").hints == ()
-    assert minutely.story(source="hint") == ["08:01:30 SUCCESS"]
+    assert minutely.outcomes(source="hint") == ["08:01:30 SUCCESS"]
     assert len({run.key for run in minutely.runs()}) == 2
 
 
@@ -229,7 +229,7 @@ def test_nothing_runs_beside_a_trigger_that_is_in_the_way(minutely: Bench) -> No
     worker = minutely.worker()
     minutely.trigger()
     worker.tick()
-    assert minutely.story() == ["08:01 SKIPPED overlap"]
+    assert minutely.outcomes() == ["08:01 SKIPPED overlap"]
     assert minutely.get().next_run_at == when("08:02")
 
 
@@ -253,7 +253,7 @@ def test_a_run_that_is_to_be_skipped(minutely: Bench) -> None:
     assert skipping.next_run_at == when("08:02")
     minutely.go("08:01:10")
     assert worker.tick() == []
-    assert minutely.story(source="hint") == ["08:01:10 SKIPPED skip_requested"]
+    assert minutely.outcomes(source="hint") == ["08:01:10 SKIPPED skip_requested"]
     assert minutely.get().next_run_at == when("08:02")
     with pytest.raises(InvalidField, match="an adaptive schedule"):
         minutely.ask(control.skip, "report", at=[when("08:05")])

@@ -347,7 +347,7 @@ def test_delete_keeps_the_history(bench: Bench) -> None:
     closed = bench.ask(crud.delete, "report")
     assert (closed.state, closed.next_run_at, closed.next_fire_at) == ("closed", None, None)
     assert bench.get() == closed
-    assert bench.story() == ["08:01 SUCCESS"]
+    assert bench.outcomes() == ["08:01 SUCCESS"]
     bench.go("08:02")
     assert worker.tick() == []
 

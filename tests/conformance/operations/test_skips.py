@@ -42,7 +42,7 @@ def test_skip_in_a_pause_skips_the_next_tick_that_is_shown(bench: Bench) -> None
     assert worker.tick() == []
     bench.go("12:00")
     assert worker.tick() == ["12:00"]
-    assert bench.story() == ["11:00 SKIPPED skip_requested", "12:00 ENQUEUED"]
+    assert bench.outcomes() == ["11:00 SKIPPED skip_requested", "12:00 ENQUEUED"]
 
 
 def test_skip_when_nobody_was_there_skips_the_next_tick_that_is_shown(bench: Bench) -> None:
@@ -110,7 +110,7 @@ def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     started = [shown(run.scheduled_for) for run in bench.runs() if run.state == "ENQUEUED"]
     assert started == [each[:5] for each in story if "ENQUEUED" in each] == [shown(tick) for tick in foretold]
     if size == 50:
-        assert bench.story() == [each.format(reason) for each in story]
+        assert bench.outcomes() == [each.format(reason) for each in story]
         assert bench.dropped_ranges() == [each.format(reason) for each in dropped_ranges]
 
 
@@ -126,7 +126,7 @@ def test_the_one_run_of_a_schedule_that_has_no_more_ticks(
     bench.go("12:30")
     bench.resume()
     assert bench.worker().tick() == [ran]
-    assert f"{ran} ENQUEUED {reason}" in bench.story()
+    assert f"{ran} ENQUEUED {reason}" in bench.outcomes()
 
 
 # --- a fixed delay ----------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) ->
     for moment in ("08:00:31", "08:05:34", "08:10:32"):
         bench.go(moment)
         worker.tick()
-    assert bench.story() == [
+    assert bench.outcomes() == [
         "08:00:30 SKIPPED skip_requested", "08:05:30 SKIPPED skip_requested", "08:10:30 ENQUEUED"
     ]  # fmt: skip
     assert bench.state().skips is None
@@ -179,8 +179,8 @@ def test_a_fixed_delay_that_was_to_be_skipped_long_ago_does_what_was_shown(bench
     worker = bench.worker()
     while not worker.tick():
         pass
-    assert bench.story()[-1] == "08:10:30 ENQUEUED"
-    assert len(bench.story()) == 3
+    assert bench.outcomes()[-1] == "08:10:30 ENQUEUED"
+    assert len(bench.outcomes()) == 3
 
 
 # --- a skip is taken back ---------------------------------------------------------------------------------------------

@@ -214,6 +214,7 @@ def own_rounds(chunk: int) -> list[int]:
     return list(rounds_of_chunk(chunk))[: BLOCKS_PER_CHUNK * ROUNDS_PER_BLOCK]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_engine_agrees_with_the_oracle(chunk: int, capfd: pytest.CaptureFixture[str]) -> None:
     seed = suite_seed()
@@ -353,6 +354,7 @@ def find_out(build: Callable[[Spec], Engine]) -> Disagreed | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG_ENGINES)
 def test_a_wrong_engine_is_found_out(name: str) -> None:
     assert find_out(WRONG_ENGINES[name]) is not None

@@ -48,7 +48,7 @@ def seen(bench: Bench, namespace: str | None, statement: str) -> list[tuple[obje
 
     def look(transaction: Transaction) -> list[tuple[object, ...]]:
         if namespace is not None:
-            transaction.enter(namespace)
+            transaction.restrict_to(namespace)
         return execute(transaction, statement)
 
     return bench.write(look)
@@ -210,5 +210,5 @@ def test_sqlite_has_no_roles() -> None:
 
 def test_enter_is_a_no_op_without_row_security() -> None:
     store = SqliteStore(inline=True)
-    store.write(lambda transaction: transaction.enter("a")).result(SECONDS)
+    store.write(lambda transaction: transaction.restrict_to("a")).result(SECONDS)
     store.close()

@@ -99,7 +99,7 @@ def execute_calls(postgres: PostgresStore, *calls: SqlCall, timeout_ms: int = 5_
 
     def work(transaction: Transaction) -> list[SqlResult]:
         transaction.workflow_insert(workflow("before"))
-        answers = transaction.call(calls, timeout_ms)
+        answers = transaction.execute_calls(calls, timeout_ms)
         transaction.workflow_insert(workflow("after"))
         return answers
 
@@ -225,8 +225,8 @@ def test_function_may_rely_on_deferred_constraints(postgres: PostgresStore, user
 
 def test_slow_call_times_out_and_the_limit_is_restored(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     def work(transaction: Transaction) -> tuple[list[SqlResult], Any]:
-        answers = transaction.call([row(number="1"), function("slow"), row(number="2")], SLOW_MS)
-        assert transaction.can_call
+        answers = transaction.execute_calls([row(number="1"), function("slow"), row(number="2")], SLOW_MS)
+        assert transaction.supports_calls
         limits_row = transaction._cursor.execute(  # type: ignore[attr-defined]  # only this driver has it
             "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
         )
@@ -283,7 +283,7 @@ def test_lost_connection_ends_the_transaction(postgres: PostgresStore, users: ps
 
 def test_rolled_back_transaction_undoes_calls(postgres: PostgresStore, users: psycopg.Connection[Any]) -> None:
     def work(transaction: Transaction) -> None:
-        assert transaction.call([row(number="1")], SLOW_MS) == [SqlResult()]
+        assert transaction.execute_calls([row(number="1")], SLOW_MS) == [SqlResult()]
         raise StoreError("no")
 
     with pytest.raises(StoreError, match="no"):
@@ -319,8 +319,8 @@ def test_store_without_calls_rejects_them(store: Store) -> None:
         return
 
     def work(transaction: Transaction) -> None:
-        assert not transaction.can_call
-        transaction.call([row(number="1")], SLOW_MS)
+        assert not transaction.supports_calls
+        transaction.execute_calls([row(number="1")], SLOW_MS)
 
     with pytest.raises(StoreError, match="postgresql://"):
         store.write(work).result(SECONDS)

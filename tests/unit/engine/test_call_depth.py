@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tompion.engine
-from tests.unit.engine.kit import World
+from tests.unit.engine.harness import EngineHarness
 from tompion.engine.execution.attempt import Attempt
 from tompion.executors.base import Completed, RunContext
 from tompion.runtime.clock import pause
@@ -29,7 +29,7 @@ def engine_frames() -> list[str]:
 
 
 @pytest.fixture
-def stacks(world: World, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+def stacks(harness: EngineHarness, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """The engine's frames when one tick is claimed, when its attempt is created, and when its executor is called."""
     frames: dict[str, list[str]] = {}
     claim, create = Transaction.state_claim_due, Attempt.__init__
@@ -48,14 +48,14 @@ def stacks(world: World, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]
 
     monkeypatch.setattr(Transaction, "state_claim_due", record_claim)
     monkeypatch.setattr(Attempt, "__init__", record_attempt)
-    world.plan = record_call
-    world.create()
+    harness.plan = record_call
+    harness.create()
 
     async def scenario() -> None:
-        await world.engine().start()
+        await harness.engine().start()
         await pause(31)
 
-    world.run(scenario)
+    harness.run(scenario)
     return frames
 
 

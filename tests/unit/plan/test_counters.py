@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.plan.kit import KEY, NOON, NOON_MS, dial_of, rule_of, run_of
+from tests.unit.plan.cases import KEY, NOON, NOON_MS, compiled_of, run_of, state_of
 from tompion.model.run import RunId, RunState
 from tompion.plan.counters import (
     fast_advances_without_duplicates,
@@ -12,7 +12,7 @@ from tompion.plan.counters import (
     without_unheld,
 )
 
-STATE = dial_of(rule_of(), in_flight=3, waiting=2, starts=9, skipped=4, next_fire_ms=NOON_MS + 60_000)
+STATE = state_of(compiled_of(), in_flight=3, waiting=2, starts=9, skipped=4, next_fire_ms=NOON_MS + 60_000)
 OTHER = STATE._replace(schedule_key=KEY + 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.plan.kit import KEY, NOON_MS, dial_of, rule_of
+from tests.unit.plan.cases import KEY, NOON_MS, compiled_of, state_of
 from tompion.model.policy import OnResume
 from tompion.model.rows import ScheduleRow
 from tompion.plan.pause import PAUSE_COLUMNS, pause_schedule, pause_state, resume_schedule, resume_state
@@ -30,8 +30,8 @@ ROW = ScheduleRow(
 
 
 def test_pause_and_resume_change_row_and_state() -> None:
-    compiled = rule_of()
-    state = dial_of(compiled)
+    compiled = compiled_of()
+    state = state_of(compiled)
     row, paused = pause_schedule(ROW, state, paused_by="ann", note="deploy", now_ms=NOON_MS, until_ms=LATER)
     assert row == ROW._replace(state="paused", paused_by="ann", pause_note="deploy", paused_ms=NOON_MS)
     assert paused == pause_state(state, LATER)
@@ -43,6 +43,6 @@ def test_pause_and_resume_change_row_and_state() -> None:
 
 
 def test_pause_columns_are_those_that_change() -> None:
-    row, _ = pause_schedule(ROW, dial_of(rule_of()), paused_by="ann", note="deploy", now_ms=NOON_MS)
+    row, _ = pause_schedule(ROW, state_of(compiled_of()), paused_by="ann", note="deploy", now_ms=NOON_MS)
     changed = {name for name in ROW._fields if getattr(row, name) != getattr(ROW, name)}
     assert changed == set(PAUSE_COLUMNS)

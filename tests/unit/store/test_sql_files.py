@@ -49,7 +49,7 @@ def test_each_statement_that_the_store_names_exists() -> None:
 
 
 def test_store_methods_begin_with_their_noun() -> None:
-    plumbing = {*vars(DriverTransaction), "call", "enter", "write_decisions"}
+    plumbing = {*vars(DriverTransaction), "execute_calls", "restrict_to", "write_decisions"}
     methods = {name for name, _ in inspect.getmembers(Transaction, inspect.isfunction) if not name.startswith("_")}
     assert [name for name in sorted(methods - plumbing) if not any(name.startswith(f"{noun}_") for noun in NOUNS)] == []
 

@@ -130,7 +130,7 @@ def _check_store(connection: Connection) -> Check:
     store = mask_password(connection.address)
     try:
         with open_migrator(connection.address) as migrator:
-            migrator.refuse_newer()
+            migrator.reject_newer()
             missing = [migration.name for migration in migrator.status() if not migration.applied]
     except SchemaTooNew as error:
         return Check("store", BAD, str(error))

@@ -43,7 +43,7 @@ def status_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     from tompion.bootstrap.store import open_migrator
 
     with open_migrator(store) as migrator:
-        migrator.refuse_newer()
+        migrator.reject_newer()
         migrations = migrator.status()
     if as_json:
         console.print_json([{"number": row.number, "name": row.name, "applied": row.applied} for row in migrations])
@@ -61,7 +61,7 @@ def sql_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     from tompion.bootstrap.store import open_migrator
 
     with open_migrator(store) as migrator:
-        migrator.refuse_newer()
+        migrator.reject_newer()
         script = migrator.sql()
     _print_script(script, as_json)
 

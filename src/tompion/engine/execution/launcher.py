@@ -137,7 +137,7 @@ class Launcher:
         for tries_left in range(settings.launch_tries - 1, -1, -1):
             try:
                 executor, run_context = await self._resolve(attempt)
-                if self._context.can_call and isinstance(executor, TransactionalExecutor):
+                if self._context.supports_calls and isinstance(executor, TransactionalExecutor):
                     # The workflow became transactional after the claim. The next claim executes it in a transaction.
                     return Completed(RunState.ENQUEUED)
                 slots = self._slots.get(attempt.kind)

@@ -67,7 +67,7 @@ class TransactionalStep:
 
     def execute(self, transaction: Transaction, result: StepResult) -> None:
         """Execute the transactional launches of a step and move them to ``result.inline``."""
-        if not (self._executors and result.launches and self._context.can_call):
+        if not (self._executors and result.launches and self._context.supports_calls):
             return
         launches, others = result.launches, Launches()
         for rounds_left in reversed(range(MAX_ROUNDS)):
@@ -146,7 +146,7 @@ class TransactionalStep:
         """Execute runs until the time limit. Return the outcomes of those that were executed."""
         timeout_ms = max((run.workflow.executor.timeout_ms for run in runs), default=0)
         calls = [run.call for run in runs if run.call is not None]
-        results = iter(transaction.call(calls, timeout_ms) if calls else ())
+        results = iter(transaction.execute_calls(calls, timeout_ms) if calls else ())
         outcomes: list[Outcome] = []
         for run in runs:
             if run.call is None:

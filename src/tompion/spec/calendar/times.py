@@ -131,13 +131,13 @@ def without_times(times: DayTimes, removed: tuple[DayTimes, ...]) -> DayTimes | 
     left = int.from_bytes(times.flags(), "little")
     for other in removed:
         left &= ~int.from_bytes(other.flags(), "little")
-    return _interned(left.to_bytes(DAY, "little")) if left else None
+    return _intern(left.to_bytes(DAY, "little")) if left else None
 
 
 @lru_cache(maxsize=INTERNED_DENSE)
 def times_modulo(remainder: int, divisor: int) -> DayTimes:
     """Return the times of day with a given remainder. The divisor must divide a day."""
-    return _interned((bytes(remainder) + b"\x01" + bytes(divisor - remainder - 1)) * (DAY // divisor))
+    return _intern((bytes(remainder) + b"\x01" + bytes(divisor - remainder - 1)) * (DAY // divisor))
 
 
 @lru_cache(maxsize=INTERNED_SPARSE)
@@ -147,7 +147,7 @@ def are_disjoint(first: DayTimes, second: DayTimes) -> bool:
 
 
 @lru_cache(maxsize=INTERNED_DENSE)
-def _interned(flags: bytes) -> DayTimes:
+def _intern(flags: bytes) -> DayTimes:
     if flags.count(1) > MAX_SPARSE:
         return DenseTimes(flags)
     return SparseTimes([second for second, flag in enumerate(flags) if flag])

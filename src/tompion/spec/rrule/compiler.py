@@ -142,7 +142,7 @@ def _compile(parts: RruleParts, anchor: int) -> WallClock:
         weekdays = mask_of(WEEKDAYS.index(name) for _, name in parts.get("BYDAY", ())) or ALL_WEEKDAYS
         grid = Grid(anchor, parts.get("INTERVAL", 1), weekdays, (hours, minutes, seconds)[:depth])
         inside = _list_times(select_times(seconds if depth < 3 else 1, minutes if depth < 2 else 1, 1), positions)
-        return _PeriodWall(days, grid, grid.mirrored(), inside) if inside else NoWall(wildcard=True)
+        return _PeriodWall(days, grid, grid.mirror(), inside) if inside else NoWall(wildcard=True)
     times = select_times(seconds, minutes, hours)
     if not positions:
         return Wall(times, days, wildcard=False)

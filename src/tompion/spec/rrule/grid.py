@@ -39,7 +39,7 @@ class Grid:
         # For each day of a week that begins on a Thursday, as 1970 does: the days until an allowed one.
         self._waits = tuple(next(n for n in range(7) if weekdays >> (day + 3 + n) % 7 & 1) for day in range(7))
 
-    def mirrored(self) -> Grid:
+    def mirror(self) -> Grid:
         """Return the same grid with time running backwards: the last reading of a day becomes its first."""
         last = (23, 59, 59)
         clock = tuple(mask_of(top - at for at in bits_of(mask)) for top, mask in zip(last, self._clock, strict=False))

@@ -227,7 +227,7 @@ def _read_when(value: str, position: int, name: str) -> _When:
     expected = "a date with time such as 20260131T090000, or a date such as 20260131"
     match = _DATE.fullmatch(value)
     if match is None:
-        _reject(f"{name} is {_quoted(value)}", position, expected)
+        _reject(f"{name} is {_quote(value)}", position, expected)
     year, month, day, hour, minute, second = (int(digits or 0) for digits in match.groups()[:6])
     try:
         # Second 60 is a leap second, which the RFC treats as 59 in systems without leap seconds.
@@ -245,11 +245,11 @@ def _read_start(parameters: str, value: str, position: int, value_at: int) -> tu
         position += 1
         match = _PARAMETER.fullmatch(parameter)
         if match is None:
-            _reject(f"DTSTART has the parameter {_quoted(parameter)}", position, "TZID=… or VALUE=…")
+            _reject(f"DTSTART has the parameter {_quote(parameter)}", position, "TZID=… or VALUE=…")
         if match[1].upper() == "TZID":
             timezone = match[2]
         elif match[2].upper() not in {"DATE", "DATE-TIME"}:
-            _reject(f"DTSTART has the type {_quoted(match[2])}", position, "VALUE=DATE or VALUE=DATE-TIME")
+            _reject(f"DTSTART has the type {_quote(match[2])}", position, "VALUE=DATE or VALUE=DATE-TIME")
         position += len(parameter)
     start = _read_when(value, value_at, "DTSTART")
     if start.utc and timezone not in {None, "UTC"}:
@@ -273,7 +273,7 @@ class _RuleReader:
         name, equals, value = part.partition("=")
         name = name.upper()
         if name not in _NAMES:
-            problem = f"unknown part {_quoted(name)}" if name else "a part is missing"
+            problem = f"unknown part {_quote(name)}" if name else "a part is missing"
             hint = "RFC 7529 is not supported" if name in {"RSCALE", "SKIP"} else None
             _reject(problem, position, f"one of {', '.join(_NAMES)}", hint)
         if not equals or not value:
@@ -339,7 +339,7 @@ class _RuleReader:
 def _read_word(name: str, value: str, position: int, words: tuple[str, ...]) -> str:
     word = value.upper()
     if word not in words:
-        _reject(f"{name} is {_quoted(value)}", position, f"one of {', '.join(words)}")
+        _reject(f"{name} is {_quote(value)}", position, f"one of {', '.join(words)}")
     return word
 
 
@@ -349,7 +349,7 @@ def _read_number(name: str, value: str, position: int, limits: tuple[int, int, b
     number = int(match[2]) if match else -1
     if match is None or not lowest <= number <= highest or (match[1] and not from_end):
         expected = f"{lowest} to {highest}" + (f" or -{highest} to -{lowest}" if from_end else "")
-        _reject(f"{name} is {_quoted(value)}", position, expected)
+        _reject(f"{name} is {_quote(value)}", position, expected)
     return -number if match[1] == "-" else number
 
 
@@ -357,7 +357,7 @@ def _read_weekday(value: str, position: int) -> tuple[int, str]:
     match = _WEEKDAY.fullmatch(value.upper())
     if match is None or match[2] not in WEEKDAYS or not (match[1] is None or 1 <= abs(int(match[1])) <= 53):
         expected = f"one of {', '.join(WEEKDAYS)}, perhaps after a number from 1 to 53 or -53 to -1"
-        _reject(f"BYDAY is {_quoted(value)}", position, expected)
+        _reject(f"BYDAY is {_quote(value)}", position, expected)
     return int(match[1] or 0), match[2]
 
 
@@ -369,7 +369,7 @@ def _calendar_order(value: object) -> tuple[int, int]:
     return value, 0
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 

@@ -64,7 +64,7 @@ class PostgresTransaction(Transaction):
     ``retried`` is true if the previous attempt failed with a retryable error, such as a run that exists already.
     """
 
-    can_call = True
+    supports_calls = True
 
     def __init__(self, connection: PostgresConnection, clock: Clock | None, *, retried: bool = False) -> None:
         self._retried = retried
@@ -77,7 +77,7 @@ class PostgresTransaction(Transaction):
         self._now_ms: int | None = None
         self.notified = False
 
-    def enter(self, namespace: str) -> None:
+    def restrict_to(self, namespace: str) -> None:
         if self._tenant:
             self._cursor.execute(ENTER, [namespace, self._tenant], prepare=True)
 
@@ -114,7 +114,7 @@ class PostgresTransaction(Transaction):
     def run_list_all_in_flight(self) -> list[RunRow]:
         return [RunRow._make(row) for row in self._cursor.execute(all_in_flight_query(), prepare=True).fetchall()]
 
-    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
+    def execute_calls(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
         return self._calls.run_calls(calls, timeout_ms)
 
     def finish(self) -> None:
@@ -140,14 +140,14 @@ class PostgresStore(Store):
     The constructor checks the schema and never changes it. ``clock`` replaces the clock of the server.
     """
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = POOL_SIZE) -> None:
         self._url = url
         self._clock = clock
         migrator = PostgresMigrator(url)
-        migrator.refuse_newer()
-        migrator.refuse_older()
+        migrator.reject_newer()
+        migrator.reject_older()
         self._own = threading.local()
         self._lock = threading.Lock()
         self._opened: set[PostgresConnection] = set()
@@ -291,8 +291,8 @@ class PostgresMigrator(Migrator):
         return f"{super().begin()}\n{LOCK_TIMEOUT}"
 
     def roles(self, worker: str, tenant: str) -> str:
-        self.refuse_newer()
-        self.refuse_older()
+        self.reject_newer()
+        self.reject_older()
         try:
             with closing(connect(self._url)) as connection:
                 rows = connection.execute(

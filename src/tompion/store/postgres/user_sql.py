@@ -149,12 +149,12 @@ def _batches(calls: Sequence[SqlCall]) -> Iterator[Sequence[SqlCall]]:
 
 def _statement(call: SqlCall) -> Bound:
     """Return the statement of a call and its parameters."""
-    name = _quoted(*call.name)
+    name = _quote(*call.name)
     arguments = ", ".join(map(_placeholder, call.arguments))
     if call.columns is None:
         text = f"SELECT answer::text FROM {name}({arguments}) AS answer LIMIT 1"  # noqa: S608 - names are quoted
     else:
-        columns = ", ".join(map(_quoted, call.columns))
+        columns = ", ".join(map(_quote, call.columns))
         text = f"INSERT INTO {name} ({columns}) VALUES ({arguments})"  # noqa: S608 - names are quoted
     values = [
         list(argument.value) if isinstance(argument.value, tuple) else argument.value for argument in call.arguments
@@ -162,7 +162,7 @@ def _statement(call: SqlCall) -> Bound:
     return text.encode(), values
 
 
-def _quoted(*parts: str) -> str:
+def _quote(*parts: str) -> str:
     return sql.Identifier(*parts).as_string(None).replace("%", "%%")
 
 

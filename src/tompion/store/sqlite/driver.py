@@ -78,7 +78,7 @@ class SqliteTransaction(Transaction):
         execute, statement = self._connection.execute, self._queries[name]
         return [result for row in rows for result in execute(statement, row).fetchall()]
 
-    def changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
+    def change_runs(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
         """Update all rows at once, which is fast, and one by one only if some rows did not match."""
         execute = self._connection.execute
         execute("SAVEPOINT all_at_once")
@@ -88,7 +88,7 @@ class SqliteTransaction(Transaction):
             return {RunId(row[0], row[1], row[2]) for row in rows}
         execute("ROLLBACK TO all_at_once")
         execute("RELEASE all_at_once")
-        return super().changed(name, rows)
+        return super().change_runs(name, rows)
 
 
 class SqliteStore(Store):

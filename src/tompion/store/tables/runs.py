@@ -208,7 +208,7 @@ class RunTable(DriverTransaction):
     ) -> list[tuple[int, RunRow]]:
         """Return the runs of a namespace between two numbers, newest first, each with its number."""
         params = {"before_number": before_number, "least_number": least_number, "state": state, "limit": limit}
-        return _numbered(self.rows("run_list_recent", {"namespace": namespace, **params}))
+        return _with_numbers(self.rows("run_list_recent", {"namespace": namespace, **params}))
 
     def run_list_latest_decided(
         self, namespace: str, since_ms: int, least_number: int, limit: int
@@ -233,15 +233,15 @@ class RunTable(DriverTransaction):
 
     def run_list_after(self, after_number: int, limit: int) -> list[tuple[int, RunRow]]:
         """Return the runs of all namespaces after a number, oldest first, each with its number."""
-        return _numbered(self.rows("run_list_after", {"after_number": after_number, "limit": limit}))
+        return _with_numbers(self.rows("run_list_after", {"after_number": after_number, "limit": limit}))
 
     def run_list_open_after(self, after_number: int, limit: int) -> list[tuple[int, RunRow]]:
         """Return the open runs of all namespaces after a number, newest first."""
-        return _numbered(self.rows("run_list_open_after", {"after_number": after_number, "limit": limit}))
+        return _with_numbers(self.rows("run_list_open_after", {"after_number": after_number, "limit": limit}))
 
     def run_list_by_number(self, numbers: Iterable[int]) -> list[tuple[int, RunRow]]:
         """Return runs by their numbers."""
-        return _numbered(self.rows("run_list_by_number", {"numbers": sorted(numbers)}))
+        return _with_numbers(self.rows("run_list_by_number", {"numbers": sorted(numbers)}))
 
     def run_get(self, run: RunId) -> RunRow | None:
         """Return one run."""
@@ -301,8 +301,8 @@ class RunTable(DriverTransaction):
         return [RunRow._make(row) for row in self.many_rows(name, rows)] if rows else []
 
     def _changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
-        return self.changed(name, rows) if rows else set()
+        return self.change_runs(name, rows) if rows else set()
 
 
-def _numbered(rows: list[tuple[Any, ...]]) -> list[tuple[int, RunRow]]:
+def _with_numbers(rows: list[tuple[Any, ...]]) -> list[tuple[int, RunRow]]:
     return [(row[0], RunRow._make(row[1:])) for row in rows]

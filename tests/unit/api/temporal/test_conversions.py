@@ -1,4 +1,4 @@
-"""The parts of the Temporal door that need no store: reflection, certificates, namespaces, memos."""
+"""Parts of the Temporal API without a store: reflection, certificates, namespaces and memos."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tompion.api.temporal.system_service import WORKFLOW_SERVICE
 from tompion.errors import InvalidField
 
 
-def asked(**question: str) -> Any:
+def reflect_request(**question: str) -> Any:
     request, response = message("ServerReflectionRequest"), message("ServerReflectionResponse")
     for name, value in question.items():
         setattr(request, name, value)
@@ -27,22 +27,22 @@ def asked(**question: str) -> Any:
 
 
 def test_reflection_lists_the_services() -> None:
-    names = [each.name for each in asked(list_services="").list_services_response.service]
+    names = [service.name for service in reflect_request(list_services="").list_services_response.service]
     assert WORKFLOW_SERVICE in names
     assert "grpc.reflection.v1.ServerReflection" in names
 
 
 def test_reflection_returns_a_service_with_its_dependencies() -> None:
-    answer = asked(file_containing_symbol=WORKFLOW_SERVICE).file_descriptor_response.file_descriptor_proto
-    files = [FileDescriptorProto.FromString(each) for each in answer]
+    answer = reflect_request(file_containing_symbol=WORKFLOW_SERVICE).file_descriptor_response.file_descriptor_proto
+    files = [FileDescriptorProto.FromString(file) for file in answer]
     names = {file.name for file in files}
     assert all(dependency in names for file in files for dependency in file.dependency)
     assert any(service.name == "WorkflowService" for file in files for service in file.service)
 
 
 def test_reflection_reports_unknown_symbols() -> None:
-    assert asked(file_by_filename="no.proto").error_response.error_code == 5
-    assert asked().error_response.error_code == 12
+    assert reflect_request(file_by_filename="no.proto").error_response.error_code == 5
+    assert reflect_request().error_response.error_code == 12
     response = message("ServerReflectionResponse")
     response.ParseFromString(reflect(b"\xff"))
     assert response.error_response.error_code == 3
@@ -50,17 +50,17 @@ def test_reflection_reports_unknown_symbols() -> None:
 
 def test_a_pem_certificate_is_described_as_by_python() -> None:
     issued = trustme.CA().issue_cert("client.example.org", common_name="A Client")
-    found = certificate_from_pem(issued.cert_chain_pems[0].bytes())
-    assert list(identities(found)) == [("dns", "client.example.org")]
-    assert ssl.cert_time_to_seconds(found["notAfter"]) > 0
+    certificate = certificate_from_pem(issued.cert_chain_pems[0].bytes())
+    assert list(identities(certificate)) == [("dns", "client.example.org")]
+    assert ssl.cert_time_to_seconds(certificate["notAfter"]) > 0
     nameless = certificate_from_pem(trustme.CA().issue_cert(common_name="A Client").cert_chain_pems[0].bytes())
     assert list(identities(nameless)) == [("cn", "A Client")]
 
 
 def test_namespaces_have_ids() -> None:
-    found = read_namespaces(["default", "payments=1234"])
-    assert found["payments"] == "1234"
-    assert found["default"] == read_namespaces(["default"])["default"]
+    ids = read_namespaces(["default", "payments=1234"])
+    assert ids["payments"] == "1234"
+    assert ids["default"] == read_namespaces(["default"])["default"]
     for wrong in (["a", "a=1"], ["=1"], ["a/b"]):
         with pytest.raises(InvalidField, match="temporal_namespaces"):
             read_namespaces(wrong)

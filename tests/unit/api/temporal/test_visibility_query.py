@@ -1,4 +1,4 @@
-"""Filter queries: which schedules they let pass, and what they refuse."""
+"""Visibility queries: matches and errors."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ TRUE = [
         "ScheduleId STARTS_WITH 's-'",
     ),
     *("TemporalSchedulePaused = false", "TemporalSchedulePaused != true", "TemporalSchedulePaused = 'false'"),
-    *("Team = 'it''s'", r"Team = 'it\'s'", "`Team` IS NOT NULL", "Nobody IS NULL", "Team NOT IN ('x')"),
+    *("Team = 'it''s'", r"Team = 'it\'s'", "`Team` IS NOT NULL", "Missing IS NULL", "Team NOT IN ('x')"),
     *("Size > 2", "Size >= 3 and Size <= 3", "Size BETWEEN 1 AND 3", "Size = 3.0", "Ratio < 1", "Hot = true"),
     *("Since > '2025-12-31T23:00:00Z'", "Since <= '2026-01-01T01:00:00+01:00'"),
     *("Tags = 'a'", "Tags IN ('x', 'b')", "Tags != 'c'", "About = 'month'", "About = 'BILLS month'", "About != 'year'"),
     *("Size = 9 OR Hot = true AND Size = 3", "(Size = 9 OR Hot = true) AND NOT Size = 4", "NOT (Size = 9)"),
 ]
-FALSE = ["ScheduleId = 's-2'", "Nobody = 'x'", "Nobody != 'x'", "Nobody NOT IN ('x')", "Size < 3", "Tags = 'c'",
+FALSE = ["ScheduleId = 's-2'", "Missing = 'x'", "Missing != 'x'", "Missing NOT IN ('x')", "Size < 3", "Tags = 'c'",
          "ScheduleId NOT STARTS_WITH 's'", "About = 'year'", "Size = 3 AND Hot = false", "Team IS NULL",
          "Since > 'yesterday'", "Size > 'x'", "Team > 3"]  # fmt: skip
 WRONG = ["=", "Size", "Size =", "Size = x", "Size = 3 AND", "(Size = 3", "Size = 3)", "WorkflowType = 'x'", "Size ~ 3",
@@ -67,7 +67,7 @@ def test_invalid_query_is_refused(query: str) -> None:
 
 @pytest.mark.parametrize("query", ["Since > 'yesterday'", "Size > 'x'", "Team > 3", "Size BETWEEN 1 AND 'x'"])
 def test_a_literal_of_another_type_is_refused_for_a_registered_attribute(query: str) -> None:
-    """One schedule whose attribute had another type made every list of its namespace fail."""
+    """Regression: one attribute of another type made every list of its namespace fail."""
     registered = {"Since": "Datetime", "Size": "Int", "Team": "Keyword"}
     assert not parse_query(query)(SCHEDULE)
     with pytest.raises(InvalidField, match="cannot be compared"):
