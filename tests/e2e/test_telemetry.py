@@ -52,14 +52,14 @@ def started(
             process.kill()
 
 
-def until(process: subprocess.Popen[str], message: list[dict[str, Any]], **wanted: str) -> dict[str, Any]:
+def until(process: subprocess.Popen[str], log_lines: list[dict[str, Any]], **wanted: str) -> dict[str, Any]:
     """Read lines until one has what is wanted."""
     assert process.stdout is not None
     for line in process.stdout:
-        message.append(json.loads(line))
-        if all(wanted[name] in str(message[-1].get(name, "")) for name in wanted):
-            return message[-1]
-    raise AssertionError(f"nobody says {wanted}: {message}")
+        log_lines.append(json.loads(line))
+        if all(wanted[name] in str(log_lines[-1].get(name, "")) for name in wanted):
+            return log_lines[-1]
+    raise AssertionError(f"no line with {wanted}: {log_lines}")
 
 
 def post(url: str, body: object, **headers: str) -> Any:
@@ -82,7 +82,7 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         tmp_path, "serve", "--port", "0",
         TOMPION_TRACING="otlp", TOMPION_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
     ) as (process, log_lines):  # fmt: skip
-        line = until(process, message, message="Tompion is running on http://")
+        line = until(process, log_lines, message="Tompion is running on http://")
         url = line["message"].split()[4]
         for name, function in (("good", "tasks:work"), ("bad", "tasks:fail")):
             fields = {"cron": "0 0 1 1 *", "function": function, "payload": {"secret": CANARY}}
@@ -90,20 +90,20 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         with urlopen(f"{url}/api/v1/schedules?text={CANARY}", timeout=120) as answer:
             assert answer.status == 200
         run = post(f"{url}/api/v1/schedules/good/fire", {}, traceparent=PARENT)
-        ended = until(process, message, event="ended", schedule_id="good")
+        ended = until(process, log_lines, event="ended", schedule_id="good")
         post(f"{url}/api/v1/schedules/bad/fire", {})
-        failed = until(process, message, event="ended", schedule_id="bad")
+        failed = until(process, log_lines, event="ended", schedule_id="bad")
         process.terminate()
-        until(process, message, message="stopping")
+        until(process, log_lines, message="stopping")
         assert process.stdout is not None
-        message += [json.loads(line) for line in process.stdout]
+        log_lines += [json.loads(line) for line in process.stdout]
         assert process.wait(120) == 0
         spans = spans_of(collector)
     assert (ended["state"], ended["key"], ended["run_id"]) == ("SUCCESS", run["key"], run["run_id"])
     assert ended["trace_id"] == f"{trace_id_of(run['key']):032x}"
     assert (failed["state"], failed["error"], failed["level"]) == ("FAILED", "ValueError: no luck", "warning")
-    assert [item["path"] for item in message if item["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
-    assert CANARY not in json.dumps(message)
+    assert [item["path"] for item in log_lines if item["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
+    assert CANARY not in json.dumps(log_lines)
     names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}
     assert names >= {"tompion.run", "tompion.decide", "tompion.launch", "tompion.execute", "tompion.trigger"}
     (trigger,) = [span for span in spans if span.name == "tompion.trigger"]
@@ -114,12 +114,12 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
 def test_a_worker_serves_metrics_on_its_port(tmp_path: Path) -> None:
     port = free_port()
     with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, log_lines):
-        where = until(process, message, message="metrics: http")["message"].split()[-1]
-        until(process, message, message="running the schedules")
+        where = until(process, log_lines, message="metrics: http")["message"].split()[-1]
+        until(process, log_lines, message="running the schedules")
         with SyncTompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
             tompion.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
             tompion.trigger("good")
-        until(process, message, event="ended")
+        until(process, log_lines, event="ended")
         with urlopen(where, timeout=120) as answer:
             text = answer.read().decode()
         process.terminate()
