@@ -1,4 +1,5 @@
-# Everything starts from Python ≥ 3.11, git and make: the first target you run creates .venv from the lock files.
+# You need Python ≥ 3.11, git and make. The first target you run creates .venv from the lock files: `make serve` installs
+# the run-time packages only (requirements/runtime.lock), the other targets everything (requirements/dev.lock).
 # PYTHON=python3.12 make test     uses another interpreter
 # make test ARGS="-k berlin -x"   passes arguments on to pytest; `make serve` and `make bench` take ARGS too
 
@@ -8,23 +9,34 @@ ARGS ?=
 PART ?= spec
 MINUTES ?= 10
 BIN := .venv/bin
+# Tests start hundreds of Python processes. Without cached bytecode each compiles everything that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 SCAN := .venv-scan/bin
 COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check scan sbom bench prove fmt lock clean environment node browser scanners
+.PHONY: help serve test test-fast ui-test ui-check check scan sbom bench prove fmt lock clean environment runtime interpreter node browser scanners
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-serve: environment ## run the service, its page and an engine on ./tompion.db
+serve: runtime ## run the service, its web UI and an engine on ./tompion.db
 	@$(BIN)/tompion serve $(ARGS)
 
-test: environment node browser ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
+test: environment node ui-test ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-check: environment scan ## lint, formatting, types, and what scanners say
+test-fast: environment ## run the tests that need no server, no browser and no process, in about a minute
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not server and not slow and not browser' $(ARGS)
+
+ui-test: environment ## run the unit tests of the web UI
+	@$(BIN)/python hatch_build.py --run test
+
+ui-check: environment ## lint, formatting and types of the web UI
+	@echo "biome, tsc …" && $(BIN)/python hatch_build.py --run check
+
+check: environment scan ui-check ## lint, formatting, types, and what scanners say
 	@echo "ruff check …" && $(BIN)/ruff check .
 	@echo "ruff format …" && $(BIN)/ruff format --check .
 	@echo "mypy …" && $(BIN)/mypy
@@ -40,24 +52,27 @@ sbom: scanners ## write build/sbom.json: what the locks pin, as CycloneDX
 		-o build/sbom.json requirements/dev.lock
 	@echo "wrote build/sbom.json"
 
-bench: environment ## run the benchmark of the time engine (PART=engine, launch, rest, page or temporal for the others)
+bench: environment ## run the benchmark of the time engine (PART=engine, executors, rest, web or temporal for the others)
 	@$(BIN)/python -m bench.$(PART) $(ARGS)
 
 prove: environment ## run every search for MINUTES (10) in all, and print what was tried and found
 	@$(BIN)/python -m tests.prove --minutes $(MINUTES) $(ARGS)
 
-fmt: environment ## format the code and mend what can be mended
+fmt: environment ## format the code and apply the automatic fixes of the linters
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
+	@$(BIN)/python hatch_build.py --run format
 
 lock: environment ## pin again what pyproject.toml asks for (ARGS=--upgrade for the newest)
 	@echo "resolving requirements/bootstrap.in …"
 	@$(COMPILE) $(ARGS) requirements/bootstrap.in -o requirements/bootstrap.lock
 	@echo "resolving pyproject.toml …"
 	@$(COMPILE) $(ARGS) pyproject.toml --group dev -o requirements/dev.lock
+	@$(COMPILE) $(ARGS) pyproject.toml --group build --constraint requirements/dev.lock -o requirements/runtime.lock
+	@$(COMPILE) $(ARGS) --group node --constraint requirements/dev.lock -o requirements/node.lock
 	@echo "resolving requirements/scan.in …"
 	@$(COMPILE) $(ARGS) requirements/scan.in -o requirements/scan.lock
-	@echo "resolving tests/node/package.json …"
+	@echo "resolving tests/node/package.json and the web UI …"
 	@$(BIN)/python requirements/install.py node-lock
 
 clean: ## remove everything that make created
@@ -65,13 +80,17 @@ clean: ## remove everything that make created
 		src/tompion/web/static src/tompion/web/ui/node_modules
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-environment:
+environment: interpreter
+	@$(PYTHON) requirements/install.py dev
+
+runtime: interpreter
+	@$(PYTHON) requirements/install.py runtime
+
+interpreter:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Tompion needs Python 3.11 or newer, and '$(PYTHON)' is not: try PYTHON=python3.12 make …" >&2; exit 1; }
-	@$(PYTHON) requirements/install.py python
-	@$(PYTHON) requirements/install.py page
 
-browser:
+browser: ## install Debian's chromium for the tests of the web UI, if there is no browser (needs root)
 	@$(PYTHON) requirements/browser.py
 
 scanners: environment

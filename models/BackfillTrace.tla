@@ -1,27 +1,27 @@
 ---------------------------- MODULE BackfillTrace ----------------------------
-(* Stories of the simulation, held against the model of backfills: each commit that asked for a backfill, went on with
+(* Traces of the simulation, held against the model of backfills: each commit that asked for a backfill, went on with
    it, woke it or cancelled it must be one of the steps that the model knows, with exactly the result that it computes.
 
-   Module Stories is written by tests/models: for each backfill its range, the ticks of the version that it was asked
+   Module Traces is written by tests/models: for each backfill its range, the ticks of the version that it was asked
    about, and its row after each commit that was about it, with the runs that it wrote.  Ticks are told in seconds, now
    and next in milliseconds, since the beginning.  Of each commit it says what was there before: where the schedule's
    cursor stood and whether it had no action left (spent), its policy, who was paused (paused, stalled), how many runs
    were in flight and waited, what had become of the ticks that come next (ends); and whether it ended a run that
    somebody had asked for (freed). *)
-EXTENDS Filling, Stories
+EXTENDS Filling, Traces
 
 CONSTANT Recheck  \* plan/backfill.py: RECHECK_MS
 
-VARIABLES story, step
-vars == <<story, step>>
+VARIABLES trace, step
+vars == <<trace, step>>
 
-Told == Stories[story]
-Steps == Told.steps
+Trace == Traces[trace]
+Steps == Trace.steps
 Asleep == -1000000000
 
 Moment(is) ==
     [policy |-> is.policy, paused |-> is.paused, stalled |-> is.stalled, flight |-> is.flight, waiting |-> is.waiting,
-     ticks |-> Told.ticks, ends |-> is.ends]
+     ticks |-> Trace.ticks, ends |-> is.ends]
 
 \* engine/backfilling.py: the row is due by the clock, and read again under the lock of the dial.
 ByChunk(was, is) ==
@@ -43,25 +43,25 @@ ByWaking(was, is) ==
 
 Explained(was, is) == ByChunk(was, is) \/ ByCancel(was, is) \/ ByWaking(was, is)
 
-Between(after, until) == {t \in Told.ticks : t > after /\ t <= until}
+Between(after, until) == {t \in Trace.ticks : t > after /\ t <= until}
 Ends(is, t) == IF t \in DOMAIN is.ends THEN is.ends[t] ELSE {}
 
 \* operations/control.py: _backfill_row.
 Total(is) ==
-    IF Told.only = "all" THEN Cardinality(Between(Told.first - 1, Told.end))
-    ELSE Cardinality({t \in Between(Told.first - 1, is.fill.last) : Wanted(Told.only, Ends(is, t))})
-Undecided(is) == Cardinality(Between(Most(is.fill.last, Told.first - 1), Told.end))
+    IF Trace.only = "all" THEN Cardinality(Between(Trace.first - 1, Trace.end))
+    ELSE Cardinality({t \in Between(Trace.first - 1, is.fill.last) : Wanted(Trace.only, Ends(is, t))})
+Undecided(is) == Cardinality(Between(Most(is.fill.last, Trace.first - 1), Trace.end))
 
-Init == story \in DOMAIN Stories /\ step = 1
-Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
+Init == trace \in DOMAIN Traces /\ step = 1
+Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
 BornRight ==
     step = 1 =>
         LET is == Steps[1]
-        IN /\ is.fill = Asked(Told.first, Told.end, Told.only, Told.overlap, is.cursor, is.spent)
-           /\ Told.first <= Told.end /\ Told.end * 1000 <= is.now
-           /\ Told.total = Total(is) /\ Told.undecided = Undecided(is)
+        IN /\ is.fill = Asked(Trace.first, Trace.end, Trace.only, Trace.overlap, is.cursor, is.spent)
+           /\ Trace.first <= Trace.end /\ Trace.end * 1000 <= is.now
+           /\ Trace.total = Total(is) /\ Trace.undecided = Undecided(is)
            /\ is.runs = {} /\ is.done = 0 /\ is.next = is.now
 EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
 ==============================================================================

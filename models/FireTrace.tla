@@ -1,22 +1,22 @@
 ------------------------------ MODULE FireTrace ------------------------------
-(* Stories of the simulation, held against the planner's model: each commit that changed a dial, wrote runs of ticks or
+(* Traces of the simulation, held against the planner's model: each commit that changed a dial, wrote runs of ticks or
    wrote spans must be one of the steps that the model knows, with exactly the result that the model computes.
 
-   Module Stories is written by tests/models: for each schedule of a story the dial after each commit, in milliseconds
+   Module Traces is written by tests/models: for each schedule of a trace the dial after each commit, in milliseconds
    since its beginning, the ticks that were decided (runs), how many rows there are for them (rows), the spans that came
    with it, and whether the last of those ticks found every slot taken (full).  A commit that wrote a tick or a span is
    told even where it has left the dial alone.  Where a schedule was for a while what the planner's model leaves out,
-   what follows is another story, which begins wherever it is (born is FALSE).  `over` says when the story has ended,
+   what follows is another trace, which begins wherever it is (born is FALSE).  `over` says when the trace has ended,
    None if it is not told to its end. *)
-EXTENDS Planner, Sequences, Stories
+EXTENDS Planner, Sequences, Traces
 
 CONSTANT Patience  \* within this time of rest whatever is due is decided
 
-VARIABLES story, step
-vars == <<story, step>>
+VARIABLES trace, step
+vars == <<trace, step>>
 
-Told == Stories[story]
-Steps == Told.steps
+Trace == Traces[trace]
+Steps == Trace.steps
 SameButLook(d, seen, now) == \E look \in {d.look, Woken(d, now).look} : seen = [d EXCEPT !.look = look]
 
 \* The transaction reads the clock, and the dial is due by it; the budget is nobody's to see.  How many automatic starts
@@ -57,17 +57,17 @@ Explained(was, is) ==
           \/ ByUpdate(d, is)
           \/ ByEdit(Closed(d, is.now), ClosedSpans(d, is.now), is)
 
-Init == story \in DOMAIN Stories /\ step = 1
-Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
+Init == trace \in DOMAIN Traces /\ step = 1
+Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
 BornRight ==
-    step = 1 /\ Told.born =>
+    step = 1 /\ Trace.born =>
         LET is == Steps[1] IN is.rows = 0 /\ ByEdit(Created(is.dial.version, is.now, is.dial.left), {}, is)
 EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
 
-\* What Pause promises, of a story: it ends with a long rest, and by then whatever is due is decided.
+\* What Pause promises, of a trace: it ends with a long rest, and by then whatever is due is decided.
 DecidedInTheEnd ==
-    step = Len(Steps) /\ Told.over # None /\ Steps[step].dial.look # None =>
-        Steps[step].dial.look > Told.over - Patience
+    step = Len(Steps) /\ Trace.over # None /\ Steps[step].dial.look # None =>
+        Steps[step].dial.look > Trace.over - Patience
 ==============================================================================

@@ -1,16 +1,16 @@
 ------------------------------ MODULE LeaseTrace ------------------------------
-(* Stories of the simulation, held against the model of leases and fences: each commit that changed who holds a run, its
+(* Traces of the simulation, held against the model of leases and fences: each commit that changed who holds a run, its
    attempt, or whether it is over must be one of the steps that the model knows.
 
-   Module Stories is written by tests/models: for each run of a story what it was after each commit, and of that commit
+   Module Traces is written by tests/models: for each run of a trace what it was after each commit, and of that commit
    whether the lease of the one who held it was over and has been ended by it (over), and whether the one who holds it
    since then had a lease (leads). *)
-EXTENDS Attempt, Sequences, Stories
+EXTENDS Attempt, Sequences, Traces
 
-VARIABLES story, step
-vars == <<story, step>>
+VARIABLES trace, step
+vars == <<trace, step>>
 
-Steps == Stories[story]
+Steps == Traces[trace]
 
 Explained(r, is) ==
     LET open == IF is.over THEN Exposed(r) ELSE r
@@ -24,8 +24,8 @@ Explained(r, is) ==
        \/ Accepts(r, now.attempt) /\ now \in {Finished(r), LeftBehind(r)}
        \/ InFlight(r) /\ now = Overruled(r)
 
-Init == story \in DOMAIN Stories /\ step = 1
-Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
+Init == trace \in DOMAIN Traces /\ step = 1
+Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
 BornRight == step = 1 => Steps[1].run = Unborn

@@ -1,19 +1,19 @@
 ----------------------------- MODULE OverlapTrace -----------------------------
-(* Stories of the simulation, held against the model of overlap and buffer: each commit that started, queued, skipped or
+(* Traces of the simulation, held against the model of overlap and buffer: each commit that started, queued, skipped or
    ended runs of a schedule must be one of the steps that the model knows, with exactly the result that it computes.
 
-   Module Stories is written by tests/models.  A run is a number, in the order in which it would wait.  Of each commit it
+   Module Traces is written by tests/models.  A run is a number, in the order in which it would wait.  Of each commit it
    says when it was (now), what the schedule obeyed (policy, paused, left: how many automatic starts there were still to
    be, last: when the last one had been), which runs nobody held (adrift), whose target was paused (stalled), which ticks
    somebody had asked to skip (unwanted), which ticks and requests came, in their order (ticks), which runs an outcome has
    ended (ended), whether it deleted the schedule (closed), and what every run is then (state). *)
-EXTENDS Admission, Stories
+EXTENDS Admission, Traces
 
-VARIABLES story, step
-vars == <<story, step>>
+VARIABLES trace, step
+vars == <<trace, step>>
 
-Kinds == Stories[story].kinds
-Steps == Stories[story].steps
+Kinds == Traces[trace].kinds
+Steps == Traces[trace].steps
 
 Before(was, is) == Standing(was.state, is)
 
@@ -46,8 +46,8 @@ ByDelete(was, is) ==
 Explained(was, is) ==
     ByFire(was, is) \/ ByArrival(was, is) \/ ByRequest(was, is) \/ BySettling(was, is) \/ ByDelete(was, is)
 
-Init == story \in DOMAIN Stories /\ step = 1
-Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED story
+Init == trace \in DOMAIN Traces /\ step = 1
+Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
 BornRight == step = 1 => \A r \in DOMAIN Steps[1].state : Steps[1].state[r] = "none"

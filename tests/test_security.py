@@ -1,4 +1,4 @@
-"""The page about security names tests that exist, and what can be said of the sources and locks as they lie there."""
+"""The security page names existing tests, and static checks of sources and locks."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 SENDS = {"execute", "executemany", "executescript"}
 OUR_OWN = {
     # statements of .sql files, and what is cut from them or put together of them
-    "self._queries[name]", "statement", "statement.text", "wide", "in_flight_now()",
+    "self._queries[name]", "statement", "statement.text", "wide", "all_in_flight_query()",
     # how a transaction begins, as one of the driver's constants
     "begin",
     # migrations, which are files of ours too
-    "PATIENCE.encode()", "script.encode()", "self.stamp(number).encode()",
-    # calls of what an operator has named: names are quoted, and tests/conformance/store/test_calls.py sees to that
+    "LOCK_TIMEOUT.encode()", "script.encode()", "self.stamp(number).encode()",
+    # calls of what an operator has named: names are quoted, and tests/conformance/store/test_user_sql.py sees to that
     "text",
 }  # fmt: skip
 """What the store sends besides texts that stand there and constants: none has a value in it."""
@@ -57,15 +57,15 @@ def test_every_line_names_tests_that_exist(line: str) -> None:
     assert named
     assert len(named) == cells(line)[3].count("`") // 2
     for path, name in named:
-        found = {node.name for node in ast.parse((ROOT / path).read_text()).body if isinstance(node, ast.FunctionDef)}
-        assert name in found if name else any(each.startswith("test_") for each in found), (path, name)
+        names = {node.name for node in ast.parse((ROOT / path).read_text()).body if isinstance(node, ast.FunctionDef)}
+        assert name in names if name else any(item.startswith("test_") for item in names), (path, name)
 
 
-def test_nothing_makes_objects_of_bytes() -> None:
-    """The same is looked for by ``make scan``; this is here because it takes no time."""
+def test_source_has_no_unsafe_deserialization() -> None:
+    """The same is looked for by ``make scan``. This is here because it takes no time."""
     paths = sorted((ROOT / "src").rglob("*.py"))
     assert len(paths) > 100
-    assert {str(path): found for path in paths if (found := dangerous(path.read_text()))} == {}
+    assert {str(path): names for path in paths if (names := dangerous(path.read_text()))} == {}
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,15 @@ def test_nothing_makes_objects_of_bytes() -> None:
         "os.system(text)", "def f():\n    import dill", "json.loads(text, object_hook=eval)",
     ],
 )  # fmt: skip
-def test_what_looks_for_it_finds_it(text: str) -> None:
+def test_unsafe_deserialization_is_detected(text: str) -> None:
     assert dangerous(text)
 
 
-def test_no_statement_is_made_of_values() -> None:
+def test_no_sql_statement_contains_values() -> None:
     texts = {path: path.read_text() for path in (ROOT / "src").rglob("*.py")}
     sending = {path: text for path, text in texts.items() if ".execute" in text}
-    assert {path.name for path in sending} >= {"driver.py", "calls.py", "listener.py", "session.py"}
-    assert {str(path): found for path, text in sending.items() if (found := statements_made(text))} == {}
+    assert {path.name for path in sending} >= {"connection.py", "driver.py", "listener.py", "user_sql.py"}
+    assert {str(path): statements for path, text in sending.items() if (statements := built_statements(text))} == {}
 
 
 @pytest.mark.parametrize(
@@ -97,32 +97,34 @@ def test_no_statement_is_made_of_values() -> None:
         "def f():\n    text = 'SELECT ' + name\n    c.execute(text, [])", "c.execute(query=name)",
     ],
 )  # fmt: skip
-def test_a_statement_that_is_made_of_values_is_found(text: str) -> None:
-    assert statements_made(text)
+def test_sql_statement_with_values_is_detected(text: str) -> None:
+    assert built_statements(text)
 
 
 @pytest.mark.parametrize("text", ["c.execute('SELECT %s', [name])", "c.execute(NOW)", "c.execute(b'COMMIT')"])
-def test_a_statement_with_parameters_is_none(text: str) -> None:
-    assert not statements_made(text)
+def test_sql_statement_with_parameters_is_accepted(text: str) -> None:
+    assert not built_statements(text)
 
 
-def statements_made(text: str) -> set[str]:
-    """What a source sends to a database that is neither a plain text, nor a constant, nor one of our own texts."""
-    found: set[str] = set()
+def built_statements(text: str) -> set[str]:
+    """Return SQL in a source that is not a plain text, a constant or one of our own texts."""
+    statements: set[str] = set()
     tree = ast.parse(text)
     for scope in ast.walk(tree):
         if isinstance(scope, ast.Module | ast.FunctionDef):
-            made = {ast.unparse(name) for node in ast.walk(scope) for name in _made(node)}
-            sent = [each for node in ast.walk(scope) for each in _sent(node)]
-            found |= {ast.unparse(each) for each in sent if ast.unparse(each) in made and scope is not tree}
-            found |= {ast.unparse(each) for each in sent if not _is_plain(each) and ast.unparse(each) not in OUR_OWN}
-    return found
+            built = {ast.unparse(name) for node in ast.walk(scope) for name in _made(node)}
+            sent = [item for node in ast.walk(scope) for item in _sent(node)]
+            statements |= {ast.unparse(item) for item in sent if ast.unparse(item) in built and scope is not tree}
+            statements |= {
+                ast.unparse(item) for item in sent if not _is_plain(item) and ast.unparse(item) not in OUR_OWN
+            }
+    return statements
 
 
 def _sent(node: ast.AST) -> list[ast.expr]:
     if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in SENDS:
         return []
-    return [*node.args[:1], *(each.value for each in node.keywords if each.arg in {"query", "sql"})]
+    return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg in {"query", "sql"})]
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -133,25 +135,25 @@ def _made(node: ast.AST) -> list[ast.expr]:
     """Where a text goes that is put together of others."""
     if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) or node.value is None:
         return []
-    together = any(isinstance(each, ast.JoinedStr | ast.BinOp) for each in ast.walk(node.value))
+    together = any(isinstance(item, ast.JoinedStr | ast.BinOp) for item in ast.walk(node.value))
     return (node.targets if isinstance(node, ast.Assign) else [node.target]) if together else []
 
 
 def dangerous(text: str) -> set[str]:
-    """What a source imports, or names, that makes objects of bytes or runs text."""
-    found: set[str] = set()
+    """Return unsafe deserialization and code execution in a source."""
+    names: set[str] = set()
     for node in ast.walk(ast.parse(text)):
-        found |= _imported(node) & MAKES_OBJECTS
+        names |= _imported(node) & MAKES_OBJECTS
         if isinstance(node, ast.Name):
-            found |= {node.id} & RUNS_TEXT
+            names |= {node.id} & RUNS_TEXT
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found |= {f"{node.value.id}.{node.attr}"} & TEXTS
-    return found
+            names |= {f"{node.value.id}.{node.attr}"} & TEXTS
+    return names
 
 
 def _imported(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Import):
-        return {each.name.partition(".")[0] for each in node.names}
+        return {name.name.partition(".")[0] for name in node.names}
     return {(node.module or "").partition(".")[0]} if isinstance(node, ast.ImportFrom) else set()
 
 
@@ -166,8 +168,8 @@ def test_every_package_is_pinned_with_its_hash(lock: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_list_of_packages_is_whole_and_always_the_same(tmp_path: Path) -> None:
-    """What ``make sbom`` writes: twice the same bytes, and each package of the lock with the hashes of the lock."""
+def test_sbom_is_complete_and_reproducible(tmp_path: Path) -> None:
+    """``make sbom`` writes the same bytes twice, and each package of the lock with its hashes."""
     program = ROOT / ".venv-scan" / "bin" / "cyclonedx-py"
     if not program.exists():
         pytest.skip("the scanners are not installed: make scan")
@@ -181,11 +183,11 @@ def test_the_list_of_packages_is_whole_and_always_the_same(tmp_path: Path) -> No
         written.append((tmp_path / f"{number}").read_bytes())
     assert written[0] == written[1]
     components = json.loads(written[0])["components"]
-    listed = {f"{each['name'].lower()}=={each['version']}": json.dumps(each) for each in components}
+    listed = {f"{component['name'].lower()}=={component['version']}": json.dumps(component) for component in components}
     for line in (ROOT / "requirements/dev.lock").read_text().replace("\\\n", " ").splitlines():
         text = listed[re.sub(r"\[.*?\]", "", line.split()[0])]
         assert set(re.findall(r"sha256:([0-9a-f]{64})", line)) <= set(re.findall(r"[0-9a-f]{64}", text)), line
 
 
-def test_there_is_a_lock_for_what_is_run() -> None:
-    assert {lock.name for lock in LOCKS} == {"bootstrap.lock", "dev.lock", "scan.lock"}
+def test_every_installed_set_has_a_lock() -> None:
+    assert {lock.name for lock in LOCKS} == {"bootstrap.lock", "dev.lock", "node.lock", "runtime.lock", "scan.lock"}

@@ -10,31 +10,31 @@ from collections.abc import Sequence
 
 import psycopg
 
+from bench.engine.idle_figures import rest_sections
 from bench.engine.measures import (
     Bench,
     Bursts,
     Scale,
+    baseline_section,
     burst_sections,
-    floor_section,
     steady_sections,
 )
-from bench.engine.neighbours import neighbour_sections
-from bench.engine.peers.contest import PEERS
+from bench.engine.noisy_tenant import tenant_sections
 from bench.engine.peers.progress import Progress, to_stderr
+from bench.engine.peers.runner import PEERS
 from bench.engine.report import Report, Section, as_json, as_text, environment
-from bench.engine.resting import rest_sections
 from bench.engine.stores import Stores
 
-PARTS = ("burst", "floor", "steady", "neighbours", "idle", "memory")
+PARTS = ("burst", "baseline", "steady", "noisy-tenant", "idle", "memory")
 ALL_PEERS = tuple(peer.name for peer in PEERS)
 
 FULL = Scale(10_000, 3, 120, 1_000, 20, 500, 1_000_000, 1_000, 300, 20, 100_000, ALL_PEERS, (10, 100), 10)
 QUICK = Scale(300, 1, 20, 100, 2, 20, 20_000, 1_000, 30, 1, 2_000, (), (2,), 2)
-"""Enough to prove that the benchmark works; its figures say little.  The peers have a ``--quick`` of their own."""
+"""A short run to check the benchmark. Its figures are not meaningful.  The peers have a ``--quick`` of their own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; return 0, whatever the figures are."""
+    """Measure and print. Return 0, whatever the figures are."""
     parser = argparse.ArgumentParser(prog="python -m bench.engine", description="Benchmark of Tompion's engine.")
     parser.add_argument("--quick", action="store_true", help="about a minute, to see that it works")
     parser.add_argument("--only", choices=PARTS, action="append", help="one part; may be given more than once")
@@ -60,14 +60,14 @@ def measure(scale: Scale, parts: frozenset[str], progress: Progress) -> Report:
         bench = Bench(stores, scale, progress)
         with psycopg.connect(stores.server.url) as connection:
             facts["postgres"] = connection.info.server_version // 10_000
-        if parts & {"burst", "floor"}:
-            bursts = Bursts(bench, with_floor="floor" in parts)
+        if parts & {"burst", "baseline"}:
+            bursts = Bursts(bench, with_baseline="baseline" in parts)
             sections += burst_sections(bench, bursts) if "burst" in parts else []
-            sections += [floor_section(bench, bursts)] if "floor" in parts else []
+            sections += [baseline_section(bench, bursts)] if "baseline" in parts else []
         if "steady" in parts:
             sections += steady_sections(bench)
-        if "neighbours" in parts:
-            sections += neighbour_sections(bench)
+        if "noisy-tenant" in parts:
+            sections += tenant_sections(bench)
         if parts & {"idle", "memory"}:
             sections += rest_sections(bench, idle="idle" in parts, memory="memory" in parts)
     facts["load after"] = _load()

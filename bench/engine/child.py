@@ -1,6 +1,6 @@
-"""Runs one turn in a process of its own: ``python -m bench.engine.child '{"call": "race", "with": {…}}'``.
+"""Runs one measurement in a process of its own: ``python -m bench.engine.child '{"call": "run_load", "with": {…}}'``.
 
-A fresh process for each turn is what every peer gets, too: no caches, no garbage and no memory of an earlier turn.
+Every peer gets a fresh process, too: no caches and no garbage of an earlier measurement.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ MARK = "outcome: "
 
 
 class ChildFailed(Exception):
-    """A turn did not get to its end; the message is the end of what it said."""
+    """The child process failed. The message is the end of its output."""
 
 
-def in_child(call: str, **given: Any) -> Any:
-    """Run a turn in a new process and return what it returned, as JSON has it."""
+def in_child(call: str, **arguments: Any) -> Any:
+    """Run a call in a new process and return its result, as JSON has it."""
     process = subprocess.run(  # noqa: S603 - this interpreter, with our module
-        [sys.executable, "-m", "bench.engine.child", json.dumps({"call": call, "with": given})],
+        [sys.executable, "-m", "bench.engine.child", json.dumps({"call": call, "with": arguments})],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "TZ": "UTC"},
         stdin=subprocess.DEVNULL,
@@ -37,19 +37,19 @@ def in_child(call: str, **given: Any) -> Any:
     for line in process.stdout.splitlines():
         if line.startswith(MARK):
             return json.loads(line.removeprefix(MARK))
-    raise ChildFailed((process.stderr or process.stdout).strip()[-2000:] or "it ended without a word")
+    raise ChildFailed((process.stderr or process.stdout).strip()[-2000:] or "it ended without any output")
 
 
 def main(text: str) -> None:
-    """Do what the assignment says and print the outcome."""
-    from bench.engine import floor, idle, neighbours, race
+    """Run the call of the assignment and print the outcome."""
+    from bench.engine import baseline, burst, idle, noisy_tenant
 
     calls: dict[str, Callable[..., Any]] = {
-        "race": lambda **given: race.race(**given)._asdict(),
-        "create_singly": race.create_singly,
-        "floor": floor.run,
-        "share": lambda **given: neighbours.share(**given)._asdict(),
-        "rest": lambda **given: idle.rest(**given)._asdict(),
+        "run_load": lambda **arguments: burst.run_load(**arguments)._asdict(),
+        "create_singly": burst.create_singly,
+        "baseline": baseline.run,
+        "share": lambda **arguments: noisy_tenant.share(**arguments)._asdict(),
+        "rest": lambda **arguments: idle.rest(**arguments)._asdict(),
     }
     assignment = json.loads(text)
     print(MARK + json.dumps(calls[assignment["call"]](**assignment["with"])), flush=True)

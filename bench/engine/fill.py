@@ -1,8 +1,8 @@
-"""Very many schedules at once: rows as the operations write them, put into the tables with SQL.
+"""Inserts very many schedules with SQL, with the rows that the operations would write.
 
-Two schedules are created through the operation and taken as patterns, one in UTC and one in Berlin; the others, half of
+Two schedules are created through the operation and taken as patterns, one in UTC and one in Berlin. The others, half of
 each, differ in their id, their expression and the moment of their next tick, which is drawn at random and need not be
-one of the expression's: nobody gets that far.
+one of the expression, because no benchmark gets that far.
 """
 
 from __future__ import annotations
@@ -49,13 +49,16 @@ class Due(NamedTuple):
 
 
 def fill(url: str, count: int, due: Due) -> int:
-    """Put so many schedules into an empty store; return how many bytes their definitions have on average."""
+    """Insert schedules into an empty store. Return the average size of their definitions in bytes."""
     patterns = [pattern_of(url, cron="0 9 * * MON-FRI", timezone=zone) for zone in (None, "Europe/Berlin")]
     random = Random(SEED)
     size = 0
     for first in range(0, count, BLOCK):
         block = list(_rows(patterns, random, range(first, min(count, first + BLOCK)), due))
-        size += sum(len(each.version.spec) + len(each.version.policy) + len(each.version.action) for each in block)
+        size += sum(
+            len(schedule.version.spec) + len(schedule.version.policy) + len(schedule.version.action)
+            for schedule in block
+        )
         if url.startswith("sqlite"):
             _insert_sqlite(url, block)
         else:
@@ -65,27 +68,27 @@ def fill(url: str, count: int, due: Due) -> int:
 
 
 def aim(url: str, **spec: Any) -> None:
-    """Let all schedules of a store be due as a spec says, in one go: their rows become what creating would write."""
+    """Set the spec of all schedules of a store. Their rows become what a create would write."""
     pattern = pattern_of(url, **spec)
     state, mark = pattern.state, "?" if url.startswith("sqlite") else "%s"
-    aimed = (state.cursor_s, state.next_nominal_s, state.next_fire_ms)
+    due_columns = (state.cursor_s, state.next_nominal_s, state.next_fire_ms)
     with closing(connected(url)) as connection:
         connection.execute(f"UPDATE schedule_versions SET spec = {mark}", (pattern.version.spec,))  # noqa: S608 - our own names
         connection.execute(
             f"UPDATE schedule_state SET cursor_s = {mark}, next_nominal_s = {mark}, next_fire_ms = {mark}",  # noqa: S608 - our own names
-            aimed,
+            due_columns,
         )
         connection.commit()
     tidy(url)
 
 
 def connected(url: str) -> Any:
-    """Open a connection that is no store's."""
+    """Open a connection without a store."""
     return sqlite3.connect(path_of(url)) if url.startswith("sqlite") else psycopg.connect(url)
 
 
 def pattern_of(url: str, **spec: Any) -> Pattern:
-    """Create one schedule, read its rows and leave no trace of it but its number."""
+    """Create one schedule, read its rows and roll back."""
     store = open_store(url)
     name = "pattern"
 
@@ -121,9 +124,9 @@ def _rows(patterns: list[Pattern], random: Random, numbers: range, due: Due) -> 
 
 
 def _tables(block: list[Pattern]) -> Iterable[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-    yield "schedules", ScheduleRow._fields, [each.schedule for each in block]
-    yield "schedule_versions", VersionRow._fields, [each.version for each in block]
-    yield "schedule_state", ScheduleState._fields, [each.state for each in block]
+    yield "schedules", ScheduleRow._fields, [rows.schedule for rows in block]
+    yield "schedule_versions", VersionRow._fields, [rows.version for rows in block]
+    yield "schedule_state", ScheduleState._fields, [rows.state for rows in block]
 
 
 def _insert_sqlite(url: str, block: list[Pattern]) -> None:
@@ -146,11 +149,11 @@ def _insert_postgres(url: str, block: list[Pattern]) -> None:
 
 
 def tidy(url: str) -> None:
-    """Bring the store into the state of one that has been running for long."""
+    """Update statistics and free space, as in a store that has run for long."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(path_of(url), isolation_level=None)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     else:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("VACUUM (ANALYZE) schedules, schedule_versions, dials, schedule_runs")
+            connection.execute("VACUUM (ANALYZE) schedules, schedule_versions, schedule_state, schedule_runs")
             connection.execute("CHECKPOINT")

@@ -1,4 +1,4 @@
-"""Very many schedules, and none of them due: what an idle engine costs, and what looking costs.
+"""The cost of an idle engine with very many schedules, and of its queries for due work.
 
 ``rest`` runs in a process of its own, because it measures the process.
 """
@@ -30,7 +30,7 @@ SMALL, LARGE = "small", "large"
 
 
 class Rest(NamedTuple):
-    """What an engine used while it had nothing to do."""
+    """The resources of an idle engine."""
 
     start_s: float
     """The processor time until the engine came to rest."""
@@ -41,15 +41,15 @@ class Rest(NamedTuple):
     resident_bytes: int
     remembered: int
     rules_bytes: int
-    """What so many remembered rules add."""
+    """The memory of the cached schedules."""
 
 
 class Undo(Exception):
-    """Ends a transaction without a trace."""
+    """Rolls a transaction back."""
 
 
 def rest(url: str, seconds: float, remember: int = 0) -> Rest:
-    """Run an engine for so long and see what this process uses; then let it remember some rules."""
+    """Run an idle engine for some seconds and measure this process. Then fill its schedule cache."""
     return asyncio.run(_rest(url, seconds, remember))
 
 
@@ -70,29 +70,29 @@ async def _rest(url: str, seconds: float, remember: int) -> Rest:
 
 
 async def _share_during(seconds: float) -> float:
-    """Return which share of a core this process uses for so long."""
+    """Return the share of a core that this process uses during some seconds."""
     spent, start = _cpu_s(), time.perf_counter()
     await asyncio.sleep(seconds)
     return (_cpu_s() - spent) / (time.perf_counter() - start)
 
 
 def _remember(url: str, schedules: ScheduleCache, count: int) -> int:
-    """Load the rules of so many schedules, as firing them would."""
+    """Load compiled schedules into the cache, as firing them does."""
     store = open_store(url)
     done = 0
     try:
         while done < count:
             pairs = [(key + 1_000, 1) for key in range(done, min(count, done + 2_000))]
-            found = store.read(partial(schedules.of_versions, pairs=pairs)).result()
+            definitions = store.read(partial(schedules.of_versions, pairs=pairs)).result()
             done += len(pairs)
-            assert len(found) == len(pairs), "schedules are missing"
+            assert len(definitions) == len(pairs), "schedules are missing"
     finally:
         store.close()
     return done
 
 
 def resident() -> int:
-    """Return the bytes of this process that are in memory; elsewhere than on Linux the most that ever were."""
+    """Return the bytes of this process that are in memory, on other systems than Linux the maximum so far."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
     except FileNotFoundError:
@@ -104,13 +104,13 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-# --- what looking costs -----------------------------------------------------------------------------------------
+# --- the cost of the queries -----------------------------------------------------------------------------------------
 
 Look = Callable[[Transaction], Any]
 
 
 def looks() -> dict[str, Look]:
-    """Return what an engine asks: whether anything is due, to claim it, and to claim some."""
+    """Return the queries of an engine: is anything due, claim nothing, claim some."""
 
     def due_now(transaction: Transaction) -> Any:
         now_ms = int(time.time() * 1000)
@@ -131,7 +131,7 @@ def looks() -> dict[str, Look]:
 
 
 def compare(small: str, large: str, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Ask a small and a large store in turns; return microseconds by question and store."""
+    """Query a small and a large store in turns. Return microseconds by query and store."""
     stores = {SMALL: open_store(small), LARGE: open_store(large)}
     spent: dict[str, dict[str, list[float]]] = {name: {size: [] for size in stores} for name in looks()}
     try:
@@ -149,7 +149,7 @@ def compare(small: str, large: str, rounds: int) -> dict[str, dict[str, list[flo
 
 
 def ask(store: Store, look: Look) -> float:
-    """Return how many microseconds a question takes inside its transaction, which is undone."""
+    """Return the microseconds of a query in a transaction that is rolled back."""
     took = 0.0
 
     def work(transaction: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""The job of the benchmark: it does nothing but note when it ran."""
+"""The job of the benchmark: it only records when it ran."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RUNS: list[tuple[RunContext, float]] = []
 
 
 async def noop(launch: RunContext) -> None:
-    """Do nothing but being seen."""
+    """Record the run."""
     RUNS.append((launch, time()))
 
 

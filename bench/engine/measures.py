@@ -1,4 +1,4 @@
-"""The races: Tompion's turns, the floor's, and those of the peers on the same kind of store."""
+"""The measurements of Tompion, the baseline and the peers on the same kind of store."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from statistics import median
 from time import time
 from typing import NamedTuple
 
+from bench.engine.burst import AGAIN_S, BURST, STEADY
 from bench.engine.child import in_child
 from bench.engine.fill import Due, fill
-from bench.engine.peers import contest
-from bench.engine.peers.contest import PEERS, VALKEY, Peer, Result
+from bench.engine.peers import runner
 from bench.engine.peers.progress import Progress
-from bench.engine.race import AGAIN_S, BURST, STEADY
+from bench.engine.peers.runner import PEERS, VALKEY, Peer, Result
 from bench.engine.report import P50, P99, RATE, RATIO, SHARE, Goal, Row, Section
 from bench.engine.stores import KINDS, NAMES, Stores
 from bench.spec.report import Target
@@ -23,7 +23,7 @@ RACE = (RATE, P50, P99, RATIO)
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     burst: int
     rounds: int
@@ -60,7 +60,7 @@ class Burst(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What all measures need."""
+    """The shared parts of all measurements."""
 
     stores: Stores
     scale: Scale
@@ -76,17 +76,17 @@ def turn_of(ticks: Sequence[Sequence[float]], begin: float, expected: int, settl
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float:
-    """Return the value that so many percent do not exceed; 0 where there is none."""
+    """Return a percentile of sorted values, or 0 if there are no values."""
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0.0
 
 
-# --- burst and floor --------------------------------------------------------------------------------------------
+# --- burst and baseline --------------------------------------------------------------------------------------------
 
 
 def burst_once(bench: Bench, kind: str) -> Burst:
-    """Let Tompion do one burst on a new store."""
+    """Run one burst on a new store."""
     url, count = bench.stores.migrated(kind), bench.scale.burst
-    seen = in_child("race", url=url, kind=BURST, count=count, seconds=bench.scale.timeout_s)
+    seen = in_child("run_load", url=url, kind=BURST, count=count, seconds=bench.scale.timeout_s)
     begin, settled = seen["begin"], seen["settled_s"]
     first = turn_of(seen["ticks"], begin, count, settled[0])
     again = turn_of(seen["ticks"], begin + AGAIN_S, count, settled[1]) if len(settled) > 1 else None
@@ -98,12 +98,12 @@ def burst_once(bench: Bench, kind: str) -> Burst:
     return Burst(first, again, count / seen["adding_s"])
 
 
-def floor_once(bench: Bench, kind: str) -> float:
-    """Let the bare script move the same rows on a new store; return ticks per second."""
+def baseline_once(bench: Bench, kind: str) -> float:
+    """Run the bare script on a new store. Return ticks per second."""
     url = bench.stores.migrated(kind)
     moment = int(time()) - 1
     fill(url, bench.scale.burst, Due(moment, moment))
-    moved = in_child("floor", url=url)
+    moved = in_child("baseline", url=url)
     assert moved["ticks"] == bench.scale.burst, moved
     bench.stores.drop(url)
     bench.progress(f"  the bare script on {NAMES[kind]}: {moved['ticks'] / moved['seconds']:,.0f} ticks/s")
@@ -111,28 +111,27 @@ def floor_once(bench: Bench, kind: str) -> float:
 
 
 class Bursts:
-    """The bursts of Tompion and of the floor, in turns, by store."""
+    """The bursts of Tompion and of the baseline, in turns, by store."""
 
-    def __init__(self, bench: Bench, *, with_floor: bool) -> None:
-        """Measure."""
+    def __init__(self, bench: Bench, *, with_baseline: bool) -> None:
         self.tompion: dict[str, list[Burst]] = {kind: [] for kind in KINDS}
-        self.floor: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        self.baseline: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for number in range(bench.scale.rounds):
             bench.progress(f"burst, round {number + 1} of {bench.scale.rounds}, {bench.scale.burst:,} schedules …")
             for kind in KINDS:
                 self.tompion[kind].append(burst_once(bench, kind))
-                if with_floor:
-                    self.floor[kind].append(floor_once(bench, kind))
+                if with_baseline:
+                    self.baseline[kind].append(baseline_once(bench, kind))
 
     def middle(self, kind: str) -> Burst:
         """Return the burst of the median rate."""
-        return sorted(self.tompion[kind], key=lambda each: each.first.rate)[len(self.tompion[kind]) // 2]
+        return sorted(self.tompion[kind], key=lambda pair: pair.first.rate)[len(self.tompion[kind]) // 2]
 
     def shares(self, kind: str, *, again: bool = False) -> list[float]:
-        """Return which percentage of the floor each round reached."""
-        pairs = zip(self.tompion[kind], self.floor[kind], strict=True)
-        turns = [(each.again if again else each.first, floor) for each, floor in pairs]
-        return [100 * turn.rate / floor for turn, floor in turns if turn is not None]
+        """Return which percentage of the baseline each round reached."""
+        pairs = zip(self.tompion[kind], self.baseline[kind], strict=True)
+        turns = [(pair.again if again else pair.first, baseline) for pair, baseline in pairs]
+        return [100 * turn.rate / baseline for turn, baseline in turns if turn is not None]
 
 
 def burst_sections(bench: Bench, bursts: Bursts) -> list[Section]:
@@ -140,43 +139,43 @@ def burst_sections(bench: Bench, bursts: Bursts) -> list[Section]:
     results = run_peers(bench, BURST)
     sections = []
     for kind in KINDS:
-        found = bursts.middle(kind)
+        middle = bursts.middle(kind)
         ours = [
-            Row("Tompion", _figures(found.first)),
-            Row("  until all outcomes are written", {RATE: found.first.settled_rate}),
+            Row("Tompion", _figures(middle.first)),
+            Row("  until all outcomes are written", {RATE: middle.first.settled_rate}),
         ]
-        if found.again is not None:
-            ours.append(Row("  the same schedules again", _figures(found.again)))
+        if middle.again is not None:
+            ours.append(Row("  the same schedules again", _figures(middle.again)))
         title = f"Burst of {bench.scale.burst:,}, {NAMES[kind]}"
-        sections.append(_with_peers(title, ours, found.first.rate, results, kind, FASTER))
+        sections.append(_with_peers(title, ours, middle.first.rate, results, kind, FASTER))
     return [*sections, *_elsewhere(results), adding_section(bench, bursts, results)]
 
 
-def floor_section(bench: Bench, bursts: Bursts) -> Section:
+def baseline_section(bench: Bench, bursts: Bursts) -> Section:
     """Compare with the bare script, round by round."""
     rows = []
     for kind in KINDS:
-        found = bursts.middle(kind)
-        rows.append(Row(f"bare script, {NAMES[kind]}", {RATE: median(bursts.floor[kind])}))
+        middle = bursts.middle(kind)
+        rows.append(Row(f"bare script, {NAMES[kind]}", {RATE: median(bursts.baseline[kind])}))
         rows.append(
-            Row(f"  Tompion, {NAMES[kind]}", {RATE: found.first.rate, SHARE: median(bursts.shares(kind))}, OF_FLOOR)
+            Row(f"  Tompion, {NAMES[kind]}", {RATE: middle.first.rate, SHARE: median(bursts.shares(kind))}, OF_FLOOR)
         )
         again = bursts.shares(kind, again=True)
-        if found.again is not None and again:
-            rows.append(Row("  the same schedules again", {RATE: found.again.rate, SHARE: median(again)}))
+        if middle.again is not None and again:
+            rows.append(Row("  the same schedules again", {RATE: middle.again.rate, SHARE: median(again)}))
     note = f"median of {bench.scale.rounds} rounds in turns; the script decides, launches and settles nothing"
-    return Section("The floor: only the rows", (RATE, SHARE), rows, [note])
+    return Section("The baseline: only the rows", (RATE, SHARE), rows, [note])
 
 
 def adding_section(bench: Bench, bursts: Bursts, results: Sequence[Result]) -> Section:
-    """Tell how fast schedules are created, by door."""
+    """Return how fast schedules are created, by API."""
     rows = []
     for kind in KINDS:
         url = bench.stores.migrated(kind)
         singly = float(in_child("create_singly", url=url, count=bench.scale.singles))
         bench.stores.drop(url)
         rows.append(Row(f"Tompion.create(), {NAMES[kind]}", {RATE: singly}))
-        rows.append(Row("  500 in a transaction", {RATE: median(each.added for each in bursts.tompion[kind])}))
+        rows.append(Row("  500 in a transaction", {RATE: median(round_.added for round_ in bursts.tompion[kind])}))
         rows += [
             Row(f"  {result.peer}", {RATE: result.added_per_second})
             for result in results
@@ -208,7 +207,7 @@ def steady_once(bench: Bench, kind: str) -> Turn:
     scale = bench.scale
     bench.progress(f"Tompion on {NAMES[kind]}: steady, {scale.steady:,} schedules for {scale.seconds:.0f} s …")
     url = bench.stores.migrated(kind)
-    seen = in_child("race", url=url, kind=STEADY, count=scale.steady, seconds=scale.seconds)
+    seen = in_child("run_load", url=url, kind=STEADY, count=scale.steady, seconds=scale.seconds)
     bench.stores.drop(url)
     end = seen["begin"] + scale.seconds
     late = sorted(ran - due for due, ran in seen["ticks"] if seen["begin"] <= due < end and ran <= end)
@@ -220,7 +219,7 @@ def steady_once(bench: Bench, kind: str) -> Turn:
 # --- the peers --------------------------------------------------------------------------------------------------
 
 
-def run_peers(bench: Bench, kind_of_race: str) -> list[Result]:
+def run_peers(bench: Bench, load_kind: str) -> list[Result]:
     """Let the chosen peers run on each of their stores, one after the other."""
     scale, results = bench.scale, []
     for peer in PEERS:
@@ -230,19 +229,19 @@ def run_peers(bench: Bench, kind_of_race: str) -> list[Result]:
             try:
                 url = bench.stores.empty(kind)
             except Exception as error:  # noqa: BLE001 - whatever a server died of, the other peers are to run
-                results.append(contest.failed(peer, kind, kind_of_race, scale.burst, f"no {kind} server: {error}"))
+                results.append(runner.failed(peer, kind, load_kind, scale.burst, f"no {kind} server: {error}"))
                 continue
-            results.append(_peer_race(bench, peer, url, kind_of_race))
+            results.append(_peer_load(bench, peer, url, load_kind))
             if kind != VALKEY:
                 bench.stores.drop(url)
     return results
 
 
-def _peer_race(bench: Bench, peer: Peer, url: str, kind_of_race: str) -> Result:
+def _peer_load(bench: Bench, peer: Peer, url: str, load_kind: str) -> Result:
     scale = bench.scale
-    if kind_of_race == BURST:
-        return contest.burst(peer, url, scale.burst, scale.timeout_s, bench.progress)
-    return contest.steady(peer, url, scale.steady, scale.seconds, bench.progress)
+    if load_kind == BURST:
+        return runner.burst(peer, url, scale.burst, scale.timeout_s, bench.progress)
+    return runner.steady(peer, url, scale.steady, scale.seconds, bench.progress)
 
 
 def _figures(turn: Turn) -> Mapping[str, float]:
@@ -252,10 +251,10 @@ def _figures(turn: Turn) -> Mapping[str, float]:
 def _with_peers(  # noqa: PLR0913 - the parts of one table
     title: str, ours: list[Row], rate: float, results: Sequence[Result], kind: str, goal: Goal | None
 ) -> Section:
-    """Return a table of Tompion and the peers on a store; the best of them is what the target is about."""
+    """Return a table of Tompion and the peers on a store. The target refers to the best peer."""
     there = [result for result in results if result.store == kind]
     best = max((result.per_second for result in there), default=0.0)
-    rows = [*ours, *(_peer_row(each, rate, goal if each.per_second == best else None) for each in there)]
+    rows = [*ours, *(_peer_row(result, rate, goal if result.per_second == best else None) for result in there)]
     return Section(title, RACE, rows, _notes(there))
 
 
@@ -281,6 +280,6 @@ def _elsewhere(results: Sequence[Result]) -> list[Section]:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    notes = [f"{each.peer}: {each.note}" for each in results if each.note]
-    notes += [f"{each.peer}: {each.counted}" for each in results if each.counted != contest.RAN]
-    return [*notes, *(f"{each.peer}: {each.error.splitlines()[-1][:60]}" for each in results if each.error)]
+    notes = [f"{result.peer}: {result.note}" for result in results if result.note]
+    notes += [f"{result.peer}: {result.counted}" for result in results if result.counted != runner.RAN]
+    return [*notes, *(f"{result.peer}: {result.error.splitlines()[-1][:60]}" for result in results if result.error)]

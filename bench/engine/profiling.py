@@ -2,8 +2,8 @@
 
 The steps of the engine are wrapped by a stopwatch that reads the clock of the wall and that of the thread: the
 difference is time spent waiting, for the disk, the server or the interpreter lock.  Steps are nested: that of a whole
-transaction contains the others.  What the event loop does is the rest of the process's time.  ``--functions`` asks
-cProfile about the store's threads, too, which slows everything down but names the functions.
+transaction contains the others.  The rest of the process time is the event loop.  ``--functions`` runs
+cProfile in the threads of the store, too, which is slower but names the functions.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from time import perf_counter, thread_time
 from typing import Any
 from unittest.mock import patch
 
+from bench.engine.burst import BURST, run_load
 from bench.engine.measures import percentile
 from bench.engine.peers.progress import to_stderr
-from bench.engine.race import BURST, race
 from bench.engine.stores import KINDS, NAMES, Stores
 from tompion.engine import schedule_cache
 from tompion.engine.execution import launcher
@@ -42,7 +42,7 @@ STEPS: tuple[tuple[str, Any, str], ...] = (
     ("fire", fire.FireStep, "_fire"),
     ("  state_claim_due", Transaction, "state_claim_due"),
     ("  rules (fire and settle)", schedule_cache.ScheduleCache, "of"),
-    ("  record, all writes", Transaction, "record"),
+    ("  write_decisions", Transaction, "write_decisions"),
     ("    run_insert", Transaction, "run_insert"),
     ("    state_update (fire and settle)", Transaction, "state_update"),
     ("  launches_of", fire, "launches_of"),
@@ -58,7 +58,6 @@ class Watch:
     """Seconds by step: how often, by the wall, by the thread's own clock."""
 
     def __init__(self) -> None:
-        """Begin at nothing."""
         self.spent: dict[str, list[float]] = {}
 
     def wrap(self, label: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +91,6 @@ class Profiles:
     """A profile of each thread that runs transactions."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._own = threading.local()
         self._all: list[cProfile.Profile] = []
 
@@ -137,7 +135,7 @@ def watched(profiles: Profiles | None = None) -> Iterator[Watch]:
 
 
 def profile(stores: Stores, kind: str, schedules: int, *, functions: bool) -> list[str]:
-    """Let Tompion do two bursts in this process and say where the time went; creating is not counted."""
+    """Run two bursts in this process and return where the time went, without the creation of schedules."""
     url = stores.migrated(kind)
     profiles = Profiles() if functions else None
     lines: list[str] = []
@@ -150,11 +148,11 @@ def profile(stores: Stores, kind: str, schedules: int, *, functions: bool) -> li
             lines.append(f"  {'the process':<34}{'':>8}{'':>9}{(_cpu_s() - used) * 1000:>9,.0f}")
         lines[:0] = watch.lines()
 
-    seen = race(url, BURST, schedules, 120, around)
+    seen = run_load(url, BURST, schedules, 120, around)
     stores.drop(url)
     late = sorted(ran - due for due, ran in seen.ticks)
     title = f"{NAMES[kind]}, two bursts of {schedules:,}: p50 {percentile(late, 50):.2f} s, last {late[-1]:.2f} s late"
-    settled = ", ".join(f"{each:.2f} s" for each in seen.settled_s)
+    settled = ", ".join(f"{seconds:.2f} s" for seconds in seen.settled_s)
     return [f"{title}; settled after {settled}", *lines, *(profiles.lines() if profiles else [])]
 
 

@@ -15,7 +15,7 @@ WIDTH = 80
 LABEL = 35
 CELL = 9
 
-RATE, P50, P99, RATIO, SHARE = "per second", "p50 late", "p99 late", "Tompion is", "of floor"
+RATE, P50, P99, RATIO, SHARE = "per second", "p50 late", "p99 late", "Tompion is", "of baseline"
 PERCENT = (SHARE, "of a core", "of bare")
 
 
@@ -31,7 +31,7 @@ class Goal(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Figures by column; what is ``None``, or not there, was not measured."""
+    """Figures by column. A figure that is ``None`` or missing was not measured."""
 
     label: str
     figures: Mapping[str, float | None]
@@ -39,13 +39,13 @@ class Row(NamedTuple):
 
     @property
     def reached(self) -> bool | None:
-        """Whether the target is reached; ``None`` if there is none, or nothing to judge."""
+        """Whether the target is reached, or ``None`` without a target or a figure."""
         figure = None if self.goal is None else self.figures.get(self.goal.figure)
         return None if self.goal is None or figure is None else self.goal.target.reached_by(figure)
 
 
 class Section(NamedTuple):
-    """Figures that belong together, and what has to be said about them."""
+    """Figures that belong together, with notes."""
 
     title: str
     columns: tuple[str, ...]
@@ -54,7 +54,7 @@ class Section(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Everything that one run found out."""
+    """All figures of one run."""
 
     facts: Mapping[str, str | int]
     sections: list[Section]
@@ -71,7 +71,7 @@ class Report(NamedTuple):
 
 
 def environment() -> dict[str, str | int]:
-    """Say what the figures were measured on."""
+    """Return machine, versions and load of the measurement."""
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "cpus": os.cpu_count() or 1,

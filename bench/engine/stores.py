@@ -9,10 +9,10 @@ from typing import Self
 
 import psycopg
 
-from bench.engine.peers.contest import POSTGRES, SQLITE, VALKEY
 from bench.engine.peers.progress import Progress, silent
+from bench.engine.peers.runner import POSTGRES, SQLITE, VALKEY
 from bench.engine.peers.valkey import ValkeyServer
-from tests.servers.postgres import DURABLE, PostgresServer
+from tests.support.servers.postgres import DURABLE, PostgresServer
 from tompion.bootstrap.store import open_migrator
 
 KINDS = (SQLITE, POSTGRES)
@@ -20,10 +20,9 @@ NAMES = {SQLITE: "SQLite", POSTGRES: "PostgreSQL", VALKEY: "Valkey"}
 
 
 class Stores:
-    """Makes stores; servers are started when they are first needed, and once."""
+    """Creates stores. Servers are started once, when they are first needed."""
 
     def __init__(self, progress: Progress = silent) -> None:
-        """Start nothing yet."""
         self._stack = ExitStack()
         self._progress = progress
         self._server: PostgresServer | None = None
@@ -81,10 +80,10 @@ def path_of(url: str) -> Path:
 
 
 def size_of(url: str) -> int:
-    """Return the bytes that a store takes on the disk; SQLite's log is written into the file first."""
+    """Return the bytes that a store takes on disk, after SQLite's log was written into the file."""
     if url.startswith("sqlite"):
-        return sum(each.stat().st_size for each in path_of(url).parent.iterdir())
+        return sum(path.stat().st_size for path in path_of(url).parent.iterdir())
     with psycopg.connect(url) as connection:
-        found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-        assert found is not None
-        return int(found[0])
+        row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        assert row is not None
+        return int(row[0])

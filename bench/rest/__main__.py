@@ -14,11 +14,11 @@ from bench.rest.measures import Scale, sections
 
 FULL = Scale(4_000, 5, 100_000)
 QUICK = Scale(40, 1, 1_500)
-"""Enough to prove that the benchmark works; its figures say little."""
+"""A short run to check the benchmark. Its figures are not meaningful."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; return 0, whatever the figures are."""
+    """Measure and print. Return 0, whatever the figures are."""
     parser = argparse.ArgumentParser(prog="python -m bench.rest", description="Benchmark of Tompion's REST service.")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it works")
     parser.add_argument("--rounds", type=int, default=None, help=f"turns of each (default: {FULL.rounds})")
@@ -36,9 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def measure(scale: Scale, progress: Progress) -> Report:
     """Measure everything, one after the other."""
     facts = {**environment(), "load before": f"{os.getloadavg()[0]:.1f}"}
-    found = sections(scale, progress)
+    figures = sections(scale, progress)
     facts["load after"] = f"{os.getloadavg()[0]:.1f}"
-    return Report(facts, found)
+    return Report(facts, figures)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Asking a service as quickly as it answers, over connections that stay open; in a process of its own.
+"""Sends requests to a service as quickly as it responds, over persistent connections, in a process of its own.
 
 ``python -m bench.rest.load URL put|get REQUESTS CONNECTIONS`` prints how many were answered per second.
 """
@@ -14,7 +14,7 @@ from time import perf_counter
 from urllib.parse import urlsplit
 
 NAMES = 1_000
-"""How many schedules there are to ask for."""
+"""The number of schedules to request."""
 END = b"\r\n\r\n"
 DOCUMENT = json.dumps({"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "function": "tasks:report"}).encode()
 
@@ -28,13 +28,13 @@ def request(kind: str, number: int) -> bytes:
 
 
 async def ask(host: str, port: int, requests: Iterator[bytes]) -> None:
-    """Send requests over one connection, each when the one before was answered."""
+    """Send requests over one connection, one after the other."""
     reader, writer = await asyncio.open_connection(host, port)
     with closing(writer):
-        for each in requests:
-            writer.write(each)
+        for request in requests:
+            writer.write(request)
             head = (await reader.readuntil(END)).lower()
-            if not head.startswith(b"http/1.1 200"):
+            if not head.startswith((b"http/1.1 200", b"http/1.1 201")):
                 raise RuntimeError(head.partition(b"\r\n")[0].decode())
             length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
             await reader.readexactly(length)

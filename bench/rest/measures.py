@@ -1,4 +1,4 @@
-"""Taking turns: Tompion's service, the bare application, and again; then a long list, page by page."""
+"""Measures Tompion's service and the bare application in turns, then a long list page by page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONNECTIONS = 16
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     requests: int
     rounds: int
@@ -54,23 +54,23 @@ def sections(scale: Scale, progress: Progress) -> list[Section]:
 def _requests(url: str, name: str, scale: Scale) -> list[Row]:
     with (
         running("tompion", "serve", "--no-engine", "--port", "0", "--store", url) as ours,
-        running("bench.rest.bare") as bare,
+        running("bench.rest.bare_app") as bare,
     ):
-        found: dict[str, list[tuple[float, float]]] = {"put": [], "get": []}
-        for kind in found:  # the first round connects, imports, and puts there what is read
+        rates_by_request: dict[str, list[tuple[float, float]]] = {"put": [], "get": []}
+        for kind in rates_by_request:  # the first round connects, imports, and puts there what is read
             for service in (ours, bare):
                 _rate(service, kind, scale.requests // 4)
         for _ in range(scale.rounds):
-            for kind, rates in found.items():
+            for kind, rates in rates_by_request.items():
                 rates.append((_rate(ours, kind, scale.requests), _rate(bare, kind, scale.requests)))
     return [
-        _row(f"{name}, reads", found["get"], READS),
-        _row(f"{name}, upserts", found["put"], None),
+        _row(f"{name}, reads", rates_by_request["get"], READS),
+        _row(f"{name}, upserts", rates_by_request["put"], None),
     ]
 
 
 def _row(label: str, rates: list[tuple[float, float]], goal: Goal | None) -> Row:
-    ours, bare = (median(each) for each in zip(*rates, strict=True))
+    ours, bare = (median(column) for column in zip(*rates, strict=True))
     share = median(100 * mine / theirs for mine, theirs in rates)
     return Row(label, {RATE: ours, BARE: bare, SHARE: share}, goal)
 
@@ -113,20 +113,20 @@ def _status_mib(pid: int, name: str) -> float:
 
 @contextmanager
 def running(module: str, *arguments: str) -> Iterator[str]:
-    """Give the address of a service that is there meanwhile."""
+    """Run a service and yield its address."""
     with started(module, *arguments) as (address, _):
         yield address
 
 
 @contextmanager
 def started(module: str, *arguments: str) -> Iterator[tuple[str, int]]:
-    """Give the address of a service, and the number of its process."""
+    """Run a service and yield its address and process id."""
     argv = [sys.executable, "-m", module, *arguments]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own modules
     assert process.stdout is not None
     try:
-        said = process.stdout.readline()
-        yield next(word for word in said.split() if word.startswith("http")), process.pid
+        line = process.stdout.readline()
+        yield next(word for word in line.split() if word.startswith("http")), process.pid
     finally:
         process.terminate()
         process.communicate(timeout=60)

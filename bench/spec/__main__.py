@@ -18,7 +18,7 @@ SEED = 20_150_101
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     expressions: int
     rounds: int
@@ -31,7 +31,7 @@ class Scale(NamedTuple):
 
 FULL = Scale(600, 41, 600, 100_000, 2_000, 1_000_000, 2_000)
 QUICK = Scale(40, 2, 40, 400, 40, 4_000, 20)
-"""Enough to prove that the benchmark works; its figures say little."""
+"""A short run to check the benchmark. Its figures are not meaningful."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Emptying the engine's caches, to see what parsing and compiling cost without them."""
+"""Clears the caches of the time engine, to measure parsing and compiling without them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = frozenset({"parse_field"})
 
 @runtime_checkable
 class Cache(Protocol):
-    """A function that remembers its answers."""
+    """A function with a cache."""
 
     __name__: str
     __module__: str
@@ -33,15 +33,15 @@ class Cache(Protocol):
 def engine_caches() -> dict[str, Cache]:
     """Return every cache of the engine but the zone tables, by the name of its function."""
     modules = {name: module for name, module in sys.modules.items() if name.startswith("tompion.spec.")}
-    found = {
+    caches = {
         name: value
         for module_name, module in modules.items()
         for name, value in vars(module).items()
         if isinstance(value, Cache) and value.__module__ == module_name and name not in ZONE_TABLES
     }
-    missing = (PER_EXPRESSION | FIELDS) - found.keys()
+    missing = (PER_EXPRESSION | FIELDS) - caches.keys()
     assert not missing, f"the engine has no cache called {', '.join(sorted(missing))} any more: name the new ones here"
-    return found
+    return caches
 
 
 def clear_all() -> None:
@@ -57,7 +57,7 @@ def clear_all_but_fields() -> None:
 
 
 def clear_expressions() -> None:
-    """Forget whole expressions; the tables that they share stay."""
+    """Forget whole expressions. The tables that they share stay."""
     for clear in _clearers(PER_EXPRESSION):
         clear()
 

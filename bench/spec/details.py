@@ -7,19 +7,19 @@ from random import Random
 from statistics import median
 
 import tompion
-from bench.spec.contest import cpu_ns, no_garbage_collection
 from bench.spec.report import Row, Section
+from bench.spec.timing import cpu_ns, no_garbage_collection
 from bench.spec.workload import FIRST_INSTANT, LAST_INSTANT, draw_instant
 from tompion.spec.zone.tables import load_zone
 
 Question = Callable[[int], int | None]
 ZONE = "Europe/Berlin"
 NEAR = 3 * 3600
-"""How close to a clock change a question counts as next to it."""
+"""The distance from a clock change that counts as next to it."""
 
 
 def measure_details(seed: int, rounds: int, calls: int) -> Section:
-    """Ask every kind of spec about the same instants, kind after kind, round after round."""
+    """Compute the same instants with every kind of spec, in rounds."""
     random = Random(seed)
     anywhere = [draw_instant(random) for _call in range(calls)]
     at_changes = _next_to_changes(random, calls)

@@ -1,8 +1,8 @@
 """Cron expressions in the shapes that people write, from a seeded generator.
 
 Two mixes come out of the same shapes: :func:`distinct_expressions` gives every shape its share of a list without
-repetitions, which is what speed is measured on; :func:`draw_expression` repeats itself as people do, which is what
-memory is measured on.
+repetitions, for measurements of speed.  :func:`draw_expression` repeats itself as people do, for
+measurements of memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 
 TRIES = 200
-"""How often a shape is asked for something new before its share goes to the others."""
+"""The number of tries for a new expression of a shape before its share goes to the others."""
 
 
 class Shape(NamedTuple):
@@ -29,29 +29,29 @@ class Shape(NamedTuple):
 
 
 def draw_expression(random: Random) -> str:
-    """Return an expression; the commonest ones come again and again."""
+    """Return an expression. Common ones repeat."""
     (shape,) = random.choices(SHAPES, [shape.percent for shape in SHAPES])
     return shape.draw(random)
 
 
 def distinct_expressions(random: Random, count: int) -> list[str]:
-    """Return so many different expressions, each shape in proportion, in no particular order."""
-    found: dict[str, None] = {}
+    """Return ``count`` different expressions in random order, with each shape in proportion."""
+    drawn: dict[str, None] = {}
     for shape in SHAPES:
-        wanted = len(found) + round(count * shape.percent / 100)
+        wanted = len(drawn) + round(count * shape.percent / 100)
         for _try in range(TRIES * count):
-            if len(found) >= wanted:
+            if len(drawn) >= wanted:
                 break
-            found[shape.draw(random)] = None
-    while len(found) < count:
-        found[draw_expression(random)] = None
-    expressions = list(found)[:count]
+            drawn[shape.draw(random)] = None
+    while len(drawn) < count:
+        drawn[draw_expression(random)] = None
+    expressions = list(drawn)[:count]
     random.shuffle(expressions)
     return expressions
 
 
 def _minute(random: Random) -> int:
-    """Return a minute: usually a round one, sometimes the odd one of somebody who spreads the load."""
+    """Return a minute: usually a round one, sometimes an odd one, as chosen to spread load."""
     return random.choice(ROUND_MINUTES) if random.random() < 0.6 else random.randrange(60)
 
 

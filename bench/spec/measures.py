@@ -12,9 +12,9 @@ from cronsim import CronSim
 
 import tompion
 from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions
-from bench.spec.contest import Rounds, Spread, Turn, contest, cpu_ns, no_garbage_collection, spread
+from bench.spec.libraries import reusable
 from bench.spec.report import Row, Section, Target
-from bench.spec.rivals import reusable
+from bench.spec.timing import Rounds, Spread, Turn, contest, cpu_ns, no_garbage_collection, spread
 from bench.spec.workload import ZONES, Case, Workload, draw_instant
 
 TOMPION, CRONSIM, CRONITER = "Tompion", "cronsim", "croniter"
@@ -24,14 +24,14 @@ WARM = "warm: parts known, text new"
 KNOWN = "compiled before: a cache hit"
 
 BATCH = 20_000
-"""How many prepared questions are asked over and over to make a million."""
+"""The number of prepared calls that are repeated up to a million."""
 
 
 def measure_next(work: Workload) -> Section:
-    """One next() from a random instant.  Tompion's and croniter's objects are reused; cronsim's cannot be.
+    """One next() from a random instant.  Tompion's and croniter's objects are reused. Cronsim's cannot be.
 
-    The others are asked the cases of the round, Tompion all cases in each round: so its turns are about as long as
-    theirs, and the first calls after a change of turn, when the processor still has the other's code, weigh alike.
+    The other libraries compute the cases of the round, Tompion all cases in each round.  So its turns are about as long
+    as theirs, and the first calls after a change of turn, when the processor still has the other's code, weigh alike.
     """
     ours = [(tompion.compile(case.expression, case.zone), case.after) for cases in work.rounds for case in cases]
     iterators = [
@@ -134,7 +134,7 @@ def _one_case_each(work: Workload) -> list[Case]:
 def _single_operations(
     cases: list[Case], states: dict[str, Callable[[], None]], rounds: int
 ) -> dict[str, list[list[int]]]:
-    """Time every operation by itself, because caches are emptied before each; the result is by round and case.
+    """Time every operation by itself, because caches are emptied before each. The result is by round and case.
 
     Here the turns are single operations.  Each state takes from its predecessor what it may know of an expression.
     """
@@ -169,19 +169,19 @@ def _typical(by_round: list[list[int]]) -> float:
     """Return the microseconds of an operation: for each case the median over the rounds, and the mean of those.
 
     A single operation that another program interrupted would weigh as much as a hundred others in the sum over a
-    round; in the median of its case it weighs nothing.
+    round. In the median of its case it weighs nothing.
     """
     return fmean(median(by_case) for by_case in zip(*by_round, strict=True)) / 1000
 
 
 def _typical_ratio(ours: list[list[int]], theirs: list[list[int]]) -> Spread:
-    """Return the ratio of the typical times; the quartiles are those of the rounds."""
+    """Return the ratio of the typical times. The quartiles are those of the rounds."""
     by_round = spread([sum(other) / sum(own) for own, other in zip(ours, theirs, strict=True)])
     return Spread(_typical(theirs) / _typical(ours), by_round.low, by_round.high)
 
 
 def _whole_passes(cases: list[Case], rounds: int) -> Rounds:
-    """Time passes over all expressions; in a pass each comes once, so emptying between passes is enough."""
+    """Time passes over all expressions. In a pass each comes once, so emptying between passes is enough."""
 
     def warm(_round: int) -> float:
         clear_expressions()

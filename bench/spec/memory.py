@@ -1,4 +1,4 @@
-"""How many bytes a compiled schedule takes, with everything that it shares."""
+"""The size of a compiled schedule in bytes, with its shared parts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cronsim import CronSim
 import tompion
 from bench.spec.caches import clear_all
 from bench.spec.expressions import draw_expression
+from bench.spec.libraries import moment_of, new_croniter
 from bench.spec.report import Row, Section, Target
-from bench.spec.rivals import moment_of, new_croniter
 from bench.spec.workload import FIRST_INSTANT, ZONES, Workload, draw_zone
 from tompion.spec.calendar.cron import CronRule, parse_cron
 from tompion.spec.compiler import compile_cron_rule
@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 
 def measure_memory(work: Workload, seed: int, schedules: int, rivals: int) -> Section:
-    """Bytes per schedule: with an object for each, of few and of many kinds; then shared, as a program has them."""
+    """Bytes per schedule: with an object for each, of few and of many kinds. Then shared, as a program has them."""
     random = Random(seed)
     pairs = [(random.choice(work.expressions), draw_zone(random)) for _schedule in range(schedules)]
     varied = [(draw_expression(random), draw_zone(random)) for _schedule in range(schedules)]
@@ -41,7 +41,7 @@ def measure_memory(work: Workload, seed: int, schedules: int, rivals: int) -> Se
 
 
 def bytes_each(pairs: list[Pair], build: Callable[[Pair], object]) -> float:
-    """Build and keep an object for each pair; count all that is still allocated, caches and shared tables included.
+    """Build and keep an object for each pair. Count all that is still allocated, caches and shared tables included.
 
     Zones are loaded before, for all libraries: a process has each of them once, however many schedules there are.
     """

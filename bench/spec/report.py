@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from bench.spec.contest import Spread
+from bench.spec.timing import Spread
 from bench.spec.workload import ZONES, Workload
 from tompion.spec.zone.tables import TZDATA_VERSION
 
@@ -16,7 +16,7 @@ WIDTH = 80
 
 
 class Target(NamedTuple):
-    """What a figure is to reach: ``≥`` (at least), ``>`` (more than) or ``≤`` (at most) a limit."""
+    """The target of a figure: ``≥`` (at least), ``>`` (more than) or ``≤`` (at most) a limit."""
 
     sign: str
     limit: float
@@ -29,7 +29,7 @@ class Target(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One figure; where a ratio is given, the target is about the ratio, else about the value."""
+    """One figure. Where a ratio is given, the target is about the ratio, else about the value."""
 
     label: str
     value: float
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
     @property
     def reached(self) -> bool | None:
-        """Whether the target is reached; ``None`` if there is none."""
+        """Whether the target is reached, or ``None`` without a target."""
         if self.target is None:
             return None
         return self.target.reached_by(self.value if self.ratio is None else self.ratio.middle)
@@ -54,7 +54,7 @@ class Section(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Everything that one run found out."""
+    """All figures of one run."""
 
     workload: Workload
     sections: list[Section]
@@ -99,7 +99,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str | int]:
-    """Say what the figures were measured on."""
+    """Return machine, versions and load of the measurement."""
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "cpus": os.cpu_count() or 1,

@@ -1,8 +1,7 @@
-"""What everybody is asked: (expression, zone, instant), drawn with a seed.
+"""The cases for all libraries: (expression, zone, instant), drawn with a seed.
 
-Only questions that all libraries answer alike are asked, so that nobody is timed on a wrong answer: an expression that
-one of them refuses or reads differently is left out, and so is a single question on which they differ (next to a clock
-change, as a rule).
+All libraries agree on every case, so that none is timed on a wrong result.  An expression that one of them rejects or
+interprets differently is left out, and so is a single case on which they differ (usually next to a clock change).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 import tompion
 from bench.spec.expressions import distinct_expressions
-from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
+from bench.spec.libraries import croniter_next, cronsim_next, moment_of, reusable
 
 ZONES = (
     "UTC",
@@ -35,7 +34,7 @@ PROBES = 4
 
 
 class Case(NamedTuple):
-    """One question, with its instant in both forms."""
+    """One case, with its instant in both forms."""
 
     expression: str
     zone: str
@@ -44,7 +43,7 @@ class Case(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """The questions, by round."""
+    """The cases by round."""
 
     expressions: list[str]
     rounds: list[list[Case]]
@@ -53,12 +52,12 @@ class Workload(NamedTuple):
 
     @property
     def cases(self) -> int:
-        """How many questions there are."""
+        """The number of cases."""
         return sum(len(cases) for cases in self.rounds)
 
 
 def build_workload(seed: int, expressions: int, rounds: int, cases: int) -> Workload:
-    """Draw so many rounds of so many cases; about as many expressions are kept as are asked for."""
+    """Draw rounds of cases, with about as many expressions as requested."""
     random = Random(seed)
     drawn = distinct_expressions(random, expressions)
     kept = [expression for expression in drawn if _means_the_same(expression, random)]

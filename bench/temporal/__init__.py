@@ -1,1 +1,1 @@
-"""The Temporal door beside a real Temporal server: schedules created and described per second, and memory."""
+"""The Temporal API beside a real Temporal server: schedules created and described per second, and memory."""

@@ -2,8 +2,8 @@
 
     python -m bench.temporal [schedules]
 
-Both keep what they are told in a file, and nothing ticks.  Printed are calls per second, how many times as many Tompion
-answers, and the memory of each process once it has started.
+Both store in a file, and nothing ticks.  The output has calls per second, their ratio, and the memory of each process
+after its start.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from typing import NamedTuple
 
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec, ScheduleState
 
-from tests.servers import LOOPBACK, free_port
-from tests.servers.temporal import find_binary
+from tests.support.servers import LOOPBACK, free_port
+from tests.support.servers.temporal import find_binary
 
 AT_ONCE = 16
 SCHEDULE = Schedule(
-    action=ScheduleActionStartWorkflow("never", id="never", task_queue="nobody"),
+    action=ScheduleActionStartWorkflow("never", id="never", task_queue="no-worker"),
     spec=ScheduleSpec(cron_expressions=["0 12 * * MON"]),
     state=ScheduleState(paused=True),
 )
 
 
 class Figures(NamedTuple):
-    """What was measured of one of the two."""
+    """The figures of one server."""
 
     creates: float
     describes: float
@@ -42,20 +42,20 @@ class Figures(NamedTuple):
 
 @contextmanager
 def started(argv: list[str], ready: str, folder: str) -> Iterator[int]:
-    """Start a server, wait until it says that it is ready, give the id of its process, and end it."""
+    """Start a server, wait until it is ready, yield its process id, and stop it."""
     process = subprocess.Popen(  # noqa: S603 - one of the two servers, with fixed arguments
         argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
     )
     with process:
         assert process.stdout is not None
         try:
-            said = []
+            lines = []
             for line in process.stdout:
-                said.append(line)
+                lines.append(line)
                 if ready in line:
                     break
             else:
-                raise RuntimeError("".join(said))
+                raise RuntimeError("".join(lines))
             yield process.pid
         finally:
             process.kill()
@@ -63,8 +63,8 @@ def started(argv: list[str], ready: str, folder: str) -> Iterator[int]:
 
 def memory_mb(pid: int) -> float:
     """Return how much memory a process holds."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    return int(found[1]) / 1024 if found else 0.0
+    match = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(match[1]) / 1024 if match else 0.0
 
 
 async def rate(count: int, call: Callable[[int], Awaitable[object]]) -> float:

@@ -1,6 +1,6 @@
 """Tompion: a durable, distributed schedule service.
 
-The names below are the public ones; everything else may move.
+The names in ``__all__`` are public. Everything else may change.
 """
 
 from typing import TYPE_CHECKING
@@ -82,10 +82,10 @@ __all__ = [
     "read_icalendar",
 ]
 
-if not TYPE_CHECKING:  # a type checker has seen the import above, and must not believe that every name exists
+if not TYPE_CHECKING:  # a type checker uses the imports above, and must not accept every name
 
     def __getattr__(name: str) -> object:
-        """Load the twins when they are first asked for: whoever only computes ticks does not wait for an engine."""
+        """Import the app classes on first use, so that computing ticks does not load the engine."""
         if name in ("Tompion", "SyncTompion"):
             from tompion.sdk import app
 

@@ -13,18 +13,17 @@ from pathlib import Path
 from typing import Self
 
 from tests.chaos.recorder import LOG_VARIABLE, Line, read_lines
-from tests.servers import LOOPBACK
-from tests.servers.proxy import TcpProxy
+from tests.support.servers import LOOPBACK
+from tests.support.servers.proxy import TcpProxy
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_TO_STOP = 30
+SECONDS_TO_STOP = 120
 
 
 class Worker:
     """One place in the fleet: a way to the database that stays, and processes that come and go."""
 
     def __init__(self, index: int, url: str, directory: Path) -> None:
-        """Take the way to the database; no process starts yet."""
         self.index = index
         self._url = url
         self._directory = directory
@@ -32,7 +31,7 @@ class Worker:
         self.names: dict[int, str] = {}
         """The names of its instances by process id."""
         self.exits: list[int] = []
-        """How those processes ended that were asked to."""
+        """The exit codes of stopped processes."""
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -46,25 +45,25 @@ class Worker:
             return
         name = f"chaos-{self.index}-{len(self.names)}"
         base = self._directory / name
-        with base.with_suffix(".err").open("wb") as said:
+        with base.with_suffix(".err").open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.chaos.worker", self._url, name, str(base.with_suffix(".counts"))],
                 cwd=ROOT,
                 env={**os.environ, LOG_VARIABLE: str(base.with_suffix(".log"))},
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
         self.names[self._process.pid] = name
 
     def last_launch(self) -> int:
-        """When the process of now has last logged a launch, in nanoseconds; 0 for never."""
+        """Return when the current process last logged a launch, in nanoseconds, or 0."""
         log = self._directory / f"{self.names[self.process.pid]}.log"
         return log.stat().st_mtime_ns if log.exists() else 0
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal, if there is anybody to receive it."""
+        """Send a signal if the process is alive."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(number)
 
@@ -75,11 +74,11 @@ class Worker:
             self._process.wait(SECONDS_TO_STOP)
 
     def stop(self) -> None:
-        """Ask the process to end; :meth:`ended` waits for it."""
+        """Signal the process to end. :meth:`ended` waits for it."""
         self.signal(signal.SIGTERM)
 
     def ended(self) -> None:
-        """Wait for a process that was asked to end, and remember how it did."""
+        """Wait for a stopping process and store its exit code."""
         try:
             self.exits.append(self.process.wait(SECONDS_TO_STOP))
         except subprocess.TimeoutExpired:
@@ -91,7 +90,6 @@ class Fleet:
     """Some workers. Use as a context manager: whatever happens inside, nothing runs afterwards."""
 
     def __init__(self, size: int, port: int | None, url: str, directory: Path) -> None:
-        """Take where the database listens, and what a worker is to ask for; without a port there are no proxies."""
         self._size = size
         self._port = port
         self._url = url
@@ -133,13 +131,13 @@ class Fleet:
         return [line for path in sorted(self._directory.glob("*.log")) for line in read_lines(path)]
 
     def counts(self) -> Counter[str]:
-        """Return what the probes have counted; of a process that was killed, what it had counted shortly before."""
+        """Return what the probes have counted. Of a process that was killed, what it had counted shortly before."""
         total: Counter[str] = Counter()
         for path in self._directory.glob("*.counts"):
             total.update(json.loads(path.read_text()))
         return total
 
     def tracebacks(self) -> list[str]:
-        """Return what processes said about mistakes of their own, by file."""
+        """Return the tracebacks in the output of the processes, by file."""
         texts = [(path.name, path.read_text(errors="replace")) for path in sorted(self._directory.glob("*.err"))]
         return [f"{name}: …{text[text.index('Traceback') :][:2_000]}" for name, text in texts if "Traceback" in text]

@@ -1,9 +1,9 @@
-"""Every change of the ledger, in the order in which it happened, written down by the database itself.
+"""Every change of the ledger in order, recorded by the database itself.
 
-The ledger holds how a run stands, not how it came there.  A trigger adds a row for each change, in the same
+The ledger has the state of a run, not its history.  A trigger adds a row for each change, in the same
 transaction, so that a crash keeps or loses both.  The numbers of the rows of one schedule are in the order of its
-transactions, because everybody who starts or ends a run of it holds the lock of its dial: timestamps, which are taken
-before the lock is, would not do.
+transactions, because each of them holds the lock of the schedule state.  Timestamps are taken before the lock and have
+no such order.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ BEGIN
     INSERT INTO chaos_cursors VALUES (NEW.schedule_key, OLD.cursor_s, NEW.cursor_s);
     RETURN NULL;
 END $$;
-CREATE TRIGGER chaos_dials AFTER UPDATE ON schedule_state
+CREATE TRIGGER chaos_states AFTER UPDATE ON schedule_state
     FOR EACH ROW WHEN (NEW.cursor_s < OLD.cursor_s) EXECUTE FUNCTION chaos_went_back();
 """
 
 
 class Change(NamedTuple):
-    """One change of one run; without a state before it was added, without one after it was removed."""
+    """One change of one run. Without a state before it was added, without one after it was removed."""
 
     number: int
     schedule_key: int

@@ -45,18 +45,18 @@ def check(evidence: Evidence) -> list[str]:
         verified, ticks_once, none_invented, outcomes, logged, attempts, requests, overlaps, successions,
         lawful_changes, cursors,
     )  # fmt: skip
-    return [f"{each.__name__.replace('_', ' ')}: {text}" for each in checks for text in each(evidence)]
+    return [f"{rule.__name__.replace('_', ' ')}: {text}" for rule in checks for text in rule(evidence)]
 
 
 def verified(evidence: Evidence) -> Iterator[str]:
-    """What Tompion's own proof says, so that its users may rely on it."""
+    """Yield the problems that ``tompion verify`` reports."""
     for verification in evidence.verified:
         for problem in verification.problems:
             yield f"{verification.schedule_id}: {problem}"
 
 
 def ticks_once(evidence: Evidence) -> Iterator[str]:
-    """No tick lost, none decided twice: each is one run; or in one span, where somebody has asked for that."""
+    """Yield ticks that are lost or decided twice. Each is one run, or in one dropped range if the plan allows that."""
     for plan in evidence.plans:
         key = evidence.ledger.keys[plan.schedule_id]
         dropped_ranges = evidence.ledger.dropped_ranges.get(key, [])
@@ -84,7 +84,7 @@ def expected(evidence: Evidence, plan: Plan) -> Iterator[int]:
 
 
 def windows(versions: list[VersionRow], end_s: int) -> Iterator[tuple[VersionRow, int, int]]:
-    """Yield what each version decides; where one ends the next begins."""
+    """Yield what each version decides. Where one ends the next begins."""
     for version, following in zip(versions, [*versions[1:], None], strict=True):
         yield version, version.after_s, end_s if following is None else min(following.after_s, end_s)
 
@@ -110,14 +110,14 @@ def outcomes(evidence: Evidence) -> Iterator[str]:
 
 
 def logged(evidence: Evidence) -> Iterator[str]:
-    """Whatever the ledger calls a success was launched, and whatever was launched is in the ledger."""
+    """Yield successes that were not launched, and launches that are not in the ledger."""
     lines = {(line.run_id, line.attempt) for line in evidence.lines}
-    known = {str(run_id): run for run_id, run in evidence.ledger.runs.items()}
-    for text, run in known.items():
+    runs_by_id = {str(run_id): run for run_id, run in evidence.ledger.runs.items()}
+    for text, run in runs_by_id.items():
         if run.state == RunState.SUCCESS and (text, run.attempt) not in lines:
             yield f"a success that no log has: {run}"
     for line in evidence.lines:
-        launched = known.get(line.run_id)
+        launched = runs_by_id.get(line.run_id)
         if launched is None or launched.state == RunState.SKIPPED or launched.attempt < line.attempt:
             yield f"a launch that the ledger does not have: {line}, {launched}"
 
@@ -141,24 +141,24 @@ def attempts(evidence: Evidence) -> Iterator[str]:
 
 
 def requests(evidence: Evidence) -> Iterator[str]:
-    """Each request that was answered was done once, however often it was sent, and the answer was the truth."""
+    """Yield answered requests that were not executed exactly once, or whose response was wrong."""
     of_request: dict[str, list[RunRow]] = {}
     for run in evidence.ledger.runs.values():
         if run.request_id is not None:
             of_request.setdefault(run.request_id, []).append(run)
     audited = Counter(request_id for request_id, _ in evidence.ledger.audited)
-    for each in evidence.accepted:
-        found = of_request.pop(each.request_id, [])
-        if [str(run.id) for run in found] != ([] if each.run_id is None else [each.run_id]):
-            yield f"{each} has the runs {found}"
-        if audited.pop(each.request_id, 0) != 1:
-            yield f"{each} is not in the audit exactly once"
-    yield from (f"nobody asked for {found}" for found in of_request.values())
-    yield from (f"nobody asked for {request_id}" for request_id in audited if not request_id.startswith("create-"))
+    for request in evidence.accepted:
+        runs = of_request.pop(request.request_id, [])
+        if [str(run.id) for run in runs] != ([] if request.run_id is None else [request.run_id]):
+            yield f"{request} has the runs {runs}"
+        if audited.pop(request.request_id, 0) != 1:
+            yield f"{request} is not in the audit exactly once"
+    yield from (f"no request for {runs}" for runs in of_request.values())
+    yield from (f"no request for {request_id}" for request_id in audited if not request_id.startswith("create-"))
 
 
 def overlaps(evidence: Evidence) -> Iterator[str]:
-    """Where runs must not overlap, no two were ever in flight: the history is replayed, change by change."""
+    """Yield overlapping runs of schedules that must not overlap, by replaying the history."""
     exclusive = {evidence.ledger.keys[plan.schedule_id]: plan for plan in evidence.plans if plan.overlap != "allow"}
     flying: dict[int, set[RunId]] = {key: set() for key in exclusive}
     for change in evidence.ledger.changes:
@@ -174,9 +174,9 @@ def overlaps(evidence: Evidence) -> Iterator[str]:
 
 
 def successions(evidence: Evidence) -> Iterator[str]:
-    """Whoever was ended by force was followed at once; whoever was cancelled, by one that waited for that.
+    """Yield terminated runs without an immediate successor, and cancelled runs without a waiting one.
 
-    One that nobody held, which had not begun or was left behind by the dead, is given up as soon as another comes.
+    A run without a worker, not started or left by a dead worker, is superseded as soon as another run comes.
     """
     waiting: dict[int, set[RunId]] = {}
     terminated: dict[int, Change] = {}
@@ -185,19 +185,19 @@ def successions(evidence: Evidence) -> Iterator[str]:
         key = change.schedule_key
         left = given_up.pop(key, None)
         if left is not None and change.was_state is not None:
-            yield f"given up, and nobody came instead: {left}, {change}"
+            yield f"superseded without a successor: {left}, {change}"
         waits = waiting.setdefault(key, set())
         (waits.add if change.state in OPEN - IN_FLIGHT else waits.discard)(change.id)
         if change.state == RunState.CANCELLED and _reason(evidence, change) == "superseded":
             given_up[key] = change
         elif change.state == RunState.CANCELLED and not waits:
-            yield f"cancelled, and nobody waited for that: {change}"
+            yield f"cancelled without a waiting run: {change}"
         if change.state == RunState.TERMINATED:
             terminated[key] = change
         elif key in terminated and change.state in OPEN:
             ended = terminated.pop(key)
             if change.was_state is not None or change.state not in IN_FLIGHT:
-                yield f"ended by force, and nothing has started: {ended}, {change}"
+                yield f"terminated without a successor: {ended}, {change}"
     alone = [*terminated.values(), *given_up.values()]
     yield from (f"ended by force, and nothing has followed: {ended}" for ended in alone)
 

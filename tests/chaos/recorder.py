@@ -1,7 +1,7 @@
-"""What the schedules of a trial run: functions that leave one line for each launch, outside the database.
+"""The functions of a trial, which log one line per launch outside the database.
 
-The log is what a customer would see: whoever asks whether something ran must not have to trust the ledger.  Each
-process has a file of its own, and a line is on disk before the function does anything else.
+The log is independent of the ledger.  Each process has a file of its own, and a line is on disk before the function
+does anything else.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class Line(NamedTuple):
 
 
 async def gently(launch: RunContext) -> None:
-    """Leave a line and take the time that the payload says, on the event loop."""
+    """Log a line and wait for the time in the payload, on the event loop."""
     _record(launch)
     await asyncio.sleep(launch.payload["ms"] / 1000)
 
 
 def stubbornly(launch: RunContext) -> None:
-    """Do the same in a thread, which nobody can cancel."""
+    """Do the same in a thread, which cannot be cancelled."""
     _record(launch)
     threading.Event().wait(launch.payload["ms"] / 1000)
 
 
 def read_lines(path: Path) -> list[Line]:
-    """Return what a process has left; a line that a kill has cut short is no line."""
+    """Return what a process has left. A line that a kill has cut short is no line."""
     texts = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [Line(*json.loads(text)) for text in texts if text.endswith("\n")]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.nemesis import WEIGHTS
+from tests.chaos.faults import WEIGHTS
 from tests.chaos.trial import Options, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 
-def test_nothing_is_lost_or_done_twice_while_everything_breaks(tmp_path: Path) -> None:
+def test_faults_lose_or_repeat_no_run(tmp_path: Path) -> None:
     report = run(Options(seed=20_260, seconds=11, gap_s=1.2), tmp_path)
     assert not report.violations, "\n".join(report.lines())
     assert set(report.faults) == set(WEIGHTS)

@@ -1,4 +1,4 @@
-"""The reckoning, proved to bite: a small trial that adds up, and one change after another that makes it not."""
+"""The checker accepts a consistent trial and detects every tampering with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def row(key: int, nominal_s: int, origin: int = 0, state: str = "SUCCESS", **more: object) -> RunRow:
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         **dict.fromkeys(RunRow._fields),
         "schedule_key": key,
         "nominal_s": nominal_s,
@@ -33,12 +33,12 @@ def row(key: int, nominal_s: int, origin: int = 0, state: str = "SUCCESS", **mor
         "attempt": 1,
         **more,
     }
-    return RunRow(**given)  # type: ignore[arg-type]  # what is not given does not matter here
+    return RunRow(**fields)  # type: ignore[arg-type]  # what is not fields does not matter here
 
 
 def version(key: int, number: int, beat: Beat, after_s: int, until_s: int | None) -> VersionRow:
     spec = json.dumps(beat.fields())
-    return VersionRow(key, number, spec, "{}", "{}", None, "{}", "{}", after_s, until_s, "somebody", 0)
+    return VersionRow(key, number, spec, "{}", "{}", None, "{}", "{}", after_s, until_s, "ann", 0)
 
 
 def lived(run: RunRow) -> list[Change]:
@@ -110,7 +110,7 @@ def evidence() -> Evidence:
     return Evidence(plans, 1_002, ledger, lines, {42: "chaos-0-0"}, accepted, [proof])
 
 
-def test_what_adds_up_is_accepted(evidence: Evidence) -> None:
+def test_consistent_evidence_is_accepted(evidence: Evidence) -> None:
     assert check(evidence) == []
 
 
@@ -156,18 +156,20 @@ def too_early(key: int, was_state: str | None, state: str, before: str) -> Tampe
 
     def move(changes: list[Change]) -> None:
         own = [change for change in changes if change.schedule_key == key]
-        (moved,) = [each for each in own if (each.was_state, each.state, each.nominal_s) == (was_state, state, 1_002)]
+        (moved,) = [
+            change for change in own if (change.was_state, change.state, change.nominal_s) == (was_state, state, 1_002)
+        ]
         changes.remove(moved)
-        changes.insert(next(n for n, each in enumerate(changes) if (each[1], each.state) == (key, before)), moved)
+        changes.insert(next(n for n, change in enumerate(changes) if (change[1], change.state) == (key, before)), moved)
 
     return with_changes(move)
 
 
-def nobody_waits(changes: list[Change]) -> None:
+def without_waiting_run(changes: list[Change]) -> None:
     changes[:] = [change for change in changes if change.state != "BUFFERED"]
 
 
-def nobody_follows(changes: list[Change]) -> None:
+def without_successor(changes: list[Change]) -> None:
     changes[:] = [change for change in changes if change[1:3] != (TERMINATES, 1_002)]
 
 
@@ -175,7 +177,7 @@ def in_flight(changes: list[Change]) -> None:
     changes.insert(0, Change(0, ALONE, 1_002, 0, None, "ENQUEUED", None, 1, 9))
 
 
-PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Violation("missing", None, "no run and no span"),))
+PROBLEM = Verification("free", WHEN, WHEN, 1, 1, 0, (Violation("missing", None, "no run and no dropped range"),))
 RUN = row(FREE, 1_002)
 AGAIN = row(FREE, 1_001, 8, request_id="trigger-0")
 TRIGGERED = row(FREE, 1_001, 7)
@@ -213,8 +215,8 @@ TAMPERED: list[tuple[str, Tampering]] = [
     ("overlaps", too_early(CANCELS, "BUFFERED", "ENQUEUED", before="CANCELLED")),
     ("overlaps", too_early(TERMINATES, None, "ENQUEUED", before="TERMINATED")),
     ("overlaps", with_changes(lambda all_: all_.append(WAITS))),
-    ("successions", with_changes(nobody_waits)),
-    ("successions", with_changes(nobody_follows)),
+    ("successions", with_changes(without_waiting_run)),
+    ("successions", with_changes(without_successor)),
     ("successions", too_early(TERMINATES, None, "ENQUEUED", before="TERMINATED")),
     ("lawful changes", with_changes(lambda all_: all_.append(all_[0]))),
     ("lawful changes", with_changes(lambda all_: all_.pop())),
@@ -226,25 +228,25 @@ TAMPERED: list[tuple[str, Tampering]] = [
 
 
 @pytest.mark.parametrize(("name", "tamper"), TAMPERED)
-def test_what_does_not_add_up_is_found(evidence: Evidence, name: str, tamper: Tampering) -> None:
+def test_tampered_evidence_is_rejected(evidence: Evidence, name: str, tamper: Tampering) -> None:
     assert any(text.startswith(f"{name}: ") for text in check(tamper(evidence)))
 
 
 @pytest.mark.parametrize("in_time", [True, False])
-def test_a_run_that_nobody_held_may_give_way(evidence: Evidence, in_time: bool) -> None:
-    """A trigger that no worker had taken yet when the next tick came; that is no run that ended against the rules."""
+def test_run_without_a_worker_may_be_superseded(evidence: Evidence, in_time: bool) -> None:
+    """No worker had taken the trigger when the next tick came."""
     given_up = CANCELLED._replace(reason="superseded")
     wait = Change(0, CANCELS, 1_002, 0, None, "BUFFERED", None, 0, None)
     changes = [change for change in evidence.ledger.changes if change != wait]
     (cancel,) = [change for change in changes if change.id == given_up.id and change.state == "CANCELLED"]
     changes.insert(changes.index(cancel) + (1 if in_time else 0), wait)
     ledger = evidence.ledger._replace(runs={**evidence.ledger.runs, given_up.id: given_up}, changes=changes)
-    found = check(evidence._replace(ledger=ledger))
-    assert [text.split(":")[0] for text in found] == ([] if in_time else ["successions"])
+    problems = check(evidence._replace(ledger=ledger))
+    assert [text.split(":")[0] for text in problems] == ([] if in_time else ["successions"])
 
 
 @pytest.mark.parametrize("beat", [Beat(1), Beat(2), Beat(5), Beat(3, 1), Beat(3, 2)])
-def test_a_beat_is_read_as_it_was_written(beat: Beat) -> None:
+def test_beat_survives_a_round_trip(beat: Beat) -> None:
     assert beat_of(beat.fields()) == beat
-    found = list(beat.between(1_000, 1_030))
-    assert found == [tick for tick in range(1_001, 1_031) if tick % beat.step == beat.offset]
+    problems = list(beat.between(1_000, 1_030))
+    assert problems == [tick for tick in range(1_001, 1_031) if tick % beat.step == beat.offset]

@@ -1,4 +1,4 @@
-"""Somebody who uses Tompion while it is under fire, and who tries again, with the same request id, until it answers."""
+"""A client that sends requests during the faults, and repeats each with the same request id until it is answered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AGAIN = 0.1
 
 
 class Accepted(NamedTuple):
-    """A request that was answered; ``run_id`` is what a trigger was told."""
+    """An answered request. ``run_id`` is the response of a trigger."""
 
     request_id: str
     operation: str
@@ -29,10 +29,9 @@ class Accepted(NamedTuple):
 
 
 class Traffic:
-    """A thread that sends requests until it is stopped; then it resumes what it has paused."""
+    """A thread that sends requests until it is stopped. Then it resumes what it has paused."""
 
     def __init__(self, tompion: SyncTompion, plans: list[Plan], dice: Random) -> None:
-        """Take an open connection."""
         self._tompion = tompion
         self._plans = plans
         self._dice = dice
@@ -48,7 +47,7 @@ class Traffic:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Finish what was begun; each request gets its answer, now that nothing is broken."""
+        """Finish what was begun. Each request gets its answer, now that nothing is broken."""
         self._over.set()
         self._thread.join(seconds)
         if self._thread.is_alive():
@@ -86,23 +85,23 @@ class Traffic:
     def _resume(self, schedule_id: str) -> None:
         self._send("resume", self._tompion.resume, schedule_id)
 
-    def _send(self, operation: str, call: Callable[..., Any], schedule_id: str, **given: Any) -> None:
-        """Send one request until it is answered; now and then once more, as a client does that forgets its answer."""
+    def _send(self, operation: str, call: Callable[..., Any], schedule_id: str, **arguments: Any) -> None:
+        """Send one request until it is answered. Now and then once more, as a client does that forgets its answer."""
         request_id = f"{operation}-{len(self.accepted)}"
-        answer = self._answer(call, schedule_id, request_id, given)
+        answer = self._answer(call, schedule_id, request_id, arguments)
         if self._dice.random() < AGAIN:
             self.counts["sent again"] += 1
-            second = self._answer(call, schedule_id, request_id, given)
+            second = self._answer(call, schedule_id, request_id, arguments)
             if second != answer:
                 self.surprises.append(f"traffic: two answers to {request_id}: {answer}, {second}")
         run_id = answer.run_id if isinstance(answer, Run) else None
         self.accepted.append(Accepted(request_id, operation, schedule_id, run_id))
         self.counts[operation] += 1
 
-    def _answer(self, call: Callable[..., Any], schedule_id: str, request_id: str, given: dict[str, Any]) -> Any:
+    def _answer(self, call: Callable[..., Any], schedule_id: str, request_id: str, arguments: dict[str, Any]) -> Any:
         while True:
             try:
-                return call(schedule_id, request_id=request_id, **given)
+                return call(schedule_id, request_id=request_id, **arguments)
             except StoreUnavailable:
                 self.counts["tried again"] += 1
                 threading.Event().wait(RETRY_S)

@@ -1,4 +1,4 @@
-"""One trial: a server, a fleet, some traffic and a nemesis; then peace, and the reckoning."""
+"""One trial: a server, a fleet, traffic and faults, then a quiet phase and the check."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import NamedTuple
 import psycopg
 
 from tests.chaos import history
+from tests.chaos.faults import FaultInjector
 from tests.chaos.fleet import Fleet
-from tests.chaos.nemesis import Nemesis
 from tests.chaos.reconcile import Evidence, check, expected
 from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
-from tests.servers import LOOPBACK
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
-from tests.servers.proxy import TcpProxy
+from tests.support.servers import LOOPBACK
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.proxy import TcpProxy
 from tompion.bootstrap.store import open_migrator
 from tompion.model.run import RunState
 from tompion.sdk.app import SyncTompion
@@ -31,12 +31,12 @@ SECONDS_TO_BEGIN = 60
 SECONDS_TO_SETTLE = 60
 PEACE_S = 2
 POLL_S = 0.05
-TELL_S = 10.0
+PROGRESS_S = 10.0
 OVERLAPPED = frozenset({RunState.SKIPPED, RunState.CANCELLED, RunState.TERMINATED})
 
 
 class Options(NamedTuple):
-    """What a trial is."""
+    """The options of a trial."""
 
     seed: int
     seconds: float
@@ -45,7 +45,7 @@ class Options(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a trial has shown."""
+    """The result of a trial."""
 
     options: Options
     violations: list[str]
@@ -72,7 +72,7 @@ class Report(NamedTuple):
             f"seed {self.options.seed}, {self.options.seconds:g} s, {self.options.workers} workers",
             f"faults      {self.faults.total()}: {faults}",
             f"requests    {requests}",
-            f"ticks       {self.ticks} to be found in the ledger exactly once; with triggers {self.runs} runs",
+            f"ticks       {self.ticks} to be problems in the ledger exactly once; with triggers {self.runs} runs",
             f"launches    {self.launches} in the logs",
             f"relaunched  {self.relaunched} runs; {self.superseded_launches} launches came after a later attempt's",
             f"overlaps    {ended}",
@@ -84,8 +84,8 @@ class Report(NamedTuple):
         ]
 
 
-def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda _: None) -> Report:
-    """Run one trial; logs of the workers go to a directory. Nothing is left running, whatever happens."""
+def run(options: Options, directory: Path, show_progress: Callable[[str], None] = lambda _: None) -> Report:
+    """Run one trial. Logs of the workers go to a directory. Nothing is left running, whatever happens."""
     with ExitStack() as stack:
         server = stack.enter_context(PostgresServer(CRASH_SAFE))
         url = server.create_database("chaos")
@@ -96,15 +96,15 @@ def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda 
         fleet = stack.enter_context(Fleet(options.workers, server.port, url, directory))
         way = clients.reroute(url) + "?connect_timeout=2"
         tompion = stack.enter_context(SyncTompion(way, engine=False, settings=SETTINGS))
-        trial = _Trial(options, server, url, fleet, clients, tell)
-        trial.rage(tompion)
+        trial = _Trial(options, server, url, fleet, clients, show_progress)
+        trial.inject(tompion)
         settled_s = trial.settle()
         fleet.stop()
         return trial.reckon(tompion, settled_s)
 
 
 class _Trial:
-    """One trial; lives only as long as that takes."""
+    """One trial. Lives only as long as that takes."""
 
     def __init__(
         self,
@@ -113,21 +113,21 @@ class _Trial:
         url: str,
         fleet: Fleet,
         clients: TcpProxy,
-        tell: Callable[[str], None],
+        show_progress: Callable[[str], None],
     ) -> None:
         self._options = options
         self._url = url
         self._fleet = fleet
-        self._tell = tell
+        self._show_progress = show_progress
         self._dice = Random(options.seed)
-        self._nemesis = Nemesis(Random(options.seed + 1), server, fleet, clients, options.gap_s)
+        self._faults = FaultInjector(Random(options.seed + 1), server, fleet, clients, options.gap_s)
         self._plans: list[Plan] = []
         self._traffic: Traffic | None = None
         self._end_s = 0
-        self._told = self._begun = time.monotonic()
+        self._progress_at = self._begun = time.monotonic()
         self._violations: list[str] = []
 
-    def rage(self, tompion: SyncTompion) -> None:
+    def inject(self, tompion: SyncTompion) -> None:
         """Create the schedules once all workers are there, and break things while they tick."""
         self._until(lambda: self._instances() >= self._options.workers, SECONDS_TO_BEGIN, "the workers did not start")
         self._end_s = int(time.time() + self._options.seconds) + PEACE_S
@@ -136,15 +136,15 @@ class _Trial:
             tompion.create(plan.schedule_id, request_id=f"create-{plan.schedule_id}", **plan.fields)
         self._traffic = traffic = Traffic(tompion, self._plans, Random(self._options.seed + 2))
         traffic.start()
-        self._told = self._begun = time.monotonic()
+        self._progress_at = self._begun = time.monotonic()
         try:
-            self._nemesis.rage(self._options.seconds, self._progress)
+            self._faults.inject(self._options.seconds, self._progress)
         finally:
-            self._nemesis.calm()
+            self._faults.calm()
             traffic.stop(SECONDS_TO_BEGIN)
 
     def settle(self) -> float:
-        """Wait until every tick is decided and every run is over; return how long after the last tick that was."""
+        """Wait until every tick is decided and every run is over. Return how long after the last tick that was."""
         backlog_s = self._options.seconds / 2  # of runs that wait for one another
         limit = max(0.0, self._end_s - time.time()) + SECONDS_TO_SETTLE + backlog_s
         self._until(lambda: history.unsettled(self._url) == (0, 0), limit, "not everything has come to its end")
@@ -164,7 +164,7 @@ class _Trial:
         return Report(
             self._options,
             violations,
-            self._nemesis.counts,
+            self._faults.counts,
             traffic.counts,
             self._fleet.counts(),
             ticks=sum(1 for plan in self._plans for _ in expected(evidence, plan)),
@@ -178,12 +178,12 @@ class _Trial:
         )
 
     def _processes(self) -> list[str]:
-        """What the processes themselves have to answer for."""
+        """Return the problems of the processes themselves."""
         exits = [code for worker in self._fleet.workers for code in worker.exits]
-        found = [] if exits == [0] * self._options.workers else [f"workers did not end well when asked to: {exits}"]
+        problems = [] if exits == [0] * self._options.workers else [f"workers did not exit cleanly: {exits}"]
         if self._fleet.counts()["unexpected_errors"]:
-            found.append("an engine met an error that it does not know")
-        return found + self._fleet.tracebacks()
+            problems.append("an engine met an error that it does not know")
+        return problems + self._fleet.tracebacks()
 
     def _instances(self) -> int:
         with psycopg.connect(self._url) as connection:
@@ -200,14 +200,16 @@ class _Trial:
 
     def _progress(self) -> None:
         now = time.monotonic()
-        if now - self._told >= TELL_S:
-            self._told = now
+        if now - self._progress_at >= PROGRESS_S:
+            self._progress_at = now
             launches = len(self._fleet.lines())
-            self._tell(f"{now - self._begun:5.0f} s  {self._nemesis.counts.total()} faults, {launches} launches")
+            self._show_progress(
+                f"{now - self._begun:5.0f} s  {self._faults.counts.total()} faults, {launches} launches"
+            )
 
 
 def _superseded(evidence: Evidence) -> int:
-    """How many launches were late: of a process that was frozen, while another had taken the run over."""
+    """Return how many launches came from a frozen process after another one had taken over the run."""
     highest: dict[str, int] = {}
     late = 0
     for line in sorted(evidence.lines):

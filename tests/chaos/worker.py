@@ -1,8 +1,8 @@
 """One worker process: ``python -m tests.chaos.worker URL NAME COUNTS``, the log being named by the environment.
 
-It is the real engine on the real store; only the limits are small, so that seconds do what minutes do in production.
-Like any supervised service it keeps trying to start while the database is away.  What its probe has counted goes to a
-file now and then, because a process that is killed says nothing at its end.
+It is the real engine on the real store. Only the limits are small, so that seconds do what minutes do in production.
+Like any supervised service it keeps trying to start while the database is away.  It writes its counters to a file
+regularly, because a killed process cannot report at its end.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ async def live(url: str, name: str, counts: Path) -> None:
     store = await _persistently(lambda: loop.run_in_executor(None, open_store, url), stopped)
     if store is None:
         return
-    probe = EngineEvents()
+    events = EngineEvents()
     executors: dict[str, Executor] = {"function": FunctionExecutor(SETTINGS.max_threads)}
-    engine = Engine(store, executors, clock=SystemClock(), settings=SETTINGS, name=name, probe=probe)
+    engine = Engine(store, executors, clock=SystemClock(), settings=SETTINGS, name=name, events=events)
     await _persistently(engine.start, stopped)
     while not stopped.is_set():
-        _say(counts, probe)
+        _say(counts, events)
         await clock.wait(stopped, SAY_S)
     await engine.stop()
     await loop.run_in_executor(None, store.close)
-    _say(counts, probe)
-    sys.stdout.write(json.dumps(probe.counts) + "\n")
+    _say(counts, events)
+    sys.stdout.write(json.dumps(events.counts) + "\n")
 
 
 async def _persistently(step: Callable[[], Awaitable[T]], stopped: asyncio.Event) -> T | None:
@@ -74,15 +74,15 @@ async def _persistently(step: Callable[[], Awaitable[T]], stopped: asyncio.Event
     return None
 
 
-def _say(path: Path, probe: EngineEvents) -> None:
+def _say(path: Path, events: EngineEvents) -> None:
     """Write what was counted so far, in one piece."""
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(probe.counts))
+    draft.write_text(json.dumps(events.counts))
     draft.replace(path)
 
 
 def main() -> None:
-    """Run, and be killed with whoever started this process, frozen or not."""
+    """Run until the parent process ends, frozen or not."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)

@@ -36,14 +36,14 @@ class Beat(NamedTuple):
         return range(first, until_s + 1, self.step)
 
     def fields(self) -> dict[str, Any]:
-        """Return the part of the spec that says so, with the other ways of saying it emptied."""
+        """Return the fields of the spec, with the alternative fields emptied."""
         if self.offset:
             return {"cron": [], "intervals": [{"every": self.step, "offset": self.offset}]}
         return {"cron": "* * * * * *" if self.step == 1 else f"*/{self.step} * * * * *", "intervals": []}
 
 
 def beat_of(spec: dict[str, Any]) -> Beat:
-    """Return the beat of a spec as it is stored; knows the few forms that :meth:`Beat.fields` writes."""
+    """Return the beat of a spec as it is stored. Knows the few forms that :meth:`Beat.fields` writes."""
     if spec.get("intervals"):
         (interval,) = spec["intervals"]
         return Beat(_seconds(interval["every"]), _seconds(interval.get("offset", 0)))
@@ -57,7 +57,7 @@ def _seconds(value: int | str) -> int:
 
 
 def plans_of(dice: Random, end_s: int) -> list[Plan]:
-    """Return some forty schedules that end at an instant; nothing lawful drops a tick of most of them."""
+    """Return some forty schedules that end at an instant. Nothing lawful drops a tick of most of them."""
     return [plan._replace(fields={**plan.fields, "end_at": at(end_s)}) for plan in _plans(dice)]
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.databases import OWNER, TENANT, WORKER
+
 if TYPE_CHECKING:
-    from tests.servers.postgres import PostgresServer
-    from tests.servers.recycling import Recycling
+    from tests.support.servers.database_pool import Recycling
+    from tests.support.servers.postgres import PostgresServer
 
 TEMPLATE = "tompion_migrated"
-OWNER, WORKER, TENANT = "postgres", "walled_worker", "walled_tenant"
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +28,7 @@ def postgres_template(postgres_server: PostgresServer) -> str:
 @pytest.fixture(scope="session")
 def migrated_databases(postgres_server: PostgresServer, postgres_template: str) -> Recycling:
     """Migrated databases with their roles, each used by one test after the other."""
-    from tests.servers.recycling import Recycling  # here, for the same reason
+    from tests.support.servers.database_pool import Recycling  # here, for the same reason
     from tompion.store.postgres.driver import PostgresMigrator
 
     def roles(url: str) -> str:
@@ -45,8 +46,3 @@ def migrated_url(migrated_databases: Recycling) -> Iterator[str]:
     """
     with migrated_databases.lent() as url:
         yield url.replace(f"://{OWNER}@", f"://{WORKER}@")
-
-
-def owner_url(url: str) -> str:
-    """Return the URL of a database for whoever owns its tables."""
-    return url.replace(f"://{WORKER}@", f"://{OWNER}@")

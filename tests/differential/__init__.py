@@ -1,10 +1,10 @@
-"""One story, two tellers: the same requests and the same steps of the clock must give the same answers everywhere.
+"""Differential tests: the same scenario on two sides must give the same results.
 
-``drawing``    stories, drawn from a seed: what people ask, what engines do, how time passes
-``sides``      who tells a story: a store asked directly, or through the REST client and a real server
-``reference``  who tells it by heart: the semantics in plain dicts, without a store, a transaction or an engine
-``comparing``  tells a story on two sides, finds the first difference, and makes the story shorter
+``generator``   scenarios, generated from a seed: requests, engine steps and the passing of time
+``sides``       a side runs a scenario: a store called directly, or the REST client with a real server
+``reference``   a model of the semantics in plain dicts, without a store, a transaction or an engine
+``comparison``  runs a scenario on two sides, finds the first difference and minimises the scenario
 
-``python -m tests.differential --minutes 10`` goes on for as long as one likes; what it finds goes into ``corpus.json``,
-which the suite tells again.
+``python -m tests.differential --minutes 10`` searches for differences. Add what it finds to ``corpus.json``, which the
+suite runs again.
 """

@@ -1,4 +1,4 @@
-"""A migrated database that is emptied for each story."""
+"""A migrated database for the PostgreSQL side."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 from tompion.store.postgres.driver import PostgresMigrator
 
 
 @pytest.fixture(scope="module")
-def migrated_for_stories(postgres_server: PostgresServer) -> Iterator[str]:
-    name = f"stories_{uuid.uuid4().hex}"
+def migrated_database(postgres_server: PostgresServer) -> Iterator[str]:
+    name = f"differential_{uuid.uuid4().hex}"
     url = postgres_server.create_database(name)
     PostgresMigrator(url).up()
     yield url

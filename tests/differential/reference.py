@@ -1,7 +1,7 @@
-"""The semantics by heart: schedules, ticks, overlap, pause, catch-up, trigger, skip and backfill, in plain dicts.
+"""A reference model: schedules, ticks, overlap, pause, catch-up, trigger, skip and backfill, in plain dicts.
 
-Written from the promises, not from the code: there is no store, no transaction, no engine and no spec here, only
-intervals, which are arithmetic.  Whatever it says, the real thing must say, too.
+It is written from the documented guarantees, not from the code. It has no store, no transaction, no engine and no spec
+but intervals. The engine must agree with it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tests.differential.drawing import Step, interval_of
+from tests.differential.generator import Step, interval_of
 
 GRACE_MS = 30_000
 MAX_BUFFER = CHUNK = 3
 RECHECK_MS = 1_000
 NEVER = 1 << 62
-KEPT = ("overlap_policy", "catchup_policy", "max_concurrent", "catchup_window", "on_resume", "buffer_keep")
+POLICY_FIELDS = ("overlap_policy", "catchup_policy", "max_concurrent", "catchup_window", "on_resume", "buffer_keep")
 IN_FLIGHT = "ENQUEUED"
 
 
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 class Reference:
-    """Everything that there is."""
+    """All schedules and their runs."""
 
     def __init__(self, now_ms: int) -> None:
         self.now = now_ms
@@ -31,48 +31,41 @@ class Reference:
         self.requests: dict[str, tuple[Any, Any]] = {}
         self.numbers = 0
 
-    def take(self, step: Step) -> Any:
-        """Take a step; the gist of the answer."""
-        given = dict(step.arguments)
-        request_id, name = given.pop("request_id", ""), given.pop("schedule_id", None)
+    def perform(self, step: Step) -> Any:
+        """Perform a step and return the comparable part of its result."""
+        fields = dict(step.arguments)
+        request_id, name = fields.pop("request_id", ""), fields.pop("schedule_id", None)
         if name is None:
-            return getattr(self, step.name)(**given)
-        is_relative = any(field.endswith(("_in", "_ago")) for field in given)
-        asked = (step.name, step.arguments, self.now if is_relative else None)
+            return getattr(self, step.name)(**fields)
+        is_relative = any(field.endswith(("_in", "_ago")) for field in fields)
+        request = (step.name, step.arguments, self.now if is_relative else None)
         if request_id in self.requests:
             before, answer = self.requests[request_id]
-            return answer if before == asked else "RequestReused"
-        known = self.all.get(name)
-        if step.name != "upsert" and (known is None or (known["closed"] and step.name != "get")):
-            return "NotFound" if known is None else "ScheduleClosed"
-        answer = getattr(self, step.name)(name if step.name == "upsert" else known, **given) or self._gist(name)
+            return answer if before == request else "RequestReused"
+        schedule = self.all.get(name)
+        if step.name != "upsert" and (schedule is None or (schedule["closed"] and step.name != "get")):
+            return "NotFound" if schedule is None else "ScheduleClosed"
+        answer = getattr(self, step.name)(name if step.name == "upsert" else schedule, **fields) or self._view(name)
         if request_id and not isinstance(answer, str):
-            self.requests[request_id] = asked, answer
+            self.requests[request_id] = request, answer
         return answer
 
-    # --- people -------------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
-    def upsert(self, name: str, **given: Any) -> None:
-        every, offset = interval_of(given["intervals"][0])
+    def upsert(self, name: str, **fields: Any) -> None:
+        every, offset = interval_of(fields["intervals"][0])
         new: Row = {"paused": False, "until": None, "closed": False, "cursor": self._before(), "carry": None}
-        new |= {
-            "runs": [],
-            "skips": set(),
-            "dropped_ranges": Counter(),
-            "backfills": [],
-            "every": every,
-            "offset": offset,
-        }
+        new |= {"runs": [], "skips": set(), "dropped": Counter(), "backfills": [], "every": every, "offset": offset}
         one = self.all.setdefault(name, new)
-        one |= {key: given[key] for key in KEPT}
+        one |= {key: fields[key] for key in POLICY_FIELDS}
         if one["closed"]:
             one |= {"closed": False, "cursor": max(one["cursor"], self._before()), "every": every, "offset": offset}
         self._retime(one, every, offset)
 
-    def patch(self, one: Row, **given: Any) -> None:
-        if "intervals" in given:
-            self._retime(one, *interval_of(given.pop("intervals")[0]))
-        one |= given
+    def patch(self, one: Row, **fields: Any) -> None:
+        if "intervals" in fields:
+            self._retime(one, *interval_of(fields.pop("intervals")[0]))
+        one |= fields
 
     def pause(self, one: Row, until_in: float | None = None, note: str | None = None) -> None:
         one |= {"paused": True, "until": None if until_in is None else self.now + int(until_in * 1000)}
@@ -110,13 +103,13 @@ class Reference:
         one |= {"closed": True, "backfills": [], "skips": set(), "carry": None}
 
     def get(self, one: Row) -> None:
-        """Look, and change nothing."""
+        """Change nothing."""
 
-    def _gist(self, name: str) -> list[Any]:
+    def _view(self, name: str) -> list[Any]:
         one = self.all[name]
         state = "closed" if one["closed"] else "paused" if one["paused"] else "active"
-        coming = None if one["closed"] else self._unskipped(one, max(one["cursor"], one["paused"] * self.now // 1000))
-        return [state, len(_in(one, IN_FLIGHT)), len(_in(one, "BUFFERED")), coming]
+        tick = None if one["closed"] else self._unskipped(one, max(one["cursor"], one["paused"] * self.now // 1000))
+        return [state, len(_in(one, IN_FLIGHT)), len(_in(one, "BUFFERED")), tick]
 
     # --- engines ------------------------------------------------------------------------------------------------------
 
@@ -130,64 +123,64 @@ class Reference:
             self._release(one)
             if not one["paused"]:
                 self._decide(one)
-                self._release(one)  # a tick may have ended more than it has taken the place of
+                self._release(one)  # a tick may have terminated more runs than it replaces
         for one in self.all.values():
             for run in _in(one, IN_FLIGHT):
                 run["launched"] = True
-            while due := [each for each in one["backfills"] if each["next"] <= self.now]:
-                self._hand_out(one, min(due, key=lambda each: (each["next"], each["number"])))
+            while due := [backfill for backfill in one["backfills"] if backfill["next"] <= self.now]:
+                self._hand_out(one, min(due, key=lambda backfill: (backfill["next"], backfill["number"])))
 
     def settle(self, state: str) -> None:
         held = [(name, run) for name, one in self.all.items() for run in _in(one, IN_FLIGHT) if run["launched"]]
-        for name, run in sorted(held, key=lambda each: (each[0], each[1]["nominal"], each[1]["number"]))[:1]:
+        for name, run in sorted(held, key=lambda pair: (pair[0], pair[1]["nominal"], pair[1]["number"]))[:1]:
             run["state"] = state
-            for each in self.all[name]["backfills"] if run["number"] else ():
-                each["next"] = min(each["next"], self.now) if each["left"] else NEVER
+            for backfill in self.all[name]["backfills"] if run["number"] else ():
+                backfill["next"] = min(backfill["next"], self.now) if backfill["left"] else NEVER
             self._release(self.all[name])
 
-    # --- what becomes of ticks ----------------------------------------------------------------------------------------
+    # --- outcomes of ticks --------------------------------------------------------------------------------------------
 
     def _decide(self, one: Row) -> None:
-        """Every tick whose time has come: carried from a pause, missed, or on time."""
+        """Decide every due tick: carried over from a pause, missed, or on time."""
         due = _ticks(one, one["cursor"], self.now // 1000)
         carried = [tick for tick in due if one["carry"] and tick <= one["carry_until"]]
         rest = due[len(carried) :]
         missed = [tick for tick in rest if tick * 1000 < self.now - GRACE_MS]
-        made: list[Any] = []
+        new_runs: list[Any] = []
         oldest = {None: 0, 0: NEVER}.get(one["catchup_window"], self.now - (one["catchup_window"] or 0) * 1000)
         outside = [tick for tick in missed if tick * 1000 <= oldest]
-        self._some(one, carried, {"skip": "none", "fire_once": "coalesce"}.get(one["carry"], ""), "resumed", made)
-        one["dropped_ranges"]["outside_window"] += len(outside)
+        self._some(one, carried, {"skip": "none", "fire_once": "coalesce"}.get(one["carry"], ""), "resumed", new_runs)
+        one["dropped"]["outside_window"] += len(outside)
         policy, kept = one["catchup_policy"], missed[len(outside) :]
         reason = {"none": "missed", "coalesce": "coalesced"}.get(policy, "catch_up")
-        self._some(one, kept, policy, reason, made)
+        self._some(one, kept, policy, reason, new_runs)
         for tick in rest[len(missed) :]:
-            self._one_tick(one, tick, None, made)
+            self._one_tick(one, tick, None, new_runs)
         one["cursor"] = due[-1] if due else one["cursor"]
         one["skips"] = {tick for tick in one["skips"] if tick > one["cursor"]}
 
-    def _some(self, one: Row, ticks: list[int], policy: str, reason: str, made: list[Any]) -> None:
-        """Ticks that are late together: all of them, the latest, or none."""
+    def _some(self, one: Row, ticks: list[int], policy: str, reason: str, new_runs: list[Any]) -> None:
+        """Decide ticks that are late together: start all of them, the latest, or none."""
         wanted = [tick for tick in ticks if tick not in one["skips"]]
         first = {"none": NEVER, "fire_immediately": 0}.get(policy, wanted[-1] if wanted else 0)
-        one["dropped_ranges"][reason] += sum(tick < first for tick in ticks)
+        one["dropped"][reason] += sum(tick < first for tick in ticks)
         for tick in (tick for tick in ticks if tick >= first):
-            self._one_tick(one, tick, reason, made)
+            self._one_tick(one, tick, reason, new_runs)
 
-    def _one_tick(self, one: Row, tick: int, reason: str | None, made: list[Any]) -> None:
+    def _one_tick(self, one: Row, tick: int, reason: str | None, new_runs: list[Any]) -> None:
         run = self._run(one, tick, "schedule", reason=reason)
         if tick in one["skips"]:
             run |= {"state": "SKIPPED", "reason": "skip_requested"}
         else:
-            self._admit(one, run, made)
-            made.append(run)
+            self._admit(one, run, new_runs)
+            new_runs.append(run)
 
-    def _admit(self, one: Row, run: Row, made: list[Any]) -> None:
-        """Start, wait or be skipped, by the schedule's overlap policy or the request's own."""
+    def _admit(self, one: Row, run: Row, new_runs: list[Any]) -> None:
+        """Start, buffer or skip a run by the overlap policy of the schedule or of the request."""
         chosen, waiting = run["overlap"] or one["overlap_policy"], _in(one, "BUFFERED")
         if chosen == "terminate_other" and self._is_full(one):
             for other in _in(one, IN_FLIGHT):
-                other |= {"state": "SKIPPED" if other in made else "TERMINATED", "reason": "superseded"}
+                other |= {"state": "SKIPPED" if other in new_runs else "TERMINATED", "reason": "superseded"}
             _supersede([] if run["overlap"] else waiting, run)
         if chosen == "allow" or not self._is_full(one):
             run["state"] = IN_FLIGHT
@@ -202,7 +195,7 @@ class Reference:
             run |= {"state": "BUFFERED", "queued": self.now}
 
     def _release(self, one: Row) -> None:
-        """Start what waits while slots are free; a pause holds ticks, and nothing that somebody asked for."""
+        """Start waiting runs while slots are free. A pause holds ticks, but not triggers and backfills."""
         order = ("backfill", "queued", "nominal", "number")
         for run in sorted(_in(one, "BUFFERED"), key=lambda run: [run[name] for name in order]):
             free = not self._is_full(one) or (run["overlap"] or one["overlap_policy"]) == "allow"
@@ -210,7 +203,7 @@ class Reference:
                 run |= {"state": IN_FLIGHT, "launched": True}
 
     def _hand_out(self, one: Row, backfill: Row) -> None:
-        """The next few ticks of a backfill: under ``queue`` only while a slot is free and nobody else waits for it."""
+        """Start the next few ticks of a backfill. ``queue`` needs a free slot and no waiting run."""
 
         def has_room() -> bool:
             held = not one["paused"] and _in(one, "BUFFERED")
@@ -218,18 +211,18 @@ class Reference:
 
         for _ in range(CHUNK):
             if backfill["left"] and has_room():
-                given = {"overlap": backfill["overlap"], "number": backfill["number"]}
-                run = self._run(one, backfill["left"].pop(0), "backfill", **given)
+                tick, number, overlap = backfill["left"].pop(0), backfill["number"], backfill["overlap"]
+                run = self._run(one, tick, "backfill", number=number, overlap=overlap)
                 self._admit(one, run, [])
                 run["launched"] = True
         backfill["next"] = self.now + (0 if has_room() else RECHECK_MS) if backfill["left"] else NEVER
 
-    def _run(self, one: Row, nominal: int, source: str, **given: Any) -> Row:
+    def _run(self, one: Row, nominal: int, source: str, **fields: Any) -> Row:
         if source == "trigger":
             self.numbers += 1
-            given["number"] = self.numbers
-        run = {"nominal": nominal, "source": source, "state": "", "reason": None, "overlap": None, "number": 0, **given}
-        run |= {"backfill": source == "backfill", "queued": 0, "launched": False}
+            fields["number"] = self.numbers
+        run: Row = {"nominal": nominal, "source": source, "state": "", "reason": None, "overlap": None, "number": 0}
+        run |= {"backfill": source == "backfill", "queued": 0, "launched": False, **fields}
         one["runs"].append(run)
         return run
 
@@ -239,13 +232,13 @@ class Reference:
         one |= {"paused": False, "until": None}
 
     def _retime(self, one: Row, every: int, offset: int) -> None:
-        """Other ticks: those before the change are not replayed."""
+        """Change the interval. Ticks before the change are dropped."""
         if (every, offset) != (one["every"], one["offset"]):
             self._pass_over(one, "edited")
             one |= {"every": every, "offset": offset, "carry": None}
 
     def _pass_over(self, one: Row, reason: str) -> None:
-        one["dropped_ranges"][reason] += len(_ticks(one, one["cursor"], self._before()))
+        one["dropped"][reason] += len(_ticks(one, one["cursor"], self._before()))
         one["cursor"] = max(one["cursor"], self._before())
 
     def _before(self) -> int:
@@ -268,6 +261,6 @@ def _in(one: Row, state: str) -> list[Row]:
 
 
 def _ticks(one: Row, after: int, until: int) -> list[int]:
-    """Ticks are anchored on the epoch, never on when somebody made the schedule."""
+    """Return the ticks in a range. They are anchored on the epoch, not on the creation of the schedule."""
     every, offset = one["every"], one["offset"]
     return list(range((after - offset) // every * every + every + offset, until + 1, every))

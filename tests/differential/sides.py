@@ -1,4 +1,4 @@
-"""Who tells a story: a store with a clock that is moved by hand, an engine whose steps are called, and a door."""
+"""Sides: a store with a manual clock, an engine whose steps are called, and an interface."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tests.conformance.api.kit import Direct, desk_of, serving
-from tests.conformance.operations.kit import BEGIN, Bench, held_of
-from tests.differential.drawing import Step
+from tests.differential.generator import Step
+from tests.support.operations import BEGIN, Bench, held_of
+from tests.support.service import Direct, runner_of, serving
 from tompion.client import Client
 from tompion.config.settings import Settings
 from tompion.contract.methods import SyncMethods
@@ -27,32 +27,37 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 SETTINGS = replace(
-    Settings(), max_buffer=3, lookahead_ms=20_000, backfills_per_iteration=3, max_catchup_per_tick=3, max_span_ticks=7
+    Settings(),
+    max_buffer=3,
+    lookahead_ms=20_000,
+    backfills_per_iteration=3,
+    max_catchup_per_tick=3,
+    max_dropped_range_ticks=7,
 )
-PLAIN_SETTINGS = replace(SETTINGS, max_catchup_per_tick=10_000, max_span_ticks=100_000)
-"""Everything that is due is decided at once: the reference knows no passes."""
-PASSES = 400
+PLAIN_SETTINGS = replace(SETTINGS, max_catchup_per_tick=10_000, max_dropped_range_ticks=100_000)
+"""Everything that is due is decided in one pass, because the reference has no passes."""
+MAX_PASSES = 400
 _NUMBERED = re.compile(r"\b\d+-1[78]\d{8}-\d+\b|\b[0-9a-f]{64}\b|\b[0-9a-f]{32}\b")
 _OFFSETS = {"until_in": "until", "hint_in": "at"}
 _PAGE = "next_page"
 
 
-class Teller:
-    """One side: asked step by step, it says what came of each."""
+class Side:
+    """Runs a scenario step by step."""
 
-    def __init__(self, store: Store, clock: ManualClock, door: SyncMethods, settings: Settings = SETTINGS) -> None:
+    def __init__(self, store: Store, clock: ManualClock, interface: SyncMethods, settings: Settings = SETTINGS) -> None:
         self.clock = clock
         self.bench = Bench(store, clock, settings)
         self.worker = self.bench.worker()
-        self._door = door
+        self.interface = interface
         self._names: dict[str, str] = {}
 
-    def tell(self, step: Step) -> str:
-        """Take a step; what came of it, with names for what is only a number."""
-        return self._unnumbered(json.dumps(self._plain(self.take(step)), sort_keys=True, default=str))
+    def perform_text(self, step: Step) -> str:
+        """Perform a step and return its result as text, with placeholders for ids."""
+        return self._with_placeholders(json.dumps(self._plain(self.perform(step)), sort_keys=True, default=str))
 
-    def take(self, step: Step) -> Any:
-        """Take a step; what was answered, or raised."""
+    def perform(self, step: Step) -> Any:
+        """Perform a step and return its result or error."""
         steps: dict[str, Callable[..., Any]] = {
             "advance": self._advance,
             "tick": self._tick,
@@ -60,18 +65,20 @@ class Teller:
         }
         own = steps.get(step.name)
         try:
-            return self._ask(step) if own is None else own(**step.arguments)
+            return self._request(step) if own is None else own(**step.arguments)
         except TompionError as error:
             return f"{type(error).__name__}: {error}"
 
-    def look(self) -> str:
-        """Everything that there is to see of every schedule."""
-        names = [each.schedule_id for each in self._door.list_schedules().items]
-        names += [each.schedule_id for each in self._door.list_schedules(state="closed").items]
-        seen = [
-            self.tell(Step(what, {"schedule_id": name})) for name in names for what in ("get", "runs", "dropped_ranges")
+    def snapshot(self) -> str:
+        """Return the state, runs and dropped ranges of every schedule as text."""
+        names = [schedule.schedule_id for schedule in self.interface.list_schedules().items]
+        names += [schedule.schedule_id for schedule in self.interface.list_schedules(state="closed").items]
+        texts = [
+            self.perform_text(Step(read, {"schedule_id": name}))
+            for name in names
+            for read in ("get", "runs", "dropped_ranges")
         ]
-        return "\n".join(seen)
+        return "\n".join(texts)
 
     # --- engines ------------------------------------------------------------------------------------------------------
 
@@ -79,57 +86,59 @@ class Teller:
         self.clock.advance(seconds)
 
     def _tick(self) -> list[Any]:
-        """Everything that is due, until nothing is, in the order of an engine: ticks first, and backfills last."""
+        """Run the steps of an engine until nothing is due: ticks first, backfills last."""
         worker, before = self.worker, len(self.worker.launched)
-        for _ in range(PASSES):
+        for _ in range(MAX_PASSES):
             worker.beat()
             if worker.on_time().claimed:
                 continue
             steps = (worker.rescue(), worker.planned(), worker.catch_up())
             if not any(step.claimed for step in steps) and not worker.backfill().claimed:
                 break
-        return sorted(_launch_of(*each) for each in worker.launched[before:])
+        return sorted(_launch_of(*launch) for launch in worker.launched[before:])
 
     def _settle(self, state: str) -> Any:
-        """The first run here ends; one that was to be ended is."""
+        """End the first run. One with a requested cancellation is cancelled."""
         worker = self.worker
-        found = self.bench.read(lambda t: t.run_check_held([held_of(row) for row, _ in worker.launched]))
-        worker.launched = [each for each in worker.launched if each[0].id in found]  # others were ended by force
+        held = self.bench.read(lambda t: t.run_check_held([held_of(row) for row, _ in worker.launched]))
+        worker.launched = [launch for launch in worker.launched if launch[0].id in held]  # others were terminated
         if not worker.launched:
             return None
-        row, compiled = min(worker.launched, key=lambda each: (each[1].schedule_id, each[0].nominal_s, each[0].origin))
+        row, compiled = min(
+            worker.launched, key=lambda launch: (launch[1].schedule_id, launch[0].nominal_s, launch[0].origin)
+        )
         worker.launched.remove((row, compiled))
-        ending = RunState.CANCELLED if found[row.id] else RunState(state)
+        ending = RunState.CANCELLED if held[row.id] else RunState(state)
         settled = worker.settle(ending, row, error="planned" if ending is RunState.FAILED else None)
-        return [_launch_of(row, compiled), sorted(_launch_of(*each) for each in settled.launches), settled.stale]
+        return [_launch_of(row, compiled), sorted(_launch_of(*launch) for launch in settled.launches), settled.stale]
 
-    # --- people -------------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
-    def _ask(self, step: Step) -> Any:
-        given, now = dict(step.arguments), self.clock.now()
-        if "end_ago" in given:
-            given["start"], given["end"] = now - given.pop("start_ago"), now - given.pop("end_ago")
-        for name, meant in _OFFSETS.items():
-            if name in given:
-                given[meant] = now + given.pop(name)
-        if "at_in" in given:
-            given["at"] = [int(now) // 60 * 60 + offset for offset in given.pop("at_in")]
+    def _request(self, step: Step) -> Any:
+        arguments, now = dict(step.arguments), self.clock.now()
+        if "end_ago" in arguments:
+            arguments["start"], arguments["end"] = now - arguments.pop("start_ago"), now - arguments.pop("end_ago")
+        for name, field in _OFFSETS.items():
+            if name in arguments:
+                arguments[field] = now + arguments.pop(name)
+        if "at_in" in arguments:
+            arguments["at"] = [int(now) // 60 * 60 + offset for offset in arguments.pop("at_in")]
         if step.name == "preview":
-            given["cron"] = "*/7 * * * *"
-        if "nth" in given:
-            given.pop("nth")
-            return self._ask_of_run(step.name, given)
-        return getattr(self._door, step.name)(**given)
+            arguments["cron"] = "*/7 * * * *"
+        if "nth" in arguments:
+            arguments.pop("nth")
+            return self._request_for_first(step.name, arguments)
+        return getattr(self.interface, step.name)(**arguments)
 
-    def _ask_of_run(self, name: str, given: dict[str, Any]) -> Any:
-        schedule_id = given.pop("schedule_id")
+    def _request_for_first(self, name: str, arguments: dict[str, Any]) -> Any:
+        schedule_id = arguments.pop("schedule_id")
         if name == "cancel_backfill":
-            found = self._door.backfills(schedule_id)
-            return self._door.cancel_backfill(found[0].backfill_id, **given) if found else None
-        runs = self._door.runs(schedule_id).items
-        return getattr(self._door, name)(runs[0].run_id, **given) if runs else None
+            backfills = self.interface.backfills(schedule_id)
+            return self.interface.cancel_backfill(backfills[0].backfill_id, **arguments) if backfills else None
+        runs = self.interface.runs(schedule_id).items
+        return getattr(self.interface, name)(runs[0].run_id, **arguments) if runs else None
 
-    # --- answers ------------------------------------------------------------------------------------------------------
+    # --- results ------------------------------------------------------------------------------------------------------
 
     def _plain(self, answer: Any) -> Any:
         plain = to_plain(answer)
@@ -137,42 +146,42 @@ class Teller:
             plain.pop(_PAGE)
         return plain
 
-    def _unnumbered(self, text: str) -> str:
-        named = _NUMBERED.sub(lambda found: self._names.setdefault(found[0], f"<{len(self._names)}>"), text)
-        return re.sub(r'"(backfill_id|instance_id|number)": (\d+)', self._named, named)
+    def _with_placeholders(self, text: str) -> str:
+        named = _NUMBERED.sub(lambda match: self._names.setdefault(match[0], f"<{len(self._names)}>"), text)
+        return re.sub(r'"(backfill_id|instance_id|number)": (\d+)', self._placeholder, named)
 
-    def _named(self, found: re.Match[str]) -> str:
-        return self._names.setdefault(found[0], f'"{found[1]}": <{len(self._names)}>')
+    def _placeholder(self, match: re.Match[str]) -> str:
+        return self._names.setdefault(match[0], f'"{match[1]}": <{len(self._names)}>')
 
 
-def gist(answer: Any) -> Any:
-    """What the reference knows of an answer, too."""
+def reference_view(answer: Any) -> Any:
+    """Return the part of a result that the reference has too."""
     if isinstance(answer, str):
         return answer.partition(":")[0]
     if isinstance(answer, Schedule):
-        coming = None if answer.next_run_at is None else int(answer.next_run_at.timestamp())
-        return [str(answer.state), answer.in_flight, answer.waiting, coming]
+        next_tick = None if answer.next_run_at is None else int(answer.next_run_at.timestamp())
+        return [str(answer.state), answer.in_flight, answer.waiting, next_tick]
     if isinstance(answer, Run):
         return [str(answer.state), answer.reason]
     if isinstance(answer, tuple) and answer and isinstance(answer[0], Backfill):
-        return [each.total for each in answer]
+        return [backfill.total for backfill in answer]
     return answer
 
 
-def history(teller: Teller, names: Iterator[str] | tuple[str, ...]) -> dict[str, list[Any]]:
-    """What became of every tick, for the reference to compare with."""
-    door, told = teller._door, {}
+def history(side: Side, names: Iterator[str] | tuple[str, ...]) -> dict[str, list[Any]]:
+    """Return the outcome of every tick, to compare with the reference."""
+    interface, histories = side.interface, {}
     for name in names:
         try:
-            runs, dropped_ranges = door.runs(name, limit=1_000).items, door.dropped_ranges(name, limit=1_000)
+            runs, dropped_ranges = interface.runs(name, limit=1_000).items, interface.dropped_ranges(name, limit=1_000)
         except TompionError:
             continue
         rows = [[int(run.scheduled_for.timestamp()), run.source, str(run.state), run.reason] for run in runs]
         lost: Counter[str] = Counter()
         for dropped_range in dropped_ranges:
             lost[dropped_range.reason] += dropped_range.ticks
-        told[name] = [sorted(rows, key=repr), sorted(map(list, lost.items()))]
-    return told
+        histories[name] = [sorted(rows, key=repr), sorted(map(list, lost.items()))]
+    return histories
 
 
 def _launch_of(row: RunRow, compiled: CompiledSchedule) -> list[Any]:
@@ -180,53 +189,53 @@ def _launch_of(row: RunRow, compiled: CompiledSchedule) -> list[Any]:
 
 
 @contextmanager
-def on_sqlite(settings: Settings = SETTINGS) -> Iterator[Teller]:
-    """A store in memory, asked directly."""
+def on_sqlite(settings: Settings = SETTINGS) -> Iterator[Side]:
+    """A store in memory, called directly."""
     clock = ManualClock(BEGIN)
     store = SqliteStore(clock=clock, inline=True)
     try:
-        yield Teller(store, clock, Direct(desk_of(store, settings)), settings)
+        yield Side(store, clock, Direct(runner_of(store, settings)), settings)
     finally:
         store.close()
 
 
 @contextmanager
-def over_rest() -> Iterator[Teller]:
-    """A store in memory, behind a server on a port of this machine."""
+def over_rest() -> Iterator[Side]:
+    """A store in memory behind a server."""
     clock = ManualClock(BEGIN)
     with ExitStack() as stack:
         store = SqliteStore(clock=clock)
         stack.callback(store.close)
-        client = Client(stack.enter_context(serving(desk_of(store, SETTINGS))))
+        client = Client(stack.enter_context(serving(runner_of(store, SETTINGS))))
         stack.callback(client.close)
-        yield Teller(store, clock, client)
+        yield Side(store, clock, client)
 
 
 class OnPostgres:
-    """A database that is emptied for each story."""
+    """A database that is emptied for each scenario."""
 
     def __init__(self, url: str) -> None:
         self._clock = ManualClock(BEGIN)
         self._store = PostgresStore(url, clock=self._clock, pool_size=2)
-        self._emptying = ""
+        self._truncate_sql = ""
 
     def close(self) -> None:
         self._store.close()
 
     @contextmanager
-    def __call__(self) -> Iterator[Teller]:
+    def __call__(self) -> Iterator[Side]:
         self._clock.set(BEGIN)
-        self._store.write(self._empty).result()
-        yield Teller(self._store, self._clock, Direct(desk_of(self._store, SETTINGS)))
+        self._store.write(self._truncate).result()
+        yield Side(self._store, self._clock, Direct(runner_of(self._store, SETTINGS)))
 
-    def _empty(self, transaction: Any) -> None:
+    def _truncate(self, transaction: Any) -> None:
         cursor = transaction._cursor
-        if not self._emptying:
-            found = cursor.execute(
+        if not self._truncate_sql:
+            rows = cursor.execute(
                 "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'tompion_schema'"
             )
-            tables = ", ".join(row[0] for row in found.fetchall())
-            self._emptying = f"TRUNCATE {tables} RESTART IDENTITY"
+            tables = ", ".join(row[0] for row in rows.fetchall())
+            self._truncate_sql = f"TRUNCATE {tables} RESTART IDENTITY"
         cursor.execute("SET LOCAL session_replication_role = replica")  # or the audit would refuse it
-        cursor.execute(self._emptying)
+        cursor.execute(self._truncate_sql)
         cursor.execute("ALTER SEQUENCE origin_numbers RESTART")

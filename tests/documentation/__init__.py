@@ -1,1 +1,1 @@
-"""What the documentation shows, run: timelines, tutorials and how-tos."""
+"""Runs the code of the documentation and generates parts of it."""

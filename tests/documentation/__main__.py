@@ -1,18 +1,18 @@
-"""Write the pages that follow from the code anew: ``python -m tests.documentation``."""
+"""``python -m tests.documentation`` generates the pages that follow from the code."""
 
 from __future__ import annotations
 
-from tests.documentation.generated import PAGES, ROOT
+from tests.documentation.generated_pages import PAGES, ROOT
 
 
 def main() -> None:
-    """Rewrite the pages, and say which have changed."""
-    for name, make in PAGES.items():
+    """Write the pages, and print which have changed."""
+    for name, generate in PAGES.items():
         path = ROOT / name
         before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = make(before)
+        after = generate(before)
         path.write_text(after, encoding="utf-8")
-        print(f"{name}: {'written anew' if after != before else 'nothing has changed'}")
+        print(f"{name}: {'changed' if after != before else 'unchanged'}")
 
 
 if __name__ == "__main__":

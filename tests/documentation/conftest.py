@@ -1,4 +1,4 @@
-"""Real servers for the pages that need them, each started by the first test that asks for it."""
+"""Fixtures: real servers, started when a test first uses them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.small import valkey_server
-from tests.servers.temporal import temporal_server
+from tests.support.servers.message_brokers import valkey_server
+from tests.support.servers.temporal import temporal_server
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory whose modules can be imported here, and are forgotten afterwards."""
+    """A directory whose modules can be imported, and are removed from ``sys.modules`` afterwards."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     before = set(sys.modules)

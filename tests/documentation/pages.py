@@ -1,8 +1,7 @@
-"""Pages as programs: their files, their commands, and what they show of the answers.
+"""Runs a documentation page: its files, its commands and the expected output.
 
-A block below a paragraph that ends with a file's name and a colon is that file.  A ``sh`` block is commands, one on a
-line (a backslash continues it); a ``json`` block below it is what of the last answer matters, with ``"…"`` for
-anything.
+A block below a paragraph that ends with a file name and a colon is that file. A ``sh`` block has one command per line. A
+``json`` block below it has the expected part of the last output, with ``"…"`` for any value.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from typing import Any, NamedTuple
 from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).parents[2]
-SHOWN_ADDRESS = "http://127.0.0.1:8640"
+DOCUMENTED_ADDRESS = "http://127.0.0.1:8640"
 ANYTHING = "…"
-SECONDS = 60
+SECONDS = 120
 _BLOCK = re.compile(r"(?:`([\w./-]+\.\w+)`:\n\n)?```(\w+)\n(.*?)```", re.DOTALL)
 
 
 class Block(NamedTuple):
-    """One fenced block: the name of the file that it is, if it is one, its language, and its text."""
+    """A fenced block: its file name or an empty string, its language and its text."""
 
     file: str
     language: str
@@ -36,14 +35,14 @@ class Block(NamedTuple):
 
 
 def blocks(name: str) -> list[Block]:
-    """The blocks of a page below docs/, in their order."""
-    found = [Block(*each) for each in _BLOCK.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))]
-    assert found, f"{name} shows nothing"
-    return found
+    """Return the blocks of a page below docs/."""
+    page_blocks = [Block(*groups) for groups in _BLOCK.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))]
+    assert page_blocks, f"{name} has no blocks"
+    return page_blocks
 
 
 def write_files(name: str, home: Path) -> list[str]:
-    """Put the files that a page shows into a directory; return their names."""
+    """Write the files of a page into a directory and return their names."""
     written = []
     for block in blocks(name):
         if block.file:
@@ -53,25 +52,25 @@ def write_files(name: str, home: Path) -> list[str]:
 
 
 def python_of(name: str) -> list[str]:
-    """The Python that a page shows and that is no file."""
+    """Return the Python blocks of a page that are not files."""
     return [block.text for block in blocks(name) if block.language == "python" and not block.file]
 
 
 def commands(text: str) -> list[str]:
-    """The commands of a block, one each."""
+    """Return the commands of a block."""
     lines = text.replace("\\\n", " ").splitlines()
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def run(command: str, home: Path, programs: Mapping[str, list[str]] | None = None, **environment: str) -> str:
-    """Run a command as somebody would in that directory, and return what it prints; it must succeed."""
+    """Run a command in a directory and return its output. It must succeed."""
     words = shlex.split(command, comments=True)
     name = words[0].rpartition("/")[2]
-    known = {"tompion": [sys.executable, "-m", "tompion"], "python": [sys.executable], **(programs or {})}
+    aliases = {"tompion": [sys.executable, "-m", "tompion"], "python": [sys.executable], **(programs or {})}
     done = subprocess.run(
-        [*known.get(name, [words[0]]), *words[1:]],
+        [*aliases.get(name, [words[0]]), *words[1:]],
         cwd=home,
-        env=surroundings(**environment),
+        env=page_environment(**environment),
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -81,23 +80,23 @@ def run(command: str, home: Path, programs: Mapping[str, list[str]] | None = Non
     return done.stdout
 
 
-def surroundings(**more: str) -> dict[str, str]:
-    """An environment that tells Tompion nothing but what the page does."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
-    return {**kept, "PYTHONPATH": os.pathsep.join(sys.path), **more}
+def page_environment(**more: str) -> dict[str, str]:
+    """Return an environment without TOMPION_ variables of this process."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
+    return {**inherited, "PYTHONPATH": os.pathsep.join(sys.path), **more}
 
 
 @contextmanager
 def serving(home: Path, *arguments: str, **environment: str) -> Iterator[str]:
-    """Run ``tompion serve`` in that directory, on a free port; give its address."""
+    """Run ``tompion serve`` in a directory on a free port, and yield its address."""
     command = [sys.executable, "-m", "tompion", "serve", "--port", "0", *arguments]
     with subprocess.Popen(
-        command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings(**environment)
+        command, cwd=home, stdout=subprocess.PIPE, text=True, env=page_environment(**environment)
     ) as process:
         try:
             assert process.stdout is not None
-            found = (re.search(r"https?://127\.0\.0\.1:\d+", line) for line in process.stdout)
-            address = next(filter(None, found), None)
+            matches = (re.search(r"https?://127\.0\.0\.1:\d+", line) for line in process.stdout)
+            address = next(filter(None, matches), None)
             assert address is not None, "the service does not start"
             yield address.group()
             process.terminate()
@@ -108,36 +107,40 @@ def serving(home: Path, *arguments: str, **environment: str) -> Iterator[str]:
 
 
 def curl(command: str, address: str) -> Any:
-    """What curl would do, as far as the pages use it."""
+    """Send the request of a curl command and return the JSON of the response."""
     words = shlex.split(command)[1:]
     url = next(word for word in words if word.startswith("http"))
     words.remove(url)
-    given = dict(zip(words[::2], words[1::2], strict=True))
-    assert set(given) <= {"-X", "--json"}, command
-    body = given["--json"].encode() if "--json" in given else None
-    method = given.get("-X") or ("POST" if body else "GET")
-    assert url.startswith(SHOWN_ADDRESS)
-    request = Request(url.replace(SHOWN_ADDRESS, address), body, {"Content-Type": "application/json"}, method=method)
-    with urlopen(request, timeout=SECONDS) as answer:
-        return json.load(answer)
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    assert set(options) <= {"-X", "--json"}, command
+    body = options["--json"].encode() if "--json" in options else None
+    method = options.get("-X") or ("POST" if body else "GET")
+    assert url.startswith(DOCUMENTED_ADDRESS)
+    request = Request(
+        url.replace(DOCUMENTED_ADDRESS, address), body, {"Content-Type": "application/json"}, method=method
+    )
+    with urlopen(request, timeout=SECONDS) as response:
+        return json.load(response)
 
 
 def soon(check: Callable[[], bool]) -> bool:
-    """Return whether something becomes true within some minutes; a process that makes it so may still be starting."""
+    """Return whether a check becomes true within some minutes, because a process may still be starting."""
     turn = threading.Event()
     return any(check() or turn.wait(0.05) for _ in range(3_600))
 
 
-def shows(shown: Any, answer: Any) -> bool:
-    """Whether what is shown of an answer is in it."""
-    if shown == ANYTHING:
+def matches_excerpt(excerpt: Any, output: Any) -> bool:
+    """Return whether an expected excerpt is in the output."""
+    if excerpt == ANYTHING:
         return True
-    if isinstance(shown, dict):
-        return isinstance(answer, dict) and all(name in answer and shows(shown[name], answer[name]) for name in shown)
-    if isinstance(shown, list):
-        return (
-            isinstance(answer, list)
-            and len(answer) >= len(shown)
-            and all(shows(*pair) for pair in zip(shown, answer, strict=False))
+    if isinstance(excerpt, dict):
+        return isinstance(output, dict) and all(
+            name in output and matches_excerpt(excerpt[name], output[name]) for name in excerpt
         )
-    return bool(shown == answer)
+    if isinstance(excerpt, list):
+        return (
+            isinstance(output, list)
+            and len(output) >= len(excerpt)
+            and all(matches_excerpt(*pair) for pair in zip(excerpt, output, strict=False))
+        )
+    return bool(excerpt == output)

@@ -1,4 +1,4 @@
-"""The table of every route and role, as a page."""
+"""Generates the table of routes and roles."""
 
 from __future__ import annotations
 
@@ -7,47 +7,57 @@ from collections.abc import Iterator
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 
-PAGE = "GET /"
-"""What serves the page, for everybody: it asks the API as whoever looks at it."""
 HOLDERS = tuple(role for role in Role if role is not Role.PUBLIC)
-HEAD = """# Who may use which route
+HEAD = """# Roles
 
-Made from the tables of routes by `python -m tests.documentation`; a test fails when the two differ, and others ask a
-service every row. **yes**: it answers. 401: nobody knows who asks. 403: the role is too low, or the service is
-`read_only`. 404: the role is held in another namespace only; of this one the caller learns nothing. How callers show
-who they are: [secure a service](../how-to/secure-a-service.md).
+The role that each route needs. `python -m tests.documentation` generates this table from the routes, and tests check every
+row against a service.
+
+- **yes**: the caller may use the route.
+- 401: missing or invalid credentials.
+- 403: the caller lacks the role, or the service is `read_only`.
+- 404: the caller has a role in another namespace only. The namespace looks as if it did not exist.
+
+See [secure a service](../how-to/secure-a-service.md) for the ways to authenticate.
 """
-YES, UNKNOWN, REFUSED, ABSENT = "yes", "401", "403", "404"
+FOOT = "`GET /` serves the web UI without authentication. It calls the API with the session of its user."
+YES, UNAUTHENTICATED, FORBIDDEN, NOT_FOUND = "yes", "401", "403", "404"
 
 
 def page() -> str:
-    """Return the page."""
-    names = ["route", "nobody", *(role.name.lower() for role in HOLDERS), "another namespace's", "`read_only`"]
+    """Return the text of roles.md."""
+    names = [
+        "route",
+        "no credentials",
+        *(role.name.lower() for role in HOLDERS),
+        "role in another namespace",
+        "`read_only`",
+    ]
     lines = [HEAD, _row(names), _row(["---"] * len(names)), *map(_row, _cells()), ""]
-    return "\n".join([*lines, f"`{PAGE}` is the page, for everybody: it asks the API as whoever looks at it.", ""])
+    return "\n".join([*lines, FOOT, ""])
 
 
 def _cells() -> Iterator[list[str]]:
     for route in ROUTES:
-        yield [f"`{route.method} {route.address}`", *_answers(route)]
-    for extra in SYSTEM_ROUTES:
-        yield [f"`{extra.method} {extra.address}`", *_extra_answers(extra)]
+        yield [f"`{route.method} {route.full_path}`", *_outcomes(route)]
+    for system_route in SYSTEM_ROUTES:
+        yield [f"`{system_route.method} {system_route.full_path}`", *_system_outcomes(system_route)]
 
 
-def _answers(route: Route) -> list[str]:
+def _outcomes(route: Route) -> list[str]:
     if route.role is Role.PUBLIC:
         return [YES] * (len(HOLDERS) + 3)
-    by_role = [YES if role >= route.role else REFUSED for role in HOLDERS]
-    return [UNKNOWN, *by_role, ABSENT, REFUSED if route.writes else YES]
+    by_role = [YES if role >= route.role else FORBIDDEN for role in HOLDERS]
+    return [UNAUTHENTICATED, *by_role, NOT_FOUND, FORBIDDEN if route.writes else YES]
 
 
-def _extra_answers(extra: SystemRoute) -> list[str]:
-    if extra.role is Role.PUBLIC:
+def _system_outcomes(route: SystemRoute) -> list[str]:
+    if route.role is Role.PUBLIC:
         return [YES] * (len(HOLDERS) + 3)
-    by_role = [YES if role >= extra.role else REFUSED for role in HOLDERS]
-    if extra.everywhere:
-        by_role = [f"{each} in `*`" if each == YES else each for each in by_role]
-    return [UNKNOWN, *by_role, REFUSED if extra.everywhere else ABSENT, YES]
+    by_role = [YES if role >= route.role else FORBIDDEN for role in HOLDERS]
+    if route.all_namespaces:
+        by_role = [f"{outcome} in `*`" if outcome == YES else outcome for outcome in by_role]
+    return [UNAUTHENTICATED, *by_role, FORBIDDEN if route.all_namespaces else NOT_FOUND, YES]
 
 
 def _row(cells: list[str]) -> str:

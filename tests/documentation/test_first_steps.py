@@ -1,4 +1,4 @@
-"""What a newcomer copies first: the README, the first schedule, schedules in code, holidays."""
+"""First steps: the README, the first schedule, schedules in code and holidays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ END:VCALENDAR
 
 
 def rehearsed(program: str) -> list[str]:
-    """A week of the only schedule of a program, without its last line, which would run it for ever."""
+    """Rehearse a week of the only schedule of a program, without its last line, which runs it."""
     scope: dict[str, Any] = {"__name__": "program"}
     before, last, _ = program.partition("app.run()")
     assert last
@@ -45,8 +45,8 @@ WORKDAYS = [f"{day} 14:00 SUCCESS" for day in ("Mon", "Tue", "Wed", "Thu", "Fri"
 
 
 def test_the_python_of_the_readme_runs() -> None:
-    found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    program, spec = found
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    program, spec = programs
     assert rehearsed(program) == WORKDAYS
     scope: dict[str, Any] = {}
     exec(spec, scope)  # noqa: S102 - our own documentation
@@ -59,17 +59,17 @@ def test_schedules_in_code_run() -> None:
     assert rehearsed(program) == WORKDAYS
 
 
-def test_the_first_schedule_runs_and_is_whole(tmp_path: Path) -> None:
+def test_the_first_schedule_runs_and_verifies(tmp_path: Path) -> None:
     assert write_files(FIRST, tmp_path) == ["tasks.py", "first.py"]
-    said = run("python first.py", tmp_path)
-    assert len(re.findall(r"^report for .* key [0-9a-f]{8}$", said, re.MULTILINE)) >= 2
-    assert re.search(r"SUCCESS \{'rows': 42\}$", said, re.MULTILINE), said
+    output = run("python first.py", tmp_path)
+    assert len(re.findall(r"^report for .* key [0-9a-f]{8}$", output, re.MULTILINE)) >= 2
+    assert re.search(r"SUCCESS \{'rows': 42\}$", output, re.MULTILINE), output
     worker, verify = [commands(block.text) for block in blocks(FIRST) if block.language == "sh"]
     assert worker == ["tompion worker --store sqlite:///tompion.db"]
     assert "each accounted for exactly once\n" in run(verify[0], tmp_path)
 
 
-def test_holidays_and_calendars_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_holidays_and_calendars_are_excluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("plant.ics").write_text(CALENDAR)
     scope: dict[str, Any] = {}
@@ -77,10 +77,10 @@ def test_holidays_and_calendars_are_left_out(tmp_path: Path, monkeypatch: pytest
         exec(program, scope)  # noqa: S102 - our own documentation
     works = scope["works"]
     assert len(works.dates) == 5
-    found = scope["spec"].next(1_785_700_000, calendars=[scope["company"], works])  # in the night to 3 August 2026
-    assert f"{found:%Y-%m-%d}" == "2026-08-08"
-    (shown,) = [block.text for block in blocks("how-to/holidays-and-calendars.md") if block.language == "sh"]
-    install, ask = commands(shown)
+    tick = scope["spec"].next(1_785_700_000, calendars=[scope["company"], works])  # in the night to 3 August 2026
+    assert f"{tick:%Y-%m-%d}" == "2026-08-08"
+    (command,) = [block.text for block in blocks("how-to/holidays-and-calendars.md") if block.language == "sh"]
+    install, ask = commands(command)
     assert install.startswith("pip install")
     assert "2026-12-25" not in run(ask, tmp_path)
     with SyncTompion("sqlite://", engine=False) as tompion:

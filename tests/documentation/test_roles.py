@@ -1,4 +1,4 @@
-"""No route without a rule, and the page that shows them all."""
+"""No route without a rule, and the page that matches_excerpt them all."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tompion.operations.runner import OperationRunner
 from tompion.store.sqlite.driver import SqliteStore
 
 
-def test_a_row_says_what_each_role_gets() -> None:
+def test_a_row_has_the_outcome_for_each_role() -> None:
     rows = page().splitlines()
     assert "| `GET /api/v1/schedules` | 401 | yes | yes | yes | yes | 404 | yes |" in rows
     assert "| `PUT /api/v1/calendars/{name}` | 401 | 403 | 403 | yes | yes | 404 | 403 |" in rows
-    assert "| `POST /api/v1/reports` | yes | yes | yes | yes | yes | yes | yes |" in rows
+    assert "| `POST /api/v1/callbacks` | yes | yes | yes | yes | yes | yes | yes |" in rows
     assert len([row for row in rows if row.startswith("| `")]) == len(ROUTES) + len(SYSTEM_ROUTES)
 
 
-def test_no_route_is_without_a_rule() -> None:
-    """Whatever a service answers stands in one of the tables; the page is no route."""
+def test_every_route_has_a_role() -> None:
+    """Every path of a service is in one of the tables. The web UI is not a route."""
     store = SqliteStore()
     try:
         app = build_service(OperationRunner(store, Settings()))
@@ -35,16 +35,16 @@ def test_no_route_is_without_a_rule() -> None:
         for method in (route.methods or set()) - {"HEAD"}
     }
     assert len(served) >= len(app.routes)
-    described = {f"{route.method} {route.address}" for route in ROUTES} | {
-        f"{each.method} {each.address}" for each in SYSTEM_ROUTES
+    described = {f"{route.method} {route.full_path}" for route in ROUTES} | {
+        f"{route.method} {route.full_path}" for route in SYSTEM_ROUTES
     }
     assert served == described
 
 
-def test_only_reports_health_and_signing_in_need_no_role() -> None:
+def test_only_callbacks_health_and_sessions_need_no_role() -> None:
     """Reports carry a token of their own."""
-    assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/reports"]
-    assert [each.path for each in SYSTEM_ROUTES if each.role is Role.PUBLIC] == [
+    assert [route.path for route in ROUTES if route.role is Role.PUBLIC] == ["/callbacks"]
+    assert [route.path for route in SYSTEM_ROUTES if route.role is Role.PUBLIC] == [
         "/healthz",
         "/readyz",
         "/openapi.json",

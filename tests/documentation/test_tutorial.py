@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.documentation.pages import (
-    SHOWN_ADDRESS,
+    DOCUMENTED_ADDRESS,
     blocks,
     commands,
     curl,
+    matches_excerpt,
     python_of,
     run,
     serving,
-    shows,
     soon,
     write_files,
 )
@@ -33,15 +33,15 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(home: Path) -> Iterator[str]:
-    """What ``make serve`` starts."""
-    with serving(home) as found:
-        yield found
+    """The service that ``make serve`` starts."""
+    with serving(home) as address:
+        yield address
 
 
-def test_the_five_minutes_are_as_they_are_told(home: Path, address: str) -> None:
-    asked = 0
-    shown = [block for block in blocks(PAGE) if block.language in ("sh", "json") and block.text != "make serve\n"]
-    for block, below in zip(shown, [*shown[1:], None], strict=True):
+def test_the_five_minute_tutorial_works(home: Path, address: str) -> None:
+    requests = 0
+    page_blocks = [block for block in blocks(PAGE) if block.language in ("sh", "json") and block.text != "make serve\n"]
+    for block, below in zip(page_blocks, [*page_blocks[1:], None], strict=True):
         if block.language == "json":
             continue
         for command in commands(block.text):
@@ -50,10 +50,10 @@ def test_the_five_minutes_are_as_they_are_told(home: Path, address: str) -> None
                 continue
             wanted = json.loads(below.text) if below is not None and below.language == "json" else "…"
             answered(command, address, wanted)
-            asked += 1
-    assert asked > 9
+            requests += 1
+    assert requests > 9
     (program,) = python_of(PAGE)
-    exec(program.replace(SHOWN_ADDRESS, address), {})  # noqa: S102 - our own documentation
+    exec(program.replace(DOCUMENTED_ADDRESS, address), {})  # noqa: S102 - our own documentation
     with SyncTompion(address) as tompion:
         assert tompion.get("greeting").state == "closed"
 
@@ -62,15 +62,17 @@ def answered(command: str, address: str, wanted: object) -> None:
     """Ask until the answer is what is shown: a reader is slower than the engine, a test is not."""
     seen: list[object] = []
 
-    def asked() -> bool:
+    def responds_as_documented() -> bool:
         seen.append(curl(command, address))
-        return shows(wanted, seen[-1])
+        return matches_excerpt(wanted, seen[-1])
 
-    assert soon(asked) if "--json" not in command else asked(), f"{command}: {seen[-1]}"
+    assert soon(responds_as_documented) if "--json" not in command else responds_as_documented(), (
+        f"{command}: {seen[-1]}"
+    )
 
 
-def test_what_is_shown_of_an_answer_must_be_in_it() -> None:
-    assert shows({"a": [{"b": "…"}]}, {"a": [{"b": 1}, 2], "c": 3})
-    assert not shows({"a": 1}, {"a": 2})
-    assert not shows({"a": 1}, {})
-    assert not shows([1, 2], [1])
+def test_an_expected_excerpt_must_be_in_the_output() -> None:
+    assert matches_excerpt({"a": [{"b": "…"}]}, {"a": [{"b": 1}, 2], "c": 3})
+    assert not matches_excerpt({"a": 1}, {"a": 2})
+    assert not matches_excerpt({"a": 1}, {})
+    assert not matches_excerpt([1, 2], [1])

@@ -1,12 +1,11 @@
-"""Timelines of what policies do: a story is rehearsed, and what really happened is drawn.
+"""Timelines of policies: a scenario runs in a rehearsal, and the outcome is drawn.
 
-Each story is a schedule, how long its runs take, and what happens meanwhile, in a few words::
+A scenario has a schedule, the duration of its runs and a list of steps::
 
-    Story("skip", cron="*/5 * * * *", takes="7m", fields={"overlap_policy": "skip"}, steps="22m")
+    Scenario("skip", cron="*/5 * * * *", takes="7m", fields={"overlap_policy": "skip"}, steps="22m")
 
-``steps`` are separated by commas: a duration lets time pass, ``down 20m`` lets it pass while nobody is there;
-``pause``, ``resume``, ``trigger``, ``skip``, ``pause target``, ``resume target`` and
-``backfill 11:30-11:45 only=missing`` ask for what they say.
+``steps`` are separated by commas. A duration lets time pass, and ``down 20m`` lets it pass without an engine. ``pause``, ``resume``, ``trigger``, ``skip``, ``pause target``, ``resume target`` and
+``backfill 11:30-11:45 only=missing`` are requests.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ DAY = "2026-01-05"
 
 
 @dataclass(frozen=True)
-class Story:
-    """What is rehearsed and drawn."""
+class Scenario:
+    """A scenario to rehearse and draw."""
 
     name: str
     cron: str
@@ -57,7 +56,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Band:
-    """A stretch of time with something to say about it."""
+    """A labelled period."""
 
     label: str
     start: datetime
@@ -74,28 +73,28 @@ class Attempt:
     end: datetime
 
 
-class Stage:
-    """A story while it is told."""
+class Player:
+    """Plays the steps of a scenario in a rehearsal."""
 
-    def __init__(self, story: Story, rehearsal: Rehearsal) -> None:
-        self.story = story
+    def __init__(self, scenario: Scenario, rehearsal: Rehearsal) -> None:
+        self.scenario = scenario
         self.rehearsal = rehearsal
         self.begin = rehearsal.now
         self.bands: list[Band] = []
         self._open: dict[str, datetime] = {}
 
     def play(self) -> None:
-        """Let everything happen."""
-        for step in self.story.steps.split(", "):
+        """Play all steps."""
+        for step in self.scenario.steps.split(", "):
             self._step(*step.split())
         for label in list(self._open):
             self._close(label)
-        paused_at = self.rehearsal.get(self.story.ids[0]).paused_at
+        paused_at = self.rehearsal.get(self.scenario.ids[0]).paused_at
         if paused_at is not None and not self.bands:
             self.bands.append(Band("paused", paused_at, self.rehearsal.now))
 
     def _step(self, verb: str, *words: str) -> None:
-        job, rehearsal = self.story.ids[0], self.rehearsal
+        job, rehearsal = self.scenario.ids[0], self.rehearsal
         if verb == "down":
             start = rehearsal.now
             rehearsal.outage(words[0])
@@ -127,8 +126,8 @@ class Stage:
         self.bands.append(Band(label, self._open.pop(label), self.rehearsal.now))
 
 
-def draw(story: Story) -> str:
-    """Rehearse a story, and return its picture."""
+def draw(scenario: Scenario) -> str:
+    """Rehearse a scenario and return its diagram."""
     app = SyncTompion("sqlite://")
 
     attempts: list[Attempt] = []
@@ -136,35 +135,37 @@ def draw(story: Story) -> str:
     async def job(run: RunContext) -> None:
         begun = rehearsal.now
         try:
-            await asyncio.sleep(parse_duration(story.takes, field="takes"))
-            if f"{run.scheduled_for:%H:%M}" in story.fails_at:
-                raise ValueError("no luck")
+            await asyncio.sleep(parse_duration(scenario.takes, field="takes"))
+            if f"{run.scheduled_for:%H:%M}" in scenario.fails_at:
+                raise ValueError("planned failure")
         finally:
             attempts.append(Attempt(run.run_id, run.attempt, begun, rehearsal.now))
 
-    if not story.workflow:
-        for name in story.ids:
-            app.schedule(story.cron, schedule_id=name, **story.fields)(job)
-    chosen: dict[str, Any] = {**QUIET, **story.settings}
-    settings = Settings(**chosen)
-    seconds = float(parse_duration(story.takes, field="takes"))
+    if not scenario.workflow:
+        for name in scenario.ids:
+            app.schedule(scenario.cron, schedule_id=name, **scenario.fields)(job)
+    limits: dict[str, Any] = {**QUIET, **scenario.settings}
+    settings = Settings(**limits)
+    seconds = float(parse_duration(scenario.takes, field="takes"))
     target = RecordingExecutor(lambda: 0.0, lambda _: (seconds, Completed(result="1")))
-    at = f"{DAY}T{story.begin}:00Z"
+    at = f"{DAY}T{scenario.begin}:00Z"
     with Rehearsal(app, at=at, settings=settings, executors={"http": target}) as rehearsal:
-        if story.workflow:
-            rehearsal.put_workflow("job", {"executor": "http", "triggers": [{"cron": story.cron, **story.fields}]})
-        stage = Stage(story, rehearsal)
-        stage.play()
-        for name in story.ids:
-            assert rehearsal.verify(name).ok, "a picture of a ledger that is not whole"
-        return "\n".join(line.rstrip() for line in (_heading(story), "", *_Canvas(stage, attempts).lines()))
+        if scenario.workflow:
+            rehearsal.put_workflow(
+                "job", {"executor": "http", "triggers": [{"cron": scenario.cron, **scenario.fields}]}
+            )
+        player = Player(scenario, rehearsal)
+        player.play()
+        for name in scenario.ids:
+            assert rehearsal.verify(name).ok, "the ledger does not verify"
+        return "\n".join(line.rstrip() for line in (_heading(scenario), "", *_Canvas(player, attempts).lines()))
 
 
-def _heading(story: Story) -> str:
-    said = [f'cron="{story.cron}"', *(f"{name}={_written(value)}" for name, value in story.fields.items())]
-    said += [f"{name}={value}" for name, value in story.settings.items()]
-    failing = "".join(f"; that of {tick} fails" for tick in sorted(story.fails_at))
-    return f"{', '.join(said)}\na run takes {story.takes}{failing}"
+def _heading(scenario: Scenario) -> str:
+    parts = [f'cron="{scenario.cron}"', *(f"{name}={_written(value)}" for name, value in scenario.fields.items())]
+    parts += [f"{name}={value}" for name, value in scenario.settings.items()]
+    failing = "".join(f"; that of {tick} fails" for tick in sorted(scenario.fails_at))
+    return f"{', '.join(parts)}\na run takes {scenario.takes}{failing}"
 
 
 def _written(value: Any) -> str:
@@ -172,30 +173,30 @@ def _written(value: Any) -> str:
 
 
 class _Canvas:
-    """Columns of time: one line for the clock, the ticks, each run and each span."""
+    """Draws one line for the clock, the ticks, each run and each dropped range."""
 
-    def __init__(self, stage: Stage, attempts: list[Attempt]) -> None:
-        self._stage = stage
+    def __init__(self, player: Player, attempts: list[Attempt]) -> None:
+        self._player = player
         self._attempts = attempts
-        self._story = stage.story
-        self._begin = stage.begin
-        self._end = stage.rehearsal.now
-        self._column = timedelta(seconds=parse_duration(stage.story.column, field="column"))
+        self._scenario = player.scenario
+        self._begin = player.begin
+        self._end = player.rehearsal.now
+        self._column = timedelta(seconds=parse_duration(player.scenario.column, field="column"))
         self._width = self._at(self._end) + 2
 
     def lines(self) -> list[str]:
         drawn = [self._clock(), self._ticks()]
-        drawn += [self._band(band) for band in self._stage.bands]
+        drawn += [self._band(band) for band in self._player.bands]
         rows: list[tuple[datetime, datetime, str]] = []
-        rehearsal = self._stage.rehearsal
-        for name in self._story.ids:
+        rehearsal = self._player.rehearsal
+        for name in self._scenario.ids:
             rows += [(run.scheduled_for, run.decided_at, self._run(run)) for run in rehearsal.all_runs(name)]
             rows += [
-                (self._dropped(dropped_range)[0], dropped_range.decided_at, self._span(dropped_range))
+                (self._dropped_ticks(dropped_range)[0], dropped_range.decided_at, self._dropped_line(dropped_range))
                 for dropped_range in rehearsal.dropped_ranges(name)
             ]
         drawn += [line for _, _, line in sorted(rows)]
-        state = rehearsal.get(self._story.ids[0]).state
+        state = rehearsal.get(self._scenario.ids[0]).state
         return drawn if state == "active" else [*drawn, "", f"the schedule is {state}"]
 
     def _at(self, moment: datetime) -> int:
@@ -206,13 +207,13 @@ class _Canvas:
         return f"{label:<{LABEL}}{row} {text}"
 
     def _clock(self) -> str:
-        every = self._story.label_every
+        every = self._scenario.label_every
         labels = [f"{self._begin + column * self._column:%H:%M}" for column in range(0, self._width, every)]
         return " " * LABEL + "".join(f"{label:<{every}}" for label in labels)
 
     def _ticks(self) -> str:
-        found = Spec(cron=self._story.cron).between(self._begin, self._end)
-        return self._line("ticks", {self._at(tick): TICK for tick in found})
+        ticks = Spec(cron=self._scenario.cron).between(self._begin, self._end)
+        return self._line("ticks", {self._at(tick): TICK for tick in ticks})
 
     def _band(self, band: Band) -> str:
         return self._line(band.label, dict.fromkeys(range(self._at(band.start), self._at(band.end)), ABSENT))
@@ -235,16 +236,16 @@ class _Canvas:
         return self._line(self._label(run), cells, " ".join(filter(None, [run.state, run.reason])))
 
     def _label(self, run: Run) -> str:
-        if len(self._story.ids) > 1:
+        if len(self._scenario.ids) > 1:
             return run.schedule_id
         return f"{run.scheduled_for:%H:%M}" + ("" if run.source == "schedule" else f" {run.source}")
 
-    def _dropped(self, dropped_range: DroppedTicks) -> list[datetime]:
-        return Spec(cron=self._story.cron).between(dropped_range.after + timedelta(seconds=1), dropped_range.until)
+    def _dropped_ticks(self, dropped_range: DroppedTicks) -> list[datetime]:
+        return Spec(cron=self._scenario.cron).between(dropped_range.after + timedelta(seconds=1), dropped_range.until)
 
-    def _span(self, dropped_range: DroppedTicks) -> str:
-        found = self._dropped(dropped_range)
-        assert len(found) >= dropped_range.ticks
+    def _dropped_line(self, dropped_range: DroppedTicks) -> str:
+        ticks = self._dropped_ticks(dropped_range)
+        assert len(ticks) >= dropped_range.ticks
         return self._line(
-            "dropped", {self._at(tick): DROPS for tick in found}, f"{dropped_range.ticks} × {dropped_range.reason}"
+            "dropped", {self._at(tick): DROPS for tick in ticks}, f"{dropped_range.ticks} × {dropped_range.reason}"
         )

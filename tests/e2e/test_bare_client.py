@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import tompion
-from tests.conformance.api.kit import desk_of, serving
+from tests.support.service import runner_of, serving
 from tompion.store.sqlite.driver import SqliteStore
 
-SECONDS = 60
+SECONDS = 120
 SOURCE = Path(tompion.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
 DISTRIBUTION = ROOT / "packaging" / "client"
@@ -55,7 +55,7 @@ asyncio.run(story())
 @pytest.fixture
 def url() -> Iterator[str]:
     store = SqliteStore()
-    with serving(desk_of(store)) as address:
+    with serving(runner_of(store)) as address:
         yield address
     store.close()
 

@@ -17,12 +17,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import SyncTompion
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-SECONDS = 90
+SECONDS = 120
 SHOWN = re.findall(r"`\.venv/bin/python (examples/[\w/.]+)((?: \w+)?)`", (EXAMPLES / "README.md").read_text())
 
 
@@ -93,7 +93,7 @@ def test_the_program_without_a_store(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
         SyncTompion(store) as home,
-        serving(home.desk) as url,
+        serving(home.runner) as url,
         running(tmp_path, str(EXAMPLES / "remote.py"), url) as process,
     ):
         wait_for(process, r"^heartbeat for \d\d:\d\d:\d\d$")

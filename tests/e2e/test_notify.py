@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from tests.conformance.executor.kit import Server, serving
+from tests.support.executors import Server, serving
 from tompion import SyncTompion
 
-SECONDS = 60
+SECONDS = 120
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 FILE = """
 store = "sqlite:///jobs.db"
@@ -75,35 +75,35 @@ def test_a_worker_tells_of_a_failure_and_pings(home: Path, server: Server) -> No
     seen = next(each for each in server.seen if each.path == "/hook")
     message = Webhook(SECRET).verify(seen.body, seen.headers)
     assert (message["type"], message["data"]["run_id"]) == ("tompion.run.failed", run.run_id)
-    listed = tompion(home, "notify", "list", "--store", "sqlite:///jobs.db", "--json")
+    listed = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db", "--json")
     (notification,) = json.loads(listed.stdout)["items"]
     assert (notification["notification_id"], notification["topic"]) == (seen.headers["webhook-id"], "failed")
-    shown = tompion(home, "notify", "list", "--store", "sqlite:///jobs.db").stdout
+    shown = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db").stdout
     assert shown.splitlines()[-1].split()[2:] == ["DELIVERED", "ops", "failed", "report", "1"]
 
 
 def test_a_test_notice_says_what_the_receiver_answered(home: Path, server: Server) -> None:
     server.answer = lambda _: (200, {}, b"thank you")
-    tried = tompion(home, "notify", "test", "ops")
-    assert (tried.returncode, tried.stdout) == (0, "delivered: the receiver answered 200: thank you\n")
+    tried = tompion(home, "notifications", "test", "ops")
+    assert (tried.returncode, tried.stdout) == (0, "delivered: the receiver responded with 200: thank you\n")
     message = Webhook(SECRET).verify(server.seen[0].body, server.seen[0].headers)
     assert (message["type"], message["data"]) == ("tompion.test", {"notification": "ops"})
     server.answer = lambda _: (500, {}, b"")
-    tried = tompion(home, "notify", "test", "ops")
-    assert (tried.returncode, tried.stdout) == (1, "not delivered: the receiver answered 500\n")
-    tried = tompion(home, "notify", "test", "ops", "--json")
+    tried = tompion(home, "notifications", "test", "ops")
+    assert (tried.returncode, tried.stdout) == (1, "not delivered: the receiver responded with 500\n")
+    tried = tompion(home, "notifications", "test", "ops", "--json")
     assert tried.returncode == 1
-    assert json.loads(tried.stdout) == {"arrived": False, "said": "the receiver answered 500"}
+    assert json.loads(tried.stdout) == {"arrived": False, "message": "the receiver responded with 500"}
 
 
 def test_what_is_wrong_is_said_in_one_line(home: Path) -> None:
-    unknown = tompion(home, "notify", "test", "nobody")
+    unknown = tompion(home, "notifications", "test", "nobody")
     assert unknown.returncode == 2
-    assert "there is no [[notification]] 'nobody'" in unknown.stderr
-    for command in (["notify", "test", "ops"], ["worker"]):
+    assert "no [[notification]] 'nobody'" in unknown.stderr
+    for command in (["notifications", "test", "ops"], ["worker"]):
         missing = tompion(home, *command, OPS_SECRET="")
         assert missing.returncode == 2
-        assert "tompion.toml: [[notification]] ops: secret_env: the environment has no variable OPS_SECRET" in (
+        assert "tompion.toml: [[notification]] ops: secret_env: the environment variable OPS_SECRET is not set" in (
             missing.stderr
         )
 

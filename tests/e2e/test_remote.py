@@ -17,12 +17,12 @@ from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import Settings, SyncTompion, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
 
-SECONDS = 60
+SECONDS = 120
 QUICK = Settings(lock_ttl_ms=1_500, heartbeat_ms=300, tick_ms=100)
 EVERY_SECOND = "* * * * * *"
 NEVER = "0 0 1 1 *"
@@ -69,7 +69,7 @@ class Service:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     made = Service(tmp_path)
-    with made.home, serving(made.home.desk) as made.url:
+    with made.home, serving(made.home.runner) as made.url:
         yield made
 
 
@@ -105,7 +105,7 @@ def test_a_function_that_is_connected_goes_on_with_the_trace(tmp_path: Path) -> 
     exporter = InMemorySpanExporter()
     made = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
-    with made.home, serving(made.home.desk) as url:
+    with made.home, serving(made.home.runner) as url:
         app = SyncTompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")

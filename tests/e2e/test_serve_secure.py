@@ -67,7 +67,7 @@ class Home:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         request = Request(f"{self.url}/api/v1/schedules", headers=headers)
         try:
-            with urlopen(request, timeout=30, context=self.context(shown)) as answer:
+            with urlopen(request, timeout=120, context=self.context(shown)) as answer:
                 return int(answer.status)
         except HTTPError as error:
             error.close()
@@ -89,7 +89,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
             made.url = found.group()
             yield made
             process.terminate()
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=120) == 0
         finally:
             process.kill()
 
@@ -125,7 +125,7 @@ def test_a_mistake_is_one_line_that_names_file_block_and_field(home: Home) -> No
     environment = {name: value for name, value in home.environment.items() if name != "DEPLOY_SECRET"}
     command = [*TOMPION, "serve"]
     left = subprocess.run(
-        command, cwd=home.directory, env=environment, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=home.directory, env=environment, capture_output=True, text=True, check=False, timeout=120
     )
     wrong = "tompion.toml: [[issuer]] number 1: secret_env: the environment has no DEPLOY_SECRET"
     assert (left.returncode, left.stdout, left.stderr) == (2, "", f"tompion: {wrong}\n")

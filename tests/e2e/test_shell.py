@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "manage-from-the-shell.md"
 SECONDS = 120

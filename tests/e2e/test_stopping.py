@@ -19,7 +19,7 @@ import pytest
 from tompion import SyncTompion
 from tompion.client import Client
 
-SECONDS = 60
+SECONDS = 120
 TASKS = """
 def held():
     print("held", flush=True)
@@ -78,7 +78,7 @@ def test_while_a_worker_waits_for_runs(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, url):
         waiting = connected(url)
         worker = asked(waiting, "/api/v1/workers", {"name": "w", "queues": ["before"]})
-        send(waiting, f"/api/v1/workers/{worker['worker_id']}/take", {"queues": ["after"], "wait_ms": 30_000})
+        send(waiting, f"/api/v1/workers/{worker['worker_id']}/claim", {"queues": ["after"], "wait_ms": 30_000})
         with Client(url) as client:
             while not any(each.queues == ("after",) for each in client.list_instances()):
                 assert process.poll() is None

@@ -15,8 +15,8 @@ from urllib.request import Request, urlopen
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conformance.executor.kit import Server, serving
-from tests.servers import free_port
+from tests.support.executors import Server, serving
+from tests.support.servers import free_port
 from tompion import SyncTompion
 from tompion.model.trace_context import trace_id_of
 
@@ -65,7 +65,7 @@ def until(process: subprocess.Popen[str], said: list[dict[str, Any]], **wanted: 
 def post(url: str, body: object, **headers: str) -> Any:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = Request(url, json.dumps(body).encode(), {"Content-Type": "application/json", **named})
-    with urlopen(request, timeout=30) as answer:
+    with urlopen(request, timeout=120) as answer:
         return json.load(answer)
 
 
@@ -82,12 +82,12 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         tmp_path, "serve", "--port", "0",
         TOMPION_TRACING="otlp", TOMPION_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
     ) as (process, said):  # fmt: skip
-        line = until(process, said, message="Tompion is on http://")
-        url = line["message"].split()[3]
+        line = until(process, said, message="Tompion is running on http://")
+        url = line["message"].split()[4]
         for name, function in (("good", "tasks:work"), ("bad", "tasks:fail")):
             fields = {"cron": "0 0 1 1 *", "function": function, "payload": {"secret": CANARY}}
             post(f"{url}/api/v1/schedules", {"schedule_id": name, **fields})
-        with urlopen(f"{url}/api/v1/schedules?text={CANARY}", timeout=30) as answer:
+        with urlopen(f"{url}/api/v1/schedules?text={CANARY}", timeout=120) as answer:
             assert answer.status == 200
         run = post(f"{url}/api/v1/schedules/good/fire", {}, traceparent=PARENT)
         ended = until(process, said, event="ended", schedule_id="good")
@@ -97,7 +97,7 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         until(process, said, message="stopping")
         assert process.stdout is not None
         said += [json.loads(line) for line in process.stdout]
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
         spans = spans_of(collector)
     assert (ended["state"], ended["key"], ended["run_id"]) == ("SUCCESS", run["key"], run["run_id"])
     assert ended["trace_id"] == f"{trace_id_of(run['key']):032x}"
@@ -105,7 +105,7 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
     assert [each["path"] for each in said if each["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
     assert CANARY not in json.dumps(said)
     names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}
-    assert names >= {"tompion.run", "tompion.decide", "tompion.executors", "tompion.execute", "tompion.trigger"}
+    assert names >= {"tompion.run", "tompion.decide", "tompion.launch", "tompion.execute", "tompion.trigger"}
     (trigger,) = [span for span in spans if span.name == "tompion.trigger"]
     assert trigger.links[0].trace_id.hex() == "4bf92f3577b34da6a3ce929d0e0e4736"
     assert CANARY not in str(spans)
@@ -114,16 +114,16 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
 def test_a_worker_shows_its_metrics_on_a_port_of_its_own(tmp_path: Path) -> None:
     port = free_port()
     with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, said):
-        where = until(process, said, message="metrics are on")["message"].split()[-1]
+        where = until(process, said, message="metrics: http")["message"].split()[-1]
         until(process, said, message="running the schedules")
         with SyncTompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
             tompion.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
             tompion.trigger("good")
         until(process, said, event="ended")
-        with urlopen(where, timeout=30) as answer:
+        with urlopen(where, timeout=120) as answer:
             text = answer.read().decode()
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
     found = {sample.name: sample.value for each in text_string_to_metric_families(text) for sample in each.samples}
     assert (found["tompion_runs_emitted_total"], found["tompion_store_up"], found["tompion_instances_live"]) == (
         1,
@@ -137,7 +137,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
         port = server.url.rpartition(":")[2]
         ran = subprocess.run(
             [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", "--metrics-port", port],
-            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
     assert ran.returncode == 2
     assert "metrics_port" in ran.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.kit import serving
+from tests.support.service import serving
 from tompion import SyncTompion
 from tompion.model.run import FINAL
 
@@ -80,7 +80,7 @@ def test_a_worker_runs_what_is_due_and_ends_gracefully(home: Path) -> None:
         lines = wait_for(process, lambda line: "SUCCESS" in line)
         lines += wait_for(process, lambda line: "SUCCESS" in line)
         process.send_signal(signal.SIGTERM)
-        rest, problems = process.communicate(timeout=60)
+        rest, problems = process.communicate(timeout=120)
     assert (process.returncode, problems) == (0, "")
     assert lines[0] == "running the schedules of sqlite:///jobs.db, queue default (Ctrl-C to stop)"
     assert rest.splitlines()[-1] == "stopped"
@@ -106,7 +106,7 @@ def test_a_second_interrupt_does_not_wait(home: Path) -> None:
         process.send_signal(signal.SIGINT)
         wait_for(process, lambda line: line.startswith("stopping"))
         process.send_signal(signal.SIGINT)
-        rest, problems = process.communicate(timeout=60)
+        rest, problems = process.communicate(timeout=120)
     assert (process.returncode, rest, problems) == (130, "", "")
 
 
@@ -114,7 +114,7 @@ def test_a_worker_that_is_interrupted_once_says_so_in_its_exit_code(home: Path) 
     with worker(home) as process:
         wait_for(process, lambda line: "running" in line)
         process.send_signal(signal.SIGINT)
-        rest, problems = process.communicate(timeout=60)
+        rest, problems = process.communicate(timeout=120)
     assert (process.returncode, problems) == (130, "")
     assert rest.splitlines()[-1] == "stopped"
 
@@ -130,7 +130,7 @@ def test_functions_are_found_in_the_directory_that_is_named(
     with worker(elsewhere, "--store", store, "--app-dir", str(home), "--queue", "reports") as process:
         lines = wait_for(process, lambda line: "ended" in line)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
     assert "queue reports" in lines[0]
     assert "SUCCESS in" in lines[-1]
     assert (home / "notes.txt").exists()
@@ -139,7 +139,7 @@ def test_functions_are_found_in_the_directory_that_is_named(
 @contextmanager
 def service(home: Path) -> Iterator[tuple[SyncTompion, str]]:
     """A service with an engine, on a store in this process."""
-    with SyncTompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.desk) as url:
+    with SyncTompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.runner) as url:
         yield tompion, url
 
 
@@ -163,7 +163,7 @@ def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> 
         with remote(home, "--url", url, "--queue", "reports") as process:
             lines = wait_for(process, lambda line: "ended" in line)
             process.send_signal(signal.SIGTERM)
-            rest, problems = process.communicate(timeout=60)
+            rest, problems = process.communicate(timeout=120)
         assert (process.returncode, problems) == (0, "")
         assert lines[0] == f"executing runs of {url}, queue reports (Ctrl-C to stop)"
         assert rest.splitlines()[-1] == "stopped"
@@ -176,7 +176,7 @@ def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> 
     ("arguments", "code", "told"),
     [
         (("--url", "http://127.0.0.1:9", "--store", "sqlite:///jobs.db"), 2, "either a service or a store"),
-        (("--key", "flt_x"), 2, "only with --url"),
+        (("--key", "tpn_x"), 2, "only with --url"),
         (("--url", "http://127.0.0.1:9"), 6, "no answer from http://127.0.0.1:9"),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_worker_that_has_nobody_to_work_for_says_so_in_one_line(
     home: Path, arguments: tuple[str, ...], code: int, told: str
 ) -> None:
     with remote(home, *arguments) as process:
-        out, problems = process.communicate(timeout=60)
+        out, problems = process.communicate(timeout=120)
     assert (process.returncode, out) == (code, "")
     assert told in problems
     assert problems.count("\n") == 1

@@ -1,7 +1,7 @@
 """The primary PostgreSQL is killed while workers fire, its standby is promoted, and every tick is accounted for.
 
 ``python -m tests.endurance.failover --seconds 300`` does so again and again: what was killed comes back as the standby
-of the other.  Replication is synchronous; ``--careless`` cuts it before the kill, and then the reckoning must complain.
+of the other.  Replication is synchronous. ``--careless`` cuts it before the kill, and then the check must fail.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from typing import NamedTuple
 import psycopg
 
 from tests.chaos import history
+from tests.chaos.faults import WHILE_FIRING_S
 from tests.chaos.fleet import Fleet
-from tests.chaos.nemesis import WHILE_FIRING_S
 from tests.chaos.reconcile import Evidence, check, expected
 from tests.chaos.traffic import Traffic
 from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
-from tests.servers.replica import Pair
+from tests.support.servers.replica import Pair
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 
-SECONDS = 60
-"""After which waiting is given up."""
+SECONDS = 120
+"""After which waiting is arguments up."""
 PEACE_S = 8
 POLL_S = 0.02
 OUTAGE_S = 0.5
@@ -41,7 +41,7 @@ CARELESS_S = 2.5
 
 
 class Options(NamedTuple):
-    """What a trial is."""
+    """The options of a trial."""
 
     seed: int
     seconds: float
@@ -50,7 +50,7 @@ class Options(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a trial has shown."""
+    """The result of a trial."""
 
     options: Options
     violations: list[str]
@@ -72,7 +72,7 @@ class Report(NamedTuple):
             f"failovers   {self.failovers}",
             f"away        {away[len(away) // 2]:.2f} s in the median, {away[-1]:.2f} s at most, from kill to launch",
             f"requests    {', '.join(f'{kind} {count}' for kind, count in sorted(self.requests.items()))}",
-            f"ticks       {self.ticks} to be found in the ledger exactly once; with triggers {self.runs} runs",
+            f"ticks       {self.ticks} to be problems in the ledger exactly once; with triggers {self.runs} runs",
             f"launches    {self.launches} in the logs; {self.relaunched} runs launched again",
             f"workers     {', '.join(f'{name} {count}' for name, count in sorted(self.counts.items()))}",
             f"violations  {len(self.violations)}",
@@ -80,8 +80,8 @@ class Report(NamedTuple):
         ]
 
 
-def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda _: None) -> Report:
-    """Run one trial; logs of the workers go to a directory. Nothing is left running, whatever happens."""
+def run(options: Options, directory: Path, show_progress: Callable[[str], None] = lambda _: None) -> Report:
+    """Run one trial. Logs of the workers go to a directory. Nothing is left running, whatever happens."""
     with ExitStack() as stack:
         pair = stack.enter_context(Pair())
         pair.primary.create_database("failover")
@@ -92,14 +92,14 @@ def run(options: Options, directory: Path, tell: Callable[[str], None] = lambda 
         fleet = stack.enter_context(Fleet(options.workers, None, url, directory))
         tompion = stack.enter_context(SyncTompion(url, engine=False, settings=SETTINGS))
         trial = _Trial(options, pair, url, fleet, tompion)
-        trial.rage(tell)
+        trial.inject(show_progress)
         trial.settle()
         fleet.stop()
         return trial.reckon()
 
 
 class _Trial:
-    """One trial; lives only as long as that takes."""
+    """One trial. Lives only as long as that takes."""
 
     def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, tompion: SyncTompion) -> None:
         self._options = options
@@ -114,7 +114,7 @@ class _Trial:
         self._away_s: list[float] = []
         self._failovers = 0
 
-    def rage(self, tell: Callable[[str], None]) -> None:
+    def inject(self, show_progress: Callable[[str], None]) -> None:
         """Create the schedules once all workers are there, and let one server after the other die."""
         self._until(lambda: self._instances() >= self._options.workers, "the workers did not start")
         self._end_s = int(time.time() + self._options.seconds) + PEACE_S
@@ -127,7 +127,7 @@ class _Trial:
         try:
             while True:
                 self._fail_over()
-                tell(f"failover {self._failovers}: launching again after {self._away_s[-1]:.2f} s")
+                show_progress(f"failover {self._failovers}: launching again after {self._away_s[-1]:.2f} s")
                 if time.monotonic() > over or self._options.careless:
                     break
                 self._pair.rebuild()
@@ -148,7 +148,7 @@ class _Trial:
         evidence = Evidence(self._plans, self._end_s, ledger, lines, names, traffic.accepted, proofs)
         exits = [code for worker in self._fleet.workers for code in worker.exits]
         violations = check(evidence) + traffic.surprises + self._fleet.tracebacks()
-        violations += [f"a worker did not end well when asked to: {code}" for code in exits if code]
+        violations += [f"a worker did not exit cleanly: {code}" for code in exits if code]
         return Report(
             self._options,
             violations,
@@ -163,7 +163,7 @@ class _Trial:
         )
 
     def _fail_over(self) -> None:
-        """Kill the primary while the ticks of a second are fired; the other takes its place a little later."""
+        """Kill the primary while the ticks of a second are fired. The other takes its place a little later."""
         turn = threading.Event()
         fired = len(self._fleet.lines())
         self._until(lambda: len(self._fleet.lines()) > fired + 2 * len(self._plans), "nothing was launched")
@@ -177,7 +177,7 @@ class _Trial:
         self._pair.promote()
         self._failovers += 1
         promoted_ms = time.time_ns() // 1_000_000
-        self._until(lambda: any(line.at_ms > promoted_ms for line in self._fleet.lines()), "nobody goes on")
+        self._until(lambda: any(line.at_ms > promoted_ms for line in self._fleet.lines()), "no worker continues")
         first_ms = min(line.at_ms for line in self._fleet.lines() if line.at_ms > promoted_ms)
         self._away_s.append(max(0.0, min(time.monotonic() - killed, (first_ms - killed_ms) / 1000)))
 
@@ -205,25 +205,27 @@ class _Trial:
             turn.wait(POLL_S)
 
 
-def tell(text: str) -> None:
-    """Say something to whoever waits."""
+def show_progress(text: str) -> None:
+    """Print a progress message."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def main() -> int:
-    """Run a trial; return 1 if anything does not add up."""
+    """Run a trial. Return 1 if anything does not add up."""
     parser = argparse.ArgumentParser(prog="python -m tests.endurance.failover", description=__doc__)
     parser.add_argument("--seconds", type=float, default=120, help="how long servers die")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--careless", action="store_true", help="cut replication before the kill: must be found out")
-    given = parser.parse_args()
-    seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
+    parser.add_argument("--careless", action="store_true", help="cut replication before the kill: must be problems out")
+    arguments = parser.parse_args()
+    seed = SystemRandom().randrange(1_000_000) if arguments.seed is None else arguments.seed
     with tempfile.TemporaryDirectory() as directory:
-        report = run(Options(seed, given.seconds, given.workers, given.careless), Path(directory), tell)
+        report = run(
+            Options(seed, arguments.seconds, arguments.workers, arguments.careless), Path(directory), show_progress
+        )
     for line in report.lines():
-        tell(line)
+        show_progress(line)
     return 1 if report.violations else 0
 
 

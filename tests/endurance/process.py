@@ -1,4 +1,4 @@
-"""A real ``tompion worker``, what it says, and what its functions leave behind."""
+"""A real ``tompion worker``, its output and the log of its functions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tompion.model.run import FINAL
 from tompion.model.schedule import Run
 from tompion.sdk.app import SyncTompion
 
-SECONDS = 60
-"""After which waiting is given up."""
+SECONDS = 120
+"""After which waiting is defaults up."""
 POLL_S = 0.01
 PAGE = 1_000
 TASKS = """
@@ -53,18 +53,17 @@ class Worker:
     """One process, in a directory of its own."""
 
     def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
-        """Take where it works."""
         self._home = home
         self.process = process
 
-    def said(self) -> str:
-        """Return everything that it has said so far."""
-        return (self._home / "said.txt").read_text(errors="replace")
+    def output(self) -> str:
+        """Return its output so far."""
+        return (self._home / "output.txt").read_text(errors="replace")
 
     def hears(self, *texts: str) -> None:
-        """Wait until it has said one of these."""
-        until(lambda: any(text in self.said() for text in texts) or self._is_over(), self.said)
-        assert not self._is_over(), self.said()
+        """Wait until its output has one of these texts."""
+        until(lambda: any(text in self.output() for text in texts) or self._is_over(), self.output)
+        assert not self._is_over(), self.output()
 
     def notes(self) -> list[str]:
         """Return the keys of what was launched, in order."""
@@ -72,15 +71,15 @@ class Worker:
         return path.read_text().splitlines() if path.exists() else []
 
     def launches(self, more: int) -> None:
-        """Wait until it has launched so many more."""
+        """Wait for a number of further launches."""
         before = len(self.notes())
-        until(lambda: len(self.notes()) >= before + more or self._is_over(), self.said)
-        assert not self._is_over(), self.said()
+        until(lambda: len(self.notes()) >= before + more or self._is_over(), self.output)
+        assert not self._is_over(), self.output()
 
     def stop(self) -> None:
         """Ask it to end, which it must do in good order."""
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(SECONDS) == 0, self.said()
+        assert self.process.wait(SECONDS) == 0, self.output()
 
     def _is_over(self) -> bool:
         return self.process.poll() is not None
@@ -88,15 +87,20 @@ class Worker:
 
 @contextmanager
 def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None, limits: str = "") -> Iterator[Worker]:
-    """Start a worker; end it whatever happens."""
+    """Start a worker. End it whatever happens."""
     home.mkdir(exist_ok=True)
     (home / "tasks.py").write_text(TASKS)
     (home / "tompion.toml").write_text(CONFIGURATION + limits)
     command = [sys.executable, "-m", "tompion", "worker", "--store", store, "--config", "tompion.toml", "--quiet"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
-    with (home / "said.txt").open("wb") as said:
+    with (home / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=home, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env={**kept, **(surroundings or {})}
+            command,
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**kept, **(surroundings or {})},
         )
     try:
         yield Worker(home, process)
@@ -108,39 +112,39 @@ def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None
 def create(tompion: SyncTompion, count: int, **fields: Any) -> list[str]:
     """Create schedules that tick each second and drop nothing."""
     names = [f"every-second-{number}" for number in range(count)]
-    given: dict[str, Any] = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
+    defaults: dict[str, Any] = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
     for name in names:
-        tompion.create(name, **{**given, "catchup_policy": "fire_immediately", **fields})
+        tompion.create(name, **{**defaults, "catchup_policy": "fire_immediately", **fields})
     return names
 
 
 def runs_of(tompion: SyncTompion, name: str) -> list[Run]:
     """Return all runs of a schedule, oldest first."""
-    found: list[Run] = []
+    runs: list[Run] = []
     page = tompion.runs(name, limit=PAGE)
-    found += page.items
+    runs += page.items
     while page.next_page is not None:
         page = tompion.runs(name, limit=PAGE, before=page.next_page)
-        found += page.items
-    return sorted(found, key=lambda run: run.scheduled_for)
+        runs += page.items
+    return sorted(runs, key=lambda run: run.scheduled_for)
 
 
 def problems(tompion: SyncTompion, names: list[str], notes: list[str]) -> list[str]:
-    """Return what does not add up: ticks that are missing or double, launches that nobody recorded, runs left open."""
-    found = []
+    """Return missing and repeated ticks, unrecorded launches and open runs."""
+    violations = []
     launched = Counter(notes)
     for name in names:
-        found += [f"{name}: {problem}" for problem in tompion.verify(name).problems]
+        violations += [f"{name}: {problem}" for problem in tompion.verify(name).problems]
         runs = runs_of(tompion, name)
         seconds = [int(run.scheduled_for.timestamp()) for run in runs if run.source == "schedule"]
         if len(seconds) != len(set(seconds)):
-            found.append(f"{name}: a tick was decided twice: {seconds}")
-        found += [f"{name}: still open: {run}" for run in runs if run.state not in FINAL]
+            violations.append(f"{name}: a tick was decided twice: {seconds}")
+        violations += [f"{name}: still open: {run}" for run in runs if run.state not in FINAL]
         for run in runs:
             times = launched.pop(run.key, 0)
             if run.state == "SUCCESS" and not 1 <= times <= run.attempt:
-                found.append(f"{name}: launched {times} times, by the ledger {run.attempt}: {run}")
-    return found + [f"launched, and not in the ledger: {key}" for key in launched]
+                violations.append(f"{name}: launched {times} times, by the ledger {run.attempt}: {run}")
+    return violations + [f"launched, and not in the ledger: {key}" for key in launched]
 
 
 def gaps(tompion: SyncTompion, name: str) -> list[tuple[int, int]]:

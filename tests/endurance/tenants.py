@@ -1,4 +1,4 @@
-"""Very many namespaces with a schedule each, made from one in the twinkling of an eye."""
+"""Very many namespaces with a schedule each, copied from one with SQL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def multiply(url: str, count: int) -> None:
 
 
 def put_off(url: str, count: int) -> None:
-    """Let all but the first so many have their next tick an hour later."""
+    """Move the next tick of all but the first ``count`` by an hour."""
     query = f"UPDATE schedule_state SET next_fire_ms = next_fire_ms + 3600000 WHERE schedule_key > {count}"
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, until, worker
-from tests.servers.faketime import SteppedClock
-from tests.servers.postgres import CRASH_SAFE, PostgresServer
+from tests.support.servers.faketime import SteppedClock
+from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="libfaketime is loaded as Linux does it"),
 ]
 HOUR_S = 3_600
-OFF = "off the database's: nothing is fired here"
+OFF = "no schedule fires here"
 
 
 def latest(tompion: SyncTompion, name: str) -> int:
@@ -30,15 +30,15 @@ def latest(tompion: SyncTompion, name: str) -> int:
     return int(newest[0].scheduled_for.timestamp()) if newest else 0
 
 
-def goes_on(process: Worker, tompion: SyncTompion, name: str, after_s: int) -> None:
+def wait_for_tick(process: Worker, tompion: SyncTompion, name: str, after_s: int) -> None:
     """Wait until a tick after an instant was decided."""
-    until(lambda: latest(tompion, name) > after_s, process.said)
+    until(lambda: latest(tompion, name) > after_s, process.output)
 
 
 def is_alive(process: Worker, tompion: SyncTompion, name: str) -> None:
-    """Let an engine run something that somebody asks for."""
+    """Check that an engine runs a trigger."""
     run = tompion.trigger(name)
-    until(lambda: run.key in process.notes(), process.said)
+    until(lambda: run.key in process.notes(), process.output)
 
 
 def verified(store: str, clock: SteppedClock) -> None:
@@ -54,40 +54,38 @@ def verified(store: str, clock: SteppedClock) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def coming_and_going(
-    process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None
-) -> None:
+def step_clocks(process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
     """Step the clock that counts forward by two hours, back by one, and on again."""
     clocks = [step] if server is None else [server, step]
     begun = latest(tompion, "skips")
     for clock in clocks:
         clock.step(2 * HOUR_S)
-    goes_on(process, tompion, "skips", begun + 2 * HOUR_S - 5)
+    wait_for_tick(process, tompion, "skips", begun + 2 * HOUR_S - 5)
     for clock in clocks:
         clock.step(HOUR_S)
-    is_alive(process, tompion, "asked-for")
+    is_alive(process, tompion, "triggered")
     stopped = latest(tompion, "skips")
-    is_alive(process, tompion, "asked-for")
+    is_alive(process, tompion, "triggered")
     assert latest(tompion, "skips") == stopped, "the clock is an hour back, and what was decided then is decided"
     for clock in clocks:
         clock.step(2 * HOUR_S + 20)
-    goes_on(process, tompion, "skips", stopped + 10)
-    goes_on(process, tompion, "once", stopped + 10)
+    wait_for_tick(process, tompion, "skips", stopped + 10)
+    wait_for_tick(process, tompion, "once", stopped + 10)
 
 
 def made(tompion: SyncTompion) -> list[str]:
-    """Create schedules with every catch-up rule, and one that is only asked for."""
+    """Create schedules with every catch-up rule, and one that is only triggered."""
     rules = {"skips": "none", "once": "coalesce"}
     for name, rule in rules.items():
         fields = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
         tompion.create(name, catchup_policy=rule, **fields)
     tompion.create("all", cron="*/10 * * * *", function="tasks:note", catchup_policy="fire_immediately")
-    tompion.create("asked-for", cron="0 0 1 1 *", function="tasks:note", overlap_policy="allow")
-    return [*rules, "all", "asked-for"]
+    tompion.create("triggered", cron="0 0 1 1 *", function="tasks:note", overlap_policy="allow")
+    return [*rules, "all", "triggered"]
 
 
 def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
-    """Find every tick once, and the hours that nobody lived through as the rules say."""
+    """Check that every tick is decided once, and skipped hours by their rule."""
     assert problems(tompion, names, notes) == []
     ((before, after),) = [gap for gap in gaps(tompion, "skips") if gap[1] - gap[0] > HOUR_S]
     dropped_ranges = [
@@ -101,20 +99,20 @@ def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
     assert len(caught_up) >= 11
 
 
-def test_a_worker_on_sqlite_whose_clock_is_set(tmp_path: Path) -> None:
+def test_clock_steps_lose_or_repeat_no_tick_on_sqlite(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'jobs.db'}"
     with SyncTompion(store, engine=False) as tompion, SteppedClock() as clock:
         names = made(tompion)
         with worker(tmp_path / "worker", store, clock.surroundings) as process:
             process.launches(2)
-            coming_and_going(process, tompion, clock)
+            step_clocks(process, tompion, clock)
             process.stop()
         reckoned(process.notes(), tompion, names)
         verified(store, clock)
 
 
-def test_workers_on_postgresql_and_the_clock_of_its_server(tmp_path: Path) -> None:
-    """The server's clock counts: whose own is far off it fires nothing, and says so, until one of them is set."""
+def test_server_clock_steps_lose_or_repeat_no_tick_on_postgresql(tmp_path: Path) -> None:
+    """The clock of the server counts. A worker with another time fires nothing and logs that, until one is set."""
     with SteppedClock() as own, SteppedClock() as theirs, PostgresServer(CRASH_SAFE, theirs.surroundings) as server:
         url = server.create_database("jobs")
         with open_migrator(url) as migrator:
@@ -131,11 +129,11 @@ def test_workers_on_postgresql_and_the_clock_of_its_server(tmp_path: Path) -> No
             silent = len(stepped.notes())
             with worker(tmp_path / "right", url) as right:
                 right.launches(4)
-                assert len(stepped.notes()) == silent, f"a clock that is off fires: {stepped.said()}"
+                assert len(stepped.notes()) == silent, f"a clock that is off fires: {stepped.output()}"
                 own.step(0)
                 right.stop()
             stepped.launches(2)
-            coming_and_going(stepped, tompion, own, theirs)
+            step_clocks(stepped, tompion, own, theirs)
             stepped.stop()
             notes = stepped.notes() + right.notes()
             reckoned(notes, tompion, names)

@@ -1,4 +1,4 @@
-"""No room for another row: nothing is launched that is not recorded, the engine says so, and goes on when there is."""
+"""A full disk: no unrecorded run is launched, the engine logs it, and continues when there is space."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from tests.endurance.process import Worker, create, gaps, problems, until, worker
-from tests.servers.postgres import PostgresServer
-from tests.servers.small_disk import SmallDisk, can_mount
+from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.small_disk import SmallDisk, can_mount
 from tompion.bootstrap.store import open_migrator
 from tompion.sdk.app import SyncTompion
 
@@ -40,7 +40,7 @@ def sqlite_is_full(process: Worker, path: Path) -> Iterator[None]:
 
 @contextmanager
 def server_is_full(server: PostgresServer, url: str) -> Iterator[None]:
-    """Fill the disk of a server, or let it say that it is full where nobody may make a small one."""
+    """Fill the disk of a server, or simulate that without the right to mount a small one."""
     if isinstance(server, SmallDisk):
         server.fill()
         yield
@@ -54,9 +54,9 @@ def server_is_full(server: PostgresServer, url: str) -> Iterator[None]:
 
 
 def refused(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
-    """Wait until an engine has said that it cannot fire; whatever it has launched by then is in the ledger."""
-    before = process.said().count("cannot fire just now")
-    until(lambda: process.said().count("cannot fire just now") >= before + 3, process.said)
+    """Wait until an engine has logged that it cannot fire. All earlier launches are in the ledger."""
+    before = process.output().count("cannot fire schedules")
+    until(lambda: process.output().count("cannot fire schedules") >= before + 3, process.output)
     keys = {run.key for name in names for run in tompion.runs(name, limit=1_000).items}
     assert set(process.notes()) <= keys
     assert process.process.poll() is None
@@ -71,7 +71,7 @@ def recovered(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another process is given limits as Linux does it")
-def test_sqlite_without_room_loses_nothing(tmp_path: Path) -> None:
+def test_full_disk_loses_no_tick_on_sqlite(tmp_path: Path) -> None:
     path = tmp_path / "jobs.db"
     with SyncTompion(f"sqlite:///{path}", engine=False) as tompion:
         names = create(tompion, 3)
@@ -82,7 +82,7 @@ def test_sqlite_without_room_loses_nothing(tmp_path: Path) -> None:
             recovered(process, tompion, names)
 
 
-def test_postgresql_without_room_loses_nothing(tmp_path: Path) -> None:
+def test_full_disk_loses_no_tick_on_postgresql(tmp_path: Path) -> None:
     with SmallDisk(40) if can_mount() else PostgresServer() as server:
         url = server.create_small("jobs") if isinstance(server, SmallDisk) else server.create_database("jobs")
         with open_migrator(url) as migrator:

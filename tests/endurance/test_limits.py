@@ -1,4 +1,4 @@
-"""Every named limit: what is as large as it may be is taken, and one more is refused by a text that says how many."""
+"""Every named limit: a value at the limit is accepted, and one more is rejected with the limit in the message."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def attributes(count: int) -> dict[str, Any]:
 
 def backfilled(tompion: SyncTompion, count: int) -> Any:
     tompion.upsert("past", cron="* * * * *", function="tasks:work")
-    (made,) = tompion.backfill("past", PAST, PAST + timedelta(minutes=count - 1))
-    return tompion.cancel_backfill(made.backfill_id)
+    (backfill,) = tompion.backfill("past", PAST, PAST + timedelta(minutes=count - 1))
+    return tompion.cancel_backfill(backfill.backfill_id)
 
 
 def ranges(tompion: SyncTompion, count: int) -> Any:
     tompion.upsert("ranges", cron="* * * * *", function="tasks:work")
     begun = [PAST + timedelta(days=number) for number in range(count)]
-    made = tompion.backfill("ranges", ranges=[(each, each) for each in begun])
-    return [tompion.cancel_backfill(each.backfill_id) for each in made]
+    backfills = tompion.backfill("ranges", ranges=[(start, start) for start in begun])
+    return [tompion.cancel_backfill(backfill.backfill_id) for backfill in backfills]
 
 
 def users(tompion: SyncTompion, count: int) -> Any:
@@ -129,7 +129,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
     ),
     "cron strings": (document.MAX_SOURCES, lambda tompion, size: put(tompion, cron=many(size))),
     "length of a cron string": (
-        cron.MAX_TEXT,
+        cron.MAX_TEXT_CHARS,
         lambda tompion, size: put(tompion, cron="0 0 " + " " * (size - len("0 0 * * *")) + "* * *"),
     ),
     "excluded dates": (document.MAX_DATES, lambda tompion, size: put(tompion, exclude=days(size))),
@@ -145,23 +145,23 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
     "page of runs": ("max_page", lambda tompion, size: put(tompion) and tompion.runs("limited", limit=size)),
     "preview": (preview.MAX_PREVIEW, lambda tompion, size: tompion.preview(cron="0 0 * * *", count=size)),
 }
-"""How many, or which of the settings says how many; and what takes so many."""
+"""The limit or its setting, and a function that uses it up."""
 ELSEWHERE = {
-    "max_active_launches": "unit/engine/test_pipeline.py::test_fires_ahead_keep_within_what_an_instance_may_execute",
+    "max_active_launches": "unit/engine/test_fire_ahead.py::test_fires_ahead_obey_the_concurrency_limit",
     "max_buffer": "unit/plan/test_decide.py::test_a_full_buffer",
-    "max_catchup_per_tick": "conformance/operations/test_traps_time.py::test_one_pass_takes_so_many_of_one_schedule",
-    "max_clock_skew_ms": "unit/engine/test_host_slow.py::test_a_clock_may_be_off_by_so_much",
-    "max_metric_namespaces": "endurance/test_namespaces.py::test_a_tenant_of_sqlite_pays_for_what_it_has",
+    "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_takes_so_many_of_one_schedule",
+    "max_clock_skew_ms": "unit/engine/test_slow_store.py::test_clock_skew_up_to_the_limit_is_accepted",
+    "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",
     "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
-    "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_their_limit_are_cut",
-    "max_span_ticks": "unit/plan/test_generate.py::test_missed_ticks_are_walked_in_chunks",
-    "max_threads": "unit/launch/test_function.py::test_a_run_that_waits_for_a_thread_says_so",
+    "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_the_limit_are_truncated",
+    "max_dropped_range_ticks": "unit/plan/test_due_ticks.py::test_missed_ticks_are_walked_in_chunks",
+    "max_threads": "unit/executors/test_function.py::test_run_without_a_free_thread_waits",
 }
 """Limits that refuse nothing, but bound what an engine does at a time: where that is seen."""
 
 
-def test_every_limit_is_met() -> None:
-    named = {each.name for each in fields(Settings) if each.name.startswith("max_")}
+def test_every_limit_has_a_test() -> None:
+    named = {field.name for field in fields(Settings) if field.name.startswith("max_")}
     here = {limit for limit, _ in LIMITS.values() if isinstance(limit, str)}
     assert sorted([*here, *ELSEWHERE]) == sorted(named)
     for place in ELSEWHERE.values():
@@ -170,7 +170,7 @@ def test_every_limit_is_met() -> None:
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_what_is_at_its_limit_is_taken_and_one_more_is_not(tompion: SyncTompion, name: str) -> None:
+def test_value_at_the_limit_is_accepted_and_one_more_is_rejected(tompion: SyncTompion, name: str) -> None:
     chosen, do = LIMITS[name]
     limit: int = getattr(SMALL, chosen) if isinstance(chosen, str) else chosen
     do(tompion, limit)
@@ -179,27 +179,27 @@ def test_what_is_at_its_limit_is_taken_and_one_more_is_not(tompion: SyncTompion,
 
 
 def answer(launch: RunContext) -> str:
-    """Return a text whose JSON has so many bytes."""
+    """Return a text whose JSON has ``size`` bytes."""
     size: int = launch.payload
     return "r" * (size - 2)
 
 
 def fail(launch: RunContext) -> None:
-    """Fail with a text of so many bytes."""
+    """Fail with a text of that many bytes."""
     raise ValueError("e" * launch.payload)
 
 
 @pytest.mark.parametrize("more", [0, 1, 1_000_000])
-def test_results_and_errors_beyond_their_limit_are_cut(tmp_path: Path, more: int) -> None:
+def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more: int) -> None:
     async def ran(function: str, size: int) -> Any:
         async with Tompion(f"sqlite:///{tmp_path / 'cut.db'}", settings=SMALL) as tompion:
             name = f"{__name__}:{function}"
             await tompion.upsert(function, cron="0 0 1 1 *", function=name)
             run = await tompion.trigger(function, payload=size)
             async with asyncio.timeout(30):
-                while (found := await tompion.get_run(run.run_id)).state not in FINAL:
+                while (current := await tompion.get_run(run.run_id)).state not in FINAL:
                     await asyncio.wait({asyncio.ensure_future(asyncio.Event().wait())}, timeout=0.01)
-        return found
+        return current
 
     limit = SMALL.max_result_bytes
     result = asyncio.run(ran("answer", limit + more))

@@ -1,4 +1,4 @@
-"""What is old goes in batches, and ticks are fired between them: nobody waits for a clean-up."""
+"""Retention deletes in batches, and ticks fire between them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, Bench, Worker, open_transaction
-from tests.interleavings.cast import CarryNothing
+from tests.support.operations import BEGIN, Bench, Worker, open_transaction
 from tompion import Tompion
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.lease import Lease, answer_of
+from tompion.engine.lease import Lease
+from tompion.engine.step_runner import StepRunner
 from tompion.engine.steps.sweep import SWEEP_BATCH
+from tompion.engine.store_future import await_store
 from tompion.executors.function import FunctionExecutor
 from tompion.model.notification import NotificationRow
 from tompion.model.rows import RequestRow
@@ -36,14 +37,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.server]
 OLD_RUNS = 100_000
 PART = 10_000
 WORK = "tests.endurance.test_retention:work"
-LEADING, SWEEPING = "Membership.leading", "Sweeping.expire"
+STEPS, SWEEPING = "StepRunner.in_transaction", "SweepStep.expire"
 SECONDS = 120
 SETTINGS = Settings(tick_ms=50)
 SHORT = Settings(retention_ms=60_000, audit_retention_ms=120_000, request_retention_ms=60_000)
 FORGOTTEN = ("schedule_runs", "dropped_ranges", "requests", "audit", "schedules", "schedule_state", "schedule_versions")
-FORGETTING = ("expire_", "purge_", "notification_give_up")
+FORGETTING = ("_expire", "_purge", "notification_give_up")
 UNBOUNDED = frozenset({"instance_expire", "backfill_purge", "version_purge"})
-"""One row for each start of a process, for each backfill that somebody began, for each edit."""
+"""One row for each start of a process, for each backfill, for each edit."""
 
 
 def work() -> None:
@@ -51,18 +52,18 @@ def work() -> None:
 
 
 class Watched(Store):
-    """A store that remembers in which order transactions were asked for, and in which they began."""
+    """A store that records the order in which transactions were submitted and started."""
 
     def __init__(self, store: Store) -> None:
         self._inner = store
-        self.works_beside = store.works_beside
+        self.is_out_of_process = store.is_out_of_process
         self.seen: list[tuple[str, int, str]] = []
-        self._asked = 0
+        self._submitted = 0
 
     def write(self, work: Work[T]) -> Future[T]:
-        self._asked += 1
-        number, name = self._asked, _name(work)
-        self.seen.append(("asked", number, name))
+        self._submitted += 1
+        number, name = self._submitted, _name(work)
+        self.seen.append(("submitted", number, name))
 
         def begun(transaction: Transaction) -> T:
             self.seen.append(("begun", number, name))
@@ -88,9 +89,9 @@ def _name(work: Any) -> str:
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'old.db'}"
-    found: str = request.getfixturevalue("postgres_url")
-    PostgresMigrator(found).up()
-    return found
+    database_url: str = request.getfixturevalue("postgres_url")
+    PostgresMigrator(database_url).up()
+    return database_url
 
 
 @pytest.fixture
@@ -101,21 +102,21 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Params, int]]
         plain = kind.rows
 
         def rows(self: Any, name: str, params: Params, plain: Any = plain) -> Any:
-            found = plain(self, name, params)
-            if name.startswith(FORGETTING):
-                seen.append((name, dict(params), len(found)))
-            return found
+            answer = plain(self, name, params)
+            if name.endswith(FORGETTING):
+                seen.append((name, dict(params), len(answer)))
+            return answer
 
         monkeypatch.setattr(kind, "rows", rows)
     return seen
 
 
 def grow_old(transaction: Transaction, key: int, part: int) -> None:
-    """Add some of what long ago has left behind: runs, spans, answers and notices."""
+    """Add old rows: runs, dropped ranges, responses and notifications."""
     begin = part * PART
     run = RunRow(
         key, 0, 0, "schedule", "SUCCESS", None, 1, 1, 0, fire_ms=1, due_ms=None, owner=None, decided_ms=1, local_s=None,
-        moved=None, overlap=None, payload=None, request_id=None, started_ms=1, finished_ms=2, cancel_requested=False,
+        dst_adjustment=None, overlap=None, payload=None, request_id=None, started_ms=1, finished_ms=2, cancel_requested=False,
         error=None, result=None, execution_id=None,
     )  # fmt: skip
     transaction.run_insert([run._replace(nominal_s=begin + number) for number in range(PART)])
@@ -140,7 +141,7 @@ def counts(transaction: Transaction, key: int) -> list[int]:
     ]
 
 
-def test_ticks_are_fired_between_the_batches(url: str, statements: list[tuple[str, Params, int]]) -> None:
+def test_ticks_fire_between_batches_of_retention(url: str, statements: list[tuple[str, Params, int]]) -> None:
     store = Watched(PostgresStore(url) if url.startswith("postgres") else SqliteStore(url.removeprefix("sqlite:///")))
     try:
         asyncio.run(swept(url, store))
@@ -148,7 +149,7 @@ def test_ticks_are_fired_between_the_batches(url: str, statements: list[tuple[st
         store.close()
     bounded(statements)
     ahead = batches_ahead(store)
-    if not store.works_beside:  # elsewhere nobody waits for any: see below
+    if not store.is_out_of_process:  # other stores do not wait, see below
         assert ahead <= 1, "there is one writer, and it may be busy with one batch"
 
 
@@ -158,22 +159,22 @@ async def swept(url: str, store: Watched) -> None:
         await tompion.create("old", cron="0 0 1 1 *", function=WORK)
         await tompion.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
         for part in range(OLD_RUNS // PART):
-            await answer_of(store.write(partial(grow_old, key=1, part=part)))
-        assert await answer_of(store.read(partial(counts, key=1))) == [9, 9, 1, 9]
+            await await_store(store.write(partial(grow_old, key=1, part=part)))
+        assert await await_store(store.read(partial(counts, key=1))) == [9, 9, 1, 9]
         store.seen.clear()
         engine = Engine(store, {"function": FunctionExecutor(4)}, clock=SystemClock(), settings=SETTINGS)
         await engine.start()
         async with asyncio.timeout(SECONDS):
-            while any(await answer_of(store.read(partial(counts, key=1)))) or not fired(store):
+            while any(await await_store(store.read(partial(counts, key=1)))) or not fired(store):
                 await pause(0.02)
         await engine.stop()
         assert (await tompion.verify("ticks")).ok
 
 
-def test_ticks_are_fired_while_a_batch_is_under_way(postgres_url: str) -> None:
+def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:
     """On PostgreSQL a batch has done all it does, and does not commit: ticks of what it forgets are fired all the same.
 
-    They are not even passed over, as what somebody else holds is; and runs end meanwhile.
+    They are not skipped like rows that another transaction holds. And runs end meanwhile.
     """
     PostgresMigrator(postgres_url).up()
     clock = ManualClock(BEGIN)
@@ -183,20 +184,20 @@ def test_ticks_are_fired_while_a_batch_is_under_way(postgres_url: str) -> None:
         bench.go("08:20")
         before = bench.dump()
         fire = partial(worker.firing.on_time, limit=10)
-        membership = Lease(store, worker.instance, "worker", "", int, CarryNothing())
+        runner = StepRunner(store, worker.context, Lease(store, worker.context, "worker", "", int))
         with open_transaction(store, partial(one_batch, worker)):
             worker.beat()
             assert worker.catch_up().runs
             worker.settle()
             bench.go("08:21")
-            fired = store.write(membership.leading(fire)).result(SECONDS)
+            fired = store.write(runner.in_transaction(fire)).result(SECONDS)
             assert fired is not None
             worker.launched += fired.launches
             worker.settle()
             assert bench.dump()["schedule_versions"] == before["schedule_versions"], "the batch has not committed"
         after = bench.dump()
         assert [table for table in FORGOTTEN if not set(before[table]) - set(after[table])] == []
-        assert bench.story() == ["08:20 SUCCESS", "08:21 SUCCESS"]
+        assert bench.outcomes() == ["08:20 SUCCESS", "08:21 SUCCESS"]
         bench.prove()
 
 
@@ -223,17 +224,17 @@ def one_batch(worker: Worker, transaction: Transaction) -> None:
 
 
 def fired(store: Watched) -> list[int]:
-    return [number for what, number, name in store.seen if what == "begun" and LEADING in name]
+    return [number for what, number, name in store.seen if what == "begun" and name.startswith(STEPS)]
 
 
 def batches_ahead(store: Watched) -> int:
     """Return behind how many batches of the clean-up a transaction that takes runs had to wait at most."""
-    asked = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "asked"}
+    submitted = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "submitted"}
     begun = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "begun"}
     sweeps = [at for at, (what, _, name) in enumerate(store.seen) if what == "begun" and SWEEPING in name]
     assert len(sweeps) >= OLD_RUNS // SWEEP_BATCH
     assert any(sweeps[0] < begun[number] < sweeps[-1] for number in fired(store)), "nothing was fired meanwhile"
-    return max(sum(asked[number] < at < begun[number] for at in sweeps) for number in fired(store))
+    return max(sum(submitted[number] < at < begun[number] for at in sweeps) for number in fired(store))
 
 
 def bounded(statements: list[tuple[str, Params, int]]) -> None:

@@ -1,8 +1,9 @@
-"""Arbitrary text into every place that reads text: nothing but ``InvalidSpec`` may come out, and it must come soon.
+"""Fuzzing: arbitrary text for every parser, which must return or raise ``InvalidSpec`` within its time limit.
 
-``texts``    where the text comes from: arbitrary characters, sentences of each grammar, and mutations of real ones
-``doors``    every place that reads text, and what must hold for whatever comes through it
-``hunt``     numbered cases, each reproducible from (seed, number); times them and reports the first that misbehaves
+``texts``           the texts: arbitrary characters, sentences of each grammar, and mutations of real texts
+``parsers``         every parser, and the properties of an accepted text
+``search``          numbered and timed cases, each reproducible from (seed, number), up to the first failure
+``rest_sequences``  sequences of REST requests, drawn from the OpenAPI document
 
-``python -m tests.fuzz --seconds 60 [--seed N]`` runs it for as long as one likes.
+``python -m tests.fuzz --seconds 60 [--seed N]`` runs it for longer.
 """

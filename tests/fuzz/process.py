@@ -1,4 +1,4 @@
-"""Text that a process is configured with, and text that callers show it: files, variables, keys and tokens."""
+"""Text from the configuration and from callers: files, variables, keys and tokens."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.api.issuing import HMAC, NOW, SECRET, VARIABLE, put_together
-from tests.conformance.api.kit import desk_of
 from tests.fuzz import texts
+from tests.support.service import runner_of
+from tests.support.token_issuers import HMAC, NOW, SECRET, VARIABLE, put_together
 from tompion.api.auth.api_key_cache import ApiKeyCache
 from tompion.api.auth.issuers import read_issuers
 from tompion.api.auth.jwt import JwtVerifier
 from tompion.bootstrap.engine import build_notifications
 from tompion.bootstrap.security import check_exposure
-from tompion.config.loader import OPTIONS, Config, load
+from tompion.config.loader import load
+from tompion.config.schema import OPTIONS, Config
 from tompion.errors import InvalidInput, Unauthenticated
 from tompion.model.rows import KeyRow
 from tompion.model.security import KeyParts, key_hash
@@ -44,35 +45,35 @@ def from_environment(text: str) -> None:
     _obeyed(load({name: value for name, _, value in pairs}))
 
 
-def _obeyed(told: Config) -> None:
-    check_exposure(told)
-    build_notifications(told.notifications, {}, told.settings)
-    if any(told.get(name) is None for name in OPTIONS):
+def _obeyed(config: Config) -> None:
+    check_exposure(config)
+    build_notifications(config.notifications, config.settings)
+    if any(getattr(config, name) is None for name in OPTIONS):
         raise AssertionError("an option without a value")
 
 
 def with_key(text: str) -> None:
-    """An API key: only one that was given out opens anything."""
-    _awaited(_keys().caller_with(text))
+    """An API key: only one that was parts out opens anything."""
+    _awaited(_keys().authenticate(text))
     if text not in key_seeds():
-        raise AssertionError("a key that nobody was given")
+        raise AssertionError("a key that does not exist was accepted")
 
 
 def with_token(text: str) -> None:
     """A token as it is shown."""
-    _awaited(_tokens().caller(text))
+    _awaited(_tokens().authenticate(text))
     if text not in token_seeds():
-        raise AssertionError("a token that nobody has issued")
+        raise AssertionError("a token that was not issued was accepted")
 
 
 def with_claims(text: str) -> None:
-    """What a token claims, rightly signed."""
-    _awaited(_tokens().caller(put_together(HMAC.header(), text.encode(errors="replace"), HMAC.sign)))
+    """The claims of a correctly signed token."""
+    _awaited(_tokens().authenticate(put_together(HMAC.header(), text.encode(errors="replace"), HMAC.sign)))
 
 
 def with_header(text: str) -> None:
-    """How a token says that it is signed, and is."""
-    _awaited(_tokens().caller(put_together(text.encode(errors="replace"), HMAC.claims(), HMAC.sign)))
+    """The header of a correctly signed token."""
+    _awaited(_tokens().authenticate(put_together(text.encode(errors="replace"), HMAC.claims(), HMAC.sign)))
 
 
 REFUSALS: dict[Callable[[str], None], type[Exception]] = {
@@ -166,12 +167,12 @@ HEADER_SEEDS = tuple(
 
 @cache
 def key_seeds() -> tuple[str, ...]:
-    """Keys that were given out, the same in every process: a case must be the same again."""
-    given = [KeyParts("0123456789ab", "c0ffee" * 8), KeyParts("ba9876543210", "5ec2e7" * 8)]
-    for each in given:
-        row = KeyRow(each.key_id, "default", "reader", "ann", key_hash(each.secret), "", NOW, None, None)
-        _desk().store.write(partial(_insert, row)).result()
-    return tuple(map(key_written, given))
+    """Keys that were parts out, the same in every process: a case must be the same again."""
+    parts = [KeyParts("0123456789ab", "c0ffee" * 8), KeyParts("ba9876543210", "5ec2e7" * 8)]
+    for key in parts:
+        row = KeyRow(key.key_id, "default", "reader", "ann", key_hash(key.secret), "", NOW, None, None)
+        _runner().store.write(partial(_insert, row)).result()
+    return tuple(map(key_written, parts))
 
 
 def _insert(row: KeyRow, transaction: Transaction) -> None:
@@ -199,22 +200,22 @@ def token_text(draw: texts.Draw) -> str:
 
 @cache
 def _scratch() -> Path:
-    made = tempfile.TemporaryDirectory(prefix="tompion-fuzz-")
-    _kept.append(made)
-    return Path(made.name)
+    directory = tempfile.TemporaryDirectory(prefix="tompion-fuzz-")
+    _kept.append(directory)
+    return Path(directory.name)
 
 
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
 @cache
-def _desk() -> OperationRunner:
-    return desk_of(SqliteStore(clock=ManualClock(NOW), inline=True))
+def _runner() -> OperationRunner:
+    return runner_of(SqliteStore(clock=ManualClock(NOW), inline=True))
 
 
 @cache
 def _keys() -> ApiKeyCache:
-    return ApiKeyCache(_desk())
+    return ApiKeyCache(_runner())
 
 
 @cache
@@ -223,9 +224,9 @@ def _tokens() -> JwtVerifier:
 
 
 @cache
-def _runner() -> asyncio.Runner:
+def _event_loop() -> asyncio.Runner:
     return asyncio.Runner()
 
 
-def _awaited(asked: Coroutine[Any, Any, object]) -> object:
-    return _runner().run(asked)
+def _awaited(coroutine: Coroutine[Any, Any, object]) -> object:
+    return _event_loop().run(coroutine)

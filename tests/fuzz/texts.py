@@ -1,4 +1,4 @@
-"""Text that a parser will not like: arbitrary characters, sentences of a grammar, and real text that was damaged."""
+"""Texts for parsers: arbitrary characters, sentences of a grammar, and damaged real texts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mutated(draw: Draw, text: str, others: Sequence[str]) -> str:
 
 
 def _patch(draw: Draw, cut: str, others: Sequence[str]) -> str:
-    """What stands in the place of what was cut out."""
+    """The replacement of a removed part."""
     kind = draw.randrange(8)
     if kind == 0:
         return ""

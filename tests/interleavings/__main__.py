@@ -21,7 +21,7 @@ from random import Random
 from tests.interleavings.cast import PAIRS, PARTS
 from tests.interleavings.defects import MISTAKES, caught
 from tests.interleavings.search import TOLD, Report, Worlds, explore
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 QUIET = {"autovacuum": "off"}
 SHOWN = 3

@@ -7,14 +7,15 @@ from concurrent.futures import Future
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-from tests.conformance.operations.kit import SECONDS, when
 from tests.interleavings.world import SETTINGS, Cast, Kind, of_run
+from tests.support.operations import SECONDS, when
 from tompion.engine.context import EngineContext
 from tompion.engine.lease import Lease
+from tompion.engine.step_runner import StepRunner
 from tompion.engine.steps.backfill import BackfillStep
-from tompion.engine.steps.fire import Fired, FireStep
+from tompion.engine.steps.fire import FireStep
 from tompion.engine.steps.rescue import RescueStep
-from tompion.engine.steps.result import CarryOut, Settled, StepT
+from tompion.engine.steps.result import StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.errors import TompionError
@@ -30,7 +31,7 @@ LIMIT = 100
 SCRIPT = """
 ALTER TABLE schedule_runs ADD CONSTRAINT added CHECK (attempt >= 0);
 ALTER TABLE schedule_state ADD CONSTRAINT added CHECK (in_flight >= 0);
-CREATE INDEX dials_added ON schedule_state (version) WHERE in_flight > 0;
+CREATE INDEX state_added ON schedule_state (version) WHERE in_flight > 0;
 """
 """As a later release may: it locks both of the tables that every fire writes as a new column would, which would leave a
 trace each time it is taken back."""
@@ -68,16 +69,10 @@ class Actor:
     def write(self, work: Work[Any]) -> Future[Any]:
         return self.store.write(work)
 
-    def led(self, instance: EngineContext, work: Work[Any]) -> Work[Any]:
+    def led(self, context: EngineContext, work: Work[Any]) -> Work[Any]:
         """Work as an engine does it: with its lease in force, or not at all."""
-        return Lease(self.store, instance, self.name, "", int, CarryNothing()).leading(work)
-
-
-class CarryNothing(CarryOut):
-    """No run is part of the transaction that takes it."""
-
-    def __call__(self, transaction: Transaction, step: StepT) -> StepT:
-        return step
+        lease = Lease(self.store, context, self.name, "", int)
+        return StepRunner(self.store, context, lease).in_transaction(work)
 
 
 class Part(NamedTuple):
@@ -193,12 +188,14 @@ def is_left_out(answers: list[Any]) -> bool:
     last = answers[-1]
     if isinstance(last, TompionError):
         return last.retryable
-    return last is None or (isinstance(last, Fired) and (last.claimed > 0 or len(answers) == 1))
+    return last is None or (
+        isinstance(last, StepResult) and not last.outcomes and (last.claimed > 0 or len(answers) == 1)
+    )
 
 
 def launched(answers: list[Any]) -> Launched:
     """The launches that answers ask for."""
-    steps = [answer for answer in answers if isinstance(answer, Fired | Settled)]
+    steps = [answer for answer in answers if isinstance(answer, StepResult)]
     return tuple(sorted((*row.id, row.attempt, row.version) for step in steps for row, _ in step.launches))
 
 
@@ -206,10 +203,10 @@ def shown(answers: list[Any]) -> tuple[str, ...]:
     """What a caller was told, in all: however many transactions that took."""
     told = [of_run(run[:3], f"launch {run[3:]}") for run in launched(answers)]
     for answer in answers:
-        if isinstance(answer, Fired):
+        if isinstance(answer, StepResult) and not answer.outcomes:
             told += [of_run(row.id, "end") for row in answer.to_end]
-            told += [of_run(row.id, "forsake") for row, _ in answer.forsaken]
-        elif isinstance(answer, Settled):
+            told += [of_run(row.id, "discard") for row, _ in answer.discarded]
+        elif isinstance(answer, StepResult):
             told.append(repr(("settled", sorted(answer.accepted), sorted(answer.retried), answer.stale)))
         elif not isinstance(answer, TompionError):
             told += [] if answer is None else [repr(answer)]

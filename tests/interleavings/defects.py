@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.interleavings.search import Report, Worlds, explore
-from tests.simulation.planting import Defect, Patches, planted
+from tests.support.planting import Defect, Patches, planted
 from tompion.model.backfill import BackfillRow
 from tompion.model.rows import ScheduleRow
+from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules import repository
 from tompion.store.postgres.driver import PostgresTransaction
@@ -52,6 +53,7 @@ def a_claim_locks_nothing(patches: Patches) -> None:
 def a_dial_is_read_without_a_lock(patches: Patches) -> None:
     """Two change the same dial, and the later write undoes the earlier."""
     _without(patches, "state_lock", b"FOR UPDATE")
+    _without(patches, "state_lock_by_id", b"FOR UPDATE")
 
 
 @mistake(("pause", "skip"), ("settle", "update"))
@@ -60,11 +62,13 @@ def a_dial_is_read_before_its_lock(patches: Patches) -> None:
     rows = PostgresTransaction.rows
 
     def early(self: PostgresTransaction, name: str, params: Any) -> list[tuple[Any, ...]]:
-        if name != "state_lock":
+        if name not in ("state_lock", "state_lock_by_id"):
             return rows(self, name, params)
-        found = rows(self, "state_get", params)
-        rows(self, "state_lock", params)
-        return found
+        row = None if name == "state_lock" else self.schedule_get(params["namespace"], params["schedule_id"])
+        keys = params if name == "state_lock" else {"keys": [] if row is None else [row.schedule_key]}
+        states = rows(self, "state_get", keys)
+        rows(self, name, params)
+        return states
 
     patches.set(PostgresTransaction, "rows", early)
 
@@ -72,13 +76,14 @@ def a_dial_is_read_before_its_lock(patches: Patches) -> None:
 @mistake(("update", "pause"))
 def a_token_is_compared_before_the_lock(patches: Patches) -> None:
     """A schedule's row is read once, before its dial is locked: two people change what both have read."""
-    find = repository.find
-    known: dict[int, tuple[OperationContext, ScheduleRow]] = {}
+    lock = repository.lock_schedule
 
-    def once(session: OperationContext, schedule_id: str) -> ScheduleRow:
-        return known.setdefault(id(session), (session, find(session, schedule_id)))[1]
+    def early(context: OperationContext, schedule_id: str) -> tuple[ScheduleRow, ScheduleState | None] | None:
+        row = context.transaction.schedule_get(context.namespace, schedule_id)
+        locked = lock(context, schedule_id)
+        return None if row is None or locked is None else (row, locked[1])
 
-    patches.set(repository, "find", once)
+    patches.set(repository, "lock_schedule", early)
 
 
 @mistake(("backfill", "backfill"), ("delete", "backfill"))

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from tests.interleavings.cast import PARTS, Actor, is_left_out, kind_of, launched, shown
 from tests.interleavings.stage import Player, Stage, cursors_of
 from tests.interleavings.world import SETTINGS, Kind, World, build, run_of
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 from tompion.errors import TompionError
 from tompion.operations.context import OperationContext
 from tompion.operations.verify.schedule import verify
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 
-SECONDS = 60
+SECONDS = 120
 MOST_REPEATS = 5
 TOLD = "told to try again"
 """An answer that leaves to the caller what the store could have done itself."""

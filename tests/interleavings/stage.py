@@ -18,7 +18,7 @@ import psycopg
 
 from tompion.store.postgres import driver
 from tompion.store.postgres.connection import PostgresConnection, Watchdog
-from tompion.store.postgres.driver import AGAIN
+from tompion.store.postgres.driver import RETRYABLE_ERRORS
 
 NAMES = ("first", "second")
 PATIENCE_S = 60.0
@@ -174,7 +174,7 @@ def _stepped(player: Player) -> type[psycopg.Cursor[Any]]:
             player.arrive(self.connection.pgconn.backend_pid, query if isinstance(query, bytes) else query.encode())
             try:
                 return super().execute(query, *args, **given)
-            except AGAIN as error:
+            except RETRYABLE_ERRORS as error:
                 player.met[type(error).__name__] += 1
                 raise
 

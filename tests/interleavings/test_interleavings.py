@@ -1,4 +1,4 @@
-"""A few orders of every pair, new ones in every run, and every planted mistake.
+"""A few orders of every pair, the same in every run, and every planted mistake.
 
 ``python -m tests.interleavings`` goes through the rest.
 """
@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from math import comb
-from random import SystemRandom
 
 import pytest
 
@@ -18,7 +17,8 @@ from tests.interleavings.cast import PAIRS, PARTS
 from tests.interleavings.defects import MISTAKES, Mistake, caught
 from tests.interleavings.search import TOLD, Ending, Worlds, explore
 from tests.interleavings.world import of_run
-from tests.servers.postgres import PostgresServer
+from tests.support.seeds import suite_seed
+from tests.support.servers.postgres import PostgresServer
 
 ORDERS = 4
 """Of each pair, beside the two serial ones."""
@@ -41,7 +41,7 @@ def test_some_orders_of_each_pair_are_as_a_serial_one(
     name: str, worlds: Worlds, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each pair that begins with this one: the rows and the answers are those of one order or the other."""
-    seed = SystemRandom().randrange(1 << 32)
+    seed = suite_seed()
     with capfd.disabled():  # the seed is to be seen even when all is well
         sys.stderr.write(f"\ninterleavings of {name}: seed {seed}\n")
     for pair in (pair for pair in PAIRS if pair[0] == name):

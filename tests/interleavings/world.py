@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from tests.conformance.operations.kit import BEGIN, Bench, at, held_of
-from tests.servers.postgres import PostgresServer
+from tests.support.operations import BEGIN, Bench, at, held_of
+from tests.support.servers.postgres import PostgresServer
 from tompion.config.settings import Settings
 from tompion.model.rows import HeldRun
 from tompion.operations.schedules import crud
@@ -25,7 +25,7 @@ NUMBERS_FROM = 7_700_000
 UNDONE = """
 ALTER TABLE schedule_state DROP CONSTRAINT IF EXISTS added;
 ALTER TABLE schedule_runs DROP CONSTRAINT IF EXISTS added;
-DROP INDEX IF EXISTS dials_added;
+DROP INDEX IF EXISTS state_added;
 UPDATE tompion_schema SET version = 1 WHERE version <> 1;
 """
 UNCOUNTED = ("run_number", "audit_number")
@@ -40,7 +40,7 @@ FROM schedule_state d LEFT JOIN (
 ) r USING (schedule_key)
 WHERE (d.in_flight, d.waiting) IS DISTINCT FROM (coalesce(r.flying, 0), coalesce(r.waiting, 0))
 UNION ALL
-SELECT 'the cursor of schedule ' || schedule_key || ' went back' FROM schedule_state d JOIN saved.dials s USING (schedule_key)
+SELECT 'the cursor of schedule ' || schedule_key || ' went back' FROM schedule_state d JOIN saved.schedule_state s USING (schedule_key)
 WHERE d.cursor_s < s.cursor_s
 UNION ALL
 SELECT 'run ' || run_number || ' had ended and is ' || r.state FROM schedule_runs r
@@ -125,7 +125,7 @@ def _played(bench: Bench, kind: Kind) -> Cast:
         bench.pause(note="to be resumed")
     first, second = bench.worker(), bench.worker()
     held = tuple(sorted(held_of(row) for row, _ in lapsed.launched))
-    numbers = [each.instance.number for each in (lapsed, first, second)]
+    numbers = [each.context.number for each in (lapsed, first, second)]
     return Cast(numbers[0], numbers[1], numbers[2], held, bench.get().token)
 
 

@@ -1,1 +1,1 @@
-"""Many runs at a time: what they cost, whom they keep waiting, and whether they can be ended."""
+"""Many concurrent runs: their cost, their effect on others, and their cancellation."""

@@ -1,4 +1,4 @@
-"""``python -m tests.load.http --runs 5000``: so many runs at a slow target at the same time, with a report."""
+"""``python -m tests.load.http --runs 5000``: concurrent runs at a slow target, with a report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.load.many import load
+from tests.load.slow_runs import load
 
 
 def main() -> int:
     """Run, and say what was measured."""
     parser = argparse.ArgumentParser(prog="python -m tests.load.http")
     parser.add_argument("--runs", type=int, default=5_000, help="how many runs the slow target holds at a time")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        report = asyncio.run(load(given.runs, Path(directory)))
+        report = asyncio.run(load(options.runs, Path(directory)))
     sys.stdout.write("\n".join(report.lines()) + "\n")
     return 0
 

@@ -1,6 +1,6 @@
-"""Two HTTP targets in one process: one holds every request until it is told to answer, the other answers at once.
+"""Two HTTP targets in one process: one holds every request until it is released, the other responds immediately.
 
-``python -m tests.load.target`` prints both ports.  ``GET /stats`` at the second says what the first one holds, and
+``python -m tests.load.target`` prints both ports.  ``GET /stats`` at the second returns what the first one holds, and
 ``POST /release`` lets it answer.
 """
 
@@ -11,22 +11,21 @@ import sys
 
 from aiohttp import web
 
-from tests.servers import LOOPBACK
-from tests.servers.small import dying_with_us
+from tests.support.servers import LOOPBACK
+from tests.support.servers.message_brokers import dying_with_us
 
 BACKLOG = 8_192
 
 
 class Targets:
-    """What was asked of both."""
+    """The counters of both."""
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
         self._released = asyncio.Event()
         self._counts = {"held": 0, "answered": 0, "cut": 0, "quick": 0}
 
     async def hold(self, request: web.Request) -> web.Response:
-        """Answer when that is allowed; whoever hangs up meanwhile is counted."""
+        """Respond when released. Count clients that disconnect meanwhile."""
         await request.read()
         self._counts["held"] += 1
         try:
@@ -56,7 +55,7 @@ class Targets:
 
 
 async def serve() -> None:
-    """Serve until somebody ends this process."""
+    """Serve until the process is killed."""
     targets = Targets()
     slow, fast = web.Application(), web.Application()
     slow.router.add_post("/run", targets.hold)

@@ -14,12 +14,12 @@ from tompion import SyncTompion
 FEW, MANY = 5_000, 20_000
 PAGE = 500
 MOST_GROWTH = 1.25
-"""Four times as many schedules may take so many times the memory: what grows at all is of one page, and of caches."""
+"""The allowed factor of memory for four times as many schedules. Only one page and caches may grow."""
 AHEAD = Due(4_000_000_000, 4_000_003_600)
 
 
 def listed(tompion: SyncTompion) -> int:
-    """How many schedules there are, seen page by page."""
+    """Return the number of schedules, read page by page."""
     count, after = 0, None
     while True:
         page = tompion.list_schedules(limit=PAGE, after=after)
@@ -46,6 +46,6 @@ def peak_of_listing(home: Path, count: int) -> int:
 
 
 @pytest.mark.slow
-def test_the_memory_of_a_list_does_not_grow_with_the_number_of_schedules(tmp_path: Path) -> None:
+def test_list_memory_is_independent_of_the_number_of_schedules(tmp_path: Path) -> None:
     few, many = peak_of_listing(tmp_path, FEW), peak_of_listing(tmp_path, MANY)
     assert many < MOST_GROWTH * few, (few, many)

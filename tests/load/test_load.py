@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.conformance.executor.home import Home
-from tests.load.many import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
-from tests.servers import LOOPBACK
+from tests.load.slow_runs import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
+from tests.support.app import Home
+from tests.support.servers import LOOPBACK
 from tompion.executors.http import HttpExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.runtime.clock import pause
@@ -25,7 +25,7 @@ MOST_BYTES = 64 * 1024
 """For each run that waits for its answer: its task, its connection and what is known about it."""
 HANGING, AT_EACH, WANTED = 8, 2, 10
 """Targets that do not answer, how many runs each may have at a time, and how many it is to have."""
-SECONDS = 60
+SECONDS = 120
 pytestmark = pytest.mark.server
 
 
@@ -33,7 +33,7 @@ def measured(directory: Path) -> Report:
     return asyncio.run(load(RUNS, directory))
 
 
-def test_many_runs_at_a_slow_target(tmp_path: Path) -> None:
+def test_slow_target_does_not_delay_other_runs(tmp_path: Path) -> None:
     """Those to another target end while these are held, some are cut off, and all are accounted for."""
     with ProcessPoolExecutor(1, get_context("spawn")) as fresh:  # where no other test has left its memory
         report = fresh.submit(measured, tmp_path).result()
@@ -44,7 +44,7 @@ def test_many_runs_at_a_slow_target(tmp_path: Path) -> None:
 
 
 class Crowd:
-    """Targets on a port each, all but the first of which answer only once they may; and who was there at a time."""
+    """Targets on a port each, all but the first of which answer only once they may. And who was there at a time."""
 
     def __init__(self) -> None:
         self.may_answer = asyncio.Event()
@@ -81,10 +81,10 @@ class Crowd:
         return web.json_response("done")
 
 
-def test_targets_that_hang_have_what_they_may_have_and_no_more(tmp_path: Path) -> None:
-    """Each hanging target takes its few places; those who wait for one take none, so another target's runs end."""
+def test_hanging_targets_are_limited(tmp_path: Path) -> None:
+    """Each hanging target takes its few places. Those who wait for one take none, so another target's runs end."""
 
-    async def story() -> Crowd:
+    async def scenario() -> Crowd:
         crowd = Crowd()
         bounds = {"max_active": HANGING * AT_EACH + 1, "max_per_target": AT_EACH, "timeout_ms": SECONDS * 1000}
         home = Home(
@@ -107,6 +107,6 @@ def test_targets_that_hang_have_what_they_may_have_and_no_more(tmp_path: Path) -
                 await ended(home, name, WANTED)
         return crowd
 
-    crowd = asyncio.run(story())
+    crowd = asyncio.run(scenario())
     assert {crowd.most[port] for port in crowd.ports[1:]} == {AT_EACH}
     assert crowd.most_of_all == HANGING * AT_EACH + 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.migration.releases import ROOT, build, pin_of, written
 
-asked = ["git", "rev-parse", "--verify", f"{sys.argv[1]}^{{commit}}"]
-commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+command = ["git", "rev-parse", "--verify", f"{sys.argv[1]}^{{commit}}"]
+commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 with tempfile.TemporaryDirectory() as directory:
     print(written(pin_of(commit, build(commit, Path(directory)))))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.migration.releases import HERE, Release, next_release, pins, unpacked
+from tests.migration.mixed_releases import filled
+from tests.migration.releases import HERE, Release, build_next_release, pins, unpacked
 from tests.migration.stores import Place, PostgresPlace, SqlitePlace
-from tests.migration.upgrading import filled
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 DIALECTS = ["sqlite", pytest.param("postgres", marks=pytest.mark.server)]
 
@@ -28,8 +28,8 @@ def _shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], R
         ready = place / "ready"
         if not ready.exists():
             shutil.rmtree(place, ignore_errors=True)
-            made = make(place)
-            ready.write_text(f"{made.version}\n{made.home}")
+            release = make(place)
+            ready.write_text(f"{release.version}\n{release.home}")
     version, home = ready.read_text().split("\n")
     return Release(version, Path(home))
 
@@ -41,13 +41,13 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 @pytest.fixture(scope="session")
-def coming(tmp_path_factory: pytest.TempPathFactory) -> Release:
+def next_release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """A release that may follow the present code, with one migration more."""
-    return _shared(tmp_path_factory, "next", next_release)
+    return _shared(tmp_path_factory, "next", build_next_release)
 
 
 def _home(tmp_path: Path) -> Path:
-    shutil.copy(HERE / "beside" / "tasks.py", tmp_path)
+    shutil.copy(HERE / "worker_tasks" / "tasks.py", tmp_path)
     return tmp_path
 
 
@@ -64,20 +64,20 @@ Copy = Callable[[str, Callable[[Place], object]], Place]
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
-    """Stores that take a while to make, by name; tests get copies."""
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
+    """Stores that take a while to make, by name. Tests get copies."""
     return {}
 
 
 @pytest.fixture
-def file_copy(made: dict[str, Place], tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Copy:
-    """Copies a file; the first who asks for one by a name makes it."""
+def file_copy(templates: dict[str, Place], tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Copy:
+    """Copies a file, which the first call with a name creates."""
 
     def copied(name: str, make: Callable[[Place], object]) -> Place:
-        if f"file {name}" not in made:
-            made[f"file {name}"] = SqlitePlace(_home(tmp_path_factory.mktemp(name)))
-            make(made[f"file {name}"])
-        shutil.copytree(made[f"file {name}"].home, tmp_path, dirs_exist_ok=True)
+        if f"file {name}" not in templates:
+            templates[f"file {name}"] = SqlitePlace(_home(tmp_path_factory.mktemp(name)))
+            make(templates[f"file {name}"])
+        shutil.copytree(templates[f"file {name}"].home, tmp_path, dirs_exist_ok=True)
         return SqlitePlace(tmp_path)
 
     return copied
@@ -85,17 +85,20 @@ def file_copy(made: dict[str, Place], tmp_path_factory: pytest.TempPathFactory, 
 
 @pytest.fixture
 def database_copy(
-    made: dict[str, Place], tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, postgres_server: PostgresServer
+    templates: dict[str, Place],
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    postgres_server: PostgresServer,
 ) -> Iterator[Copy]:
     """The same for a database."""
     mine = f"test_{uuid.uuid4().hex}"
 
     def copied(name: str, make: Callable[[Place], object]) -> Place:
-        if f"database {name}" not in made:
+        if f"database {name}" not in templates:
             url = postgres_server.create_database(f"upgrade_{name}")
-            made[f"database {name}"] = PostgresPlace(url, _home(tmp_path_factory.mktemp(name)))
-            make(made[f"database {name}"])
-        shutil.copytree(made[f"database {name}"].home, tmp_path, dirs_exist_ok=True)
+            templates[f"database {name}"] = PostgresPlace(url, _home(tmp_path_factory.mktemp(name)))
+            make(templates[f"database {name}"])
+        shutil.copytree(templates[f"database {name}"].home, tmp_path, dirs_exist_ok=True)
         return PostgresPlace(postgres_server.create_database(mine, f"upgrade_{name}"), tmp_path)
 
     yield copied
@@ -122,7 +125,7 @@ def full(request: pytest.FixtureRequest) -> Place:
 
 
 @pytest.fixture(params=DIALECTS)
-def newer(request: pytest.FixtureRequest, coming: Release) -> Place:
+def newer(request: pytest.FixtureRequest, next_release: Release) -> Place:
     """A store that the next release has made."""
     copy: Copy = request.getfixturevalue("database_copy" if request.param == "postgres" else "file_copy")
-    return copy("newer", lambda place: coming.program("steady.py", place.url, cwd=place.home))
+    return copy("newer", lambda place: next_release.program("create_schedules.py", place.url, cwd=place.home))

@@ -1,7 +1,7 @@
-"""Releases as users have them: each is built from the commit that it is made of, and unpacked beside the others.
+"""Releases as users have them: each is built from its commit and unpacked beside the others.
 
-A pin says which files a wheel holds, whoever builds it, and what its bytes are if it is built with the same tools:
-other releases of hatchling write other metadata, other builds of zlib compress otherwise.
+A pin has the digest of the files in a wheel, and the digest of its bytes if it is built with the same tools: other
+versions of hatchling write other metadata, other versions of zlib compress differently.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PINS = HERE / "releases.json"
-SECONDS = 60
+SECONDS = 120
 EPOCH = "1767225600"
 """When the files in a wheel were made, whenever that was: 2026-01-01."""
 NEXT_VERSION = "99.0.0"
 PACKAGE = "tompion"
-SAID = "said.txt"
+OUTPUT_FILE = "output.txt"
 BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
 
 
@@ -49,18 +49,18 @@ class Pin:
 
 @dataclass(frozen=True)
 class Release:
-    """A release that is unpacked somewhere; its processes know of no other."""
+    """A release that is unpacked somewhere. Its processes know of no other."""
 
     version: str
     home: Path
 
     @property
     def schema(self) -> int:
-        """How many migrations it knows."""
+        """The number of its migrations."""
         return len(list((self.home / PACKAGE / "store" / "sqlite" / "migrations").glob("*.sql")))
 
     def environment(self, cwd: Path) -> dict[str, str]:
-        """Return what its processes are told: where it is and what lies beside the store, and nothing else."""
+        """Return the environment of its processes: the release and the folder of the store, and nothing else."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
         return {**kept, "PYTHONPATH": f"{self.home}{os.pathsep}{cwd}"}
 
@@ -78,24 +78,24 @@ class Release:
         return Ended(done.returncode, done.stdout, done.stderr)
 
     def program(self, script: str, *arguments: str, cwd: Path) -> str:
-        """Run a program of ours with this release; return what it prints."""
+        """Run a program of ours with this release. Return what it prints."""
         ended = self.run(*arguments, cwd=cwd, program=(str(HERE / script),))
         assert ended.code == 0, ended
-        return ended.said
+        return ended.output
 
     @contextmanager
     def started(
         self, *arguments: str, cwd: Path, program: tuple[str, ...] = ("-m", PACKAGE)
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """Run a command of this release in the background; it is gone afterwards, and ``said.txt`` has what it said."""
-        with (cwd / SAID).open("ab") as said:
+        """Run a command of this release in the background and stop it afterwards. ``output.txt`` has its output."""
+        with (cwd / OUTPUT_FILE).open("ab") as output:
             process = subprocess.Popen(
                 [sys.executable, *program, *arguments],
                 cwd=cwd,
                 env=self.environment(cwd),
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
             )
         try:
             yield process
@@ -106,20 +106,20 @@ class Release:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended."""
+    """The end of a command."""
 
     code: int
-    said: str
+    output: str
     complaint: str
 
 
 def pins() -> list[Pin]:
     """Return the releases there have been, the oldest first."""
-    return [Pin(**each) for each in json.loads(PINS.read_text(encoding="utf-8"))]
+    return [Pin(**fields) for fields in json.loads(PINS.read_text(encoding="utf-8"))]
 
 
 def pin_of(commit: str, wheel: Path) -> Pin:
-    """Return what says of a wheel which one it is."""
+    """Return the digests of a wheel."""
     bytes_of_it = hashlib.sha256(wheel.read_bytes()).hexdigest()
     name = wheel.name.split("-")[1]
     return Pin(name, commit, contents_of(wheel), bytes_of_it, version("hatchling"), zlib.ZLIB_RUNTIME_VERSION)
@@ -129,24 +129,25 @@ def contents_of(wheel: Path) -> str:
     """Return a digest of the package in a wheel: of its names and bytes, however they are packed."""
     total = hashlib.sha256()
     with zipfile.ZipFile(wheel) as packed:
-        for name in sorted(each for each in packed.namelist() if each.startswith(f"{PACKAGE}/")):
+        for name in sorted(path for path in packed.namelist() if path.startswith(f"{PACKAGE}/")):
             total.update(f"{name}\0{hashlib.sha256(packed.read(name)).hexdigest()}\n".encode())
     return total.hexdigest()
 
 
 def build(commit: str, directory: Path) -> Path:
-    """Build the wheel of a commit in a directory of its own, from its tree alone; skip where the clone lacks it."""
+    """Build the wheel of a commit in a directory of its own, from its tree alone. Skip where the clone lacks it."""
     directory.mkdir(parents=True, exist_ok=True)
     tree, packed = directory / "tree", directory / "tree.zip"
     archive = ["git", "archive", "--format=zip", f"--output={packed}", commit]
     archived = subprocess.run(archive, cwd=ROOT, capture_output=True, text=True, check=False)
     if archived.returncode:
         pytest.skip(
-            f"the clone lacks commit {commit}, of which a release was made: run 'git fetch --unshallow' or clone anew "
+            f"the clone lacks commit {commit}, which a release was built from: run 'git fetch --unshallow' or clone "
+            "again "
             f"({archived.stderr.strip()})"
         )
     shutil.unpack_archive(packed, tree)
-    environment = {**os.environ, "TOMPION_SKIP_PAGE": "1", "SOURCE_DATE_EPOCH": EPOCH}
+    environment = {**os.environ, "TOMPION_SKIP_PAGE": "1", "TOMPION_SKIP_UI": "1", "SOURCE_DATE_EPOCH": EPOCH}
     command = [sys.executable, "-c", BUILD, str(directory)]
     built = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
@@ -163,7 +164,7 @@ def unpacked(pin: Pin, directory: Path) -> Release:
     return Release(pin.version, home)
 
 
-def next_release(directory: Path) -> Release:
+def build_next_release(directory: Path) -> Release:
     """Return a release that there may be one day: the present code, a version of its own, and one more migration."""
     shutil.copytree(ROOT / "src" / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("ui"))
     for dialect in ("sqlite", "postgres"):

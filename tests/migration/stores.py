@@ -30,7 +30,7 @@ class Place(ABC):
     def __init__(self, url: str, home: Path) -> None:
         self.url = url
         self.worker_url = url
-        """For whoever runs schedules, if that is another role."""
+        """The URL for workers, if they have another role."""
         self.home = home
 
     @abstractmethod
@@ -65,7 +65,7 @@ class SqlitePlace(Place):
         super().__init__(f"sqlite:///{self.path}", home)
 
     def rows(self, query: str) -> Rows:
-        with closing(sqlite3.connect(self.path, timeout=30)) as connection:
+        with closing(sqlite3.connect(self.path, timeout=120)) as connection:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(query)]
 
@@ -96,11 +96,11 @@ class PostgresPlace(Place):
 
 def as_before(now: Mapping[str, Rows], before: Mapping[str, Rows]) -> dict[str, Rows]:
     """Return a later snapshot without the tables and columns that an earlier one does not have."""
-    found: dict[str, Rows] = {}
+    rows_by_table: dict[str, Rows] = {}
     for table, rows in before.items():
         columns = rows[0].keys() if rows else ()
-        found[table] = sorted(({name: row[name] for name in columns} for row in now[table]), key=repr)
-    return found
+        rows_by_table[table] = sorted(({name: row[name] for name in columns} for row in now[table]), key=repr)
+    return rows_by_table
 
 
 def stored(snapshot: Snapshot) -> Snapshot:

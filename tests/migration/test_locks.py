@@ -1,4 +1,4 @@
-"""A migration waits for tables that others hold, and keeps nobody waiting for long meanwhile."""
+"""A migration waits for locked tables without blocking others for long."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import ExitStack, closing, contextmanager
 import psycopg
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, Bench
-from tests.conformance.waiting import wait_for_waiting
+from tests.migration.mixed_releases import Fleet, assert_whole, left, lines_of, wait_for
 from tests.migration.releases import SECONDS, Release
 from tests.migration.stores import Place
-from tests.migration.upgrading import Fleet, assert_whole, left, lines_of, wait_for
+from tests.support.operations import BEGIN, Bench
+from tests.support.waiting import wait_for_waiting
 from tompion.errors import StoreUnavailable
 from tompion.store.postgres import driver
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
@@ -34,9 +34,9 @@ def reading(url: str) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
-def test_ticks_go_on_while_a_migration_waits_for_a_backup(old: Release, coming: Release, place: Place) -> None:
-    """It waited without bound, and whoever wanted the table later waited behind it: no tick until the backup's end."""
-    old.program("steady.py", place.url, cwd=place.home)
+def test_ticks_fire_while_a_migration_waits_for_a_backup(old: Release, next_release: Release, place: Place) -> None:
+    """It used to wait without limit, and later requests queued behind it: no tick until the end of the backup."""
+    old.program("create_schedules.py", place.url, cwd=place.home)
     was = place.version()
     with Fleet(place) as fleet, ExitStack() as backup:
         fleet.open("behind")
@@ -44,21 +44,21 @@ def test_ticks_go_on_while_a_migration_waits_for_a_backup(old: Release, coming: 
         worker = fleet.start(old)
         fleet.wait_for_ticks([worker])
         backup.enter_context(reading(place.url))
-        with coming.started("migrate", "up", "--store", place.url, cwd=place.home) as migrator:
+        with next_release.started("migrate", "up", "--store", place.url, cwd=place.home) as migrator:
             for _ in range(2):  # it is not the first try only that lets others go on
                 wait_for(lambda: place.one(_WAITING) > 0, "the migration waits for the backup")
                 fleet.wait_for_ticks([worker], max(line.nominal_s for line in lines_of(place)) + 1)
             assert (migrator.poll(), place.version()) == (None, was)
             backup.close()
             assert migrator.wait(SECONDS) == 0
-        assert place.version() == coming.schema
+        assert place.version() == next_release.schema
         fleet.wait_for_ticks([worker], max(line.nominal_s for line in lines_of(place)) + 1)
         assert left(worker) == 0
-    assert_whole(coming, place)
+    assert_whole(next_release, place)
 
 
 def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each try waits for as long as ``PATIENCE`` says; whoever came meanwhile has its turn before the next one."""
+    """Each try waits for ``PATIENCE``. Other transactions get their turn before the next one."""
     migrator = PostgresMigrator(postgres_url)
     migrator.up()
     tries: list[int] = []
@@ -86,17 +86,17 @@ def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monk
             assert not migrating.done()
         assert migrating.result(SECONDS)
         assert len(tries) > 3
-        assert bench.story() == ["08:01 SUCCESS", "08:02 SUCCESS", "08:03 SUCCESS"]
+        assert bench.outcomes() == ["08:01 SUCCESS", "08:02 SUCCESS", "08:03 SUCCESS"]
 
 
 def test_a_migration_gives_up_in_the_end(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "MIGRATION_TRIES", 3)
+    monkeypatch.setattr(driver, "MAX_MIGRATION_ATTEMPTS", 3)
     monkeypatch.setattr(driver, "MIGRATION_PAUSE_S", 0)
-    monkeypatch.setattr(driver, "PATIENCE", "SET LOCAL lock_timeout = '10ms';")
+    monkeypatch.setattr(driver, "LOCK_TIMEOUT", "SET LOCAL lock_timeout = '10ms';")
     migrator = PostgresMigrator(postgres_url)
     migrator.up()
     was = migrator.version()
-    with reading(postgres_url), pytest.raises(StoreUnavailable, match="nothing was changed: run it again"):
+    with reading(postgres_url), pytest.raises(StoreUnavailable, match=r"Nothing was changed\. Run the migration again"):
         migrator.apply(was + 1, SCRIPT)
     assert migrator.version() == was
     assert migrator.apply(was + 1, SCRIPT)

@@ -1,4 +1,4 @@
-"""A store that a newer release has migrated: whoever knocks with an older one is told so, and nothing is written."""
+"""A store that a newer release has migrated rejects older processes, and nothing is written."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ COMMANDS = [
     "instances list",
     "keys create mine",
     "notify list",
-    "coming",
+    "upcoming",
     "stats",
     "audit",
     "top",
 ]
 WRONG_INPUT = 2
-TOLD = "use a newer release; nothing was written"
+ADVICE = "Use a newer release. Nothing was written"
 
 
 def test_processes_of_the_old_release_do_not_start(old: Release, newer: Place) -> None:
     before = newer.snapshot()
     for command in PROCESSES:
         ended = old.run(*command.split(), "--store", newer.url, cwd=newer.home)
-        assert (ended.code, ended.said) == (WRONG_INPUT, ""), command
-        assert TOLD in " ".join(ended.complaint.split()), command
+        assert (ended.code, ended.output) == (WRONG_INPUT, ""), command
+        assert ADVICE in " ".join(ended.complaint.split()), command
     assert newer.snapshot() == before
 
 
@@ -53,23 +53,23 @@ def test_every_command_refuses(newer: Place, monkeypatch: pytest.MonkeyPatch) ->
     before = newer.snapshot()
     for command in [*COMMANDS, *roles]:
         monkeypatch.setattr(sys, "argv", ["tompion", *command.split(), "--store", newer.url])
-        said, complaint = io.StringIO(), io.StringIO()
-        with redirect_stdout(said), redirect_stderr(complaint), pytest.raises(SystemExit) as left:
+        output, complaint = io.StringIO(), io.StringIO()
+        with redirect_stdout(output), redirect_stderr(complaint), pytest.raises(SystemExit) as left:
             main()
-        assert left.value.code == WRONG_INPUT, (command, said.getvalue(), complaint.getvalue())
-        assert TOLD in " ".join(complaint.getvalue().split()), command
+        assert left.value.code == WRONG_INPUT, (command, output.getvalue(), complaint.getvalue())
+        assert ADVICE in " ".join(complaint.getvalue().split()), command
     assert newer.snapshot() == before
 
 
-def test_the_doctor_says_so_and_advises_nothing_else(
+def test_doctor_reports_the_newer_schema_only(
     newer: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["tompion", "doctor", "--store", newer.url])
     with pytest.raises(SystemExit) as left:
         main()
-    said = capsys.readouterr().out.split("\n")
+    output = capsys.readouterr().out.split("\n")
     assert left.value.code == 1
-    assert [line.endswith(TOLD) for line in said if line.startswith("bad")] == [True]
+    assert [line.endswith(ADVICE) for line in output if line.startswith("bad")] == [True]
 
 
 async def _open(url: str) -> None:
@@ -79,12 +79,12 @@ async def _open(url: str) -> None:
 
 def test_a_program_is_refused(newer: Place) -> None:
     before = newer.snapshot()
-    doors: list[Callable[[], object]] = [
+    calls: list[Callable[[], object]] = [
         lambda: SyncTompion(newer.url).open(),
         lambda: SyncTompion(newer.url, engine=False).open(),
         lambda: asyncio.run(_open(newer.url)),
     ]
-    for door in doors:
-        with pytest.raises(SchemaTooNew, match=TOLD):
-            door()
+    for call in calls:
+        with pytest.raises(SchemaTooNew, match=ADVICE):
+            call()
     assert newer.snapshot() == before

@@ -15,7 +15,7 @@ WHERE = ("-c", "import tompion; from importlib.metadata import version; print(to
 
 @pytest.mark.parametrize("pin", pins(), ids=lambda pin: pin.version)
 def test_a_release_can_be_built_again(pin: Pin, tmp_path: Path) -> None:
-    """Byte for byte, if the tools are those of then; and whoever builds it, twice the same."""
+    """The wheel is the same byte for byte with the same tools, and two builds are always the same."""
     first, second = (build(pin.commit, tmp_path / name) for name in ("first", "second"))
     assert first.read_bytes() == second.read_bytes()
     assert contents_of(first) == pin.contents
@@ -23,14 +23,14 @@ def test_a_release_can_be_built_again(pin: Pin, tmp_path: Path) -> None:
         assert pin_of(pin.commit, first) == pin
 
 
-def test_processes_of_a_release_use_that_release(old: Release, coming: Release, tmp_path: Path) -> None:
+def test_processes_of_a_release_use_that_release(old: Release, next_release: Release, tmp_path: Path) -> None:
     """The checkout is installed as well, and must not win."""
-    for release in (old, coming):
-        said = release.run(cwd=tmp_path, program=WHERE).said.split()
-        assert said == [str(release.home / "tompion" / "__init__.py"), release.version]
-    assert (old.version, coming.version) == (pins()[-1].version, NEXT_VERSION)
+    for release in (old, next_release):
+        words = release.run(cwd=tmp_path, program=WHERE).output.split()
+        assert words == [str(release.home / "tompion" / "__init__.py"), release.version]
+    assert (old.version, next_release.version) == (pins()[-1].version, NEXT_VERSION)
 
 
-def test_a_clone_without_the_commit_is_told_how_to_get_it(tmp_path: Path) -> None:
+def test_clone_without_the_commit_names_the_command_to_fetch_it(tmp_path: Path) -> None:
     with pytest.raises(pytest.skip.Exception, match="git fetch --unshallow"):
         build("0" * 40, tmp_path)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.migration.releases import SAID, Release
-from tests.migration.stores import Place
-from tests.migration.upgrading import (
+from tests.migration.mixed_releases import (
     Fleet,
     assert_whole,
     left,
@@ -17,13 +15,15 @@ from tests.migration.upgrading import (
     wait_for,
     walled,
 )
+from tests.migration.releases import OUTPUT_FILE, Release
+from tests.migration.stores import Place
 
 pytestmark = pytest.mark.slow
 
 
-def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, coming: Release, place: Place) -> None:
+def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, next_release: Release, place: Place) -> None:
     """A run in flight and a backlog go through the migration, one old worker is killed, two are stopped."""
-    old.program("steady.py", place.url, cwd=place.home)
+    old.program("create_schedules.py", place.url, cwd=place.home)
     if place.dialect == "postgres":
         walled(old, place)
     with Fleet(place) as fleet:
@@ -34,10 +34,10 @@ def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, coming: 
         (victim,) = (worker for worker in veterans if worker.pid == holder(place, "lost"))
         first_behind = next(line for line in lines_of(place) if line.schedule_id == "behind")
 
-        assert migrated(coming, place).startswith("applied ")
+        assert migrated(next_release, place).startswith("applied ")
         if place.dialect == "postgres":
-            walled(coming, place)
-        recruits = [fleet.start(coming) for _ in range(2)]
+            walled(next_release, place)
+        recruits = [fleet.start(next_release) for _ in range(2)]
         fleet.wait_for_ticks(veterans + recruits, now_s())
 
         fleet.open("behind")
@@ -51,13 +51,13 @@ def test_no_tick_is_lost_or_doubled_while_releases_change(old: Release, coming: 
         assert left(third) == 0
         fleet.wait_for_ticks(recruits, now_s())
 
-        coming.program("calming.py", place.url, cwd=place.home)
+        next_release.program("pause_all.py", place.url, cwd=place.home)
         wait_for(fleet.is_at_rest, "every run ends")
         assert [left(worker) for worker in recruits] == [0, 0]
     assert list(reckoning(place, {victim.pid})) == []
     assert [line.attempt for line in lines_of(place) if line.run_id == first_behind.run_id] == [1]
-    assert "Traceback" not in (place.home / SAID).read_text()
-    assert_whole(coming, place)
+    assert "Traceback" not in (place.home / OUTPUT_FILE).read_text()
+    assert_whole(next_release, place)
 
 
 def called(place: Place) -> set[str]:
@@ -74,6 +74,6 @@ def assert_refused(old: Release, place: Place) -> None:
     instances = "SELECT instance_id, name FROM instances ORDER BY instance_id"
     before = place.rows(instances)
     ended = old.run("worker", "--store", place.worker_url, cwd=place.home)
-    assert (ended.code, ended.said) == (2, "")
-    assert "use a newer release; nothing was written" in ended.complaint
+    assert (ended.code, ended.output) == (2, "")
+    assert "Use a newer release. Nothing was written" in ended.complaint
     assert place.rows(instances) == before

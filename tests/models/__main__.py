@@ -1,4 +1,4 @@
-"""``python -m tests.models``: tell stories, and hold every commit of them against the models."""
+"""``python -m tests.models``: run scenarios, and compare each of their commits with the models."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from itertools import count
 
 from models.checking import Missing, command
 from models.table import HOLDS
-from tests.models.recording import Recording, record
-from tests.models.replaying import REPLAYS
+from tests.models.recorder import Recording, record
+from tests.models.replay import REPLAYS
 
 AT_ONCE = 40
-"""So many stories are one question to TLC."""
+"""So many traces are one question to TLC."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Replay as many stories as the arguments say; return the exit code."""
+    """Replay the requested number of scenarios, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.models", description=__doc__)
-    parser.add_argument("--seeds", type=int, help="how many stories (40, or as many as there is time for)")
+    parser.add_argument("--seeds", type=int, help="how many traces (40, or as many as there is time for)")
     parser.add_argument("--seconds", type=float, help="begin no others after so long")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
         command()
     except Missing as error:
@@ -33,9 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     wrong = 0
     held: Counter[str] = Counter()
     of: Counter[str] = Counter()
-    ends_s = time.monotonic() + given.seconds if given.seconds else float("inf")
-    seeds = given.seeds or (None if given.seconds else 40)
-    for recordings in _batches(given.first, None if seeds is None else given.first + seeds):
+    ends_s = time.monotonic() + options.seconds if options.seconds else float("inf")
+    seeds = options.seeds or (None if options.seconds else 40)
+    for recordings in _batches(options.first, None if seeds is None else options.first + seeds):
         for name, replay in REPLAYS.items():
             replayed = replay(recordings)
             is_right = replayed.answer.verdict == HOLDS
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
             held[name] += replayed.steps
             of[name] += replayed.of
             print(
-                f"{name:8} seeds {recordings[0].seed}–{recordings[-1].seed}: {replayed.stories:,} stories, "
+                f"{name:8} seeds {recordings[0].seed}–{recordings[-1].seed}: {replayed.traces:,} traces, "
                 f"{_share(replayed.steps, replayed.of)}, "
                 f"{'each a step of the model' if is_right else replayed.answer.output}",
                 flush=True,
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _share(held: int, of: int) -> str:
-    """How many of the commits that a model is about were held against it."""
+    """Return the number of relevant commits that were compared with a model."""
     return f"{held:,} of {of:,} commits ({100 * held / max(of, 1):.0f} %)"
 
 

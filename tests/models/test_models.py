@@ -31,17 +31,17 @@ def test_a_model_without_a_guard_breaks_its_promise(configuration: Configuration
 
 
 @pytest.mark.parametrize("module", GUARDS)
-def test_every_model_has_a_large_world(module: str) -> None:
-    assert [each for each in LONG if each.module == module]
+def test_every_model_has_a_large_configuration(module: str) -> None:
+    assert [configuration for configuration in LONG if configuration.module == module]
 
 
 @pytest.mark.parametrize("module", GUARDS)
 def test_every_promise_is_broken_by_a_twin(module: str) -> None:
-    """A promise that nothing can break says nothing."""
-    assert promises(module) == {each.expected for each in TWINS if each.module == module}
+    """A promise that no defect can break proves nothing."""
+    assert promises(module) == {configuration.expected for configuration in TWINS if configuration.module == module}
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=_named)
 def test_a_twin_holds_once_it_has_its_guards_again(twin: Configuration) -> None:
-    """It fails for lack of a guard, and not because its world is too much for the model: the whole one is asked."""
+    """It fails because a guard is missing, and not because of its size: the configuration with all guards holds."""
     assert is_asked(whole(twin), SMALL + LONG)

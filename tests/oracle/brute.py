@@ -1,11 +1,11 @@
 """A whole spec over a walk: the complete list of ticks of a window.
 
-Every sentence of the rules is one small function here, over plain loops:
+Every rule is one small function here, over plain loops:
 
-* a rule (cron string, calendar) names wall times; each is resolved to instants by the DST rules below;
-* an interval names instants by arithmetic, a one-shot names a wall time, or an instant if it carries an offset;
-* calendar and date exclusions look at the wall time that was named, windows look at the instant;
-* `start_at` and `end_at` cut, both ends inclusive; equal instants are one tick.
+* A rule (cron string, calendar) names wall times. Each is resolved to instants by the DST rules below.
+* An interval names instants by arithmetic. A one-shot names a wall time, or an instant if it has an offset.
+* Calendar and date exclusions use the wall time, windows use the instant.
+* `start_at` and `end_at` are inclusive bounds. Equal instants are one tick.
 
 A spec is the JSON form of the arguments of ``tompion.Spec``.
 """
@@ -37,7 +37,7 @@ PROFILE_OF_DIALECT = {"tompion": "vixie", "quartz": "quartz", "temporal": "tempo
 
 
 class Unclear(Exception):
-    """The rules do not say what this spec means at this place; it is drawn again, not judged."""
+    """The rules do not define this spec at this place, so it is drawn again."""
 
 
 @dataclass
@@ -50,16 +50,16 @@ class Ticks:
 
 def ticks_of(spec: Spec, walk: Walk) -> Ticks:
     """All ticks in [walk.start, walk.end)."""
-    found: set[int] = set()
+    instants: set[int] = set()
     hits: Counter[str] = Counter()
     exclusions = Exclusions(spec.get("exclude", {}), walk, hits)
     for rule in rules_of(spec, walk):
-        found.update(ticks_of_rule(rule, dst_policy(spec, rule.wildcard), walk, exclusions, hits))
+        instants.update(ticks_of_rule(rule, dst_policy(spec, rule.wildcard), walk, exclusions, hits))
     for instant in instants_of_intervals(spec, walk):
         if not exclusions.wall_excluded(walk.wall_at(instant)):
-            found.add(instant)
-    found.update(ticks_of_times(spec, walk, exclusions, hits))
-    inside = {instant for instant in found if walk.start <= instant < walk.end}
+            instants.add(instant)
+    instants.update(ticks_of_times(spec, walk, exclusions, hits))
+    inside = {instant for instant in instants if walk.start <= instant < walk.end}
     allowed = {instant for instant in inside if not exclusions.instant_excluded(instant)}
     kept = {instant for instant in allowed if within_start_and_end(spec, instant)}
     hits["cut by start or end"] += len(allowed) - len(kept)
@@ -86,7 +86,7 @@ def rules_of(spec: Spec, walk: Walk) -> list[Rule]:
 
 
 def dst_policy(spec: Spec, wildcard: bool) -> tuple[str, str]:
-    """What happens in a gap and in an overlap, for one source of the spec."""
+    """The rule of one source for gaps and overlaps."""
     profile = spec.get("dst_profile") or PROFILE_OF_DIALECT[spec.get("dialect", "tompion")]
     gap, overlap = PROFILES[profile]["wildcard" if wildcard else "fixed"]
     if spec.get("dst_gap") is not None:
@@ -173,7 +173,7 @@ def instants_of_intervals(spec: Spec, walk: Walk) -> Iterator[int]:
 
 
 def ticks_of_times(spec: Spec, walk: Walk, exclusions: "Exclusions", hits: Counter[str]) -> Iterator[int]:
-    """One-shots: a wall time of the zone, of class fixed; or an instant if it says its offset."""
+    """One-shots: a wall time of the zone, of class fixed, or an instant if it has an offset."""
     for text in spec.get("times", []):
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
@@ -194,10 +194,10 @@ class Exclusions:
 
     def __init__(self, exclude: Mapping[str, Any], walk: Walk, hits: Counter[str]) -> None:
         self.hits = hits
-        self.rules = [parse_calendar(each, omitted_time="*") for each in exclude.get("calendars", [])]
+        self.rules = [parse_calendar(document, omitted_time="*") for document in exclude.get("calendars", [])]
         self.seconds = [frozenset(rule.seconds_of_day()) for rule in self.rules]
         self.dates = {date.fromisoformat(text) for text in exclude.get("dates", [])}
-        self.windows = [window_bounds(each, walk) for each in exclude.get("windows", [])]
+        self.windows = [window_bounds(document, walk) for document in exclude.get("windows", [])]
         self.known_days: dict[int, tuple[bool, list[bool]]] = {}
 
     def wall_excluded(self, wall: int) -> bool:
@@ -237,7 +237,7 @@ def window_bounds(window: Mapping[str, str], walk: Walk) -> tuple[int, int]:
 
 
 def bound_instant(text: str, walk: Walk) -> int:
-    """The instant of a bound. Naive text is wall time of the zone; one that is lost or ambiguous is not judged."""
+    """The instant of a bound. Naive text is a wall time of the zone. A lost or ambiguous one is not judged."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is not None:
         return int(moment.timestamp())

@@ -1,7 +1,7 @@
 """The plainest possible reading of cron fields: given a date or a second of the day, is it named?
 
-Nothing is precomputed that need not be; a day is tested by looking at the calendar of its month. Slow and obvious.
-Only what the oracle draws is understood: there is no error handling, since every drawn expression is valid.
+Almost nothing is precomputed. A day is tested by looking at the calendar of its month. Slow and obvious. Only syntax
+that the oracle draws is supported, without error handling, because every drawn expression is valid.
 """
 
 import calendar
@@ -39,7 +39,7 @@ FIELD_ORDER = ("second", "minute", "hour", "day_of_month", "month", "day_of_week
 
 
 def value(text: str, field: str) -> int:
-    """One number or name. Weekdays: 0 = SUN; 7 is left as it is, so that 5-7 is a range upwards."""
+    """One number or name. Weekdays: 0 = SUN. 7 is kept, so that 5-7 is an increasing range."""
     if field == "month" and text.upper() in MONTHS:
         return MONTHS.index(text.upper()) + 1
     if field == "day_of_week" and text.upper() in WEEKDAYS:
@@ -98,14 +98,14 @@ def _day_of_month_item_named(item: str, day: date) -> bool:
     if item == "L":
         return day == month[-1]
     if item == "LW":
-        return day == [each for each in month if is_working_day(each)][-1]
+        return day == [other_day for other_day in month if is_working_day(other_day)][-1]
     if item.startswith("L-"):
         return day.day == len(month) - int(item[2:])
     if item.endswith("W"):
         wanted = int(item[:-1])
         if wanted > len(month):
             return False
-        return day == min(filter(is_working_day, month), key=lambda each: abs(each.day - wanted))
+        return day == min(filter(is_working_day, month), key=lambda other_day: abs(other_day.day - wanted))
     return day.day in numbers(item, "day_of_month")
 
 
@@ -114,7 +114,7 @@ def day_of_week_named(text: str, day: date) -> bool:
 
 
 def _day_of_week_item_named(item: str, day: date) -> bool:
-    same_weekday = [each for each in month_of(day) if each.weekday() == day.weekday()]
+    same_weekday = [other_day for other_day in month_of(day) if other_day.weekday() == day.weekday()]
     if "#" in item:
         weekday, count = item.split("#")
         return weekday_number(day) in numbers(weekday, "day_of_week") and same_weekday.index(day) + 1 == int(count)
@@ -173,8 +173,8 @@ def parse_cron(text: str, dialect: str = "tompion") -> Rule:
 
 def split_zone(text: str) -> tuple[str | None, str]:
     """`CRON_TZ=Europe/Berlin 0 9 * * *` -> the zone, or None, and the rest."""
-    found = re.match(r"(?:CRON_TZ|TZ)=(\S+)\s+(.*)", text)
-    return (found[1], found[2]) if found else (None, text)
+    match = re.match(r"(?:CRON_TZ|TZ)=(\S+)\s+(.*)", text)
+    return (match[1], match[2]) if match else (None, text)
 
 
 def parse_calendar(structured: Mapping[str, Any], omitted_time: str = "0") -> Rule:
@@ -182,9 +182,9 @@ def parse_calendar(structured: Mapping[str, Any], omitted_time: str = "0") -> Ru
     fields, wildcard = {}, False
     for name in FIELD_ORDER:
         is_time = name in ("second", "minute", "hour")
-        given = structured.get(name, omitted_time if is_time else "*")
-        fields[name] = given if isinstance(given, str) else _ranges_as_text(given)
-        wildcard |= is_time and (fields[name].startswith("*") or _spans_field(given, name))
+        value = structured.get(name, omitted_time if is_time else "*")
+        fields[name] = value if isinstance(value, str) else _ranges_as_text(value)
+        wildcard |= is_time and (fields[name].startswith("*") or _spans_field(value, name))
     return Rule(fields, either=False, wildcard=wildcard)
 
 
@@ -192,15 +192,15 @@ def _ranges_as_text(ranges: Any) -> str:
     if isinstance(ranges, int):
         return str(ranges)
     return ",".join(
-        str(each)
-        if isinstance(each, int)
-        else f"{each['start']}-{each.get('end', each['start'])}/{each.get('step', 1)}"
-        for each in ranges
+        str(item)
+        if isinstance(item, int)
+        else f"{item['start']}-{item.get('end', item['start'])}/{item.get('step', 1)}"
+        for item in ranges
     )
 
 
-def _spans_field(given: Any, name: str) -> bool:
+def _spans_field(value: Any, name: str) -> bool:
     """For range lists: does the first range span the whole field?"""
-    if not isinstance(given, list) or not isinstance(given[0], dict):
+    if not isinstance(value, list) or not isinstance(value[0], dict):
         return False
-    return (given[0]["start"], given[0].get("end")) == BOUNDS[name]
+    return (value[0]["start"], value[0].get("end")) == BOUNDS[name]

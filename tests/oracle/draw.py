@@ -1,8 +1,7 @@
 """Random specs that are likely to touch what makes a place interesting.
 
-Every field is drawn around a *hot* wall time: a lost one, an ambiguous one, the edge of a gap, or simply one of the
-walk. All syntaxes are drawn; whatever is drawn here is valid and has one meaning, so an engine that rejects it is
-as wrong as one that gives another answer.
+Every field is drawn around a *hot* wall time: a lost one, an ambiguous one, the edge of a gap, or any one of the walk.
+All syntaxes are drawn. Every drawn spec is valid and has one meaning, so an engine that rejects it is wrong too.
 """
 
 import random
@@ -17,8 +16,8 @@ from tests.oracle.walk import DAY, HOUR, Walk, moment_of
 Drawn = dict[str, Any]
 Choice = TypeVar("Choice")
 
-MOST_SECONDS_PER_DAY = 6000
-"""Denser rules are drawn only now and then: they take long to evaluate and show little."""
+MAX_SECONDS_PER_DAY = 6000
+"""Denser rules are drawn rarely, because they are slow to evaluate and show little."""
 
 
 def hot_wall(rng: random.Random, walk: Walk) -> int:
@@ -34,7 +33,7 @@ def hot_wall(rng: random.Random, walk: Walk) -> int:
 
 
 def repeated_around(rng: random.Random, walk: Walk, jump: int) -> list[int]:
-    """Some ambiguous wall seconds of one jump back, its edges among them; none if it was a jump forward."""
+    """Some ambiguous wall seconds of one jump back, including its edges. Empty for a jump forward."""
     first_again = walk.wall_at(jump)
     if first_again not in walk.shown_again:
         return []
@@ -43,7 +42,7 @@ def repeated_around(rng: random.Random, walk: Walk, jump: int) -> list[int]:
 
 
 def round_off(rng: random.Random, wall: int) -> int:
-    """People write whole minutes and quarters; a second at random would rarely be hit again."""
+    """People write whole minutes and quarters. A random second would rarely be hit again."""
     return wall - wall % rng.choice((60, 300, 900, 1800))
 
 
@@ -124,7 +123,7 @@ def draw_day_of_month(rng: random.Random, hot: date, *, plain: bool = False) -> 
 
 
 def draw_day_of_week(rng: random.Random, hot: date, *, plain: bool = False, sunday: int = 0) -> str:
-    """`sunday`: the number of Sunday, 0 or (in Quartz) 1; with 0, Sunday is sometimes written as 7."""
+    """`sunday`: the number of Sunday, 0 or (in Quartz) 1. With 0, Sunday is sometimes written as 7."""
     number = weekday_number(hot)
 
     def written(weekday: int) -> str:
@@ -184,7 +183,7 @@ def draw_days(rng: random.Random, hot: date) -> tuple[str, str]:
 
 
 def pick(rng: random.Random, weighted: list[tuple[int, Choice]]) -> Choice:
-    return rng.choices([each for _, each in weighted], [weight for weight, _ in weighted])[0]
+    return rng.choices([item for _, item in weighted], [weight for weight, _ in weighted])[0]
 
 
 def any_case(rng: random.Random, name: str) -> str:
@@ -329,10 +328,10 @@ def add_source(rng: random.Random, walk: Walk, spec: Drawn, dialect: str) -> Non
 
 
 def sparse(rng: random.Random, draw: Callable[[], Any], seconds_of_day: Callable[[Any], list[int]]) -> Any:
-    """Draw until the rule is not too dense; one in fifty may be."""
+    """Draw until the rule is not too dense. One in fifty may be."""
     while True:
         drawn = draw()
-        if len(seconds_of_day(drawn)) <= MOST_SECONDS_PER_DAY or rng.random() < 0.02:
+        if len(seconds_of_day(drawn)) <= MAX_SECONDS_PER_DAY or rng.random() < 0.02:
             return drawn
 
 

@@ -21,12 +21,12 @@ from tests.oracle.walk import RANGE_END, RANGE_START, Walk, moment_of
 
 INSTANTS_PER_SPEC = 44
 LONGEST_BETWEEN = 300
-PATIENCE = 10
+TIMEOUT_S = 10
 """Seconds for all questions about one spec; they are about ninety, and a microsecond is enough for most of them."""
 
 
 class Engine(Protocol):
-    """What is judged: the compiled form of a spec."""
+    """The engine under test: the compiled form of a spec."""
 
     def next_epoch(self, after: int, /) -> int | None: ...
     def prev_epoch(self, before: int, /) -> int | None: ...
@@ -63,7 +63,7 @@ class Disagreement:
 
     @property
     def kind(self) -> str:
-        """Two disagreements of one kind are probably the same mistake."""
+        """Two disagreements of one kind probably have the same cause."""
         return self.got[:40] if self.got.startswith(("rejected", "no answer")) else self.call.split("(")[0]
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ def expected_prev(ticks: Ticks, spec: Spec, walk: Walk, instant: int) -> int | O
 
 
 class TookTooLong(Exception):
-    """The engine did not answer; every question must be answered in bounded time."""
+    """The engine did not return in bounded time."""
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def patience(seconds: float) -> Iterator[None]:
 
 @dataclass
 class Verdict:
-    """How the judging of one spec went."""
+    """Result of judging one spec."""
 
     cases: int = 0
     """(spec, instant) pairs of which at least one direction was judged exactly."""
@@ -130,15 +130,15 @@ class Verdict:
 
 
 def judge(spec: Spec, walk: Walk, ticks: Ticks, instants: list[int], build: Build) -> Verdict:
-    """Ask the engine at every instant, both ways; stop at the first wrong answer."""
+    """Call the engine at every instant in both directions. Stop at the first wrong result."""
     call = f"next_epoch({instants[0]})"
     try:
-        with patience(PATIENCE):
+        with patience(TIMEOUT_S):
             return judge_engine(spec, walk, ticks, instants, build(spec))
     except ValueError as error:
         return Verdict(disagreement=describe(spec, walk, call, "a valid spec", f"rejected: {error}", instants[0]))
     except TookTooLong:
-        got = f"no answer after {PATIENCE} seconds"
+        got = f"no answer after {TIMEOUT_S} seconds"
         return Verdict(disagreement=describe(spec, walk, call, "some answer", got, instants[0]))
 
 
@@ -173,8 +173,8 @@ def judge_between(spec: Spec, walk: Walk, ticks: Ticks, instants: list[int], eng
 
 def describe(spec: Spec, walk: Walk, call: str, expected: object, got: object, instant: int) -> Disagreement:
     around = [f"{iso(jump)} clocks jump to {moment_of(walk.wall_at(jump))}" for jump in walk.jumps]
-    asked = f"asked at {iso(instant)} = {moment_of(walk.wall_at(instant))} on the wall"
-    return Disagreement(spec, walk.zone_name, call, readable(expected), readable(got), "; ".join([asked, *around]))
+    place = f"at {iso(instant)} = {moment_of(walk.wall_at(instant))} on the wall"
+    return Disagreement(spec, walk.zone_name, call, readable(expected), readable(got), "; ".join([place, *around]))
 
 
 def readable(answer: object) -> str:
@@ -196,15 +196,15 @@ def instants_around(ticks: Ticks, walk: Walk, rng: random.Random, count: int = I
 # ---------------------------------------------------------------- shrinking
 
 
-def shrink(found: Disagreement, walk: Walk, build: Build) -> Disagreement:
+def shrink(disagreement: Disagreement, walk: Walk, build: Build) -> Disagreement:
     """Leave out whatever can be left out while the engine still disagrees in the same way."""
-    best = found
+    best = disagreement
     progress = True
     while progress:
         progress = False
         for smaller in smaller_specs(best.spec):
             again = disagreement_of(smaller, walk, build)
-            if again is not None and again.kind == found.kind:
+            if again is not None and again.kind == disagreement.kind:
                 best, progress = again, True
                 break
     return best

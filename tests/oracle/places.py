@@ -48,7 +48,7 @@ LOST_A_DAY = ("Pacific/Apia", "Pacific/Kiritimati")
 MORE = {
     "Africa/Monrovia": (1972,),  # a gap of 44 min 30 s
     "America/Caracas": (2007, 2016),
-    "America/St_Johns": (1987, 1988, 2006, 2010),  # one minute past midnight; 1988 by two hours
+    "America/St_Johns": (1987, 1988, 2006, 2010),  # one minute past midnight, 1988 by two hours
     "America/Sao_Paulo": (1985, 2017, 2019),
     "Asia/Amman": (2012, 2013, 2022),
     "Asia/Colombo": (1996, 2006),
@@ -99,7 +99,7 @@ class Place:
 
 
 def required_place(rng: random.Random, number: int) -> Place:
-    """The required zones one after the other, for ever; gaps and overlaps in turn."""
+    """The required zones in an endless cycle, gaps and overlaps in turn."""
     zone_name, years = list(REQUIRED.items())[number % len(REQUIRED)]
     if zone_name in LOST_A_DAY:
         return place_in(rng, zone_name, years, lambda change: change == DAY)
@@ -127,13 +127,13 @@ def calm_place(rng: random.Random) -> Place:
 
 
 def place_in(rng: random.Random, zone_name: str, years: Sequence[int], wanted: Callable[[int], bool] = bool) -> Place:
-    """A transition of the zone in one of the years, of the wanted kind if there is one; otherwise any time."""
+    """A transition of the zone in one of the years, of the wanted kind if possible, otherwise any time."""
     zone = load_zone(zone_name)
     for wish in (wanted, bool):
         for year in rng.sample(years, len(years)):
-            found = [t for t in transitions(zone_name, year) if wish(offset_at(t, zone) - offset_at(t - 1, zone))]
-            if found:
-                return Place(zone_name, rng.choice(found))
+            instants = [t for t in transitions(zone_name, year) if wish(offset_at(t, zone) - offset_at(t - 1, zone))]
+            if instants:
+                return Place(zone_name, rng.choice(instants))
     return Place(zone_name, instant_of(date(rng.choice(years), 1, 1)) + rng.randrange(365 * DAY))
 
 
@@ -146,12 +146,12 @@ def transitions(zone_name: str, year: int) -> list[int]:
     """The instants of a year (a day more on both sides) at which the zone's offset changes."""
     zone = load_zone(zone_name)
     step = HOUR
-    found = []
+    instants = []
     for instant in range(instant_of(date(year, 1, 1)) - DAY, instant_of(date(year, 12, 31)) + 2 * DAY, step):
         if offset_at(instant, zone) != offset_at(instant + step, zone):
             seconds = range(instant + 1, instant + step + 1)
-            found += [each for each in seconds if offset_at(each, zone) != offset_at(each - 1, zone)]
-    return found
+            instants += [second for second in seconds if offset_at(second, zone) != offset_at(second - 1, zone)]
+    return instants
 
 
 def walk_around(place: Place, rng: random.Random) -> Walk:

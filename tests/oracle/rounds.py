@@ -1,10 +1,9 @@
-"""One numbered round: one place, many specs, many instants each; reproducible from (seed, number).
+"""One numbered round: one place, many specs, many instants each. Reproducible from (seed, number).
 
 Rounds come in blocks of six: four go through the required zones one after the other, one walks days for years, and
 one goes to a late year, anywhere, or to a remarkable day.
 """
 
-import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,15 +21,6 @@ SPECS_PER_LONG_ROUND = 6
 """For walks of very many days, where each spec takes long."""
 
 
-def seed_from_environment() -> int:
-    """`TOMPION_ORACLE_SEED` if it is set, otherwise a new seed at each run; the same in all processes of a run."""
-    fixed = os.environ.get("TOMPION_ORACLE_SEED")
-    if fixed:
-        return int(fixed)
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    return random.Random(run).randrange(10**9) if run else random.SystemRandom().randrange(10**9)
-
-
 def build_engine(spec: Spec) -> Engine:
     """The engine that is judged, unless another one is given."""
     import tompion
@@ -40,7 +30,7 @@ def build_engine(spec: Spec) -> Engine:
 
 @dataclass
 class Tally:
-    """What the rounds have judged so far: also the proof that they looked where they should."""
+    """Numbers of judged cases, which also prove that the rounds covered the required places."""
 
     rounds: int = 0
     specs: int = 0
@@ -72,7 +62,7 @@ class Disagreed(Exception):
 
 
 def place_of_round(seed: int, number: int) -> Place | None:
-    """Where a round looks; None: it walks days for years."""
+    """The place of a round. None: it walks days for years."""
     rng = random.Random(f"{seed} place {number}")
     block, slot = divmod(number, ROUNDS_PER_BLOCK)
     if slot < 4:
@@ -90,12 +80,12 @@ def walk_of_round(seed: int, number: int) -> Walk:
 
 
 def run_round(seed: int, number: int, build: Build = build_engine) -> Tally:
-    """Judge many specs over one walk; raise `Disagreed` with a shrunken case at the first wrong answer."""
+    """Judge many specs over one walk. Raise `Disagreed` with a shrunken case at the first wrong result."""
     walk = walk_of_round(seed, number)
     rng = random.Random(f"{seed} specs {number}")
     tally = Tally(rounds=1)
     for _ in range(SPECS_PER_ROUND if len(walk.days) < 5000 else SPECS_PER_LONG_ROUND):
-        spec, ticks = draw_telling_spec(rng, walk)
+        spec, ticks = draw_relevant_spec(rng, walk)
         verdict = judge(spec, walk, ticks, instants_around(ticks, walk, rng), build)
         if verdict.disagreement is not None:
             raise Disagreed(shrink(verdict.disagreement, walk, build), seed, number)
@@ -109,7 +99,7 @@ def run_round(seed: int, number: int, build: Build = build_engine) -> Tally:
     return tally
 
 
-def draw_telling_spec(rng: random.Random, walk: Walk) -> tuple[Spec, Ticks]:
+def draw_relevant_spec(rng: random.Random, walk: Walk) -> tuple[Spec, Ticks]:
     """A spec that means something at this place: mostly one that has ticks here, sometimes one that has none."""
     while True:
         spec = draw_spec(rng, walk)

@@ -1,15 +1,14 @@
-"""Watch the clock on the wall, second by second.
+"""Reads the wall clock of a zone, second by second.
 
-A *wall second* is what a wall clock shows, written as a number: the seconds from 1970-01-01 00:00:00 as the clock
-shows them. An *instant* is a number of seconds since the Unix epoch. A walk visits every instant of a window,
-asks ``zoneinfo`` what the clock shows, and writes it down. Afterwards every wall second of the window
+A *wall second* is the time of a wall clock as a number: the seconds from 1970-01-01 00:00:00 in local time. An
+*instant* is a number of seconds since the Unix epoch. A walk visits every instant of a window, reads the local time
+from ``zoneinfo`` and stores it. Afterwards every wall second of the window
 
-* was shown once: it exists;
-* was shown twice: it is ambiguous (clocks were set back), and both instants are known;
-* was never shown: it is lost in a gap (clocks were set forward), and the gap is known.
+* occurred once: it exists
+* occurred twice: it is ambiguous (clocks were set back), and both instants are known
+* never occurred: it is lost in a gap (clocks were set forward), and the gap is known
 
-Zone data comes from the PyPI ``tzdata`` package only: the files are opened there, the machine's own copy is never
-consulted.
+Zone data comes from the PyPI ``tzdata`` package only. The machine's own copy is never read.
 """
 
 from collections.abc import Iterable
@@ -27,7 +26,7 @@ RANGE_END = int(datetime(2201, 1, 1, tzinfo=UTC).timestamp())
 """Ticks exist in [RANGE_START, RANGE_END), and nowhere else."""
 
 MARGIN = 8 * HOUR
-"""How much further than the window a walk goes on both sides. No overlap since 1970 repeats more than 4 h, so both
+"""How much further than the window a walk reaches on both sides. No overlap since 1970 repeats more than 4 h, so both
 passes of every wall second that is shown inside the window lie inside the walk."""
 
 FIRST_DAY = date(1970, 1, 1)
@@ -86,7 +85,7 @@ class Gap:
 
 @dataclass
 class Walk:
-    """What the wall clock of one zone showed. Answers are known for instants in [start, end)."""
+    """The wall clock of one zone. It is known for instants in [start, end)."""
 
     zone_name: str
     start: int

@@ -1,1 +1,1 @@
-"""The whole ring of searches, for as many minutes as one likes: ``make prove``."""
+"""All searches for violations of the guarantees, for some minutes: ``make prove``."""

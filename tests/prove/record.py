@@ -1,7 +1,7 @@
-"""What the searches have tried so far: an entry for each run that counts, and the table of the guarantees made of them.
+"""The record of the searches: an entry for each run, and the table in the guarantees.
 
-A zero is worth as much as the tries behind it, and those add up over runs.  They begin anew where something was found:
-what was tried before it says nothing about the code that was mended.
+The tries of all runs add up.  They restart at zero after a violation, because earlier tries do not count for the fixed
+code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.prove.ring import RING, Found, Search, bound
+from tests.prove.searches import SEARCHES, Search, SearchResult, bound
 
 RECORD = Path(__file__).with_name("record.json")
 PAGE = Path(__file__).parents[2] / "docs" / "guarantees.md"
@@ -30,22 +30,22 @@ class Entry(NamedTuple):
     violations: int = 0
 
 
-def entry_of(found: Found, date: str, commit: str) -> Entry:
-    """Return what is to be remembered of a search."""
+def entry_of(result: SearchResult, date: str, commit: str) -> Entry:
+    """Return the entry of a search result."""
     return Entry(
-        found.search.name, date, commit, found.tried, round(found.seconds), found.also, 0 if found.is_clean else 1
+        result.search.name, date, commit, result.tried, round(result.seconds), result.also, 0 if result.is_clean else 1
     )
 
 
 def load() -> list[Entry]:
-    """Return all there is, the oldest first."""
+    """Return all entries, the oldest first."""
     entries: list[dict[str, Any]] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return [Entry(**each) for each in entries]
+    return [Entry(**entry) for entry in entries]
 
 
 def save(entries: list[Entry]) -> None:
-    """Write the record, an entry to a line, and the table that is made of it."""
-    lines = ",\n".join(json.dumps(each._asdict(), ensure_ascii=False) for each in entries)
+    """Write the record, an entry to a line, and the table."""
+    lines = ",\n".join(json.dumps(entry._asdict(), ensure_ascii=False) for entry in entries)
     RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     begin = page.index(HEADER)
@@ -54,11 +54,11 @@ def save(entries: list[Entry]) -> None:
 
 
 def standing(search: Search, entries: list[Entry]) -> list[Entry]:
-    """Return the runs of a search since it last found something; only the largest if each goes through everything."""
-    mine = [each for each in entries if each.search == search.name]
-    found = [number for number, each in enumerate(mine) if each.violations]
-    clean = mine[found[-1] + 1 :] if found else mine
-    return clean if search.is_drawn or not clean else [max(clean, key=lambda each: each.tried)]
+    """Return the runs of a search since it last result something. Only the largest if each goes through everything."""
+    mine = [entry for entry in entries if entry.search == search.name]
+    violations = [number for number, entry in enumerate(mine) if entry.violations]
+    clean = mine[violations[-1] + 1 :] if violations else mine
+    return clean if search.is_drawn or not clean else [max(clean, key=lambda entry: entry.tried)]
 
 
 def row(search: Search, entries: list[Entry]) -> str:
@@ -66,27 +66,27 @@ def row(search: Search, entries: list[Entry]) -> str:
     clean = standing(search, entries)
     if not clean:
         return f"| {search.name} | {search.proves} | – | – | – | – |"
-    tried = sum(each.tried for each in clean)
-    also = {unit: sum(each.also.get(unit, 0) for each in clean) for unit in search.also}
+    tried = sum(item.tried for item in clean)
+    also = {unit: sum(item.also.get(unit, 0) for item in clean) for unit in search.also}
     figures = ", ".join(f"{count:,} {unit}" for unit, count in ((search.unit, tried), *also.items()))
-    hours = sum(each.seconds for each in clean) / 3600
+    hours = sum(item.seconds for item in clean) / 3600
     since = f"{clean[0].date}, `{clean[0].commit}`; {hours:.1f} h"
     return f"| {search.name} | {search.proves} | {figures} | {since} | 0 | {bound(search, tried)} |"
 
 
 def table(entries: list[Entry]) -> str:
     """Return the table of docs/guarantees.md."""
-    return HEADER + "\n".join(row(search, entries) for search in RING)
+    return HEADER + "\n".join(row(search, entries) for search in SEARCHES)
 
 
 def searched(promise: str) -> list[str]:
-    """Return the searches that prove a promise."""
-    return [search.name for search in RING if promise in promises(search)]
+    """Return the searches that check a guarantee."""
+    return [search.name for search in SEARCHES if promise in promises(search)]
 
 
 def promises(search: Search) -> list[str]:
-    """Return the numbers of what a search proves: ``G1–G3, T8`` are four."""
-    found = []
+    """Return the guarantees that a search checks: ``G1–G3, T8`` are four."""
+    numbers = []
     for kind, first, last in re.findall(r"([A-Z])(\d+)(?:–[A-Z](\d+))?", search.proves):
-        found += [f"{kind}{number}" for number in range(int(first), int(last or first) + 1)]
-    return found
+        numbers += [f"{kind}{number}" for number in range(int(first), int(last or first) + 1)]
+    return numbers

@@ -11,68 +11,65 @@ import tests.prove.__main__ as proving
 from models.__main__ import Row, summary
 from models.checking import Answer
 from models.table import HOLDS, SMALL, TWINS
-from tests.interleavings.defects import MISTAKES
 from tests.prove import record
-from tests.prove.ring import RING, Found, Search, read, table
-from tests.simulation.defects import DEFECTS, Defect
-from tests.simulation.telling import TELLING
+from tests.prove.searches import SEARCHES, Search, SearchResult, read, table
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUARANTEES = (DOCS / "guarantees.md").read_text()
 SEARCH = Search("some", "G1", 1, lambda _: ["platform"], r"(\d[\d,]*) tries", "tries")
 
 
-def found(code: int, said: str) -> Found:
-    return read(SEARCH, 2.0, code, said)
+def result_of(code: int, output: str) -> SearchResult:
+    return read(SEARCH, 2.0, code, output)
 
 
 def test_the_last_count_is_the_one_that_counts() -> None:
-    assert found(0, "10 tries\n3,000 tries\n").tried == 3_000
-    assert table([found(0, "3,000 tries")]).splitlines()[-1] == "| some | G1 | 3,000 tries | 2 | 0 | < 1.0e-03 |"
+    assert result_of(0, "10 tries\n3,000 tries\n").tried == 3_000
+    assert table([result_of(0, "3,000 tries")]).splitlines()[-1] == "| some | G1 | 3,000 tries | 2 | 0 | < 1.0e-03 |"
 
 
-@pytest.mark.parametrize(("code", "said"), [(1, "7 tries"), (0, "nothing at all"), (0, "0 tries")])
-def test_a_search_that_failed_or_tried_nothing_is_not_clean(code: int, said: str) -> None:
-    assert not found(code, said).is_clean
-    assert "FOUND" in table([found(code, said)])
+@pytest.mark.parametrize(("code", "output"), [(1, "7 tries"), (0, "nothing at all"), (0, "0 tries")])
+def test_a_search_that_failed_or_tried_nothing_is_not_clean(code: int, output: str) -> None:
+    assert not result_of(code, output).is_clean
+    assert "FOUND" in table([result_of(code, output)])
 
 
 def test_the_states_of_a_model_that_must_fail_are_not_counted() -> None:
-    """A twin is left where it fails, and a world that fails against expectation has not been gone through."""
-    worlds = [
+    """A failing variant stops early, and an unexpected failure is not complete."""
+    checked = [
         (SMALL[0], HOLDS, 1_200),
         (SMALL[1], HOLDS, 34),
         (TWINS[0], TWINS[0].expected, 500),
         (SMALL[2], "error", 7),
     ]
-    rows = [Row(world, Answer(verdict, 9_999, distinct, 5, ""), 1.0) for world, verdict, distinct in worlds]
-    said = summary(rows, 2.0)
-    assert said.splitlines()[0] == "4 configurations, 1,741 distinct states, 2.0 s, 1 wrong"
-    assert read(next(each for each in RING if each.name == "models"), 2.0, 0, said).tried == 1_234
+    rows = [Row(model, Answer(verdict, 9_999, distinct, 5, ""), 1.0) for model, verdict, distinct in checked]
+    output = summary(rows, 2.0)
+    assert output.splitlines()[0] == "4 configurations, 1,741 distinct states, 2.0 s, 1 wrong"
+    assert read(next(item for item in SEARCHES if item.name == "models"), 2.0, 0, output).tried == 1_234
 
 
-def test_what_was_found_is_no_clean_run_whoever_reads_it() -> None:
-    """Figures that were read from a file counted as clean, whatever they said."""
-    (simulation,) = (each for each in RING if each.name == "simulation")
-    said = "4000 stories from seed 1: 90 commits, 70 faults, {} with violations"
-    assert read(simulation, 1.0, 0, said.format(0)).is_clean
-    assert not read(simulation, 1.0, 0, said.format(2)).is_clean
+def test_output_with_violations_is_not_clean() -> None:
+    """Figures from a file used to count as clean."""
+    (simulation,) = (item for item in SEARCHES if item.name == "simulation")
+    output = "4000 scenarios from seed 1: 90 commits, 70 faults, {} with violations"
+    assert read(simulation, 1.0, 0, output.format(0)).is_clean
+    assert not read(simulation, 1.0, 0, output.format(2)).is_clean
 
 
 def test_a_search_is_run_and_its_figures_are_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proving, "RING", [SEARCH._replace(counts=r"(\d+)"), SEARCH._replace(name="other")])
+    monkeypatch.setattr(proving, "SEARCHES", [SEARCH._replace(counts=r"(\d+)"), SEARCH._replace(name="other")])
     assert proving.main(["--minutes", "0.01", "--only", "some"]) == 0
     assert re.search(r"\n\| some \| G1 \| [\d,]+ tries \| \d+ \| 0 \| < .*\|\n$", capsys.readouterr().out)
     assert proving.main(["--minutes", "0.01"]) == 1
-    assert "other has found something, or could not search" in capsys.readouterr().out
+    assert "other has found a violation, or failed" in capsys.readouterr().out
 
 
 def test_each_promise_names_its_searches() -> None:
     rows = re.findall(r"^\| ([TG]\d+) \|.*\| (.*) \|$", GUARANTEES, re.MULTILINE)
     assert dict(rows) == {number: ", ".join(record.searched(number)) or "–" for number, _ in rows}
-    assert {number for each in RING for number in record.promises(each)} <= dict(rows).keys()
+    assert {number for item in SEARCHES for number in record.promises(item)} <= dict(rows).keys()
 
 
 def test_a_range_of_promises_is_all_of_them() -> None:
@@ -94,16 +91,16 @@ def test_tries_add_up_until_something_is_found() -> None:
     assert record.row(everything, runs) == "| some | G1 | 4 tries, 5 ticks | 2026-11-04, `abc`; 0.1 h | 0 | – |"
 
 
-def test_what_a_search_has_said_is_put_on_record(
+def test_output_of_a_search_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(record, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(record, "PAGE", tmp_path / "guarantees.md")
     record.RECORD.write_text("[]")
     record.PAGE.write_text(f"before\n\n{record.HEADER}| old |\n\nafter\n")
-    said = tmp_path / "said.txt"
-    said.write_text("seed 1\nfaults      301: kill 3\nticks       7006 to be found\nviolations  0\n")
-    assert proving.main(["--only", "chaos", "--seconds", "240", "--read", str(said), str(said)]) == 0
+    output = tmp_path / "output.txt"
+    output.write_text("seed 1\nfaults      301: kill 3\nticks       7006 to be found\nviolations  0\n")
+    assert proving.main(["--only", "chaos", "--seconds", "240", "--read", str(output), str(output)]) == 0
     (first, second) = record.load()
     assert first == second
     assert (first.tried, first.seconds, first.also, first.violations) == (301, 240, {"ticks": 7006}, 0)
@@ -111,21 +108,7 @@ def test_what_a_search_has_said_is_put_on_record(
     assert page.startswith("before\n\n| search |")
     assert page.endswith("|\n\nafter\n")
     assert "| chaos | G1, G4–G6 | 602 faults, 14,012 ticks |" in page
-    said.write_text("nothing")
-    assert proving.main(["--only", "chaos", "--read", str(said)]) == 1
+    output.write_text("nothing")
+    assert proving.main(["--only", "chaos", "--read", str(output)]) == 1
     assert len(record.load()) == 2
-    assert "0 of 1 runs put on record" in capsys.readouterr().out
-
-
-def test_every_planted_mistake_is_on_its_page_with_what_catches_it() -> None:
-    page = (DOCS / "explanation" / "planted-mistakes.md").read_text()
-    planted = [*(line_of(each) for each in DEFECTS), *(f"| `{each.name}` |" for each in MISTAKES)]
-    lines = re.findall(r"^\| `.*$", page, re.MULTILINE)
-    assert [line[: len(wanted)] for line, wanted in zip(lines, planted, strict=True)] == planted
-
-
-def line_of(planted: Defect) -> str:
-    """A planted mistake, the rule that gives it away, and the story in which it first does."""
-    rule, seed = TELLING[planted.name]
-    about = (planted.plant.__doc__ or "").strip().splitlines()[0].removesuffix(".")
-    return f"| `{planted.name}` | {about} | {rule} | {seed} |"
+    assert "0 of 1 runs recorded" in capsys.readouterr().out

@@ -81,8 +81,10 @@ def _search(seeds: range, seconds: float, processes: int) -> int:
             bad += 1
             _show(verdict)
         if done % REPORT_EVERY == 0:
-            print(f"{done} stories, {faults.total()} faults, {bad} with violations", flush=True)
-    print(f"{done} stories from seed {seeds.start}: {commits} commits, {faults.total()} faults, {bad} with violations")
+            print(f"{done} scenarios, {faults.total()} faults, {bad} with violations", flush=True)
+    print(
+        f"{done} scenarios from seed {seeds.start}: {commits} commits, {faults.total()} faults, {bad} with violations"
+    )
     print("faults:  " + ", ".join(f"{name} {count}" for name, count in sorted(faults.items())))
     print("reached: " + ", ".join(f"{name} {count}" for name, count in sorted(reached.items())))
     return 1 if bad else 0

@@ -434,7 +434,7 @@ def what_goes_wrong_is_told(ledger: Ledger) -> Iterator[str]:
 
 def _rests(notification: NotificationRow, told: Told) -> bool:
     """Whether so many tries went wrong that the pause before the next one is longer than the rest of the story."""
-    pause_ms = told.settings.notice_retry_ms << max(0, notification.attempts - 1)
+    pause_ms = told.settings.notification_retry_ms << max(0, notification.attempts - 1)
     return pause_ms > 120_000 and told.now_ms < (notification.due_ms or 0) <= told.now_ms + pause_ms
 
 

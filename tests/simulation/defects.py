@@ -6,22 +6,25 @@ says which seed gave each away.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notifications
-from tests.simulation.planting import DEFECTS, Defect, Patches, defect, planted
+from tests.support.planting import DEFECTS, Defect, Patches, defect, planted
 from tompion.engine.engine import Engine
 from tompion.engine.execution import launcher
+from tompion.engine.maintenance import Maintenance
 from tompion.engine.steps import backfill, fire, planned, settle
 from tompion.engine.steps.fire import FireStep
 from tompion.engine.steps.rescue import RescueStep
+from tompion.engine.steps.result import StepResult
 from tompion.model import run
 from tompion.model.policy import CatchUp
 from tompion.model.schedule_state import ScheduleState, StateTuple
-from tompion.operations.context import OperationContext
+from tompion.operations import idempotency
 from tompion.operations.schedules import control, crud, repository
-from tompion.plan import decide, due_ticks, edit, outcome, overlap
+from tompion.plan import decide, due_ticks, edit, outcome, overlap, pause
 from tompion.plan.backfill import next_chunk as backfill_step
 from tompion.plan.decide import Decision
 from tompion.spec import jitter
@@ -65,23 +68,23 @@ def drop_index(patches: Patches) -> None:
 @defect
 def advance_before_insert(patches: Patches) -> None:
     """The cursor moves in one transaction, the runs follow in another: a crash in between loses them."""
-    record = Transaction.record
+    write = Transaction.write_decisions
     later: list[Any] = []
 
     def split(self: Transaction, wanted: Any) -> Any:
         later.extend(wanted.runs)
-        return record(self, wanted._replace(runs=[]))
+        return write(self, wanted._replace(runs=[]))
 
-    begin = Engine._begin
+    apply = Engine.apply
 
-    def insert(self: Engine, fired: Any) -> int:
+    def insert(self: Engine, result: StepResult) -> None:
         rows, later[:] = list(later), []
         if rows:
             self._store.write(lambda transaction: transaction.run_insert(rows))
-        return begin(self, fired)
+        apply(self, result)
 
-    patches.set(Transaction, "record", split)
-    patches.set(Engine, "_begin", insert)
+    patches.set(Transaction, "write_decisions", split)
+    patches.set(Engine, "apply", insert)
 
 
 @defect
@@ -100,7 +103,7 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 @defect
 def pause_read_before_the_lock(patches: Patches) -> None:
     """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
-    patches.set(edit, "paused", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    patches.set(pause, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
     def blind(self: FireStep, transaction: Transaction, now_ms: int, states: list[StateTuple], budget: int) -> Any:
@@ -156,14 +159,14 @@ def a_lease_ends_and_its_runs_stay(patches: Patches) -> None:
 def runs_are_taken_without_a_lease(patches: Patches) -> None:
     """An instance whose lease was taken away goes on taking runs under its old number, for which nobody looks."""
     patches.sql("lease_hold", "AND lease_until_ms IS NOT NULL", "")
-    patches.sql("beat", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
-    patches.sql("beat", "AND lease_until_ms IS NOT NULL", "")
+    patches.sql("lease_renew", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
+    patches.sql("lease_renew", "AND lease_until_ms IS NOT NULL", "")
 
 
 @defect
 def crashed_runs_are_never_picked_up(patches: Patches) -> None:
     """A lease that has run out is nobody's business."""
-    patches.set(RescueStep, "claim", lambda self, transaction, limit: fire.NOTHING)
+    patches.set(RescueStep, "claim", lambda self, transaction, limit: StepResult())
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
     patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
 
@@ -176,7 +179,7 @@ def coalesce_runs_the_first(patches: Patches) -> None:
         if ticks and self.budget < 1:
             return False
         for tick in ticks[:1]:
-            self._start(tick, self.rule.fire_ms(tick), reason)
+            self._start(tick, self.compiled.fire_ms(tick), reason)
         self._drop(ticks[1:], reason)
         return True
 
@@ -228,7 +231,7 @@ def backfill_leaves_out_its_end(patches: Patches) -> None:
         moved = step(backfill._replace(last_s=backfill.last_s - 30), *rest)
         return moved._replace(backfill=moved.backfill._replace(last_s=backfill.last_s))
 
-    patches.set(backfill, "step", shorter)
+    patches.set(backfill, "next_chunk", shorter)
 
 
 @defect
@@ -239,7 +242,7 @@ def slots_are_never_freed(patches: Patches) -> None:
     def kept(state: ScheduleState, *rest: Any) -> ScheduleState:
         return freed(state, *rest)._replace(in_flight=state.in_flight)
 
-    patches.set(settle, "freed", kept)
+    patches.set(settle, "free_slot", kept)
 
 
 @defect
@@ -266,20 +269,20 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 @defect
 def key_contains_the_attempt(patches: Patches) -> None:
     """Each launch of a run carries another key."""
-    launch_of = launcher.Launcher._launch
+    build = launcher.build_run_context
 
-    def other(self: launcher.Launcher, *about: Any) -> Any:
-        launch = launch_of(self, *about)
-        launch.schedule_id += f"-{launch.attempt}"
-        return launch
+    def other(*parts: Any) -> Any:
+        run_context = build(*parts)
+        run_context.schedule_id += f"-{run_context.attempt}"
+        return run_context
 
-    patches.set(launcher.Launcher, "_launch", other)
+    patches.set(launcher, "build_run_context", other)
 
 
 @defect
 def resume_moves_the_cursor(patches: Patches) -> None:
     """What a pause missed is passed over without a word."""
-    resumed = edit.resume_state
+    resumed = pause.resume_state
 
     def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
         after = resumed(state, rule_, now_ms, on_resume)
@@ -289,8 +292,7 @@ def resume_moves_the_cursor(patches: Patches) -> None:
             else after
         )
 
-    patches.set(edit, "resumed", forgetful)
-    patches.set(fire, "resumed", forgetful)
+    patches.set(pause, "resume_state", forgetful)
 
 
 @defect
@@ -302,13 +304,13 @@ def update_replays_old_ticks(patches: Patches) -> None:
         edited = replaced(state, old, new, now_ms)
         return edited._replace(state=edit.advance_to_next(edited.state, new, now_ms // 1000 - 600))
 
-    patches.set(edit, "replaced", eager)
+    patches.set(edit, "replace_version", eager)
 
 
 @defect
 def edit_passes_over_ticks_silently(patches: Patches) -> None:
     """An edit moves the cursor and writes no span."""
-    patches.set(edit, "passed_over", lambda *rest: [])
+    patches.set(edit, "dropped_between", lambda *rest: [])
 
 
 @defect
@@ -329,7 +331,7 @@ def delete_does_not_silence(patches: Patches) -> None:
                 transaction.state_update([now._replace(closed=True)])
         return answer
 
-    patches.set(edit, "closed", closed)
+    patches.set(edit, "close_state", closed)
     patches.set(FireStep, "_fire", blind)
 
 
@@ -349,7 +351,7 @@ def remaining_actions_not_counted(patches: Patches) -> None:
 @defect
 def request_ids_forgotten(patches: Patches) -> None:
     """A request that is sent again is done again."""
-    patches.set(OperationContext, "once", lambda self, operation, request_id, arguments, kind, do: do())
+    patches.set(idempotency, "answer_once", lambda context, operation, request_id, arguments, kind, do: do())
 
 
 @defect
@@ -377,9 +379,9 @@ def launch_before_commit(patches: Patches) -> None:
 
     def early(self: FireStep, transaction: Transaction, limit: int) -> Any:
         fired = on_time(self, transaction, limit)
-        owner = next(engine for engine in engines if engine.instance is self._instance)
-        owner.launching.start(fired.launches, fired.now_ms)
-        return fired._replace(launches=[])
+        owner = next(engine for engine in engines if engine.context is self._context)
+        owner.launcher.start(fired.launches, fired.now_ms)
+        return replace(fired, launches=[])
 
     patches.set(Engine, "__init__", noted)
     patches.set(FireStep, "on_time", early)
@@ -388,10 +390,10 @@ def launch_before_commit(patches: Patches) -> None:
 @defect
 def buffer_has_no_bound(patches: Patches) -> None:
     """As many runs wait as like to."""
-    admit = overlap.admit
+    admit = overlap.decide_overlap
     patches.set(
         decide,
-        "admit",
+        "decide_overlap",
         lambda policy, flying, waiting, most, overlap=None: admit(policy, flying, waiting, 1 << 30, overlap),
     )
 
@@ -423,7 +425,7 @@ def skips_are_ignored(patches: Patches) -> None:
 def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
     """An outcome that could not be written is forgotten, and its run is held for ever."""
     patches.set(launcher.Launcher, "put_back", lambda self, outcomes: None)
-    patches.set(Engine, "_beat", lambda self: self._keeping.check())
+    patches.set(Maintenance, "renew_lease", lambda self: self.check())
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
     patches.sql("run_claim", "r.due_ms <= :now_ms", "r.due_ms <= :now_ms AND r.attempt = 0")
     patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
@@ -445,7 +447,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
         decision.in_flight = decision.waiting = -100
         return decision
 
-    released = Decision.released
+    released = Decision.state_after_planned
 
     def corrected(self: Decision) -> ScheduleState:
         after = released(self)
@@ -453,7 +455,7 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
         return after._replace(in_flight=after.in_flight + 100 + flying, waiting=after.waiting + 100 + waiting)
 
     patches.set(planned, "Decision", alone)
-    patches.set(Decision, "released", corrected)
+    patches.set(Decision, "state_after_planned", corrected)
 
 
 @defect

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.execution.attempt import Attempt
 from tompion.engine.execution.launcher import Launcher
-from tompion.model.run import Reason, RunRow
+from tompion.model.run import Reason
 from tompion.model.schedule_state import ScheduleState
-from tompion.plan import outcome, release
+from tompion.plan import release
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision
-from tompion.store.base import Transaction
+from tompion.store import base
 
 
 @defect
@@ -44,7 +44,7 @@ def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
         found = list(launches)
         start(self, found, now_ms)
         for row, compiled in found:
-            if row.pickups == self._instance.settings.max_pickups:
+            if row.pickups == self._context.settings.max_pickups:
                 start(self, [(row._replace(pickups=0), compiled)], now_ms)
 
     patches.set(Launcher, "start", once_more)
@@ -95,21 +95,13 @@ def the_last_action_is_dropped(patches: Patches) -> None:
             Reason.LIMIT_REACHED if automatic and state.remaining == 1 else obstacle(state, *rest, automatic=automatic)
         )
 
-    patches.set(outcome, "_obstacle", one_short)
+    patches.set(release, "_obstacle", one_short)
 
 
 @defect
 def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
     """A run that waited for its retry gives way, and nobody counts it out."""
-    give_up = Transaction._given_up
-
-    def uncounted(
-        self: Transaction, states: list[ScheduleState], ended: list[RunRow], now_ms: int
-    ) -> list[ScheduleState]:
-        give_up(self, states, ended, now_ms)
-        return states
-
-    patches.set(Transaction, "_given_up", uncounted)
+    patches.set(base, "without_unheld", lambda states, *_: states)
 
 
 @defect

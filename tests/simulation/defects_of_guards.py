@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.engine.steps.fire import FireStep
 from tompion.model.schedule_state import ScheduleState, StateTuple
 from tompion.operations.schedules import crud
-from tompion.plan import adaptive, edit, outcome
+from tompion.plan import adaptive, edit, pause, release
 from tompion.store.base import Transaction
 
 FENCE = "AND attempt = ?4"
@@ -49,7 +49,7 @@ def a_rescue_counts_from_one(patches: Patches) -> None:
 @defect
 def a_pause_does_not_hold_the_tick_that_is_due(patches: Patches) -> None:
     """The fire step takes what is paused for active, and leaves it paused."""
-    patches.set(edit, "paused", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
+    patches.set(pause, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
     def blind(self: FireStep, transaction: Transaction, now_ms: int, rows: list[StateTuple], budget: int) -> Any:
@@ -83,25 +83,25 @@ def a_pause_never_ends_by_itself(patches: Patches) -> None:
     def forgotten(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
         return silenced(state, fire_ms)._replace(next_fire_ms=None) if state.paused else silenced(state, fire_ms)
 
-    patches.set(edit, "silenced", forgotten)
+    patches.set(edit, "with_next_fire", forgotten)
 
 
 @defect
 def an_adaptive_run_is_planned_for_the_past(patches: Patches) -> None:
     """Nobody asks what time it is when the next run is planned."""
-    plan = adaptive.plan
+    plan = adaptive.plan_next_run
 
     def late(*about: Any) -> Any:
         found = plan(*about)
         return None if found is None else found._replace(fire_ms=found.fire_ms - 20_000)
 
-    patches.set(adaptive, "plan", late)
+    patches.set(adaptive, "plan_next_run", late)
 
 
 @defect
 def a_purge_takes_runs_from_whoever_has_them(patches: Patches) -> None:
     """Everything of a schedule is gone at once, also what somebody executes."""
-    patches.set(crud, "_may_go", lambda state, now_ms: True)
+    patches.set(crud, "_is_purgeable", lambda state, now_ms: True)
 
 
 @defect
@@ -123,14 +123,14 @@ def what_was_purged_is_fired_from_memory(patches: Patches) -> None:
 @defect
 def a_tick_waits_for_what_was_dropped(patches: Patches) -> None:
     """The next tick is to follow a run that has left the queue without starting."""
-    patches.set(outcome, "rested", lambda state, rule, now_ms, waiting=None: state)
+    patches.set(release, "reschedule_if_idle", lambda state, rule, now_ms, waiting=None: state)
 
 
 @defect
 def an_interval_is_asked_for_that_nobody_has_set(patches: Patches) -> None:
     """What waited is skipped as too soon whenever the clock is behind the last start."""
     patches.set(
-        outcome,
+        release,
         "is_too_soon",
         lambda last_ms, shortest_ms, now_ms: now_ms < (last_ms or 0) + max(shortest_ms, 1_000),
     )

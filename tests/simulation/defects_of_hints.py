@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.engine.steps import settle
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan import adaptive, decide, outcome
@@ -22,19 +22,19 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
         before, known[state.schedule_key] = known.get(state.schedule_key), state.hints
         return freed(state, *rest)._replace(hints=before)
 
-    patches.set(settle, "freed", stale)
+    patches.set(settle, "free_slot", stale)
 
 
 @defect
 def a_one_shot_hint_is_never_used_up(patches: Patches) -> None:
     """Whoever hints at once gets a run every second."""
-    patches.set(adaptive, "spent", lambda state, nominal_s, now_ms: state.hints)
+    patches.set(adaptive, "remaining_hints", lambda state, nominal_s, now_ms: state.hints)
 
 
 @defect
 def the_longest_interval_is_only_the_baselines(patches: Patches) -> None:
     """A hint may be later than the longest interval."""
-    wish, clamped = adaptive._wish, adaptive._clamped
+    wish, clamped = adaptive._candidate, adaptive._clamp
 
     def unbounded(state: ScheduleState, compiled: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
         hinted = wish(state, compiled, adaptive.hints_of(state))
@@ -43,18 +43,18 @@ def the_longest_interval_is_only_the_baselines(patches: Patches) -> None:
             state, compiled._replace(policy=replace(compiled.policy, max_interval_ms=None)) if free else compiled, at_ms
         )
 
-    patches.set(adaptive, "_clamped", unbounded)
+    patches.set(adaptive, "_clamp", unbounded)
 
 
 @defect
 def the_shortest_interval_is_forgotten(patches: Patches) -> None:
     """A hint may be sooner than the shortest interval."""
-    clamped = adaptive._clamped
+    clamped = adaptive._clamp
 
     def hasty(state: ScheduleState, compiled: CompiledSchedule, at_ms: int) -> tuple[int, str | None]:
         return clamped(state, compiled._replace(policy=replace(compiled.policy, min_interval_ms=0)), at_ms)
 
-    patches.set(adaptive, "_clamped", hasty)
+    patches.set(adaptive, "_clamp", hasty)
 
 
 @defect

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.simulation.planting import Patches, defect
+from tests.support.planting import Patches, defect
 from tompion.engine.engine import Engine
 from tompion.engine.notifications import outbox
 from tompion.engine.notifications.dispatcher import NotificationDispatcher
 from tompion.engine.notifications.outbox import NotificationOutbox
-from tompion.engine.telemetry.metrics import EngineMetrics
+from tompion.engine.steps.result import StepResult
 from tompion.model.run import RunState
 from tompion.store.base import Transaction
 
@@ -35,25 +35,20 @@ def whatever_ends_has_failed(patches: Patches) -> None:
 @defect
 def notifications_are_written_after_the_commit(patches: Patches) -> None:
     """Whoever dies in between has told nobody."""
-    insert, settled, begin = Transaction.notification_insert, EngineMetrics.settled, Engine.__init__
+    insert, apply = Transaction.notification_insert, Engine.apply
     later: list[Any] = []
-    stores: dict[EngineMetrics, Any] = {}
 
     def remembered(self: Transaction, rows: Any) -> None:
         later.extend(rows)
 
-    def begun(self: Engine, *args: Any, **given: Any) -> None:
-        begin(self, *args, **given)
-        stores[self._accounts] = self._store
-
-    def written(self: EngineMetrics, *rest: Any) -> None:
-        settled(self, *rest)
-        rows, later[:] = list(later), []
-        stores[self].write(lambda transaction: insert(transaction, rows))
+    def insert_later(self: Engine, result: StepResult) -> None:
+        apply(self, result)
+        if result.outcomes:
+            rows, later[:] = list(later), []
+            self._store.write(lambda transaction: insert(transaction, rows))
 
     patches.set(Transaction, "notification_insert", remembered)
-    patches.set(Engine, "__init__", begun)
-    patches.set(EngineMetrics, "settled", written)
+    patches.set(Engine, "apply", insert_later)
 
 
 @defect

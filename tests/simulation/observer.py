@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tompion.config.settings import Settings
 from tompion.model.hint import read_hints
 from tompion.model.policy import Policy
-from tompion.model.run import AUTOMATIC_ORIGINS, FINAL, IN_FLIGHT, RunRow
+from tompion.model.run import AUTOMATIC_SOURCES, FINAL, IN_FLIGHT, RunRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.stored_definition import stored_policy
 from tompion.store.sqlite.driver import SqliteStore
@@ -218,7 +218,7 @@ class Observer:
             return
         policy = self._policy(key, state.version)
         for run in runs:
-            automatic = run.source in AUTOMATIC_ORIGINS
+            automatic = run.source in AUTOMATIC_SOURCES
             if automatic and state.paused and before is not None and before.paused:
                 self._say("nothing starts while paused", f"{run.id}")
             if state.closed and before is not None and before.closed:

@@ -30,7 +30,6 @@ from tests.simulation.workload import (
 )
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.notifications.outside import Outside
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.executors.base import Completed, RunContext
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
@@ -44,7 +43,7 @@ from tompion.runtime.clock import pause
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.executor import RecordingExecutor
-from tompion.testing.faults import Fault, FaultyStore, Mishap
+from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 from tompion.testing.virtual_loop import Stuck, VirtualLoop
 
 T = TypeVar("T")
@@ -61,7 +60,7 @@ SETTINGS = Settings(
     max_catchup_per_tick=3,
     catchup_rate_per_s=50,
     max_buffer=4,
-    max_span_ticks=7,
+    max_dropped_range_ticks=7,
     fire_batch=3,
     settle_batch=3,
     lock_ttl_ms=20_000,
@@ -73,8 +72,8 @@ SETTINGS = Settings(
     max_clock_skew_ms=600_000,
     max_pickups=50,
     shutdown_grace_ms=5_000,
-    notice_timeout_ms=10_000,
-    notice_retry_ms=2_000,
+    notification_timeout_ms=10_000,
+    notification_retry_ms=2_000,
 )
 
 
@@ -93,7 +92,7 @@ class SilentProbe(EngineEvents):
     def warn(self, text: str) -> None:
         self.count("warnings")
 
-    def unexpected(self, what: str, error: Exception) -> None:
+    def report_error(self, what: str, error: Exception) -> None:
         self._mistakes.append(f"{CRASHED}{what}: {error!r}")
 
 
@@ -193,15 +192,15 @@ class Story:
 
     # --- what goes wrong ------------------------------------------------------------------------------------------
 
-    def mishap(self, kind: str) -> Mishap:
+    def mishap(self, kind: str) -> InjectedFault:
         if not self.raging or self.random.random() >= self.rate:
-            return Mishap(Fault.NONE)
+            return InjectedFault(Fault.NONE)
         chosen = self.random.choice(
-            (Fault.BEFORE, Fault.LOST_ANSWER, Fault.BUSY, Fault.DISK_FULL, Fault.STALL, Fault.CRASH_BEFORE,
+            (Fault.BEFORE, Fault.LOST_RESPONSE, Fault.BUSY, Fault.DISK_FULL, Fault.STALL, Fault.CRASH_BEFORE,
              Fault.CRASH_AFTER)
         )  # fmt: skip
         self.faults[chosen] += 1
-        return Mishap(chosen, self.random.choice((1.0, 8.0, 30.0)))
+        return InjectedFault(chosen, self.random.choice((1.0, 8.0, 30.0)))
 
     def _launched(self, launch: RunContext) -> tuple[float, Completed]:
         """What is launched is in the ledger at that moment, not later."""
@@ -228,15 +227,15 @@ class Story:
         while True:
             died = asyncio.Event()
             store = FaultyStore(self.store, self.mishap, died.set)
-            store.works_beside = self.beside
+            store.is_out_of_process = self.beside
             engine = Engine(
                 store,
                 {"function": self.executor},
                 clock=self.clock,
                 settings=self.settings,
                 queues=queues,
-                probe=SilentProbe(self.observer.violations),
-                outside=Outside(Receiver(self)),
+                events=SilentProbe(self.observer.violations),
+                sender=Receiver(self),
             )
             self.alive.add(engine)
             starting = asyncio.ensure_future(engine.start())
@@ -267,10 +266,10 @@ class Story:
         """End everything of an instance that has died: none of it can reach the store any more."""
         self.alive.discard(engine)
         starting.cancel()
-        engine._stopping.set()
-        for task in list(engine._loops.tasks):
+        engine.signals.stopping.set()
+        for task in list(engine.supervisor.tasks):
             task.cancel()
-        for attempt in list(engine.launching.active.values()):
+        for attempt in list(engine.launcher.active.values()):
             if attempt.task is not None:
                 attempt.task.cancel()
 
@@ -297,9 +296,9 @@ class Story:
                 raise error
             await pause(1.0)
 
-    def _without_crashes(self, kind: str) -> Mishap:
+    def _without_crashes(self, kind: str) -> InjectedFault:
         drawn = self.mishap(kind)
-        return Mishap(Fault.LOST_ANSWER) if drawn.fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER) else drawn
+        return InjectedFault(Fault.LOST_RESPONSE) if drawn.fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER) else drawn
 
     async def clock_setter(self) -> None:
         """Somebody who sets the host's clock on or back, and right again.
@@ -337,7 +336,7 @@ class Story:
         await asyncio.gather(*people, setter)
         self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
         await pause(REST_S + self.ahead_s)
-        self.held = {held[:3] for engine in self.alive for held in engine.launching.held()}
+        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held()}
         for task in instances:
             task.cancel()
         await asyncio.gather(*instances, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The load of a soak: schedules that tick each second, runs that fail at first, and somebody who changes things."""
+"""The load of a soak: schedules that tick each second, runs that fail at first, and a client that changes schedules."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tompion.runtime.clock import pause
 SAMPLES = 40
 CALLS_PER_S = 20
 WORK = "tests.soak.load:work"
-SECONDS = 60
+SECONDS = 120
 """After which waiting for the end of what was begun is given up."""
 
 
 class Options(NamedTuple):
-    """What a soak is."""
+    """The options of a soak test."""
 
     url: str
     seconds: float
@@ -30,7 +30,7 @@ class Options(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came of it."""
+    """The result of a soak test."""
 
     violations: list[str]
     samples: list[Sample]
@@ -48,7 +48,7 @@ class Report(NamedTuple):
 
 
 async def work(launch: RunContext) -> str:
-    """Fail now and then, at the first try; answer with what was asked."""
+    """Fail some first attempts. Return the payload."""
     if launch.attempt == 1 and launch.scheduled_for.timestamp() % 7 < 1:
         raise ValueError("not yet")
     return str(launch.payload)
@@ -68,7 +68,7 @@ def settings(seconds: float) -> Settings:
     )
 
 
-async def soak(options: Options, tell: Callable[[str], None] = lambda _: None) -> Report:
+async def soak(options: Options, show_progress: Callable[[str], None] = lambda _: None) -> Report:
     """Let an engine work for so long, and count what it holds."""
     samples: list[Sample] = []
     async with Tompion(options.url, settings=settings(options.seconds)) as tompion:
@@ -81,15 +81,15 @@ async def soak(options: Options, tell: Callable[[str], None] = lambda _: None) -
             await pause(max(0.0, begin + options.seconds * number / SAMPLES - loop.time()))
             samples.append({**of_process(), **await loop.run_in_executor(None, of_store, options.url)})
             if number % (SAMPLES // 4) == 0:
-                tell(f"{number * 100 // SAMPLES} %: {samples[-1]}")
+                show_progress(f"{number * 100 // SAMPLES} %: {samples[-1]}")
         calling.cancel()
         calls = (await asyncio.gather(calling, return_exceptions=True))[0]
-        counts = tompion.desk.tally.counts
+        counts = tompion.runner.tally.counts
         violations = growing(samples) + [f"{counts[name]} {name}" for name in BAD if counts[name]]
         if isinstance(calls, BaseException):
-            violations.append(f"whoever calls was stopped: {calls!r}")
+            violations.append(f"the client failed: {calls!r}")
         for number in range(options.schedules):
-            violations += [str(each) for each in (await tompion.verify(f"soak-{number}")).problems]
+            violations += [str(problem) for problem in (await tompion.verify(f"soak-{number}")).problems]
         return Report(violations, samples, counts["runs_settled"], calls if isinstance(calls, int) else 0)
 
 
@@ -108,7 +108,7 @@ def _fields(number: int) -> dict[str, Any]:
 
 
 async def _call(tompion: Tompion, options: Options) -> int:
-    """Trigger, edit, pause and resume until it is time to stop; return how often."""
+    """Trigger, edit, pause and resume until it is time to stop. Return how often."""
     dice = Random(options.seed)
     calls = 0
     try:

@@ -1,4 +1,4 @@
-"""What an engine and its store hold, sampled, and whether any of it keeps growing."""
+"""Samples of the resources of an engine and its store, and a check for growth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Sample: TypeAlias = Mapping[str, int]
 MIB = 2**20
 LARGEST_LOG = 64 * MIB
 KEPT = frozenset({"rows of schedule_versions", "rows of audit_heads"})
-"""What is kept for good: what somebody has edited."""
+"""Rows that are kept for good, such as versions."""
 LEEWAY: Mapping[str, tuple[float, int]] = {
     "memory": (1.10, 16 * MIB),
     "objects": (1.10, 20_000),
@@ -74,19 +74,19 @@ def growing(samples: Sequence[Sample]) -> list[str]:
     """Return what was more in the last quarter than in the second: the first one is for warming up."""
     quarter = len(samples) // 4
     before, after = samples[quarter : 2 * quarter], samples[-quarter:]
-    found = []
+    growing = []
     for name in samples[-1]:
         if name in KEPT:
             continue
         factor, more = LEEWAY.get(name.split()[0], FEW)
-        was, now = max(each[name] for each in before), max(each[name] for each in after)
+        was, now = max(item[name] for item in before), max(item[name] for item in after)
         if now > was * factor + more:
-            found.append(f"{name} grew from {was:,} to {now:,}")
-    if any(each.get("idle in transaction") for each in samples):
-        found.append("a connection was left inside a transaction")
-    if any(each.get("log", 0) > LARGEST_LOG for each in samples):
-        found.append(f"the log of SQLite grew beyond {LARGEST_LOG // MIB} MiB")
-    return found
+            growing.append(f"{name} grew from {was:,} to {now:,}")
+    if any(sample.get("idle in transaction") for sample in samples):
+        growing.append("a connection was left inside a transaction")
+    if any(sample.get("log", 0) > LARGEST_LOG for sample in samples):
+        growing.append(f"the log of SQLite grew beyond {LARGEST_LOG // MIB} MiB")
+    return growing
 
 
 def table(samples: Sequence[Sample]) -> list[str]:

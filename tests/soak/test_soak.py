@@ -1,4 +1,4 @@
-"""The short form: nothing grows in seconds that would not in hours, and what grows is found."""
+"""The short form of the soak test, and a check that growth is detected."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from tompion.bootstrap.store import open_migrator
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'soak.db'}"
-    found: str = request.getfixturevalue("postgres_url")
-    with open_migrator(found) as migrator:
+    database_url: str = request.getfixturevalue("postgres_url")
+    with open_migrator(database_url) as migrator:
         migrator.up()
-    return found
+    return database_url
 
 
 @pytest.mark.slow
-def test_nothing_grows_while_an_engine_works(url: str) -> None:
+def test_busy_engine_does_not_grow(url: str) -> None:
     report = asyncio.run(soak(Options(url, 8, schedules=20)))
     assert report.violations == [], "\n".join(report.lines())
     assert report.runs > 50
     assert report.calls > 5, "people ask, too; how often depends on how busy the machine is"
     assert any(sample["rows of schedule_runs"] for sample in report.samples)
-    assert url.startswith("sqlite") or all(sample["backends"] for sample in report.samples), "nobody was counted"
+    assert url.startswith("sqlite") or all(sample["backends"] for sample in report.samples), "no connection was counted"
 
 
 @pytest.mark.parametrize(
-    ("name", "step", "found"),
+    ("name", "step", "grows"),
     [
         ("tasks", 5, True),
         ("threads", 1, True),
@@ -44,14 +44,14 @@ def test_nothing_grows_while_an_engine_works(url: str) -> None:
         ("memory", 2**20, True),
     ],
 )
-def test_what_grows_is_found(name: str, step: int, found: bool) -> None:
+def test_growth_is_detected(name: str, step: int, grows: bool) -> None:
     samples = [
         {"tasks": 9, "threads": 9, "backends": 9, "objects": 1_000, "memory": 2**25} | {name: 9 + step * number}
         for number in range(40)
     ]
-    assert bool(growing(samples)) == found
+    assert bool(growing(samples)) == grows
 
 
-def test_a_connection_that_stays_inside_a_transaction_is_found() -> None:
+def test_connection_idle_in_a_transaction_is_detected() -> None:
     samples = [{"idle in transaction": int(number == 3)} for number in range(40)]
     assert growing(samples) == ["a connection was left inside a transaction"]

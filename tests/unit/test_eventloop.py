@@ -32,7 +32,7 @@ def test_what_is_left_is_cancelled_and_given_a_moment() -> None:
 
 def test_what_will_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """It swallowed every cancellation, and the process never ended."""
-    monkeypatch.setattr(event_loop, "LINGER_S", 0.01)
+    monkeypatch.setattr(event_loop, "MAX_CANCEL_S", 0.01)
     kept: list[asyncio.Task[None]] = []
 
     async def stubborn() -> None:

@@ -14,7 +14,7 @@ from tompion import Settings, SyncTompion, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.errors import TompionError
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 QUICK = Settings(tick_ms=20, launch_retry_ms=1, settle_gather_ms=1)
 YEARLY = "0 0 1 1 *"
@@ -51,7 +51,7 @@ import tasks
 tompion.create("job", cron="0 0 1 1 *", function="tasks:holding")
 tompion.create("other", cron="* * * * * *", function="tasks:nothing")
 tompion.trigger("job")
-assert tasks.held.wait(60)
+assert tasks.held.wait(120)
 """
 
 THREAD = """
@@ -71,9 +71,9 @@ print(tompion.create("parent", cron="0 0 1 1 *", function="tasks:nothing").sched
 """
 
 BLOCKED = """
-from tompion import embedded
+from tompion.sdk import app
 
-embedded.LEAVE_S = 0.1
+app.MAX_EXIT_WAIT_S = 0.1
 tompion._thread._loop.call_soon_threadsafe(threading.Event().wait)
 """
 
@@ -156,7 +156,7 @@ def test_closing_after_asyncio_run_works(url: str) -> None:
 def test_closing_in_another_event_loop_is_refused_and_changes_nothing(url: str) -> None:
     loop = asyncio.new_event_loop()
     tompion = loop.run_until_complete(opened(url))
-    with pytest.raises(TompionError, match="open in another event loop: close it there"):
+    with pytest.raises(TompionError, match="opened in another event loop: close it there"):
         asyncio.run(tompion.close())
     made = loop.run_until_complete(tompion.create("job", cron=YEARLY, function="tasks:nothing"))
     assert made.schedule_id == "job"

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 from tompion import Tompion
-from tompion.bootstrap.engine import healthcheck_pings
-from tompion.engine.notifications.outside import Outside
+from tompion.bootstrap.engine import Outbound, healthcheck_pings
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Monitor:
@@ -37,12 +36,12 @@ def test_a_service_without_an_engine_pings() -> None:
     async def story() -> None:
         monitor = Monitor()
         tompion = Tompion("sqlite://", engine=False)
-        tompion.outside = Outside(pinger=monitor)
+        tompion.outbound = Outbound(pinger=monitor)
         async with asyncio.timeout(SECONDS), tompion, healthcheck_pings(tompion):
             await monitor.often.wait()
             assert monitor.heard[:3] == [[], [], []]
-            assert tompion.desk.tally.counts["pings_failed"] == 1
-            assert tompion.desk.tally.counts["pings"] >= 1
+            assert tompion.runner.tally.counts["pings_failed"] == 1
+            assert tompion.runner.tally.counts["pings"] >= 1
         assert monitor.closed
 
     asyncio.run(story())

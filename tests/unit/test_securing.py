@@ -14,8 +14,9 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from tompion.api.auth.issuers import FIELDS
 from tompion.api.auth.jwks import FITS
 from tompion.api.auth.mtls import KINDS
-from tompion.bootstrap.security import check_exposure, hosts_of
-from tompion.config.loader import Config, load
+from tompion.bootstrap.security import allowed_hosts, check_exposure
+from tompion.config.loader import load
+from tompion.config.schema import Config
 from tompion.errors import InvalidField
 
 SECRET = "VARIABLE_OF_AN_ISSUER"  # noqa: S105 - the name of one
@@ -88,63 +89,63 @@ def test_what_can_be_obeyed(files: Path, text: str, monkeypatch: pytest.MonkeyPa
 
 
 MISTAKES = {
-    f"{ISSUER}{BY_SECRET}algorithms = ['HS256']": "[[issuer]] number 1: audience: it must be there",
-    f"auth = 'required'\n[[issuer]]\n{AUDIENCE}": "[[issuer]] number 1: iss: it must be there",
-    f"{ISSUER}audience = []\nalgorithms = ['HS256']": "[[issuer]] number 1: audience: it is empty",
+    f"{ISSUER}{BY_SECRET}algorithms = ['HS256']": "[[issuer]] number 1: audience: required field is missing",
+    f"auth = 'required'\n[[issuer]]\n{AUDIENCE}": "[[issuer]] number 1: iss: required field is missing",
+    f"{ISSUER}audience = []\nalgorithms = ['HS256']": "[[issuer]] number 1: audience: empty list",
     f"{ISSUER}audience = ''": "[[issuer]] number 1: audience: ''",
     f"{ISSUER}audience = [1]": "[[issuer]] number 1: audience: 1",
-    f"{ISSUER}{AUDIENCE}{BY_SECRET}": "[[issuer]] number 1: algorithms: it must be there",
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}": "[[issuer]] number 1: algorithms: required field is missing",
     f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = ['none']": "[[issuer]] number 1: algorithms: 'none'; expected",
     f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = ['ES256K']": "[[issuer]] number 1: algorithms: 'ES256K'",
     f"{ISSUER}{AUDIENCE}algorithms = ['RS256']": "[[issuer]] number 1: secret_env: expected exactly one of",
     f"{WITH_SECRET}jwks = 'a'": "[[issuer]] number 1: jwks: expected exactly one of secret_env, public_key, jwks,",
-    f"{WITH_SECRET}secret = 'x'": "[[issuer]] number 1: secret: there is no such field; expected one of iss, audience",
+    f"{WITH_SECRET}secret = 'x'": "[[issuer]] number 1: secret: unknown field; expected one of iss, audience",
     f"{WITH_SECRET}leeway_s = 301": "[[issuer]] number 1: leeway_s: 301; expected a whole number of seconds from 0",
     f"{WITH_SECRET}leeway_s = true": "[[issuer]] number 1: leeway_s: True",
     f"{WITH_SECRET}max_lifetime_s = 0": "[[issuer]] number 1: max_lifetime_s: 0",
-    f"{WITH_SECRET}refresh_s = 60": "[[issuer]] number 1: refresh_s: it is for jwks_url only",
-    f"{WITH_SECRET}claim = []": "[[issuer]] number 1: claim: it is empty",
+    f"{WITH_SECRET}refresh_s = 60": "[[issuer]] number 1: refresh_s: only for jwks_url",
+    f"{WITH_SECRET}claim = []": "[[issuer]] number 1: claim: empty list",
     f'{WITH_SECRET}namespaces = "a\\nb"': "[[issuer]] number 1: namespaces",
     f"{WITH_SECRET}roles = 'admin'": "[[issuer]] number 1: roles: 'admin'; expected a table",
     f"{WITH_SECRET}[issuer.roles]\nops = 'admin'": "[[issuer]] number 1: roles.ops: 'admin'; expected a table",
     f"{WITH_SECRET}[issuer.roles]\nops = {{ a = 'owner' }}": "roles are reader, operator, editor, admin",
     f"{WITH_SECRET}[[issuer]]\niss = 'https://login.example'\n{AUDIENCE}{BY_SECRET}algorithms = 'HS256'": (
-        "[[issuer]] number 2: iss: 'https://login.example' is there twice"
+        "[[issuer]] number 2: iss: 'https://login.example' is used twice"
     ),
-    f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\nsecret_env = 'NOT_SET'": "secret_env: the environment has no NOT_SET",
-    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'HS512'": "secret_env: the secret has 40 bytes; 64 are the least",
+    f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\nsecret_env = 'NOT_SET'": "secret_env: the environment variable NOT_SET is not set",
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'HS512'": "secret_env: the secret has 40 bytes; HS512 needs at least 64",
     f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'RS256'": "secret_env: a secret is for HS256, HS384 and HS512 only",
     f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\npublic_key = 'rsa.pem'": "algorithms: HS256, HS384 and HS512 need",
     f"{ISSUER}{AUDIENCE}algorithms = 'ES256'\npublic_key = 'rsa.pem'": "public_key: ES256 cannot be used with a key of",
     f"{ISSUER}{AUDIENCE}algorithms = 'ES256'\npublic_key = 'ec.pem'": "of the kind EC P-384",
     f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'short.pem'": "public_key: an RSA key of 1024 bits",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'damaged.pem'": "public_key: there is no public key in PEM",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'key.pem'": "public_key: there is no public key in PEM",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'damaged.pem'": "public_key: no public key in PEM",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'key.pem'": "public_key: no public key in PEM",
     f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\npublic_key = 'nowhere.pem'": "public_key: nowhere.pem: No such file",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'rsa.pem'": "jwks: it is no JSON",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'list.json'": "jwks: it is no JWK set",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'oct.json'": "jwks: none of its keys fits RS256",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'rsa.pem'": "jwks: not JSON",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'list.json'": "jwks: not a JWK set",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'oct.json'": "jwks: no key fits RS256",
     f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\njwks = 'oct.json'": "algorithms: HS256, HS384 and HS512 need",
     f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'large.json'": "jwks: large.json: more than 262144 bytes",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'oct.json'\nkid = '1'": "kid: the keys of a JWK set have",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks = 'oct.json'\nkid = '1'": "kid: not for a JWK set",
     f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'http://login.example/keys'": "jwks_url: expected https",
     f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'file:///etc/passwd'": "jwks_url: expected a URL such as",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://a:b@c.example/'": "jwks_url: it has a user name",
-    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://[bad'": "jwks_url: it is no URL",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://a:b@c.example/'": "jwks_url: a URL with a user name",
+    f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://[bad'": "jwks_url: not a URL",
     f"{ISSUER}{AUDIENCE}algorithms = 'RS256'\njwks_url = 'https://a.example/'\nkeep_s = 60": "keep_s: 60 is less than",
     f"{CERTIFICATE}roles = {{ default = 'reader' }}": "[[certificate]] number 1: uri: expected exactly one of",
     f"{CERTIFICATE}cn = 'a'\nuri = 'u:1'\nroles = {{ default = 'reader' }}": "[[certificate]] number 1: cn: expected",
-    f"{CERTIFICATE}cn = 'a'": "[[certificate]] number 1: roles: it must be there",
+    f"{CERTIFICATE}cn = 'a'": "[[certificate]] number 1: roles: required field is missing",
     f"{CERTIFICATE}cn = 'a'\nroles = {{ default = 'owner' }}": "[[certificate]] number 1: roles: {'default': 'owner'}",
     f"{CERTIFICATE}dns = 'A.x'\nroles = {{ a = 'reader' }}\n[[certificate]]\ndns = 'a.x'\nroles = {{ a = 'reader' }}": (
-        "[[certificate]] number 2: dns: 'a.x' is there twice"
+        "[[certificate]] number 2: dns: 'a.x' is used twice"
     ),
-    WITH_SECRET.replace("required", "open"): "auth: [[issuer]] is there, and nobody is asked",
-    CERTIFICATE.replace("required", "open"): "auth: [[certificate]] is there, and nobody is asked",
-    "tls_client_ca = 'ca.pem'": "auth: tls_client_ca is there, and nobody is asked",
-    "auth = 'required'\ntls_client_ca = 'ca.pem'": "tls_client_ca: clients show certificates over TLS only",
-    "auth = 'required'\n[[certificate]]\ncn = 'a'": "tls_client_ca: [[certificate]] is there, and nobody who signs",
-    "tls_cert = 'cert.pem'": "tls_cert: a certificate and its key, tls_key, come together",
+    WITH_SECRET.replace("required", "open"): "auth: [[issuer]] is set, but no credentials are checked",
+    CERTIFICATE.replace("required", "open"): "auth: [[certificate]] is set, but no credentials are checked",
+    "tls_client_ca = 'ca.pem'": "auth: tls_client_ca is set, but no credentials are checked",
+    "auth = 'required'\ntls_client_ca = 'ca.pem'": "tls_client_ca: client certificates need TLS",
+    "auth = 'required'\n[[certificate]]\ncn = 'a'": "tls_client_ca: [[certificate]] is set, but no authority",
+    "tls_cert = 'cert.pem'": "tls_cert: tls_cert and tls_key must be set together",
     "tls_cert = 'nowhere.pem'\ntls_key = 'key.pem'": "tls_cert: nowhere.pem and key.pem cannot be used: No such file",
     "tls_cert = 'ca.pem'\ntls_key = 'key.pem'": "cannot be used: key values mismatch",
     "tls_cert = 'cert.pem'\ntls_key = 'locked.pem'": "tls_cert: cert.pem and locked.pem cannot be used",
@@ -152,10 +153,10 @@ MISTAKES = {
     CERTIFICATE.replace("ca.pem", "list.json"): "tls_client_ca: list.json cannot be used",
     "tls_client = 'perhaps'": "tls_client: 'perhaps'; expected required or optional",
     "host = '0.0.0.0'": "host: 0.0.0.0: only a loopback address",
-    "hosts = ['ex*mple.org']": "hosts: 'ex*mple.org': a star stands alone",
+    "hosts = ['ex*mple.org']": "hosts: 'ex*mple.org': use * alone",
     "hosts = ['example.org:8640']": "hosts: 'example.org:8640': expected a name or an address, without a port",
     "hosts = ['https://example.org']": "hosts: 'https://example.org': expected a name",
-    "public_url = 'http://[bad'": "public_url: 'http://[bad' is no URL",
+    "public_url = 'http://[bad'": "public_url: 'http://[bad' is not a URL",
     "issuer = 1": "tompion.toml: issuer: expected blocks, [[issuer]]",
     "certificate = { cn = 'a' }": "tompion.toml: certificate: expected blocks, [[certificate]]",
 }
@@ -202,7 +203,9 @@ def test_the_files_that_the_how_to_shows_can_be_obeyed(files: Path, monkeypatch:
 
 
 def test_by_which_names_a_service_may_be_addressed() -> None:
-    found = hosts_of(load({}, {"host": "fd00::1", "public_url": "https://cron.example/x", "hosts": ["a", "[fd00::2]"]}))
+    found = allowed_hosts(
+        load({}, {"host": "fd00::1", "public_url": "https://cron.example/x", "hosts": ["a", "[fd00::2]"]})
+    )
     assert found == ("127.0.0.1", "localhost", "[::1]", "[fd00::1]", "cron.example", "a", "[fd00::2]")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tompion.config.settings import _MAY_BE_ZERO, CHOICES, MOST, Settings
+from tompion.config.settings import ENUM_SETTINGS, MAX_VALUES, MAY_BE_ZERO, Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
 from tompion.operations.schedules.definition import NUMBERS
@@ -30,7 +30,7 @@ def test_a_setting_is_a_whole_number(name: str, value: Any) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_zero_only_where_it_means_something(name: str) -> None:
     zero: dict[str, Any] = {name: 0}
-    if name in _MAY_BE_ZERO:
+    if name in MAY_BE_ZERO:
         assert getattr(Settings(**zero), name) == 0
     else:
         with pytest.raises(InvalidInput, match=name):
@@ -47,7 +47,7 @@ def test_every_setting_says_its_unit_or_counts_something() -> None:
     """A number of milliseconds without its unit is the beginning of a mistake."""
     suffixes = ("_ms", "_bytes", "_chars", "_per_s")
     counts = ("max_", "fire_batch", "settle_batch", "launch_tries", "backfills_per_iteration")
-    numbers = [name for name in NAMES if name not in CHOICES]
+    numbers = [name for name in NAMES if name not in ENUM_SETTINGS]
     assert all(name.endswith(suffixes) or name.startswith(counts) for name in numbers)
 
 
@@ -64,8 +64,8 @@ def test_a_policy_is_a_word_that_a_schedule_knows_or_another_name_for_it() -> No
 
 
 def test_a_default_is_one_that_a_schedule_may_have() -> None:
-    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": NUMBERS["min_interval_ms"][1]} == MOST
-    for name, most in MOST.items():
+    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": NUMBERS["min_interval_ms"][1]} == MAX_VALUES
+    for name, most in MAX_VALUES.items():
         beyond: dict[str, Any] = {name: most + 1}
         with pytest.raises(InvalidInput, match=f"{name} is .* at most {most}"):
             Settings(**beyond)

@@ -17,7 +17,7 @@ from tompion.bootstrap.telemetry import build_tracing
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
 
-SECONDS = 30
+SECONDS = 120
 current: list[int] = []
 told: list[str | None] = []
 

@@ -1,4 +1,4 @@
-"""A browser for all tests of the page, and for each a window that must stay without errors."""
+"""A browser for the tests of the web UI, and a window per test that must stay free of errors."""
 
 from __future__ import annotations
 
@@ -10,69 +10,69 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog,
 from tests.web.kit import NO_BROWSER, Service, browser_path, serving
 from tompion.web.app import BUILT
 
-MS = 15_000
+MS = 60_000
 HARMLESS = ("Failed to load resource: the server responded with a status of 4",)
-"""What a browser says of answers that a test asks for."""
+"""Console messages about error responses that a test provokes."""
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = browser_path()
-    if found is None:
+    path = browser_path()
+    if path is None:
         pytest.skip(NO_BROWSER)
-    assert BUILT.joinpath("index.html").is_file(), "the page has not been built: python hatch_build.py"
+    assert BUILT.joinpath("index.html").is_file(), "the web UI is not built: python hatch_build.py"
     expect.set_options(timeout=MS)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory.mktemp("web")) as started:
-        yield started
+    with serving(tmp_path_factory.mktemp("web")) as service:
+        yield service
 
 
 @pytest.fixture
 def service(running: Service) -> Iterator[Service]:
-    """The service, without any schedules."""
+    """The service without schedules."""
     yield running
-    for each in running.other.list_schedules(limit=1_000).items:
-        running.other.delete(each.schedule_id, purge=True)
+    for schedule in running.client.list_schedules(limit=1_000).items:
+        running.client.delete(schedule.schedule_id, purge=True)
 
 
 @pytest.fixture
-def wrong() -> list[str]:
-    """What has gone wrong in the window; a test that wants something to go wrong takes it out."""
+def browser_errors() -> list[str]:
+    """Errors in the window. A test that provokes an error removes it."""
     return []
 
 
 @pytest.fixture
-def window(browser: Browser, wrong: list[str]) -> Iterator[BrowserContext]:
-    """A window in Berlin; nothing may go wrong in it, and no policy be violated."""
+def window(browser: Browser, browser_errors: list[str]) -> Iterator[BrowserContext]:
+    """A window in Berlin. The test fails on errors and on violations of the content security policy."""
     opened = browser.new_context(viewport={"width": 1440, "height": 900}, timezone_id="Europe/Berlin", locale="en-GB")
     opened.set_default_timeout(MS)
 
     def hear(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not message.text.startswith(HARMLESS):
-            wrong.append(message.text)
+            browser_errors.append(message.text)
 
     def refuse(dialog: Dialog) -> None:
-        wrong.append(f"dialog: {dialog.message}")
+        browser_errors.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     opened.on("console", hear)
-    opened.on("weberror", lambda error: wrong.append(str(error.error)))
+    opened.on("weberror", lambda error: browser_errors.append(str(error.error)))
     opened.on("dialog", refuse)
     yield opened
     opened.close()
-    assert wrong == []
+    assert browser_errors == []
 
 
 @pytest.fixture
 def page(window: BrowserContext, service: Service) -> Page:
-    """The page of the service; it is opened by the test."""
-    made = window.new_page()
-    made.goto("about:blank")
-    return made
+    """An empty tab. The test opens a view in it."""
+    tab = window.new_page()
+    tab.goto("about:blank")
+    return tab

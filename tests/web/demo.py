@@ -1,4 +1,4 @@
-"""A service with something to look at: schedules of all kinds, an hour of history, and a few things that are wrong."""
+"""Demo data: schedules of all kinds, an hour of history, and a few problems."""
 
 from __future__ import annotations
 
@@ -30,49 +30,49 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "web/thumbnails": {"cron": "*/3 * * * *", "overlap_policy": "allow", "labels": {"team": "web"}},
     "web/warm-cache": {"cron": "*/3 * * * *", "labels": {"team": "web"}},
 }
-HERD = 14
+SPIKE_SCHEDULES = 14
 BACKFILLED = (
     "billing/payouts", "crm/sync", "crm/scores", "data/export", "ops/health", "web/thumbnails", "web/warm-cache",
 )  # fmt: skip
 DAYS = 24
-"""How long a daily report has been written for."""
+"""Days of history of the daily report."""
 SLOW_MS = 400_000
-"""How long a run of what overlaps takes."""
+"""Duration of the runs that overlap."""
 
 
 def furnish(service: Service) -> None:
-    """Put everything into a service that is empty."""
-    other = service.other
-    other.put_calendar({"name": "bank-holidays", "dates": ["2026-12-25", "2026-12-26", "2027-01-01", "2027-04-05"]})
-    other.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/ping"}})
-    other.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/v2/ping"}})
-    other.put_workflow("nightly", {"executor": "command", "options": {"command": "nightly"}})
-    for name, given in SCHEDULES.items():
-        other.create(name, **{**WORK, **given})
-    for number in range(HERD):
-        other.create(f"tenants/{number:03}/digest", cron="0 7 * * *", timezone=BERLIN, labels={"team": "mail"}, **WORK)
-    other.create("poll/orders", intervals="60s", adaptive=True, max_interval_ms=600_000, **WORK)
-    other.patch("billing/reminders", cron="45 8 * * MON-FRI", description="Reminds of invoices that are due")
-    other.pause("ops/certificates", paused_by="ann", note="waits for the new provider")
-    other.pause("data/warehouse", paused_by="bob", note="migration", until=datetime.now(UTC) + timedelta(hours=9))
-    other.pause_target(workflow_id="nightly", note="the cluster is being moved")
-    other.create("data/nightly", cron="0 1 * * *", timezone=BERLIN, workflow_id="nightly", labels={"team": "data"})
-    other.create("data/new-export", cron="*/15 * * * *", shadow=True, labels={"team": "data"}, **WORK)
-    other.skip("data/daily-report")
-    other.hint("poll/orders", interval_ms=120_000, ttl_ms=3_600_000, reason="a quiet night")
-    _remember(service, other)
+    """Create the demo data in an empty service."""
+    client = service.client
+    client.put_calendar({"name": "bank-holidays", "dates": ["2026-12-25", "2026-12-26", "2027-01-01", "2027-04-05"]})
+    client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/ping"}})
+    client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/v2/ping"}})
+    client.put_workflow("nightly", {"executor": "command", "options": {"command": "nightly"}})
+    for name, fields in SCHEDULES.items():
+        client.create(name, **{**WORK, **fields})
+    for number in range(SPIKE_SCHEDULES):
+        client.create(f"tenants/{number:03}/digest", cron="0 7 * * *", timezone=BERLIN, labels={"team": "mail"}, **WORK)
+    client.create("poll/orders", intervals="60s", adaptive=True, max_interval_ms=600_000, **WORK)
+    client.patch("billing/reminders", cron="45 8 * * MON-FRI", description="Reminders for invoices that are due")
+    client.pause("ops/certificates", paused_by="ann", note="Waiting for the new provider")
+    client.pause("data/warehouse", paused_by="bob", note="Migration", until=datetime.now(UTC) + timedelta(hours=9))
+    client.pause_target(workflow_id="nightly", note="Cluster migration")
+    client.create("data/nightly", cron="0 1 * * *", timezone=BERLIN, workflow_id="nightly", labels={"team": "data"})
+    client.create("data/new-export", cron="*/15 * * * *", shadow=True, labels={"team": "data"}, **WORK)
+    client.skip("data/daily-report")
+    client.hint("poll/orders", interval_ms=120_000, ttl_ms=3_600_000, reason="Quiet night")
+    _remember(service, client)
 
 
-def _remember(service: Service, other: Client) -> None:
-    """Run the last hour again, and let it have been then."""
+def _remember(service: Service, client: Client) -> None:
+    """Backfill the last hour, and move the runs to their scheduled times."""
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     since = dict.fromkeys(BACKFILLED, now - timedelta(hours=1)) | {"data/daily-report": now - timedelta(days=DAYS)}
     for name, begin in since.items():
-        (made,) = other.backfill(name, begin, now - timedelta(minutes=1), overlap="allow")
-        while other.get_backfill(made.backfill_id).state == "RUNNING" or other.get(name).in_flight:
-            pass  # each look is a request: it waits by itself
+        (backfill,) = client.backfill(name, begin, now - timedelta(minutes=1), overlap="allow")
+        while client.get_backfill(backfill.backfill_id).state == "RUNNING" or client.get(name).in_flight:
+            pass  # each iteration waits for a request
     random = Random(7)
-    with closing(sqlite3.connect(service.home / "web.db", timeout=30)) as connection:
+    with closing(sqlite3.connect(service.home / "web.db", timeout=120)) as connection:
         rows = connection.execute(
             "SELECT run_number, nominal_s, r.state, schedule_id "
             "FROM schedule_runs r JOIN schedules USING (schedule_key)"
@@ -96,7 +96,7 @@ def _remember(service: Service, other: Client) -> None:
 
 
 def _vary(connection: sqlite3.Connection) -> None:
-    """Let not everything have gone well: a daily report failed and was skipped, ticks were missed, runs wait."""
+    """Add problems: failed and skipped reports, missed ticks, waiting runs."""
     of = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
     mine = [
         number
@@ -108,7 +108,7 @@ def _vary(connection: sqlite3.Connection) -> None:
     ended = "UPDATE schedule_runs SET state = ?, reason = ?, error = ?, result = NULL WHERE run_number = ?"
     connection.execute(ended, ("FAILED", None, "OperationalError: the database is starting up", mine[3]))
     connection.execute(ended, ("SKIPPED", "overlap", None, mine[8]))
-    connection.execute(ended, ("TIMED_OUT", "deadline", "it took longer than 60 seconds", mine[12]))
+    connection.execute(ended, ("TIMED_OUT", None, "the run exceeded its timeout of 60 seconds", mine[12]))
     counted = f"UPDATE schedule_state SET successes = successes - 3, failed = 2, skipped = 1 WHERE {of}"
     connection.execute(counted, ("data/daily-report",))
     connection.execute(f"UPDATE schedule_state SET waiting = 14, in_flight = 1 WHERE {of}", ("billing/payouts",))

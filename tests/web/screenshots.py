@@ -1,4 +1,4 @@
-"""Pictures of every view, light and dark, in ``docs/images/``: ``python -m tests.web.screenshots [name …]``."""
+"""Screenshots of every view, light and dark, in ``docs/images/``: ``python -m tests.web.screenshots [name …]``."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ VIEWS = {
     "settings": "/settings",
 }
 DIALOG, SPREAD, LOGIN = "pause-dialog", "spread-dialog", "login"
-SHOWN = {**VIEWS, DIALOG: "/schedules", SPREAD: "/"}
+URLS = {**VIEWS, DIALOG: "/schedules", SPREAD: "/"}
 NARROW = ("overview", "schedules", "schedule", "editor")
 WIDE = {"width": 1280, "height": 860}
 TALL = {"overview": 1_400, "editor": 1_260}
-"""How high the window is for views that are worth being seen as a whole."""
+"""Heights of the window for views that are shown as a whole."""
 MS = 30_000
-PHONE = {"width": 400, "height": 860}
+PHONE = {"width": 390, "height": 860}
 
 
 def main(names: list[str]) -> None:
-    """Start a service, fill it, and take the pictures; of some views only if they are named."""
+    """Start a service with demo data and take the screenshots of all views, or of the named ones."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    wanted = [name for name in SHOWN if not names or name in names]
+    wanted = [name for name in URLS if not names or name in names]
     with tempfile.TemporaryDirectory() as home, serving(Path(home)) as service, sync_playwright() as playwright:
         furnish(service)
-        service.other.create_key("ci", role="editor")
-        service.other.create_key("grafana", role="reader")
+        service.client.create_key("ci", role="editor")
+        service.client.create_key("grafana", role="reader")
         browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         for scheme in SCHEMES:
             _shoot(browser, service, scheme, wanted, WIDE, "")
@@ -90,22 +90,22 @@ def _shoot(
         settle(page)
         if name == DIALOG:
             page.get_by_role("button", name="Pause billing/payouts").click()
-            page.get_by_role("dialog").get_by_label("Why").fill("the bank is being moved")
+            page.get_by_role("dialog").get_by_label("Reason").fill("Maintenance of the bank's API")
         if name == SPREAD:
-            page.get_by_role("button", name="Spread them…").first.click()
+            page.get_by_role("button", name="Spread out…").first.click()
             expect(page.get_by_role("dialog").get_by_role("table").first).to_be_visible(timeout=MS)
             settle(page)
         if name == "schedule":
             page.get_by_role("button", name=re.compile("1 skipped")).first.click()
         if name == "editor":
             page.get_by_label("Cron", exact=True).fill("30 2 * * TUE-SUN")
-            expect(page.get_by_label("What saving it would change")).to_contain_text("would go", timeout=MS)
+            expect(page.get_by_label("Effect of this change")).to_contain_text("removed", timeout=MS)
         _keep(page, f"{name}-{scheme}{suffix}")
     context.close()
 
 
 def _shoot_login(browser: Browser) -> None:
-    """Take pictures of what somebody sees who has to sign in."""
+    """Take screenshots of the sign-in form."""
     with tempfile.TemporaryDirectory() as home, serving(Path(home), "--auth", "required") as guarded:
         for scheme in SCHEMES:
             context = browser.new_context(viewport={"width": 1280, "height": 860}, color_scheme=scheme)
@@ -119,19 +119,19 @@ def _shoot_login(browser: Browser) -> None:
 def _keep(page: Page, name: str) -> None:
     path = IMAGES / f"{name}.png"
     path.write_bytes(reduced(page.screenshot()))
-    print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)  # noqa: T201 - it tells whoever runs it how far it is
+    print(f"{path.name}: {path.stat().st_size // 1024} KB", flush=True)  # noqa: T201 - progress of a command
 
 
 def address(service: Service, name: str) -> str:
-    """Where a view is in a service that was furnished."""
-    path = SHOWN[name]
+    """Return the URL of a view in a service with demo data."""
+    path = URLS[name]
     if NEWEST in path:
-        path = path.replace(NEWEST, service.other.runs("data/export", limit=1).items[0].run_id)
+        path = path.replace(NEWEST, service.client.runs("data/export", limit=1).items[0].run_id)
     return f"{service.url}{path}"
 
 
 def settle(page: Page, level: int | None = 1) -> None:
-    """Wait until nothing is being loaded any more; what is not there has a heading, but none of the first level."""
+    """Wait until the view is loaded. The view of something that does not exist has no heading of level 1."""
     expect(page.get_by_role("heading", level=level).first).to_be_visible(timeout=MS)
     expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=MS)
     page.evaluate("() => document.fonts.ready.then(() => new Promise(requestAnimationFrame))")

@@ -1,4 +1,4 @@
-"""The hook that builds the page: when it builds, when it does not, and what it says if it cannot."""
+"""The build hook of the web UI: when it builds, what it installs, and its errors. Checks of the built files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 from tompion.web.app import BUILT
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_BYTES = 350 * 1024
+MAX_BYTES = 350 * 1024
 MANTINE = ROOT / "src" / "tompion" / "web" / "ui" / "node_modules" / "@mantine" / "core" / "styles.css"
 CLASS = re.compile(r"\bm_[0-9a-f]{6,8}\b")
-"""How Mantine names the classes of its components."""
+"""The class names of Mantine's components."""
 
 
 @pytest.fixture
 def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The hook, in a repository of its own in which nothing is built, and npm only takes notes."""
+    """The hook in a repository of its own, with a fake npm that records its calls."""
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -39,54 +39,76 @@ def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     for name, value in (("ROOT", tmp_path), ("UI", ui), ("BUILT", built), ("DESCRIPTION", described)):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(module, "TYPES", ui / "src" / "api" / "schema.d.ts")
-    monkeypatch.setattr(module, "npm", lambda *given: module.asked.append(given[:2]))
-    monkeypatch.setattr(module, "asked", [], raising=False)
+    monkeypatch.setattr(module, "npm", lambda *arguments, **_options: module.calls.append(arguments[:3]))
+    monkeypatch.setattr(module, "calls", [], raising=False)
     monkeypatch.delenv(module.SKIP, raising=False)
     return module
 
 
-def test_it_builds_once(hook: ModuleType) -> None:
-    hook.build_page()
-    assert [each[0] for each in hook.asked] == ["ci", "run", "run"]
-    hook.build_page()
-    assert len(hook.asked) == 3
+INSTALL_BUILD = ("ci", "--ignore-scripts", "--omit=dev")
+INSTALL_ALL = ("ci", "--ignore-scripts", "--no-audit")
+BUILD = [("run", "types"), ("run", "build")]
+
+
+def test_builds_once_with_the_packages_that_the_build_needs(hook: ModuleType) -> None:
+    hook.build_ui()
+    assert hook.calls == [INSTALL_BUILD, *BUILD]
+    hook.build_ui()
+    assert len(hook.calls) == 3
 
 
 @pytest.mark.parametrize("name", ["src/main.tsx", "src/new.css", ".npmrc", "package.json"])
-def test_a_changed_source_is_built_again(hook: ModuleType, name: str) -> None:
-    hook.build_page()
-    hook.asked.clear()
+def test_builds_again_after_a_change_of_a_source(hook: ModuleType, name: str) -> None:
+    hook.build_ui()
+    hook.calls.clear()
     (hook.UI / name).write_text("changed")
-    hook.build_page()
-    installs = [("ci", "--ignore-scripts")] if name in (".npmrc", "package.json") else []
-    assert hook.asked == [*installs, ("run", "types"), ("run", "build")]
+    hook.build_ui()
+    installs = [INSTALL_BUILD] if name in (".npmrc", "package.json") else []
+    assert hook.calls == [*installs, *BUILD]
 
 
-def test_a_changed_api_is_built_again(hook: ModuleType) -> None:
-    hook.build_page()
-    hook.asked.clear()
+def test_builds_again_after_a_change_of_the_api(hook: ModuleType) -> None:
+    hook.build_ui()
+    hook.calls.clear()
     hook.DESCRIPTION.write_text('{"paths": {}}')
-    hook.build_page()
-    assert hook.asked == [("run", "types"), ("run", "build")]
+    hook.build_ui()
+    assert hook.calls == BUILD
 
 
-def test_what_npm_and_the_build_make_is_no_source(hook: ModuleType) -> None:
-    hook.build_page()
-    hook.asked.clear()
+def test_installed_and_generated_files_are_not_sources(hook: ModuleType) -> None:
+    hook.build_ui()
+    hook.calls.clear()
     (hook.UI / "node_modules" / "react" / "index.js").write_text("another")
     hook.TYPES.parent.mkdir()
-    hook.TYPES.write_text("made")
-    hook.build_page()
-    assert hook.asked == []
+    hook.TYPES.write_text("generated")
+    hook.build_ui()
+    assert hook.calls == []
 
 
-def test_nobody_has_to_have_the_page(hook: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installs_the_tools_only_for_checks_and_tests(hook: ModuleType) -> None:
+    hook.build_ui()
+    hook.calls.clear()
+    hook.run_script("check")
+    assert hook.calls == [INSTALL_ALL, ("run", "types"), ("run", "check")]
+    hook.calls.clear()
+    hook.run_script("test")
+    assert hook.calls == [("run", "types"), ("run", "test")]
+
+
+def test_the_build_uses_packages_that_are_installed_with_the_tools(hook: ModuleType) -> None:
+    hook.run_script("check")
+    hook.calls.clear()
+    hook.build_ui()
+    assert hook.calls == BUILD
+
+
+def test_an_environment_variable_skips_the_build(hook: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(hook.SKIP, "1")
-    hook.build_page()
-    assert hook.asked == []
+    hook.build_ui()
+    assert hook.calls == []
 
 
-def test_what_fails_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failed_command_exits_with_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -94,27 +116,25 @@ def test_what_fails_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pat
     spec.loader.exec_module(module)
     (tmp_path / "package.json").write_text('{"scripts": {"build": "exit 3"}}')
     monkeypatch.setattr(module, "UI", tmp_path)
-    with pytest.raises(
-        SystemExit, match=r"^the page could not be built: npm run failed \(3\); .*TOMPION_SKIP_PAGE=1.*$"
-    ):
+    with pytest.raises(SystemExit, match=r"^the web UI was not built: npm run failed \(3\)\. .*TOMPION_SKIP_UI=1.*$"):
         module.npm("run", "build")
 
 
-def test_the_page_is_small() -> None:
-    """All of it, compressed as it is sent."""
+def test_the_built_files_are_small() -> None:
+    """The limit is for all files, compressed as they are sent."""
     index = BUILT.joinpath("index.html")
     if not index.is_file():
-        pytest.skip("the page has not been built: python hatch_build.py")
+        pytest.skip("the web UI is not built: python hatch_build.py")
     files = [index, *BUILT.joinpath("assets").iterdir()]
     size = sum(len(gzip.compress(file.read_bytes())) for file in files)
-    assert 50_000 < size <= MOST_BYTES, f"{size:,} bytes"
+    assert 50_000 < size <= MAX_BYTES, f"{size:,} bytes"
 
 
-def test_every_component_that_is_used_has_its_styles() -> None:
-    """Radios and switches stood without any layout: what they share with others lies in another folder."""
+def test_every_component_in_use_has_its_styles() -> None:
+    """Radios and switches once had no layout, because their shared styles are in another folder."""
     assets = BUILT / "assets"
     if not assets.is_dir() or not MANTINE.is_file():
-        pytest.skip("the page has not been built: python hatch_build.py")
+        pytest.skip("the web UI is not built: python hatch_build.py")
     scripts, styles = (
         {
             name

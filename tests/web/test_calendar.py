@@ -1,4 +1,4 @@
-"""The calendar of a schedule tells what was not read from what is empty, and stands in the address."""
+"""The calendar of a schedule: days that are not loaded, dropped ticks, and its URL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def named(day: date) -> str:
 
 
 def cell(page: Page, day: date, text: str) -> None:
-    """A day of the month that is shown says what falls on it."""
+    """Expect the summary of a day in the month grid."""
     label = re.compile(rf"^{named(day)}: {text}")
     expect(page.get_by_role("button", name=label)).to_be_visible()
 
@@ -31,46 +31,46 @@ def drop(service: Service, name: str, after: datetime, until: datetime, ticks: i
     )  # fmt: skip
 
 
-def test_every_day_of_a_minutely_schedule_has_its_ticks(page: Page, service: Service) -> None:
-    """It showed 500 ticks, and said that tomorrow there were none."""
-    service.other.create("often", cron="* * * * *", timezone="UTC", function="tasks:work")
+def test_every_day_of_a_minutely_schedule_has_upcoming_runs(page: Page, service: Service) -> None:
+    """Once it showed 500 ticks, and none for the next day."""
+    service.client.create("often", cron="* * * * *", timezone="UTC", function="tasks:work")
     page.add_init_script("localStorage.setItem('tompion.zone', 'utc')")
     today = datetime.now(UTC).date()
     tomorrow = today + timedelta(days=1)
     far = (today.replace(day=1) + timedelta(days=70)).replace(day=1)
     page.goto(f"{service.url}/schedules/often?month={tomorrow:%Y-%m}&day={tomorrow}")
-    cell(page, tomorrow, "1440 to come$")
-    agenda = page.get_by_label(f"Ticks of {tomorrow}")
+    cell(page, tomorrow, "1,440 upcoming$")
+    agenda = page.get_by_label(f"Runs on {tomorrow}")
     expect(agenda.get_by_role("listitem").first).to_contain_text("00:00:00")
-    expect(agenda).to_contain_text("1,200 to come")
+    expect(agenda).to_contain_text("1,200 upcoming")
     page.goto(f"{service.url}/schedules/often?month={far:%Y-%m}")
-    cell(page, far, "1440 to come$")
-    cell(page, far + timedelta(days=27), "1440 to come$")
+    cell(page, far, "1,440 upcoming$")
+    cell(page, far + timedelta(days=27), "1,440 upcoming$")
 
 
-def test_what_is_too_much_to_be_counted_is_not_called_empty(page: Page, service: Service) -> None:
-    service.other.create("always", cron="* * * * * *", timezone="UTC", function="tasks:work")
-    service.other.pause("always")
+def test_a_day_that_was_not_counted_is_not_shown_as_empty(page: Page, service: Service) -> None:
+    service.client.create("always", cron="* * * * * *", timezone="UTC", function="tasks:work")
+    service.client.pause("always")
     page.add_init_script("localStorage.setItem('tompion.zone', 'utc')")
     far = (datetime.now(UTC).date().replace(day=1) + timedelta(days=70)).replace(day=15)
     page.goto(f"{service.url}/schedules/always?month={far:%Y-%m}&day={far}")
-    cell(page, far, "not read$")
-    expect(page.get_by_label(f"Ticks of {far}")).to_contain_text("has not been read")
+    cell(page, far, "Not loaded$")
+    expect(page.get_by_label(f"Runs on {far}")).to_contain_text("Not loaded.")
 
 
-def test_an_hourly_schedule_goes_on_after_three_weeks(page: Page, service: Service) -> None:
-    service.other.create("hourly", cron="0 * * * *", timezone="Europe/Berlin", function="tasks:work")
+def test_an_hourly_schedule_has_runs_in_later_months(page: Page, service: Service) -> None:
+    service.client.create("hourly", cron="0 * * * *", timezone="Europe/Berlin", function="tasks:work")
     far = (datetime.now(UTC).date().replace(day=1) + timedelta(days=100)).replace(day=1)
     page.goto(f"{service.url}/schedules/hourly?month={far:%Y-%m}")
-    cell(page, far + timedelta(days=13), "24 to come$")
-    cell(page, far + timedelta(days=26), r"\d\d to come$")
+    cell(page, far + timedelta(days=13), "24 upcoming$")
+    cell(page, far + timedelta(days=26), r"\d\d upcoming$")
 
 
-def test_what_was_dropped_lies_on_its_days(page: Page, service: Service) -> None:
-    """An outage of three days lay on its last day, as 72 ticks."""
+def test_a_dropped_range_is_split_by_day(page: Page, service: Service) -> None:
+    """Once all 72 ticks of an outage of three days were on its last day."""
     page.add_init_script("localStorage.setItem('tompion.zone', 'utc')")
-    service.other.create("hourly", cron="0 * * * *", timezone="UTC", function="tasks:work")
-    service.other.create("daily", cron="0 9 * * *", timezone="UTC", function="tasks:work")
+    service.client.create("hourly", cron="0 * * * *", timezone="UTC", function="tasks:work")
+    service.client.create("daily", cron="0 9 * * *", timezone="UTC", function="tasks:work")
     begin = datetime.now(UTC).date() - timedelta(days=40)
     first = datetime.combine(begin, time(), UTC)
     drop(service, "hourly", first - timedelta(hours=1), first + timedelta(hours=71), 72)
@@ -80,22 +80,22 @@ def test_what_was_dropped_lies_on_its_days(page: Page, service: Service) -> None
             day = begin + timedelta(days=offset)
             page.goto(f"{service.url}/schedules/{name}?day={day}")
             cell(page, day, f"{count} missed$")
-            expect(page.get_by_label(f"Ticks of {day}")).to_contain_text(f"{count} dropped")
+            expect(page.get_by_label(f"Runs on {day}")).to_contain_text(f"{count} missed")
         page.goto(f"{service.url}/schedules/{name}?day={begin - timedelta(days=1)}")
-        cell(page, begin - timedelta(days=1), "no ticks$")
+        cell(page, begin - timedelta(days=1), "no runs$")
 
 
-def test_the_month_and_the_day_stand_in_the_address(page: Page, service: Service) -> None:
-    service.other.create("daily", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:work")
+def test_month_and_day_are_part_of_the_url(page: Page, service: Service) -> None:
+    service.client.create("daily", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:work")
     page.goto(f"{service.url}/schedules/daily")
-    page.get_by_role("button", name="The month after").click()
+    page.get_by_role("button", name="Next month").click()
     title = page.get_by_label("Calendar", exact=True).get_by_role("heading")
     expect(page).to_have_url(re.compile(r"month=\d{4}-\d\d"))
-    shown = title.inner_text()
-    page.get_by_role("button", name=re.compile(rf"^17 {shown}: 1 to come")).click()
+    month = title.inner_text()
+    page.get_by_role("button", name=re.compile(rf"^17 {month}: 1 upcoming")).click()
     expect(page).to_have_url(re.compile(r"day=\d{4}-\d\d-17"))
     page.reload()
-    expect(title).to_have_text(shown)
-    expect(page.get_by_role("button", name=re.compile(rf"^17 {shown}"))).to_have_attribute("aria-pressed", "true")
+    expect(title).to_have_text(month)
+    expect(page.get_by_role("button", name=re.compile(rf"^17 {month}"))).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Today").click()
     expect(page).not_to_have_url(re.compile("month="))

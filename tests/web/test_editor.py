@@ -1,4 +1,4 @@
-"""The editor: a schedule is built, looked at before it is saved, and nobody's change is lost."""
+"""The editor: form and JSON, preview and effect of a change, conflicts."""
 
 from __future__ import annotations
 
@@ -12,184 +12,184 @@ FAR = "0 0 1 1 *"
 def test_create_with_the_builder(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/schedules")
     page.get_by_role("link", name="New schedule").click()
-    page.get_by_role("textbox", name="Id", exact=True).fill("weekly-report")
+    page.get_by_role("textbox", name="Schedule ID", exact=True).fill("weekly-report")
     builder = page.get_by_role("group", name="Cron builder")
     expect(builder.get_by_label("Time of day")).to_have_value("09:00")
     builder.get_by_label("Time of day").fill("07:30")
     builder.get_by_text("Fri", exact=True).click()
     expect(page.get_by_label("Cron", exact=True)).to_have_value("30 7 * * MON-THU")
     page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
-    expect(page.get_by_label("In words")).to_have_text("At 07:30, Monday to Thursday, in Europe/Berlin time.")
-    expect(page.get_by_label("The next ticks").get_by_role("listitem")).to_have_count(20)
-    expect(page.get_by_label("Clock changes")).to_contain_text("no tick fires near it")
+    expect(page.get_by_label("Summary")).to_have_text("At 07:30, Monday to Thursday, in Europe/Berlin time.")
+    expect(page.get_by_label("Next runs").get_by_role("listitem")).to_have_count(20)
+    expect(page.get_by_label("Upcoming DST changes")).to_contain_text("no tick is near the change")
     page.get_by_label("Function", exact=True).fill("tasks:work")
-    page.get_by_role("button", name="How: overlap").click()
-    page.get_by_label("Attempts of a run").fill("3")
+    page.get_by_role("button", name="Policies").click()
+    page.get_by_label("Max attempts").fill("3")
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("heading", name="weekly-report", level=1)).to_be_visible()
-    made = service.other.get("weekly-report").definition
-    assert (list(made.spec.cron), made.spec.timezone) == (["30 7 * * MON-THU"], "Europe/Berlin")
-    assert (made.action.function, made.policy.max_attempts) == ("tasks:work", 3)
+    definition = service.client.get("weekly-report").definition
+    assert (list(definition.spec.cron), definition.spec.timezone) == (["30 7 * * MON-THU"], "Europe/Berlin")
+    assert (definition.action.function, definition.policy.max_attempts) == ("tasks:work", 3)
 
 
-def test_what_is_wrong_is_said_at_its_field_while_one_types(page: Page, service: Service) -> None:
+def test_errors_are_shown_at_their_fields_while_typing(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/new")
     page.get_by_label("Cron", exact=True).fill("61 * * * *")
     expect(page.get_by_role("alert")).to_contain_text("61")
     expect(page.get_by_label("Cron", exact=True)).to_have_attribute("aria-invalid", "true")
     page.get_by_label("Cron", exact=True).fill("30 2 * * *")
     page.get_by_role("combobox", name="Time zone").fill("Europe/Berlin")
-    expect(page.get_by_label("Clock changes")).to_contain_text("02:30 does not exist that day")
+    expect(page.get_by_label("Upcoming DST changes")).to_contain_text("02:30 does not exist that day")
     page.get_by_label("Cron", exact=True).fill("0 0 30 2 *")
-    expect(page.get_by_label("The next ticks")).to_contain_text("it would never run")
+    expect(page.get_by_label("Next runs")).to_contain_text("this schedule never runs")
 
 
-def test_the_effect_of_an_edit_is_seen_before_it_is_saved(page: Page, service: Service) -> None:
-    service.other.create("report", cron="0 9 * * *", function="tasks:work", payload={"keep": [1, None]})
+def test_the_effect_of_an_edit_is_shown_before_it_is_saved(page: Page, service: Service) -> None:
+    service.client.create("report", cron="0 9 * * *", function="tasks:work", payload={"keep": [1, None]})
     page.goto(f"{service.url}/schedules/report")
     page.get_by_role("link", name="Edit").click()
-    effect = page.get_by_label("What saving it would change")
-    expect(effect).to_contain_text("Nothing: the next 20 ticks stay as they are.")
+    effect = page.get_by_label("Effect of this change")
+    expect(effect).to_contain_text("No change to the next 20 runs.")
     page.get_by_label("Cron", exact=True).fill("0 9,21 * * *")
-    expect(effect).to_contain_text("Of the next 20 ticks, 0 would go, 10 would come, 10 would stay.")
-    assert service.other.get("report").version == 1, "nothing has been saved"
+    expect(effect).to_contain_text("Next 20 runs: 0 removed, 10 added, 10 unchanged.")
+    assert service.client.get("report").version == 1, "nothing has been saved"
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("At 09:00 and 21:00 every day, in UTC.")).to_be_visible()
-    saved = service.other.get("report")
+    saved = service.client.get("report")
     assert (saved.version, saved.definition.payload) == (2, {"keep": [1, None]})
 
 
-def test_whoever_saves_second_sees_both_changes_and_chooses(page: Page, service: Service) -> None:
-    service.other.create("report", cron="0 9 * * *", function="tasks:work", description="first")
+def test_an_edit_conflict_shows_both_changes(page: Page, service: Service) -> None:
+    service.client.create("report", cron="0 9 * * *", function="tasks:work", description="first")
     page.goto(f"{service.url}/schedules/report/edit")
     page.get_by_label("Cron", exact=True).fill("0 10 * * *")
-    service.other.patch("report", description="theirs")
+    service.client.patch("report", description="theirs")
     page.get_by_role("button", name="Save").click()
-    dialog = page.get_by_role("dialog", name="Somebody else saved first")
-    expect(dialog.get_by_label("What they changed")).to_contain_text("theirs")
-    expect(dialog.get_by_label("What you changed")).to_contain_text("0 10 * * *")
-    found = service.other.get("report").definition
-    assert (list(found.spec.cron), found.description) == (["0 9 * * *"], "theirs"), "nothing was overwritten"
-    dialog.get_by_role("button", name="Mine on top of theirs").click()
+    dialog = page.get_by_role("dialog", name="Edit conflict")
+    expect(dialog.get_by_label("Their changes")).to_contain_text("theirs")
+    expect(dialog.get_by_label("Your changes")).to_contain_text("0 10 * * *")
+    stored = service.client.get("report").definition
+    assert (list(stored.spec.cron), stored.description) == (["0 9 * * *"], "theirs"), "nothing was overwritten"
+    dialog.get_by_role("button", name="Merge").click()
     expect(page.get_by_label("Description")).to_have_value("theirs")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
-    found = service.other.get("report").definition
-    assert (list(found.spec.cron), found.description) == (["0 10 * * *"], "theirs")
+    stored = service.client.get("report").definition
+    assert (list(stored.spec.cron), stored.description) == (["0 10 * * *"], "theirs")
 
 
-def test_a_field_that_both_have_changed_is_marked(page: Page, service: Service) -> None:
-    service.other.create("report", cron="0 9 * * *", function="tasks:work", description="first")
+def test_a_field_that_both_users_changed_is_marked(page: Page, service: Service) -> None:
+    service.client.create("report", cron="0 9 * * *", function="tasks:work", description="first")
     page.goto(f"{service.url}/schedules/report/edit")
     page.get_by_label("Description").fill("mine")
     page.get_by_label("Cron", exact=True).fill("0 10 * * *")
-    service.other.patch("report", description="theirs", queue="slow")
+    service.client.patch("report", description="theirs", queue="slow")
     page.get_by_role("button", name="Save").click()
-    dialog = page.get_by_role("dialog", name="Somebody else saved first")
-    expect(dialog).to_contain_text("Both of you changed description: on top of theirs, yours counts.")
-    for side in ("What they changed", "What you changed"):
-        marked = dialog.get_by_label(side).get_by_role("listitem").filter(has_text="both changed this")
+    dialog = page.get_by_role("dialog", name="Edit conflict")
+    expect(dialog).to_contain_text("Both edits changed: description. Merging keeps yours.")
+    for side in ("Their changes", "Your changes"):
+        marked = dialog.get_by_label(side).get_by_role("listitem").filter(has_text="conflict")
         expect(marked).to_have_count(1)
         expect(marked).to_contain_text("description")
 
 
-def test_what_cannot_be_read_cannot_be_saved(page: Page, service: Service) -> None:
-    """Broken JSON was left aside without a word, and what had stood there before was saved."""
-    service.other.create("report", cron=FAR, function="tasks:work", payload={"day": 1})
+def test_invalid_json_cannot_be_saved(page: Page, service: Service) -> None:
+    """Once invalid JSON was ignored and the previous value was saved."""
+    service.client.create("report", cron=FAR, function="tasks:work", payload={"day": 1})
     page.goto(f"{service.url}/schedules/report/edit")
     save = page.get_by_role("button", name="Save")
-    page.get_by_label("Payload").fill('{"day": 2')
+    page.get_by_label("Input").fill('{"day": 2')
     expect(save).to_be_disabled()
-    expect(page.get_by_role("status").filter(has_text="The payload is not JSON yet")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Invalid JSON")).to_be_visible()
     page.keyboard.press("Control+Enter")
-    page.get_by_label("Payload").fill('{"day": 2}')
+    page.get_by_label("Input").fill('{"day": 2}')
     expect(save).to_be_enabled()
     page.get_by_text("JSON", exact=True).click()
-    written = page.get_by_label("The definition as JSON")
+    written = page.get_by_label("JSON definition")
     whole = written.input_value()
     written.fill(whole + "}")
     expect(save).to_be_disabled()
     expect(page.get_by_role("radio", name="Form")).to_be_disabled()
     written.fill(whole)
-    assert service.other.get("report").version == 1, "nothing was saved meanwhile"
+    assert service.client.get("report").version == 1, "nothing was saved meanwhile"
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
-    assert service.other.get("report").definition.payload == {"day": 2}
+    assert service.client.get("report").definition.payload == {"day": 2}
 
 
-def test_each_of_several_has_a_row_of_its_own(page: Page, service: Service) -> None:
-    """Whoever changed the first interval lost the second one."""
-    service.other.create("often", intervals=["1h", {"every": "90m", "offset": "5m"}], function="tasks:work")
+def test_several_intervals_have_separate_rows(page: Page, service: Service) -> None:
+    """Once a change of the first interval removed the second one."""
+    service.client.create("often", intervals=["1h", {"every": "90m", "offset": "5m"}], function="tasks:work")
     page.goto(f"{service.url}/schedules/often/edit")
-    page.get_by_label("Every", exact=True).fill("2h")
-    expect(page.get_by_label("Offset, 2")).to_have_value("5m")
+    page.get_by_label("Interval", exact=True).fill("2h")
+    expect(page.get_by_label("Offset 2")).to_have_value("5m")
     page.get_by_role("button", name="Cron", exact=True).click()
     page.get_by_label("Cron", exact=True).fill("0 6 * * *")
-    page.get_by_role("button", name="Another cron string").click()
+    page.get_by_role("button", name="Add cron").click()
     page.get_by_role("group", name="Cron builder 2").get_by_label("Time of day").fill("18:30")
-    expect(page.get_by_label("Cron 2")).to_have_value("30 18 * * *")
+    expect(page.get_by_label("Cron 2", exact=True)).to_have_value("30 18 * * *")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="often", level=1)).to_have_text("often")
-    spec = service.other.get("often").definition.spec
+    spec = service.client.get("often").definition.spec
     assert list(spec.cron) == ["0 6 * * *", "30 18 * * *"]
-    assert [(each.every_s, each.offset_s) for each in spec.intervals] == [(7_200, 0), (5_400, 300)]
+    assert [(item.every_s, item.offset_s) for item in spec.intervals] == [(7_200, 0), (5_400, 300)]
 
 
-def test_several_days_are_left_out_one_after_the_other(page: Page, service: Service) -> None:
-    """The comma went as soon as it was typed."""
+def test_several_excluded_dates_can_be_typed(page: Page, service: Service) -> None:
+    """Once the comma disappeared while typing."""
     page.goto(f"{service.url}/new")
-    page.get_by_label("Not on", exact=True).press_sequentially("2026-12-25, 2026-12-26")
-    expect(page.get_by_label("Not on", exact=True)).to_have_value("2026-12-25, 2026-12-26")
-    page.get_by_role("button", name="Leave a stretch of time out").click()
-    page.get_by_label("Not from").fill("2026-12-30T18:00")
-    page.get_by_label("Up to").fill("2027-01-02")
-    page.get_by_role("textbox", name="Id", exact=True).fill("quiet")
+    page.get_by_label("Excluded dates", exact=True).press_sequentially("2026-12-25, 2026-12-26")
+    expect(page.get_by_label("Excluded dates", exact=True)).to_have_value("2026-12-25, 2026-12-26")
+    page.get_by_role("button", name="Exclude a time range").click()
+    page.get_by_label("Exclude from").fill("2026-12-30T18:00")
+    page.get_by_label("Exclude to").fill("2027-01-02")
+    page.get_by_role("textbox", name="Schedule ID", exact=True).fill("quiet")
     page.get_by_label("Function", exact=True).fill("tasks:work")
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("heading", name="quiet", level=1)).to_be_visible()
-    exclude = service.other.get("quiet").definition.spec.exclude
+    exclude = service.client.get("quiet").definition.spec.exclude
     assert list(exclude.dates) == ["2026-12-25", "2026-12-26"]
-    assert [each.end for each in exclude.windows] == ["2027-01-02"]
+    assert [item.end for item in exclude.windows] == ["2027-01-02"]
 
 
 def test_structured_calendars_have_a_form(page: Page, service: Service) -> None:
-    """A schedule with nothing but calendars had nothing to show under "When"."""
+    """Once the form of a schedule with calendars only was empty."""
     office = {"hour": [9, {"start": 13, "end": 17, "step": 2}], "day_of_week": "MON-FRI"}
-    service.other.create("office", calendars=[office], exclude={"holidays": ["DE-BY"]}, function="tasks:work")
-    before = service.other.get("office").definition.spec
+    service.client.create("office", calendars=[office], exclude={"holidays": ["DE-BY"]}, function="tasks:work")
+    before = service.client.get("office").definition.spec
     page.goto(f"{service.url}/schedules/office/edit")
     calendar = page.get_by_role("group", name="calendar 1")
     expect(calendar.get_by_label("Hour")).to_have_value("9,13-17/2")
     expect(calendar.get_by_label("Day of week")).to_have_value("MON-FRI")
-    expect(page.get_by_label("Not on holidays of")).to_have_value("DE-BY")
+    expect(page.get_by_label("Public holidays (country codes)")).to_have_value("DE-BY")
     calendar.get_by_label("Minute").fill("30")
-    page.get_by_label("Not on holidays of").fill("DE-BY, AT")
+    page.get_by_label("Public holidays (country codes)").fill("DE-BY, AT")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="office", level=1)).to_have_text("office")
-    after = service.other.get("office").definition.spec
+    after = service.client.get("office").definition.spec
     assert after.calendars[0].minute == "30"
-    assert [each.country for each in after.exclude.holidays] == ["DE", "AT"]
+    assert [item.country for item in after.exclude.holidays] == ["DE", "AT"]
     assert after.exclude.holidays[0] == before.exclude.holidays[0]
 
 
-def test_enter_saves_nothing_and_leaving_asks(page: Page, service: Service) -> None:
-    service.other.create("report", cron=FAR, function="tasks:work")
+def test_leaving_with_unsaved_changes_needs_a_confirmation(page: Page, service: Service) -> None:
+    service.client.create("report", cron=FAR, function="tasks:work")
     page.goto(f"{service.url}/schedules/report/edit")
     page.get_by_label("Cron", exact=True).fill("0 10 * * *")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Runs", exact=True).click()
-    asked = page.get_by_role("dialog", name="Leave without saving?")
-    asked.get_by_role("button", name="Go on editing").click()
+    dialog = page.get_by_role("dialog", name="Discard unsaved changes?")
+    dialog.get_by_role("button", name="Keep editing").click()
     expect(page.get_by_label("Cron", exact=True)).to_have_value("0 10 * * *")
     page.get_by_role("button", name="Cancel").click()
-    asked.get_by_role("button", name="Leave", exact=True).click()
+    dialog.get_by_role("button", name="Discard", exact=True).click()
     expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
-    assert service.other.get("report").version == 1
+    assert service.client.get("report").version == 1
 
 
-def test_a_message_at_a_field_shifts_no_neighbour(page: Page, service: Service) -> None:
+def test_an_error_at_a_field_does_not_move_other_inputs(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/new")
-    neighbour = page.get_by_role("combobox", name="Dialect of cron")
+    neighbour = page.get_by_role("combobox", name="Cron syntax")
     before = neighbour.bounding_box()
     zone = page.get_by_role("combobox", name="Time zone")
     zone.fill("Europe/Berln")
@@ -199,63 +199,63 @@ def test_a_message_at_a_field_shifts_no_neighbour(page: Page, service: Service) 
 
 
 def test_duplicate(page: Page, service: Service) -> None:
-    service.other.create("report", cron=FAR, function="tasks:work", labels={"team": "data"}, max_attempts=4)
+    service.client.create("report", cron=FAR, function="tasks:work", labels={"team": "data"}, max_attempts=4)
     page.goto(f"{service.url}/schedules/report")
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Duplicate").click()
-    expect(page.get_by_role("textbox", name="Id", exact=True)).to_have_value("report-copy")
+    expect(page.get_by_role("textbox", name="Schedule ID", exact=True)).to_have_value("report-copy")
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("heading", name="report-copy", level=1)).to_be_visible()
-    assert service.other.get("report-copy").definition == service.other.get("report").definition
+    assert service.client.get("report-copy").definition == service.client.get("report").definition
 
 
-def test_everything_is_within_reach_as_json(page: Page, service: Service) -> None:
-    service.other.create("report", cron=FAR, function="tasks:work")
+def test_a_definition_can_be_edited_as_json(page: Page, service: Service) -> None:
+    service.client.create("report", cron=FAR, function="tasks:work")
     page.goto(f"{service.url}/schedules/report/edit")
     page.get_by_text("JSON", exact=True).click()
-    written = page.get_by_label("The definition as JSON")
+    written = page.get_by_label("JSON definition")
     written.fill(
         '{"spec": {"intervals": ["90m"], "start_at": "2030-01-01T00:00:00Z"}, "function": "tasks:work", "shadow": true}'
     )
-    expect(page.get_by_label("In words")).to_contain_text("Every 90 minutes")
+    expect(page.get_by_label("Summary")).to_contain_text("Every 90 minutes")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("shadow", exact=True)).to_be_visible()
-    assert service.other.get("report").definition.policy.shadow
+    expect(page.get_by_text("Shadow", exact=True)).to_be_visible()
+    assert service.client.get("report").definition.policy.shadow
 
 
-def test_a_document_may_be_written_as_the_api_takes_it(page: Page, service: Service) -> None:
+def test_a_flat_document_is_accepted(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/new")
     page.get_by_text("JSON", exact=True).click()
-    written = page.get_by_label("The definition as JSON")
+    written = page.get_by_label("JSON definition")
     written.fill('{"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "function": "tasks:work"}')
-    expect(page.get_by_label("In words")).to_contain_text("At 09:00, Monday to Friday")
+    expect(page.get_by_label("Summary")).to_contain_text("At 09:00, Monday to Friday")
     page.get_by_text("Form", exact=True).click()
     expect(page.get_by_label("Cron", exact=True)).to_have_value("0 9 * * MON-FRI")
 
 
-def test_what_is_no_cron_string_at_all_breaks_nothing(page: Page, service: Service) -> None:
-    """A number where a text was expected took the whole page away, and the draft with it."""
+def test_a_cron_value_of_another_type_does_not_break_the_form(page: Page, service: Service) -> None:
+    """Once a number in place of a text replaced the view by an error, and the draft was lost."""
     page.goto(f"{service.url}/new")
     page.get_by_text("JSON", exact=True).click()
-    page.get_by_label("The definition as JSON").fill('{"spec": {"cron": [5]}, "function": "tasks:work"}')
+    page.get_by_label("JSON definition").fill('{"spec": {"cron": [5]}, "function": "tasks:work"}')
     page.get_by_text("Form", exact=True).click()
     expect(page.get_by_label("Cron", exact=True)).to_have_value("5")
 
 
-def test_a_schedule_that_is_deleted_meanwhile_is_said_to_be(page: Page, service: Service) -> None:
-    service.other.create("report", cron="0 9 * * *", function="tasks:work")
+def test_saving_a_deleted_schedule_shows_an_error(page: Page, service: Service) -> None:
+    service.client.create("report", cron="0 9 * * *", function="tasks:work")
     page.goto(f"{service.url}/schedules/report/edit")
     page.get_by_label("Cron", exact=True).fill("0 10 * * *")
-    service.other.delete("report")
+    service.client.delete("report")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("report was deleted meanwhile")).to_be_visible()
+    expect(page.get_by_text("report was deleted in the meantime")).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_what_was_deleted_is_not_opened_for_a_change(page: Page, service: Service) -> None:
-    service.other.create("report", cron="0 9 * * *", function="tasks:work")
-    service.other.delete("report")
+def test_a_deleted_schedule_cannot_be_edited(page: Page, service: Service) -> None:
+    service.client.create("report", cron="0 9 * * *", function="tasks:work")
+    service.client.delete("report")
     page.goto(f"{service.url}/schedules/report/edit")
     expect(page.get_by_role("heading", name="report was deleted")).to_be_visible()
-    page.get_by_role("link", name="Make another like it").click()
+    page.get_by_role("link", name="Duplicate").click()
     expect(page.get_by_label("Cron", exact=True)).to_have_value("0 9 * * *")

@@ -1,4 +1,4 @@
-"""The other places of the page: attention, queues, calendars, workflows, keys, audit, instances, settings."""
+"""The other views: problems, queues, calendars, workflows, keys, audit log, instances, settings."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ END:VCALENDAR
 """
 
 
-def test_the_overview_says_what_fails_and_leads_there(page: Page, service: Service) -> None:
-    service.other.create("report", cron=FAR, function="tasks:fails")
-    service.other.create("often", cron="* * * * *", function="tasks:work")
+def test_the_overview_links_to_failed_runs(page: Page, service: Service) -> None:
+    service.client.create("report", cron=FAR, function="tasks:fails")
+    service.client.create("often", cron="* * * * *", function="tasks:work")
     page.goto(service.url)
-    expect(page.get_by_label("What needs attention")).to_contain_text("Nothing.")
-    expect(page.get_by_label("Timeline").get_by_role("link", name="often")).to_be_visible()
-    expect(page.get_by_label("Instances")).to_contain_text("engine")
-    service.other.trigger("report")
-    concern = page.get_by_label("What needs attention").get_by_role("link", name="report")
+    expect(page.get_by_label("Problems")).to_contain_text("All good.")
+    expect(page.get_by_label("Activity").get_by_role("link", name="often")).to_be_visible()
+    expect(page.get_by_label("Instances")).to_contain_text("Engine")
+    service.client.trigger("report")
+    concern = page.get_by_label("Problems").get_by_role("link", name="report")
     expect(concern).to_be_visible()
     concern.click()
     expect(page.get_by_role("cell", name="Failed")).to_be_visible()
 
 
-def test_a_queue_is_paused_and_goes_on(page: Page, service: Service) -> None:
+def test_a_queue_is_paused_and_resumed(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/queues")
     page.get_by_role("button", name="Pause queue default").click()
-    page.get_by_role("dialog").get_by_label("Why").fill("an upgrade")
+    page.get_by_role("dialog").get_by_label("Reason").fill("an upgrade")
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
-    expect(page.get_by_role("cell", name="paused")).to_contain_text("an upgrade")
-    assert [each.paused for each in service.other.list_queues() if each.queue == "default"] == [True]
+    expect(page.get_by_role("cell", name="Paused")).to_contain_text("an upgrade")
+    assert [item.paused for item in service.client.list_queues() if item.queue == "default"] == [True]
     page.get_by_role("button", name="Resume queue default").click()
-    expect(page.get_by_role("cell", name="served", exact=True)).to_be_visible()
+    expect(page.get_by_role("cell", name="Active", exact=True)).to_be_visible()
 
 
-def test_days_of_a_calendar_come_from_a_file(page: Page, service: Service, tmp_path: Path) -> None:
+def test_dates_of_a_calendar_are_imported_from_a_file(page: Page, service: Service, tmp_path: Path) -> None:
     file = tmp_path / "holidays.ics"
     file.write_text(HOLIDAYS)
     page.goto(f"{service.url}/calendars")
     page.get_by_role("button", name="New calendar").click()
     page.get_by_role("textbox", name="Name").fill("closing-days")
     page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("2 days from holidays.ics; 1 event with times or repetitions left out")).to_be_visible()
-    page.get_by_role("button", name="Store it").click()
+    expect(page.get_by_text("2 dates from holidays.ics. 1 timed or recurring event skipped")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("cell", name="closing-days", exact=True)).to_be_visible()
-    assert service.other.get_calendar("closing-days").dates == ("2026-12-25", "2026-12-26")
+    assert service.client.get_calendar("closing-days").dates == ("2026-12-25", "2026-12-26")
 
 
-def test_a_calendar_has_an_address_with_its_days_and_its_schedules(page: Page, service: Service) -> None:
-    service.other.put_calendar({"name": "holidays", "dates": ["2026-12-25", "2027-01-01"]})
-    service.other.create("rests", cron=FAR, function="tasks:work", exclude={"named": ["holidays"]})
-    service.other.create("works", cron=FAR, function="tasks:work")
+def test_a_calendar_has_a_url_with_its_dates_and_schedules(page: Page, service: Service) -> None:
+    service.client.put_calendar({"name": "holidays", "dates": ["2026-12-25", "2027-01-01"]})
+    service.client.create("rests", cron=FAR, function="tasks:work", exclude={"named": ["holidays"]})
+    service.client.create("works", cron=FAR, function="tasks:work")
     page.goto(f"{service.url}/calendars")
     page.get_by_role("link", name="holidays", exact=True).click()
     one = page.get_by_label("Calendar holidays")
@@ -75,72 +75,72 @@ def test_a_calendar_has_an_address_with_its_days_and_its_schedules(page: Page, s
 
 
 def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
-    service.other.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/a"}})
+    service.client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/a"}})
     page.goto(f"{service.url}/workflows")
     page.get_by_role("link", name="ping", exact=True).click()
-    page.get_by_role("button", name="New version").click()
-    written = page.get_by_role("textbox", name="Document")
+    page.get_by_role("button", name="Edit").click()
+    written = page.get_by_role("textbox", name="Definition (JSON)")
     written.fill("{")
-    page.get_by_role("button", name="Store it").click()
-    expect(page.get_by_text("This is not JSON")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Invalid JSON")).to_be_visible()
     written.fill('{"executor": "http", "options": {"url": "https://example.org/b"}}')
-    page.get_by_role("button", name="Store it").click()
-    expect(page.get_by_text("What version 2 changed")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Changes in version 2")).to_be_visible()
     expect(page.get_by_role("insertion")).to_contain_text("https://example.org/b")
     page.goto(f"{page.url}?version=1")
-    expect(page.get_by_label("the document", exact=True)).to_contain_text("https://example.org/a")
+    expect(page.get_by_label("Definition (JSON)", exact=True)).to_contain_text("https://example.org/a")
     page.get_by_role("button", name="Pause workflow ping").click()
-    page.get_by_role("dialog").get_by_label("Why").fill("it moves")
+    page.get_by_role("dialog").get_by_label("Reason").fill("it moves")
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
-    expect(page.get_by_text("paused", exact=True)).to_be_visible()
+    expect(page.get_by_text("Paused", exact=True)).to_be_visible()
     expect(page.get_by_text("“it moves”")).to_be_visible()
-    assert service.other.get_workflow("ping").paused
-    service.other.resume_target(workflow_id="ping")
+    assert service.client.get_workflow("ping").paused
+    service.client.resume_target(workflow_id="ping")
 
 
-def test_an_address_of_nothing_says_where_to_look(page: Page, service: Service) -> None:
+def test_a_missing_workflow_links_to_the_list(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/workflows/none")
-    said = page.get_by_role("alert")
-    expect(said).to_contain_text("It may have been deleted, or it is in another namespace.")
-    expect(said.get_by_role("button", name="Try again")).to_have_count(0)
-    said.get_by_role("link", name="Workflows").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("It may have been deleted or belong to another namespace.")
+    expect(alert.get_by_role("button", name="Try again")).to_have_count(0)
+    alert.get_by_role("link", name="Workflows").click()
     expect(page.get_by_role("heading", name="Workflows", level=1)).to_be_visible()
 
 
 def test_a_key_is_shown_once_and_revoked(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/keys")
-    page.get_by_role("button", name="New key").click()
+    page.get_by_role("button", name="New API key").click()
     page.get_by_role("textbox", name="Name").fill("for-ci")
-    page.get_by_role("button", name="Make it").click()
-    secret = page.get_by_label("The key", exact=True).inner_text().strip()
+    page.get_by_role("button", name="Create key").click()
+    secret = page.get_by_label("API key", exact=True).inner_text().strip()
     with Client(service.url, key=secret) as client:
         client.list_schedules()
-        page.get_by_role("button", name="I have kept it").click()
+        page.get_by_role("button", name="Done").click()
         expect(page.get_by_text(secret)).to_have_count(0)
         page.get_by_role("button", name="Revoke for-ci").click()
-        page.get_by_role("button", name="Revoke it").click()
-        expect(page.get_by_role("cell", name="revoked")).to_be_visible()
+        page.get_by_role("button", name="Revoke", exact=True).click()
+        expect(page.get_by_role("cell", name="Revoked")).to_be_visible()
     key_id = secret.split("_")[1]
-    assert [each.revoked_at is not None for each in service.other.list_keys().items if each.key_id == key_id] == [True]
+    assert [item.revoked_at is not None for item in service.client.list_keys().items if item.key_id == key_id] == [True]
 
 
-def test_the_audit_knows_what_was_just_done(page: Page, service: Service) -> None:
-    service.other.create("report", cron=FAR, function="tasks:work")
+def test_the_audit_log_follows_changes(page: Page, service: Service) -> None:
+    service.client.create("report", cron=FAR, function="tasks:work")
     page.goto(f"{service.url}/audit")
-    expect(page.get_by_role("row").nth(1)).to_contain_text("create")
-    service.other.pause("report", note="for a test")
-    expect(page.get_by_role("row").nth(1)).to_contain_text("pause")
-    service.other.put_calendar({"name": "holidays", "dates": ["2026-12-25"]})
-    expect(page.get_by_role("row").nth(1)).to_contain_text("calendar holidays")
-    page.get_by_role("combobox", name="What").or_(page.get_by_role("textbox", name="What")).first.click()
-    page.get_by_role("option", name="pause", exact=True).click()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("Created")
+    service.client.pause("report", note="for a test")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("Paused")
+    service.client.put_calendar({"name": "holidays", "dates": ["2026-12-25"]})
+    expect(page.get_by_role("row").nth(1)).to_contain_text("Calendar holidays")
+    page.get_by_role("combobox", name="Action").or_(page.get_by_role("textbox", name="Action")).first.click()
+    page.get_by_role("option", name="Paused", exact=True).click()
     expect(page).to_have_url(re.compile("operation=pause"))
     expect(page.get_by_role("row").nth(1)).to_contain_text("report")
-    expect(page.get_by_role("row").filter(has_text="put calendar")).to_have_count(0)
+    expect(page.get_by_role("row").filter(has_text="Saved calendar")).to_have_count(0)
 
 
-def test_what_nobody_said_is_not_told_of_a_new_schedule(page: Page, service: Service) -> None:
-    service.other.create("report", cron=FAR, function="tasks:work", labels={"team": "data"})
+def test_defaults_are_left_out_of_the_changes_of_a_new_schedule(page: Page, service: Service) -> None:
+    service.client.create("report", cron=FAR, function="tasks:work", labels={"team": "data"})
     page.goto(f"{service.url}/schedules/report/audit")
     change = page.get_by_role("row").nth(1)
     expect(change).to_contain_text("labels.team")
@@ -149,15 +149,15 @@ def test_what_nobody_said_is_not_told_of_a_new_schedule(page: Page, service: Ser
 
 def test_instances_and_settings_are_shown(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/instances")
-    expect(page.get_by_role("cell", name="alive").first).to_be_visible()
+    expect(page.get_by_role("cell", name="Healthy").first).to_be_visible()
     page.goto(f"{service.url}/settings")
-    page.get_by_label("Find a setting").fill("lookahead")
+    page.get_by_label("Search settings").fill("lookahead")
     expect(page.get_by_role("row")).to_have_count(2)
     row = page.get_by_role("row").nth(1)
     expect(row).to_contain_text("How far ahead spread distributes missed ticks.")
-    expect(row).to_contain_text("60000milliseconds: 1m")
-    page.get_by_label("Find a setting").fill("at which port; 0")
+    expect(row).to_contain_text("600001m")
+    page.get_by_label("Search settings").fill("port that the service listens on")
     expect(page.get_by_role("row").nth(1)).to_contain_text("default: 8640")
-    page.get_by_label("Find a setting").fill("no setting says this")
-    page.get_by_role("button", name="Show all settings").click()
+    page.get_by_label("Search settings").fill("no setting matches this")
+    page.get_by_role("button", name="Clear").click()
     expect(page.get_by_role("row").nth(20)).to_be_visible()

@@ -1,4 +1,4 @@
-"""Hundreds of texts that would do something if the page took them for more than text, wherever one can be written."""
+"""Hundreds of cross-site scripting payloads in every field that users can write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Request, expect
 
-from tests.conformance.api.kit import Http
+from tests.support.service import Http
 from tests.web.conftest import MS
 from tests.web.kit import Service
 from tests.web.payloads import ALL, MARK, NOWHERE
@@ -18,15 +18,15 @@ from tompion.client import Client
 
 FAR = "0 0 1 1 *"
 TALL = 40_000
-"""A window in which every row of a list is shown."""
+"""Height of a window that shows all rows of a list."""
 ATTACKS = """
 import json, pathlib
 TEXTS = json.loads(pathlib.Path("payloads.json").read_text())
 
-def says(**given):
+def answers(**fields):
     return TEXTS
 
-def fails(**given):
+def fails(**fields):
     raise ValueError("\\n".join(TEXTS))
 """
 WATCH = """
@@ -52,21 +52,21 @@ LOOK = """mark => ({
 
 
 def name_of(text: str) -> str:
-    """A payload as it can be the name of something: what no name can hold is left out."""
-    return "".join(each for each in text if each.isprintable()).strip()[:190]
+    """Return a payload as a name, without the characters that a name can not contain."""
+    return "".join(item for item in text if item.isprintable()).strip()[:190]
 
 
-NAMES = [name_of(each) for each in ALL]
-OF_NAMESPACES = [each.replace("/", "") for each in NAMES[:3]]
+NAMES = [name_of(item) for item in ALL]
+OF_NAMESPACES = [item.replace("/", "") for item in NAMES[:3]]
 
 
-def furnish(other: Client, worker: Http) -> None:
-    """Write every payload wherever somebody may write something."""
+def furnish(client: Client, worker: Http) -> None:
+    """Write the payloads into every field that users can write."""
     for number, (text, name) in enumerate(zip(ALL, NAMES, strict=True)):
-        other.create(
+        client.create(
             f"{number:03} {name}",
             cron=f"{FAR} # {name}",
-            function="attacks:says",
+            function="attacks:answers",
             description=text,
             labels={name: NAMES[-number - 1]},
             user_id=name,
@@ -76,68 +76,68 @@ def furnish(other: Client, worker: Http) -> None:
         )
     for number in range(0, len(ALL), 20):
         some = " ".join(ALL[number : number + 8])[:900]
-        other.pause(f"{number:03} {NAMES[number]}", note=some, paused_by=NAMES[number + 1])
-        other.put_workflow(NAMES[number], {"function": "attacks:says", "dag": ALL})
-        other.put_calendar({"name": NAMES[number + 1], "dates": ["2027-01-01"]})
-        other.pause_target(queue=NAMES[number], note=some)
-        other.create_key(NAMES[number], role="reader")
+        client.pause(f"{number:03} {NAMES[number]}", note=some, paused_by=NAMES[number + 1])
+        client.put_workflow(NAMES[number], {"function": "attacks:answers", "dag": ALL})
+        client.put_calendar({"name": NAMES[number + 1], "dates": ["2027-01-01"]})
+        client.pause_target(queue=NAMES[number], note=some)
+        client.create_key(NAMES[number], role="reader")
         assert worker("POST", "/api/v1/workers", {"name": NAMES[number], "queues": [NAMES[number + 1]]}).status < 300
     worker.close()
 
 
-def history(other: Client, victim: str) -> list[str]:
-    """Let something happen to a schedule, and run what answers and what fails with every payload."""
+def history(client: Client, victim: str) -> list[str]:
+    """Change a schedule, and run functions that return and raise every payload."""
     some = " ".join(ALL[:8])[:900]
-    other.patch(victim, description=" ".join(ALL[8:30])[:1_900])
-    other.skip(victim, note=some)
-    (made,) = other.backfill(victim, datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
-    other.create("adaptive", intervals="60s", adaptive=True, max_interval_ms=600_000, function="attacks:says")
-    other.hint("adaptive", interval_ms=120_000, ttl_ms=3_600_000, reason=some)
-    other.create("fails", cron=FAR, function="attacks:fails")
-    runs = [other.trigger(victim), other.trigger("fails")]
+    client.patch(victim, description=" ".join(ALL[8:30])[:1_900])
+    client.skip(victim, note=some)
+    (backfill,) = client.backfill(victim, datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
+    client.create("adaptive", intervals="60s", adaptive=True, max_interval_ms=600_000, function="attacks:answers")
+    client.hint("adaptive", interval_ms=120_000, ttl_ms=3_600_000, reason=some)
+    client.create("fails", cron=FAR, function="attacks:fails")
+    runs = [client.trigger(victim), client.trigger("fails")]
     until = datetime.now(UTC) + timedelta(seconds=MS / 1_000)
-    while other.get_backfill(made.backfill_id).state == "RUNNING" and datetime.now(UTC) < until:
-        pass  # each look is a request: it waits by itself
+    while client.get_backfill(backfill.backfill_id).state == "RUNNING" and datetime.now(UTC) < until:
+        pass  # each iteration waits for a request
     return [run.run_id for run in runs]
 
 
 @pytest.fixture
-def wide(browser: Browser, wrong: list[str]) -> Iterator[tuple[Page, list[str]]]:
-    """A page in a window as high as a house; dialogs, errors and requests to others are noted."""
+def wide(browser: Browser, browser_errors: list[str]) -> Iterator[tuple[Page, list[str]]]:
+    """A tab in a very high window. Dialogs, errors and requests to other hosts are recorded."""
     context = browser.new_context(viewport={"width": 1440, "height": TALL})
     context.add_init_script(WATCH)
     context.set_default_timeout(MS * 2)
 
     def note(request: Request) -> None:
         if NOWHERE in request.url or not request.url.startswith(("http://127.0.0.1", "data:image/")):
-            wrong.append(request.url)
+            browser_errors.append(request.url)
 
     def refuse(dialog: Dialog) -> None:
-        wrong.append(dialog.message)
+        browser_errors.append(dialog.message)
         dialog.dismiss()
 
     context.on("request", note)
     context.on("dialog", refuse)
-    context.on("weberror", lambda error: wrong.append(str(error.error)))
-    yield context.new_page(), wrong
+    context.on("weberror", lambda error: browser_errors.append(str(error.error)))
+    yield context.new_page(), browser_errors
     context.close()
 
 
-def looked_at(page: Page, wrong: list[str]) -> str:
-    """What a view shows, once it is known to show it as text and to have done nothing else."""
-    found = page.evaluate(LOOK, MARK)
-    assert (found["pwned"], found["refused"], found["strange"], wrong) == (False, [], [], []), page.url
-    return str(found["text"])
+def looked_at(page: Page, browser_errors: list[str]) -> str:
+    """Return the text of a view after checking that no payload worked."""
+    result = page.evaluate(LOOK, MARK)
+    assert (result["pwned"], result["refused"], result["strange"], browser_errors) == (False, [], [], []), page.url
+    return str(result["text"])
 
 
-def test_two_hundred_attacks_are_text_in_every_view(wide: tuple[Page, list[str]], service: Service) -> None:
-    page, wrong = wide
+def test_every_payload_is_text_in_every_view(wide: tuple[Page, list[str]], service: Service) -> None:
+    page, browser_errors = wide
     assert len(set(NAMES)) >= 200
     (service.home / "payloads.json").write_text(json.dumps(ALL))
     (service.home / "attacks.py").write_text(ATTACKS)
-    furnish(service.other, Http(service.url))
+    furnish(service.client, Http(service.url))
     victim = f"{0:03} {NAMES[0]}"
-    answered, failed = history(service.other, victim)
+    answered, failed = history(service.client, victim)
     seen = 0
 
     def view(path: str, wanted: str) -> str:
@@ -145,13 +145,13 @@ def test_two_hundred_attacks_are_text_in_every_view(wide: tuple[Page, list[str]]
         page.goto(f"{service.url}{path}")
         expect(page.locator("body")).to_contain_text(wanted, timeout=MS * 2)
         seen += 1
-        return looked_at(page, wrong)
+        return looked_at(page, browser_errors)
 
     page.goto(f"{service.url}/schedules")
     for number in (99, 199, len(NAMES) - 1):
         expect(page.locator("body")).to_contain_text(f"{number:03} {NAMES[number]}", timeout=MS * 2)
-    listed = looked_at(page, wrong)
-    assert [name for name in NAMES if name not in listed] == [], "the list shows each of them"
+    listed = looked_at(page, browser_errors)
+    assert [name for name in NAMES if name not in listed] == [], "the list shows every name"
     assert all(text in view(f"/runs/{answered}", "data-pwn") for text in ("onerror", "ontoggle", "__proto__"))
     assert "onerror" in view(f"/runs/{failed}", "data-pwn")
     one = f"/schedules/{quote(victim, safe='')}"
@@ -166,20 +166,20 @@ def test_two_hundred_attacks_are_text_in_every_view(wide: tuple[Page, list[str]]
     view(f"/schedules?text={quote(ALL[0])}&label={quote(ALL[1])}", "schedule")
     view(f"/schedules/{quote(ALL[3], safe='')}", "data-pwn")
     view(f"/{quote(ALL[4], safe='')}?namespace={quote(OF_NAMESPACES[0])}", "Tompion")
-    view(f"/new?from={quote(victim, safe='')}", "New schedule")
+    view(f"/new?from={quote(victim, safe='')}", "Duplicate")
     for name in OF_NAMESPACES:
         view(f"/schedules?namespace={quote(name)}", "Schedules")
     assert seen >= 25
 
 
-def test_what_finds_them_finds_them(wide: tuple[Page, list[str]]) -> None:
-    """On a page without a policy that takes them for HTML, hundreds of them do something or leave something behind."""
-    page, wrong = wide
+def test_the_checks_find_payloads_in_an_unprotected_page(wide: tuple[Page, list[str]]) -> None:
+    """On a page that renders the payloads as HTML without a policy, most of them work."""
+    page, browser_errors = wide
     page.goto("about:blank")
     strange = 0
     for text in ALL:
         page.evaluate("text => document.body.innerHTML = text", text)
         strange += bool(page.evaluate(LOOK, MARK)["strange"])
     assert strange >= 150
-    assert "1" in wrong, "some of them have even been heard"
-    wrong.clear()
+    assert "1" in browser_errors, "some of them opened a dialog"
+    browser_errors.clear()

@@ -1,8 +1,8 @@
-"""The peers of Tompion: what other durable schedulers in Python do with the same work, on the same machine.
+"""Other durable schedulers in Python with the same work on the same machine.
 
-``contest`` is what a benchmark calls::
+``runner`` is what a benchmark calls::
 
-    from bench.engine.peers.contest import PEERS, burst, steady
+    from bench.engine.peers.runner import PEERS, burst, steady
 
     for peer in PEERS:
         print(burst(peer, "sqlite:////path/to/file.db", schedules=10_000, timeout_s=120))
@@ -14,9 +14,9 @@ URL is the caller's, and a peer empties what it uses of it: its tables in SQLite
 whole database in Valkey (``valkey`` starts a server to throw away).
 
 Each peer runs as a program of its own (``scripts``) in an environment of its own (``environments``, pinned in
-``requirements``), tuned as somebody would who knows it well; its docstring says how.  The job does nothing but note the
-time.  Peers that hand their work to a broker or a queue are counted when the hand-over is done, with no worker beside
-them, which flatters them; ``Peer.counted`` says so.
+``requirements``), tuned as an expert would. Its docstring describes how.  The job only records the time.  Peers that
+hand their work to a broker or a queue are counted when the hand-over is done, with no worker beside them, which favours
+them. ``Peer.counted`` records that.
 
 ``python -m bench.engine.peers [--quick]`` prints a table of all of them.
 """

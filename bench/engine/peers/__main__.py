@@ -11,7 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.engine.peers.contest import (
+from bench.engine.peers.progress import to_stderr
+from bench.engine.peers.runner import (
     BURST,
     PEERS,
     POSTGRES,
@@ -24,16 +25,15 @@ from bench.engine.peers.contest import (
     failed,
     steady,
 )
-from bench.engine.peers.progress import to_stderr
 from bench.engine.peers.valkey import ValkeyServer
-from tests.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PostgresServer
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 """PostgreSQL as it is run where data matter; the tests run it faster."""
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     burst: int
     timeout_s: float
@@ -43,19 +43,18 @@ class Scale(NamedTuple):
 
 FULL = Scale(10_000, 120, 1_000, 20)
 QUICK = Scale(500, 30, 500, 5)
-"""Enough to prove that every peer works; its figures say little."""
+"""A short run to check every peer. Its figures are not meaningful."""
 
 
 class Stores:
     """The URLs of the stores, whose servers are started when they are first needed, and once."""
 
-    def __init__(self, stack: ExitStack, given: dict[str, str | None]) -> None:
-        """Take what the caller has, and what will end the rest."""
+    def __init__(self, stack: ExitStack, urls: dict[str, str | None]) -> None:
         self._stack = stack
-        self._urls = {kind: url for kind, url in given.items() if url}
+        self._urls = {kind: url for kind, url in urls.items() if url}
 
     def url(self, kind: str) -> str:
-        """Return the URL of a store; of SQLite a new one each time."""
+        """Return the URL of a store, for SQLite a new one each time."""
         if kind == SQLITE:
             folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="tompion-peers-"))
             return f"sqlite:///{Path(folder) / 'store.db'}"
@@ -101,15 +100,17 @@ def measure(peers: Sequence[Peer], stores: Stores, scale: Scale) -> Iterator[Res
 
 
 def as_text(results: Sequence[Result]) -> str:
-    """Return the figures as two tables, and below them what has to be said about single lines."""
+    """Return the figures as two tables, and below them the notes on single rows."""
     titles = {BURST: "All schedules due in one second", STEADY: "Every schedule due each second"}
     lines: list[str] = []
     for kind, title in titles.items():
         head = f"{title:<34}{'schedules':>9}{'ticks':>8}{'ticks/s':>9}{'p50 late':>10}{'p99 late':>10}{'added/s':>9}"
         lines += ["", head, *(_line(result) for result in results if result.kind == kind)]
     lines += ["", "Counted as a tick:"]
-    lines += [f"  {name}: {counted}" for name, counted in dict.fromkeys((each.peer, each.counted) for each in results)]
-    notes = [f"  {each.peer}, {each.store}, {each.kind}: {each.note}" for each in results if each.note]
+    lines += [
+        f"  {name}: {counted}" for name, counted in dict.fromkeys((result.peer, result.counted) for result in results)
+    ]
+    notes = [f"  {result.peer}, {result.store}, {result.kind}: {result.note}" for result in results if result.note]
     return "\n".join([*lines[1:], *(["", "Notes:", *notes] if notes else [])])
 
 

@@ -25,7 +25,7 @@ INSTALL_SECONDS = 600
 
 
 class InstallFailed(Exception):
-    """An environment could not be made; the message is the end of what the installer said."""
+    """An environment could not be created. The message is the end of the installer's output."""
 
 
 def python_of(name: str, progress: Progress = silent) -> Path:
@@ -52,7 +52,7 @@ def site_packages(name: str, progress: Progress = silent) -> Path:
 
 
 def _install(home: Path, python: Path, pins: Path) -> None:
-    """Let uv do it; where there is no uv, or where it knows no index, let pip do it."""
+    """Install with uv, or with pip if uv is missing or has no index."""
     uv = Path(sys.executable).with_name("uv")
     if uv.is_file():
         try:

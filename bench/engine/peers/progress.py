@@ -1,4 +1,4 @@
-"""How the long-running parts say what they are doing."""
+"""Progress messages of long-running parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Progress = Callable[[str], None]
 
 
 def silent(_line: str) -> None:
-    """Say nothing."""
+    """Print nothing."""
 
 
 def to_stderr(line: str) -> None:

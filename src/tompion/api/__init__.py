@@ -1,1 +1,1 @@
-"""The doors that speak a protocol: they parse and authorise, and hold no logic of their own."""
+"""The network APIs: they parse requests, authenticate callers and run operations."""

@@ -1,13 +1,13 @@
-"""What a process has counted and how its store stands, as Prometheus reads it.
+"""Metrics for Prometheus.
 
-The table below is all there is.  Numbers of this process come from its :class:`~tompion.model.metrics.Metrics`; those of the
-store are asked for when somebody looks, and then not again for a while.
+The tables below have every metric. Values of this process come from its :class:`~tompion.model.metrics.Metrics`. Values of
+the store are read at a scrape and cached for a few seconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import TimeoutError as TooSlow
+from concurrent import futures
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -22,137 +22,143 @@ from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock, SystemClock
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-KEPT_S = 10.0
-"""How long the numbers of the store are shown again before it is asked again."""
-PATIENCE_S = 5.0
-"""How long the store may take to answer before it counts as down."""
-MOST_QUEUES = 50
-"""So many queues have a number of their own, those with the most runs; the others share one."""
+BACKLOG_TTL_S = 10.0
+"""Lifetime of the values of the store."""
+MAX_BACKLOG_S = 5.0
+"""The store counts as down if it has not answered after this time."""
+MAX_QUEUES = 50
+"""The queues with the most runs have values of their own. The others share one."""
 
 
 class MetricEntry(NamedTuple):
-    """A metric: what it is called in the tally, which labels it has, and what it says."""
+    """A metric: its name in :class:`~tompion.model.metrics.Metrics`, its labels and its help text."""
 
-    tallied: str
+    key: str
     labels: Labels
-    says: str
+    help: str
 
 
 COUNTERS: dict[str, MetricEntry] = {
-    "tompion_runs_emitted": MetricEntry("runs_emitted", (), "Runs that were handed to an executor or to a worker."),
+    "tompion_runs_emitted": MetricEntry("runs_emitted", (), "Runs handed to an executor or to a worker."),
     "tompion_runs_skipped_overlap": MetricEntry(
-        "runs_skipped_overlap", (), "Runs skipped because another one was going on."
+        "runs_skipped_overlap", (), "Runs skipped because the previous run was still running."
     ),
-    "tompion_runs_failed_launch": MetricEntry("runs_failed_launch", (), "Runs whose executor could not even begin."),
-    "tompion_schedules_skipped": MetricEntry("schedules_skipped", (), "Due schedules that started nothing."),
-    "tompion_lock_expired": MetricEntry("lock_expired", (), "Runs whose instance has died or was cut off."),
-    "tompion_zombies_cleaned": MetricEntry("zombies_cleaned", (), "Runs that failed because nobody picked them up."),
+    "tompion_runs_failed_launch": MetricEntry("runs_failed_launch", (), "Runs that their executor could not launch."),
+    "tompion_schedules_skipped": MetricEntry("schedules_skipped", (), "Due schedules that started no run."),
+    "tompion_lock_expired": MetricEntry("lock_expired", (), "Runs whose instance died or lost its lease."),
+    "tompion_zombies_cleaned": MetricEntry("zombies_cleaned", (), "Runs failed because no worker picked them up."),
     "tompion_duplicate_executions": MetricEntry(
         "duplicate_executions", (), "Runs launched again after their worker was lost."
     ),
     "tompion_missed_catchup_window": MetricEntry(
-        "missed_catchup_window", (), "Ticks dropped as older than catchup_window."
+        "missed_catchup_window", (), "Ticks dropped because they were older than catchup_window."
     ),
     "tompion_stale_writes_rejected": MetricEntry(
-        "stale_writes_rejected", (), "Outcomes of those who no longer held the run."
+        "stale_writes_rejected", (), "Outcomes rejected because the worker no longer held the run."
     ),
-    "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs that were executed here and are somebody else's now."),
-    "tompion_runs_given_up": MetricEntry("runs_given_up", (), "Runs that went on long after their deadline."),
-    "tompion_schedules_replanned": MetricEntry("replanned", (), "Schedules aimed anew with new time zone data."),
-    "tompion_skewed_passes": MetricEntry("skewed_passes", (), "Passes without firing because this clock is off."),
-    "tompion_store_errors": MetricEntry("store_errors", (), "Steps that the store could not do just then."),
-    "tompion_unexpected_errors": MetricEntry("unexpected_errors", (), "Mistakes of this program."),
-    "tompion_runs_settled": MetricEntry("runs_settled", (), "Outcomes that were written down here."),
-    "tompion_notices_delivered": MetricEntry("notifications_delivered", (), "Notices that arrived."),
-    "tompion_notices_retried": MetricEntry(
-        "notifications_retried", (), "Tries to deliver a notice that failed, and are made again."
+    "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs taken over by another instance."),
+    "tompion_runs_given_up": MetricEntry("runs_given_up", (), "Runs abandoned long after their deadline."),
+    "tompion_schedules_replanned": MetricEntry("replanned", (), "Schedules replanned after a time zone data update."),
+    "tompion_skewed_passes": MetricEntry("skewed_passes", (), "Passes without firing because of clock skew."),
+    "tompion_store_errors": MetricEntry("store_errors", (), "Steps that failed because of the store."),
+    "tompion_unexpected_errors": MetricEntry("unexpected_errors", (), "Internal errors of this process."),
+    "tompion_runs_settled": MetricEntry("runs_settled", (), "Outcomes recorded by this process."),
+    "tompion_notifications_delivered": MetricEntry("notifications_delivered", (), "Notifications delivered."),
+    "tompion_notifications_retried": MetricEntry(
+        "notifications_retried", (), "Failed deliveries of notifications that are retried."
     ),
-    "tompion_notices_given_up": MetricEntry("notifications_given_up", (), "Notices that nobody was told."),
-    "tompion_pings": MetricEntry("pings", (), "Times that a monitor was told how this process is."),
-    "tompion_pings_failed": MetricEntry("pings_failed", (), "Times that a monitor could not be told."),
-    "tompion_runs_finished": MetricEntry("runs_finished", ("namespace", "state"), "Runs that have ended, by how."),
-    "tompion_runs_retried": MetricEntry("runs_retried", ("namespace",), "Attempts that failed and are tried again."),
-    "tompion_runs_skipped": MetricEntry("runs_skipped", ("namespace", "reason"), "Runs that were skipped, by why."),
-    "tompion_ticks_missed": MetricEntry("ticks_missed", ("namespace", "reason"), "Ticks nobody was there for, by why."),
-    "tompion_http_requests": MetricEntry("requests", ("method", "route", "status"), "Requests that were answered."),
+    "tompion_notifications_given_up": MetricEntry(
+        "notifications_given_up", (), "Notifications that could not be delivered."
+    ),
+    "tompion_pings": MetricEntry("pings", (), "Health pings sent to the monitor."),
+    "tompion_pings_failed": MetricEntry("pings_failed", (), "Health pings that failed."),
+    "tompion_runs_finished": MetricEntry("runs_finished", ("namespace", "state"), "Finished runs by state."),
+    "tompion_runs_retried": MetricEntry("runs_retried", ("namespace",), "Failed attempts that are retried."),
+    "tompion_runs_skipped": MetricEntry("runs_skipped", ("namespace", "reason"), "Skipped runs by reason."),
+    "tompion_ticks_missed": MetricEntry("ticks_missed", ("namespace", "reason"), "Missed ticks by reason."),
+    "tompion_http_requests": MetricEntry("requests", ("method", "route", "status"), "HTTP requests by status."),
 }
 HISTOGRAMS: dict[str, MetricEntry] = {
     "tompion_drift_seconds": MetricEntry(
-        "drift", (), "How far launches of ticks were from their fire times, either way."
+        "drift", (), "Absolute difference between the fire time of a tick and its launch."
     ),
-    "tompion_lateness_seconds": MetricEntry("lateness", ("namespace",), "How late ticks were launched."),
+    "tompion_lateness_seconds": MetricEntry(
+        "lateness", ("namespace",), "Delay between the fire time of a tick and its launch."
+    ),
     "tompion_queue_wait_seconds": MetricEntry(
-        "queue_wait", ("namespace",), "How long runs waited before their first launch."
+        "queue_wait", ("namespace",), "Time that runs waited before their first launch."
     ),
-    "tompion_http_request_duration_seconds": MetricEntry("request", ("method", "route"), "How long requests took."),
+    "tompion_http_request_duration_seconds": MetricEntry("request", ("method", "route"), "Duration of HTTP requests."),
 }
 GAUGES: dict[str, str] = {
-    "tompion_clock_skew_seconds": "How far this machine's clock is ahead of the database's.",
-    "tompion_runs_active": "Runs that are executed here.",
-    "tompion_store_up": "Whether the store answers.",
-    "tompion_schedules_due": "Schedules whose next tick is due, of all namespaces, up to 10000.",
-    "tompion_runs_waiting": "Runs that wait for their turn or their fire time, up to 10000.",
-    "tompion_schedules_paused": "Schedules that are paused, up to 10000.",
-    "tompion_schedules_degraded": "Schedules that fire in UTC because their zone is gone, up to 10000.",
-    "tompion_instances_live": "Engines of which a sign of life was seen lately.",
-    "tompion_queue_depth": "Runs of a queue that nobody has taken yet, up to 10000 of all queues.",
-    "tompion_queue_oldest_seconds": "For how long the oldest of them has waited.",
-    "tompion_build_info": "Always 1; the labels say what runs.",
+    "tompion_clock_skew_seconds": "Clock of this machine minus the clock of the database.",
+    "tompion_runs_active": "Runs that this process executes now.",
+    "tompion_store_up": "1 if the store answers, 0 if not.",
+    "tompion_schedules_due": "Due schedules of all namespaces, counted up to 10000.",
+    "tompion_runs_waiting": "Runs waiting for a slot or for their fire time, counted up to 10000.",
+    "tompion_schedules_paused": "Paused schedules, counted up to 10000.",
+    "tompion_schedules_degraded": "Schedules firing in UTC because their time zone is gone, counted up to 10000.",
+    "tompion_instances_live": "Engine instances with a recent heartbeat.",
+    "tompion_queue_depth": "Runs of a queue that no worker has claimed, counted up to 10000 over all queues.",
+    "tompion_queue_oldest_seconds": "Age of the oldest unclaimed run of a queue.",
+    "tompion_build_info": "Always 1. The labels have the versions.",
 }
 
 
 class MetricsExporter(Collector):
-    """The numbers of one process, with a registry of their own."""
+    """Exports the metrics of one process and its store.
 
-    def __init__(self, desk: OperationRunner, build: Mapping[str, str], clock: Clock | None = None) -> None:
-        """Take where numbers come from, and the labels that say what runs."""
-        self._desk = desk
+    ``build`` has the labels of ``tompion_build_info``.
+    """
+
+    def __init__(self, runner: OperationRunner, build: Mapping[str, str], clock: Clock | None = None) -> None:
+        self._runner = runner
         self._clock = clock or SystemClock()
         self._build = build
-        self._standing: StoreBacklog | None = None
-        self._asked_s: float | None = None
+        self._backlog: StoreBacklog | None = None
+        self._backlog_read_s: float | None = None
         self.registry = CollectorRegistry()
         self.registry.register(self)
 
     def text(self) -> bytes:
-        """Return everything, as it is scraped.  It may wait for the store, so it is not for an event loop."""
+        """Return all metrics as text. It can wait for the store, so do not call it in an event loop."""
         return generate_latest(self.registry)
 
     def describe(self) -> Iterator[Metric]:
-        """Ask nothing when it is registered."""
+        """Return no metrics, so that registration does not read the store."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """Give every metric of the table."""
+        """Yield every metric."""
         now_s = self._clock.now()
-        if self._asked_s is None or not 0 <= now_s - self._asked_s < KEPT_S:
-            self._standing, self._asked_s = self._ask(), now_s
+        if self._backlog_read_s is None or not 0 <= now_s - self._backlog_read_s < BACKLOG_TTL_S:
+            self._backlog, self._backlog_read_s = self._read_backlog(), now_s
         for name, entry in COUNTERS.items():
             yield self._counter(name, entry)
         for name, entry in HISTOGRAMS.items():
-            yield _histogram(name, entry, self._desk.tally.spreads(entry.tallied))
-        for name, value in self._desk.tally.gauges.items():
+            yield _histogram(name, entry, self._runner.tally.histograms(entry.key))
+        for name, value in self._runner.tally.gauges.items():
             yield _gauge(f"tompion_{name}", value())
         build = GaugeMetricFamily("tompion_build_info", GAUGES["tompion_build_info"], labels=list(self._build))
         build.add_metric(list(self._build.values()), 1)
         yield build
-        yield _gauge("tompion_store_up", float(self._standing is not None))
-        if self._standing is not None:
-            yield from _of_store(self._standing)
+        yield _gauge("tompion_store_up", float(self._backlog is not None))
+        if self._backlog is not None:
+            yield from _backlog_metrics(self._backlog)
 
     def _counter(self, name: str, entry: MetricEntry) -> Metric:
-        family = CounterMetricFamily(name, entry.says, labels=entry.labels)
-        tally = self._desk.tally
-        values = tally.labelled(entry.tallied) if entry.labels else {(): tally.counts[entry.tallied]}
+        family = CounterMetricFamily(name, entry.help, labels=entry.labels)
+        tally = self._runner.tally
+        values = tally.counts_by_label(entry.key) if entry.labels else {(): tally.counts[entry.key]}
         for labels, number in values.items():
             family.add_metric(labels, number)
         return family
 
-    def _ask(self) -> StoreBacklog | None:
+    def _read_backlog(self) -> StoreBacklog | None:
         try:
-            asked = self._desk.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
-            return asked.result(PATIENCE_S)
-        except (TompionError, TooSlow):
+            future = self._runner.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
+            return future.result(MAX_BACKLOG_S)
+        except (TompionError, futures.TimeoutError):
             return None
 
 
@@ -160,31 +166,31 @@ def _gauge(name: str, value: float) -> Metric:
     return GaugeMetricFamily(name, GAUGES[name], value=value)
 
 
-def _histogram(name: str, entry: MetricEntry, spreads: Mapping[Labels, Histogram]) -> Metric:
-    family = HistogramMetricFamily(name, entry.says, labels=entry.labels)
-    for labels, spread in spreads.items():
-        below, buckets = 0, []
-        for bound, number in zip((*map(str, BOUNDS_S), "+Inf"), spread.buckets, strict=True):
-            below += number
-            buckets.append((bound, float(below)))
-        family.add_metric(labels, buckets, spread.total_s)
+def _histogram(name: str, entry: MetricEntry, histograms: Mapping[Labels, Histogram]) -> Metric:
+    family = HistogramMetricFamily(name, entry.help, labels=entry.labels)
+    for labels, histogram in histograms.items():
+        cumulative, buckets = 0, []
+        for bound, number in zip((*map(str, BOUNDS_S), "+Inf"), histogram.buckets, strict=True):
+            cumulative += number
+            buckets.append((bound, float(cumulative)))
+        family.add_metric(labels, buckets, histogram.total_s)
     return family
 
 
-def _of_store(found: StoreBacklog) -> Iterator[Metric]:
-    yield _gauge("tompion_schedules_due", found.due)
-    yield _gauge("tompion_runs_waiting", found.waiting)
-    yield _gauge("tompion_schedules_paused", found.paused)
-    yield _gauge("tompion_schedules_degraded", found.degraded)
-    yield _gauge("tompion_instances_live", found.instances)
+def _backlog_metrics(backlog: StoreBacklog) -> Iterator[Metric]:
+    yield _gauge("tompion_schedules_due", backlog.due)
+    yield _gauge("tompion_runs_waiting", backlog.waiting)
+    yield _gauge("tompion_schedules_paused", backlog.paused)
+    yield _gauge("tompion_schedules_degraded", backlog.degraded)
+    yield _gauge("tompion_instances_live", backlog.instances)
     depth = GaugeMetricFamily("tompion_queue_depth", GAUGES["tompion_queue_depth"], labels=["queue"])
     oldest = GaugeMetricFamily("tompion_queue_oldest_seconds", GAUGES["tompion_queue_oldest_seconds"], labels=["queue"])
-    longest = sorted(found.queues, key=lambda each: -each.runs)
-    for each in longest[:MOST_QUEUES]:
-        depth.add_metric([each.queue], each.runs)
-        oldest.add_metric([each.queue], each.oldest_s)
-    if others := longest[MOST_QUEUES:]:
-        depth.add_metric([OTHER], sum(each.runs for each in others))
-        oldest.add_metric([OTHER], max(each.oldest_s for each in others))
+    queues = sorted(backlog.queues, key=lambda queue: -queue.runs)
+    for queue in queues[:MAX_QUEUES]:
+        depth.add_metric([queue.queue], queue.runs)
+        oldest.add_metric([queue.queue], queue.oldest_s)
+    if others := queues[MAX_QUEUES:]:
+        depth.add_metric([OTHER], sum(queue.runs for queue in others))
+        oldest.add_metric([OTHER], max(queue.oldest_s for queue in others))
     yield depth
     yield oldest

@@ -1,6 +1,6 @@
-"""How often somebody may ask: a bucket for each, which fills up as time passes.
+"""Rate limits: token buckets by name.
 
-A bucket is of this process: instances behind one address each allow as much.
+The buckets belong to this process. Each instance behind one address allows the full rate.
 """
 
 from __future__ import annotations
@@ -10,40 +10,38 @@ from collections import OrderedDict
 
 from tompion.errors import TooManyRequests
 
-REMEMBERED = 10_000
+MAX_BUCKETS = 10_000
 
 
 class RateLimiter:
-    """Buckets by name; a second's worth fits into each."""
+    """Token buckets by name. Each holds the tokens of one second. ``per_s`` 0 is no limit."""
 
     def __init__(self, per_s: int) -> None:
-        """Take how many a second fill a bucket; 0 is no bound."""
         self.per_s = per_s
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def has_turn(self, who: str) -> bool:
-        """Take one from a bucket; False if there is none left."""
+    def take(self, name: str) -> bool:
+        """Take a token from a bucket. Return ``False`` if it is empty."""
         if not self.per_s:
             return True
         now = asyncio.get_running_loop().time()
-        left, since = self._buckets.pop(who, (float(self.per_s), now))
-        left = min(float(self.per_s), left + (now - since) * self.per_s)
-        self._buckets[who] = (left - 1 if left >= 1 else left, now)
-        if len(self._buckets) > REMEMBERED:
+        tokens, since = self._buckets.pop(name, (float(self.per_s), now))
+        tokens = min(float(self.per_s), tokens + (now - since) * self.per_s)
+        self._buckets[name] = (tokens - 1 if tokens >= 1 else tokens, now)
+        if len(self._buckets) > MAX_BUCKETS:
             self._buckets.popitem(last=False)
-        return left >= 1
+        return tokens >= 1
 
 
 class NamespaceRateLimiter(RateLimiter):
-    """How often a namespace may be asked about, whoever asks: no tenant takes the place of the others.
+    """The rate limit of each namespace, so that no tenant slows down the others.
 
-    Only those count who may do what they ask for: nobody uses up what belongs to another tenant.
+    Only requests of authorised callers count. Others cannot use up the rate of a namespace.
     """
 
     def admit(self, namespace: str) -> None:
-        """Take one; raises :class:`~tompion.errors.TooManyRequests`."""
-        if not self.has_turn(namespace):
+        """Take a token. Raises :class:`~tompion.errors.TooManyRequests`."""
+        if not self.take(namespace):
             raise TooManyRequests(
-                f"more than {self.per_s} requests per second about the namespace {namespace!r} "
-                "(namespace_requests_per_s)"
+                f"more than {self.per_s} requests per second for namespace {namespace!r} (namespace_requests_per_s)"
             )

@@ -1,4 +1,4 @@
-"""Builds a process from its parts; the only place that knows all of them."""
+"""Builds the engine, its notifications and the embedded app from a configuration."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tompion.config.loader import Config
+from tompion.config.schema import Config
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.notifications.dispatcher import notification_body
-from tompion.engine.notifications.outside import Outside
-from tompion.engine.notifications.ping import HealthcheckPing
+from tompion.engine.notifications.dispatcher import NotificationSender, notification_body
+from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput
 from tompion.executors.function import FunctionExecutor, add_import_path
@@ -30,14 +29,23 @@ from tompion.store.base import Store
 
 if TYPE_CHECKING:
     from tompion.engine.telemetry.tracing import Tracing
+    from tompion.outbound.healthcheck_ping import HttpPinger
     from tompion.sdk.app import Tompion
+    from tompion.sdk.declarations import Declarations
 
 
 def add_function_path(directory: Path) -> None:
-    """Let the functions of schedules be found in a directory: ``tasks:report`` in its ``tasks.py``."""
+    """Import the functions of schedules from a directory: ``tasks:report`` is in its ``tasks.py``."""
     if not directory.is_dir():
-        raise InvalidInput(f"--app-dir {directory}: there is no such directory")
+        raise InvalidInput(f"--app-dir {directory}: no such directory")
     add_import_path(str(directory.resolve()))
+
+
+class Outbound(NamedTuple):
+    """Outbound integrations of an engine: notifications, and the ping of an external monitor."""
+
+    sender: NotificationSender | None = None
+    pinger: Pinger | None = None
 
 
 def build_engine(  # noqa: PLR0913 - every part has a default
@@ -45,44 +53,46 @@ def build_engine(  # noqa: PLR0913 - every part has a default
     *,
     settings: Settings | None = None,
     queues: frozenset[str] = frozenset({"default"}),
-    probe: EngineEvents | None = None,
+    events: EngineEvents | None = None,
     executors: Mapping[str, Mapping[str, Any]] | None = None,
     public_url: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     tracing: Tracing | None = None,
-    outside: Outside | None = None,
+    outbound: Outbound | None = None,
 ) -> Engine:
-    """Return an engine on a store, with the executors that are always there and those that are configured."""
+    """Return an engine on a store, with the built-in and the configured executors."""
     settings = settings or Settings()
-    site = ExecutorEnv(settings.max_threads, settings.max_result_bytes, public_url)
-    built = build_executors(executors or {}, site)
-    calls = built["function"]
-    assert isinstance(calls, FunctionExecutor)
+    environment = ExecutorEnv(settings.max_threads, settings.max_result_bytes, public_url)
+    all_executors = build_executors(executors or {}, environment)
+    function_executor = all_executors["function"]
+    assert isinstance(function_executor, FunctionExecutor)
     for path, function in (functions or {}).items():
-        calls.register(path, function)
+        function_executor.register(path, function)
     return Engine(
         store,
-        built,
+        all_executors,
         clock=SystemClock(),
         settings=settings,
         queues=queues,
         name=f"{socket.gethostname()}:{os.getpid()}",
         release=version("tompion"),
-        probe=probe,
+        events=events,
         tracing=tracing,
-        outside=outside,
+        sender=None if outbound is None else outbound.sender,
+        pinger=None if outbound is None else outbound.pinger,
+        public_url=public_url,
     )
 
 
 def build_notifications(
     notifications: Mapping[str, Mapping[str, Any]],
-    ping: Mapping[str, Any],
     settings: Settings,
-    public_url: str | None = None,
+    *,
+    pinger: HttpPinger | None = None,
     where: str = "notifications.",
-) -> Outside:
-    """Return whom an engine tells something outside; ``where`` is what the name of a notification comes after."""
-    courier = pinger = None
+) -> Outbound:
+    """Return the outbound integrations of an engine. ``where`` precedes a notification's name in error messages."""
+    notifier = None
     if notifications:
         from tompion.outbound.webhook_notifier import WebhookNotifier, read_receiver
 
@@ -90,92 +100,117 @@ def build_notifications(
             read_receiver(f"{where}{name}", {"name": name, **block}, os.environ)
             for name, block in notifications.items()
         ]
-        courier = WebhookNotifier(receivers, settings.notice_timeout_ms)
-    if ping.get("ping_url"):
-        from tompion.outbound.healthcheck_ping import HttpPinger
-
-        pinger = HttpPinger(ping)
-    return Outside(courier, pinger, public_url)
+        notifier = WebhookNotifier(receivers, settings.notification_timeout_ms)
+    return Outbound(notifier, pinger)
 
 
-def configured_notifications(told: Config) -> Outside:
-    """Return whom a configuration wants to be told something."""
-    ping = {name: told.get(name) for name in ("ping_url", "ping_fail_url", "ping_every_s", "ping_method")}
-    where = f"{told.path}: [[notification]] "
-    return build_notifications(told.notifications, ping, told.settings, told.get("public_url") or None, where)
+def configured_notifications(config: Config) -> Outbound:
+    """Return the outbound integrations that a configuration names."""
+    return build_notifications(
+        config.notifications,
+        config.settings,
+        pinger=_build_pinger(config),
+        where=f"{config.path}: [[notification]] ",
+    )
 
 
-async def send_test_notification(told: Config, name: str) -> Delivery:
-    """Send a notice that says nothing but that it is a test; return what became of it."""
-    courier = configured_notifications(told).courier
-    if courier is None or name not in told.notifications:
-        known = ", ".join(told.notifications) or "none"
-        raise InvalidField(
-            "name", f"there is no [[notification]] {name!r} in {told.path or 'a file'}; there is {known}"
-        )
-    now_ms = int(SystemClock().now() * 1000)
+def _build_pinger(config: Config) -> HttpPinger | None:
+    if not config.ping_url:
+        return None
+    from tompion.outbound.healthcheck_ping import HttpPinger
+
+    return HttpPinger(
+        {
+            "ping_url": config.ping_url,
+            "ping_fail_url": config.ping_fail_url,
+            "ping_every_s": config.ping_every_s,
+            "ping_method": config.ping_method,
+        }
+    )
+
+
+async def send_test_notification(config: Config, name: str) -> Delivery:
+    """Send a test notification to a configured receiver, and return the result of the delivery."""
+    notifier = configured_notifications(config).sender
+    if notifier is None or name not in config.notifications:
+        names = ", ".join(config.notifications) or "none"
+        raise InvalidField("name", f"no [[notification]] {name!r} in {config.path or 'a file'}; configured: {names}")
     row = NotificationRow(
-        f"msg_{token_hex(20)}", name, NotificationKind.TEST, "default", "", compact({"notification": name}),
-        NotificationState.PENDING, 1, None, now_ms, None, None, None,
-    )  # fmt: skip
+        notification_id=f"msg_{token_hex(20)}",
+        rule_name=name,
+        topic=NotificationKind.TEST,
+        namespace="default",
+        schedule_id="",
+        about=compact({"notification": name}),
+        state=NotificationState.PENDING,
+        attempts=1,
+        due_ms=None,
+        created_ms=int(SystemClock().now() * 1000),
+        finished_ms=None,
+        last_error=None,
+        summary_id=None,
+    )
     try:
-        return await courier.send(name, row.notification_id, notification_body(row))
+        return await notifier.send(name, row.notification_id, notification_body(row))
     finally:
-        await courier.aclose()
+        await notifier.aclose()
 
 
-def build_tompion(told: Config, *, listener: Callable[[Event], None] | None = None, engine: bool = True) -> Tompion:
-    """Return what runs schedules as a configuration wants it, with the schedules that its file declares."""
+def build_tompion(config: Config, *, listener: Callable[[Event], None] | None = None, engine: bool = True) -> Tompion:
+    """Return the app that a configuration describes, with the schedules that its file declares."""
     from tompion.sdk.app import Tompion
 
     tompion = Tompion(
-        told.get("store"),
+        config.store,
         engine=engine,
-        queues=told.get("queues"),
-        settings=told.settings,
-        executors=told.executors,
-        public_url=told.get("public_url") or None,
+        queues=config.queues,
+        settings=config.settings,
+        executors=config.executors,
+        public_url=config.public_url or None,
         listener=listener,
-        tracing=told.get("tracing"),
+        tracing=config.tracing,
     )
-    tompion.outside = configured_notifications(told)
-    for schedule_id, fields in told.schedules:
-        tompion.declarations.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
+    tompion.outbound = configured_notifications(config)
+    _declare_schedules(config, tompion.declarations)
     return tompion
 
 
-def check_schedules(told: Config) -> None:
-    """Raise if a schedule that the file declares cannot be right; which calendars there are is for a store to say."""
+def check_schedules(config: Config) -> None:
+    """Raise if a schedule in the file is invalid. Named calendars are not checked, because they are in the store."""
     from tompion.operations.schedules.definition import parse_schedule
     from tompion.operations.validation import check_name
     from tompion.sdk.declarations import Declarations
     from tompion.spec.compiler import compile_spec
 
-    declared = Declarations("default")
-    for schedule_id, fields in told.schedules:
-        declared.add_block(schedule_id, fields, f"{told.path}: [[schedule]] {schedule_id}")
-    for each in declared.declared.values():
+    declarations = Declarations("default")
+    _declare_schedules(config, declarations)
+    for declaration in declarations.declared.values():
         try:
-            check_name("schedule_id", each.schedule_id, told.settings)
-            spec = parse_schedule(each.fields, told.settings).definition.spec
+            check_name("schedule_id", declaration.schedule_id, config.settings)
+            spec = parse_schedule(declaration.fields, config.settings).definition.spec
             if not spec.exclude.named:
-                compile_spec(spec, schedule_id=each.schedule_id)
+                compile_spec(spec, schedule_id=declaration.schedule_id)
         except InvalidInput as error:
-            raise InvalidInput(f"{each.where}: {error}") from None
+            raise InvalidInput(f"{declaration.where}: {error}") from None
+
+
+def _declare_schedules(config: Config, declarations: Declarations) -> None:
+    for schedule_id, fields in config.schedules:
+        declarations.add_block(schedule_id, fields, f"{config.path}: [[schedule]] {schedule_id}")
 
 
 @asynccontextmanager
 async def healthcheck_pings(
     tompion: Tompion, *, listener: Callable[[Event], None] | None = None
 ) -> AsyncIterator[None]:
-    """Tell the monitor of a service that has no engine, which would do it, as long as the store answers."""
-    pinger = tompion.outside.pinger
+    """Ping the monitor while the store is reachable, for a service without an engine. An engine pings by itself."""
+    pinger = tompion.outbound.pinger
     if pinger is None:
         yield
         return
-    stopping, probe = asyncio.Event(), EngineEvents(listener, tompion.desk.tally)
+    stopping, events = asyncio.Event(), EngineEvents(listener, tompion.runner.tally)
     task = asyncio.create_task(
-        HealthcheckPing(tompion.desk.store, tuple, pinger, probe, stopping).ping(), name="tompion-ping"
+        HealthcheckPing(tompion.runner.store, tuple, pinger, events, stopping).ping(), name="tompion-ping"
     )
     try:
         yield

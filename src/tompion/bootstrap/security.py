@@ -1,4 +1,4 @@
-"""How a service is secured, as a configuration wants it: who is believed, how it is addressed, and with which TLS."""
+"""Security of a service from its configuration: authentication, host names, exposure and TLS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tompion.config.loader import CERTIFICATE, ISSUER, REQUIRED, Config
+from tompion.config.schema import AUTH_REQUIRED, CERTIFICATE, CLIENT_CERTIFICATE_REQUIRED, ISSUER, Config
 from tompion.errors import InvalidField, display
 from tompion.runtime.clock import Clock, SystemClock
 
@@ -23,129 +23,131 @@ if TYPE_CHECKING:
     from tompion.api.auth.session_cookie import SessionCookies
     from tompion.operations.runner import OperationRunner
 
-GRACE_S = 5
-"""How long requests that are being answered may take when the service ends."""
+MAX_SHUTDOWN_S = 5
+"""Time that open requests have to complete when the service stops."""
 
 
-def gate_of(
-    desk: OperationRunner, told: Config, clock: Clock | None = None, cookies: SessionCookies | None = None
+def build_authenticator(
+    runner: OperationRunner, config: Config, clock: Clock | None = None, cookies: SessionCookies | None = None
 ) -> Authenticator:
-    """Return what finds out who asks; a clock that is given also says how old fetched keys are."""
+    """Return the authenticator. A clock that is passed also measures the age of fetched keys."""
     from tompion.api.auth.api_key_cache import ApiKeyCache
     from tompion.api.auth.authenticator import CredentialAuthenticator, OpenAuthenticator
 
-    return (
-        CredentialAuthenticator(ApiKeyCache(desk), *_believed(told, clock), cookies)
-        if _asks(told)
-        else OpenAuthenticator()
-    )
+    if not _requires_credentials(config):
+        return OpenAuthenticator()
+    return CredentialAuthenticator(ApiKeyCache(runner), *_build_verifiers(config, clock), cookies)
 
 
-def cookies_of(desk: OperationRunner, told: Config, clock: Clock | None = None) -> SessionCookies | None:
-    """Return what keeps those who sign in to the page; where nobody is asked who they are, nothing."""
-    if not _asks(told):
+def build_session_cookies(runner: OperationRunner, config: Config, clock: Clock | None = None) -> SessionCookies | None:
+    """Return the sessions of the web UI, or ``None`` if the service needs no credentials."""
+    if not _requires_credentials(config):
         return None
     from tompion.api.auth.session_cookie import SessionCookies
 
-    over_tls = str(told.get("public_url")).startswith("https://")
-    return SessionCookies(desk, (clock or SystemClock()).now, over_tls=over_tls)
+    over_tls = config.public_url.startswith("https://")
+    return SessionCookies(runner, (clock or SystemClock()).now, over_tls=over_tls)
 
 
-def hosts_of(told: Config) -> tuple[str, ...]:
-    """Return the names by which a service may be addressed: those of loopback, its own, and those that it is told."""
+def allowed_hosts(config: Config) -> tuple[str, ...]:
+    """Return the host names that a request may have: loopback, the service's own and the configured ones."""
     try:
-        public = urlsplit(told.get("public_url")).hostname
+        public_host = urlsplit(config.public_url).hostname
     except ValueError:
-        raise InvalidField("public_url", f"{display(told.get('public_url'))} is no URL") from None
-    named = [told.get("host"), *([public] if public else []), *told.get("hosts")]
-    for name in told.get("hosts"):
+        raise InvalidField("public_url", f"{display(config.public_url)} is not a URL") from None
+    for name in config.hosts:
         if "*" in name.removeprefix("*.") and name != "*":
-            raise InvalidField("hosts", f"{display(name)}: a star stands alone, or before a dot as in *.example.org")
+            raise InvalidField("hosts", f"{display(name)}: use * alone, or before a dot as in *.example.org")
         if not _is_ipv6(name.strip("[]")) and set(name) & set("/:@ "):
             raise InvalidField("hosts", f"{display(name)}: expected a name or an address, without a port")
-    return ("127.0.0.1", "localhost", "[::1]", *(f"[{name}]" if _is_ipv6(name) else name for name in named))
+    names = [config.host, *([public_host] if public_host else []), *config.hosts]
+    return ("127.0.0.1", "localhost", "[::1]", *(f"[{name}]" if _is_ipv6(name) else name for name in names))
 
 
-def server_config(app: FastAPI, told: Config) -> uvicorn.Config:
-    """Return how an application is served: in the clear, with TLS, or with TLS and certificates of clients."""
+def server_config(app: FastAPI, config: Config) -> uvicorn.Config:
+    """Return the server's configuration: plain HTTP, TLS, or TLS with client certificates."""
     import uvicorn
 
     from tompion.api.rest.server.slow_clients import SlowClientProtocol
 
-    tls: dict[str, Any] = {"http": SlowClientProtocol}
-    if told.get("tls_cert"):
-        tls |= {"ssl_certfile": told.get("tls_cert"), "ssl_keyfile": told.get("tls_key")}
-    if told.get("tls_client_ca"):
+    options: dict[str, Any] = {"http": SlowClientProtocol}
+    if config.tls_cert:
+        options |= {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key}
+    if config.tls_client_ca:
         from tompion.api.rest.server.tls import ClientCertificateProtocol
 
-        demanded = ssl.CERT_REQUIRED if told.get("tls_client") == REQUIRED else ssl.CERT_OPTIONAL
-        tls |= {"http": ClientCertificateProtocol, "ssl_ca_certs": told.get("tls_client_ca"), "ssl_cert_reqs": demanded}
-    log_config = uvicorn.config.LOGGING_CONFIG if told.get("log_format") == "text" else None
+        is_required = config.tls_client == CLIENT_CERTIFICATE_REQUIRED
+        options |= {
+            "http": ClientCertificateProtocol,
+            "ssl_ca_certs": config.tls_client_ca,
+            "ssl_cert_reqs": ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL,
+        }
     return uvicorn.Config(
         app,
         log_level="warning",
-        log_config=log_config,
-        timeout_graceful_shutdown=GRACE_S,
-        server_header=False,  # nobody is told which server this is
-        **tls,
+        log_config=uvicorn.config.LOGGING_CONFIG if config.log_format == "text" else None,
+        timeout_graceful_shutdown=MAX_SHUTDOWN_S,
+        server_header=False,  # do not reveal the server's software
+        **options,
     )
 
 
-def check_exposure(told: Config) -> None:
-    """Raise if others could reach a service that lets everybody in, or if what it is told of callers cannot be used."""
-    host = told.get("host")
-    if not _asks(told) and not _is_loopback(host):
-        raise InvalidField(
-            "host",
-            f"{host}: only a loopback address such as 127.0.0.1, unless auth is '{REQUIRED}' (--auth {REQUIRED})",
-        )
-    temporal = told.get("temporal_address").rpartition(":")[0]
-    if temporal and not _asks(told) and not _is_loopback(temporal.strip("[]")):
-        raise InvalidField(
-            "temporal_address", f"{temporal}: only a loopback address, unless auth is '{REQUIRED}' (--auth {REQUIRED})"
-        )
-    _refuse_useless(told)
-    if told.get("tls_cert"):
+def check_exposure(config: Config) -> None:
+    """Raise if an open service would be reachable from other machines, or if the security options are inconsistent."""
+    required = f"unless auth is '{AUTH_REQUIRED}' (--auth {AUTH_REQUIRED})"
+    if not _requires_credentials(config):
+        if not _is_loopback(config.host):
+            raise InvalidField("host", f"{config.host}: only a loopback address such as 127.0.0.1, {required}")
+        temporal_host = config.temporal_address.rpartition(":")[0]
+        if temporal_host and not _is_loopback(temporal_host.strip("[]")):
+            raise InvalidField("temporal_address", f"{temporal_host}: only a loopback address, {required}")
+    _check_consistency(config)
+    if config.tls_cert:
         from tompion.api.rest.server.tls import check_tls_files
 
-        check_tls_files(told.get("tls_cert"), told.get("tls_key"), told.get("tls_client_ca"))
-    hosts_of(told)
-    if _asks(told):
-        _believed(told)
+        check_tls_files(config.tls_cert, config.tls_key, config.tls_client_ca)
+    allowed_hosts(config)
+    if _requires_credentials(config):
+        _build_verifiers(config)
 
 
-def _refuse_useless(told: Config) -> None:
-    """Raise if a service is told whom to believe, and not to ask; or of certificates that nobody can show."""
-    client_ca = told.get("tls_client_ca")
-    given = {f"[[{ISSUER}]]": told.issuers, f"[[{CERTIFICATE}]]": told.certificates, "tls_client_ca": client_ca}
-    useless = next((name for name, value in given.items() if value), None)
-    if useless and not _asks(told):
-        raise InvalidField("auth", f"{useless} is there, and nobody is asked who they are; set auth to '{REQUIRED}'")
-    if bool(told.get("tls_cert")) != bool(told.get("tls_key")):
-        raise InvalidField("tls_cert", "a certificate and its key, tls_key, come together")
-    if client_ca and not told.get("tls_cert"):
-        raise InvalidField("tls_client_ca", "clients show certificates over TLS only: tls_cert and tls_key")
-    if told.certificates and not client_ca:
-        raise InvalidField("tls_client_ca", f"[[{CERTIFICATE}]] is there, and nobody who signs certificates")
+def _check_consistency(config: Config) -> None:
+    """Raise if a credential is configured that the service would never check."""
+    credentials = {
+        f"[[{ISSUER}]]": config.issuers,
+        f"[[{CERTIFICATE}]]": config.certificates,
+        "tls_client_ca": config.tls_client_ca,
+    }
+    unused = next((name for name, value in credentials.items() if value), None)
+    if unused and not _requires_credentials(config):
+        raise InvalidField("auth", f"{unused} is set, but no credentials are checked; set auth to '{AUTH_REQUIRED}'")
+    if bool(config.tls_cert) != bool(config.tls_key):
+        raise InvalidField("tls_cert", "tls_cert and tls_key must be set together")
+    if config.tls_client_ca and not config.tls_cert:
+        raise InvalidField("tls_client_ca", "client certificates need TLS; set tls_cert and tls_key")
+    if config.certificates and not config.tls_client_ca:
+        raise InvalidField("tls_client_ca", f"[[{CERTIFICATE}]] is set, but no authority that signs certificates")
 
 
-def _asks(told: Config) -> bool:
-    return bool(told.get("auth") == REQUIRED)
+def _requires_credentials(config: Config) -> bool:
+    return config.auth == AUTH_REQUIRED
 
 
-def _believed(told: Config, clock: Clock | None = None) -> tuple[JwtVerifier | None, CertificateVerifier | None]:
-    """Return who knows the tokens and the certificates that are believed."""
+def _build_verifiers(
+    config: Config, clock: Clock | None = None
+) -> tuple[JwtVerifier | None, CertificateVerifier | None]:
+    """Return the verifiers of tokens and of client certificates."""
     from tompion.api.auth.issuers import read_issuers
     from tompion.api.auth.jwt import JwtVerifier
     from tompion.api.auth.mtls import CertificateVerifier, read_certificates
 
-    path, now = str(told.path), (clock or SystemClock()).now
+    path, now = str(config.path), (clock or SystemClock()).now
     elapsed = clock.now if clock else lambda: asyncio.get_running_loop().time()
-    issuers = read_issuers(told.issuers, path, os.environ, elapsed)
-    known = read_certificates(told.certificates, path)
+    issuers = read_issuers(config.issuers, path, os.environ, elapsed)
+    certificates = read_certificates(config.certificates, path)
     return (
         JwtVerifier(issuers, now) if issuers else None,
-        CertificateVerifier(known, now) if told.get("tls_client_ca") else None,
+        CertificateVerifier(certificates, now) if config.tls_client_ca else None,
     )
 
 

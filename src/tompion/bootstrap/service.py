@@ -1,4 +1,4 @@
-"""Builds a process from its parts; the only place that knows all of them."""
+"""Builds the HTTP service with the web UI from a configuration."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from tompion.config.loader import Config, load
+from tompion.bootstrap.telemetry import build_metrics
 from tompion.config.redact import redacted_config
+from tompion.config.schema import Config
 from tompion.runtime.clock import Clock
-from tompion.store import url_masking
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -17,46 +17,44 @@ if TYPE_CHECKING:
     from tompion.api.rest.middleware.access_log import AccessRecord
     from tompion.engine.telemetry.tracing import Tracing
     from tompion.operations.runner import OperationRunner
-from tompion.bootstrap.telemetry import build_metrics
-
-masked = url_masking.mask_password
 
 
 def build_service(  # noqa: PLR0913 - every part has a default
-    desk: OperationRunner,
-    configuration: Config | None = None,
+    runner: OperationRunner,
+    config: Config | None = None,
     *,
     clock: Clock | None = None,
     tracing: Tracing | None = None,
-    requests: Callable[[str, str, int, float], None] | None = None,
+    log_request: Callable[[str, str, int, float], None] | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
 ) -> FastAPI:
-    """Return the service with its page, as a configuration wants it.
+    """Return the service with the web UI.
 
-    ``requests`` is who may be told of each; ``problems`` are those of the engine beside it.
+    ``log_request`` receives each request if the access log is on. ``problems`` returns those of the engine in the same
+    process.
     """
     from tompion.api.rate_limit import NamespaceRateLimiter
     from tompion.api.rest.app import Service, create_app
-    from tompion.bootstrap.security import cookies_of, gate_of, hosts_of
+    from tompion.bootstrap.security import allowed_hosts, build_authenticator, build_session_cookies
     from tompion.web.app import mount_ui
 
-    told = configuration or load({})
-    cookies = cookies_of(desk, told, clock)
+    config = config or Config()
+    cookies = build_session_cookies(runner, config, clock)
     service = Service(
-        desk,
+        runner,
         version("tompion"),
-        hosts_of(told),
-        gate=gate_of(desk, told, clock, cookies),
-        cookies=cookies,
-        public_url=told.get("public_url"),
-        read_only=told.get("read_only"),
-        max_body_bytes=told.get("max_body_bytes"),
-        requests_per_s=told.get("requests_per_s"),
-        neighbours=NamespaceRateLimiter(told.get("namespace_requests_per_s")),
-        configuration=redacted_config(told),
-        metrics=build_metrics(desk),
-        listener=_access_log(requests) if requests is not None and told.get("access_log") else None,
-        triggered=None if tracing is None else tracing.triggered,
+        allowed_hosts(config),
+        authenticator=build_authenticator(runner, config, clock, cookies),
+        session_cookies=cookies,
+        public_url=config.public_url,
+        read_only=config.read_only,
+        max_body_bytes=config.max_body_bytes,
+        requests_per_s=config.requests_per_s,
+        namespace_limits=NamespaceRateLimiter(config.namespace_requests_per_s),
+        configuration=redacted_config(config),
+        metrics=build_metrics(runner),
+        on_request=_access_log(log_request) if log_request is not None and config.access_log else None,
+        on_trigger=None if tracing is None else tracing.record_trigger,
         problems=problems,
     )
     app = create_app(service)
@@ -64,5 +62,5 @@ def build_service(  # noqa: PLR0913 - every part has a default
     return app
 
 
-def _access_log(requests: Callable[[str, str, int, float], None]) -> Callable[[AccessRecord], None]:
-    return lambda each: requests(each.method, each.path, each.status, each.seconds)
+def _access_log(log_request: Callable[[str, str, int, float], None]) -> Callable[[AccessRecord], None]:
+    return lambda record: log_request(record.method, record.path, record.status, record.seconds)

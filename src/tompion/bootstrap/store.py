@@ -1,4 +1,4 @@
-"""Builds a process from its parts; the only place that knows all of them."""
+"""Opens the store, the migrator or the verifier behind a URL."""
 
 from __future__ import annotations
 
@@ -13,31 +13,23 @@ from tompion.errors import InvalidField, InvalidInput, StoreError
 from tompion.runtime.clock import Clock
 from tompion.store.base import Store
 from tompion.store.migrate import Migrator
+from tompion.store.url_masking import mask_password
 
 if TYPE_CHECKING:
     from tompion.operations.verify.namespace import NamespaceVerifier
-from tompion.bootstrap.service import masked
 
 EMBEDDED = "sqlite:"
-
-
 SERVER = ("postgresql://", "postgres://")
-
-
 STORES = (EMBEDDED, *SERVER)
-
-
 MEMORY = ":memory:"
-
-
-COLLECT_AFTER = (20_000, 20, 20)
-"""The thresholds of the garbage collector in a process of our own."""
+GC_THRESHOLDS = (20_000, 20, 20)
+"""Thresholds of the garbage collector in a process that only runs Tompion."""
 
 
 def open_store(url: str, clock: Clock | None = None) -> Store:
     """Return the store behind a URL: ``sqlite:///file.db``, ``sqlite://`` (in memory) or ``postgresql://…``.
 
-    An embedded store is created and migrated; a server's must have been migrated by ``tompion migrate up``.
+    An embedded store is created and migrated. A PostgreSQL store must have been migrated by ``tompion migrate up``.
     """
     if url.startswith(EMBEDDED):
         from tompion.store.sqlite.driver import SqliteStore
@@ -51,21 +43,21 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
 
 
 def tune_garbage_collector() -> None:
-    """Tell the interpreter that this process does nothing but run an engine.
+    """Configure the garbage collector for a process that only runs Tompion.
 
-    What was imported is never looked at for garbage again, and what is new only in larger portions: a burst makes tens
-    of thousands of short-lived objects, none of them garbage that only a collector could find.
+    Imported modules are never scanned again, and new objects in larger batches: a burst creates tens of thousands of
+    short-lived objects without reference cycles.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @contextmanager
 def open_migrator(url: str, *, create: bool = False) -> Iterator[Migrator]:
-    """Give what migrates the store behind a URL.
+    """Yield the migrator of the store behind a URL.
 
-    Only with ``create`` is an embedded file made where there is none; without, it counts as an empty one.
+    With ``create``, a missing embedded file is created. Without, it counts as empty.
     """
     if url.startswith(EMBEDDED):
         with _sqlite_migrator(_sqlite_path(url), create=create) as migrator:
@@ -84,9 +76,9 @@ def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
 
     from tompion.store.sqlite.driver import SqliteMigrator, check_own_database
 
-    there = create or Path(path).exists()
+    exists = create or Path(path).exists()
     try:
-        with closing(sqlite3.connect(path if there else MEMORY, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(path if exists else MEMORY, isolation_level=None)) as connection:
             check_own_database(connection, path)
             yield SqliteMigrator(connection)
     except sqlite3.Error as error:
@@ -95,15 +87,15 @@ def _sqlite_migrator(path: str, *, create: bool) -> Iterator[Migrator]:
 
 @contextmanager
 def open_verifier(url: str, namespace: str, retention: str | None = None) -> Iterator[NamespaceVerifier]:
-    """Give what checks the schedules of a namespace; a store that is not there or not migrated is refused as it is.
+    """Yield the verifier of a namespace. A store that does not exist or is not migrated is an error.
 
-    ``retention`` is how long the engines keep runs, as a duration; without it, as long as by default.
+    ``retention`` is the engines' retention of runs, as a duration. ``None`` is the default.
     """
     from tompion.operations.verify.namespace import NamespaceVerifier
 
     settings = Settings() if retention is None else Settings(retention_ms=_retention_ms(retention))
     if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != MEMORY:
-        _refuse_unmade(path)
+        _check_exists(path)
     with closing(open_store(url)) as store:
         yield NamespaceVerifier(store, namespace, settings)
 
@@ -113,24 +105,24 @@ def _retention_ms(text: str) -> int:
 
     seconds = parse_duration(text, field="--retention")
     if seconds < 1:
-        raise InvalidInput(f"--retention: {text!r} keeps nothing; expected a duration such as 30d")
+        raise InvalidInput(f"--retention: {text!r} is too short; expected a duration such as 30d")
     return seconds * 1000
 
 
-def _refuse_unmade(path: str) -> None:
-    """Raise unless an embedded file holds a store of this release: opening it would make or migrate one."""
+def _check_exists(path: str) -> None:
+    """Raise unless an embedded file holds a store of this release. Opening it would create or migrate one."""
     if not Path(path).exists():
-        raise InvalidField("store", f"there is no file {path}")
+        raise InvalidField("store", f"no such file: {path}")
     if Path(path).stat().st_size == 0:
-        raise InvalidField("store", f"the file {path} is empty: there is no store in it; nothing was written")
+        raise InvalidField("store", f"the file {path} is empty, it holds no store; nothing was written")
     with _sqlite_migrator(path, create=False) as migrator:
-        migrator.refuse_older()
+        migrator.reject_older()
 
 
 def _sqlite_path(url: str) -> str:
     if "?" in url:
-        problem = f"{masked(url)!r} has a query string, and a SQLite store takes no parameters"
-        raise InvalidField("store", f"{problem}; leave out what begins with '?'")
+        problem = f"{mask_password(url)!r} has a query string, but a SQLite store takes no parameters"
+        raise InvalidField("store", f"{problem}; remove the part after '?'")
     path = url.removeprefix(EMBEDDED)
     if path in ("//", "///:memory:"):
         return MEMORY
@@ -141,19 +133,19 @@ def _sqlite_path(url: str) -> str:
 
 
 def unknown_store(url: str) -> InvalidField:
-    """Return the error that says what a store's URL looks like, and what was probably meant."""
+    """Return the error for an unknown URL, with the URL that was probably meant."""
     return InvalidField(
         "store",
-        f"{masked(url)!r} is not a store; expected {_meant(url)} (four slashes for an absolute path) or postgresql://…",
+        f"{mask_password(url)!r} is not a store; expected {_suggested_url(url)} (four slashes for an absolute path) or postgresql://…",
     )
 
 
-def _meant(url: str) -> str:
-    """The file that a URL seems to name, in the right form; a relative one, unless it says otherwise."""
+def _suggested_url(url: str) -> str:
+    """Return the SQLite URL of the file that a text seems to name."""
     name = url.removeprefix("file:").removeprefix(EMBEDDED)
     absolute = name.startswith("/") and not name.startswith("//")
     name = name.lstrip("/")
-    looks_like_one = url.startswith(EMBEDDED) or "//" not in url
-    if not name or "@" in name or not looks_like_one:
+    is_path = url.startswith(EMBEDDED) or "//" not in url
+    if not name or "@" in name or not is_path:
         return "sqlite:///file.db"
     return f"sqlite:///{'/' if absolute else ''}{name}"

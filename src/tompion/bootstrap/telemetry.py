@@ -1,4 +1,4 @@
-"""Builds a process from its parts; the only place that knows all of them."""
+"""Builds tracing and metrics of a process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from tompion.config.loader import Config
+from tompion.config.schema import Config
 from tompion.errors import InvalidField
 from tompion.runtime.clock import SystemClock
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 OFF = "off"
 
 
-def build_tracing(wanted: str | SpanProcessor) -> Tracing | None:
-    """Return what writes spans: ``otlp`` sends them to a collector, and a processor takes them as they are.
+def build_tracing(processor: str | SpanProcessor) -> Tracing | None:
+    """Return the tracing of a process: ``off``, ``otlp`` (spans go to a collector) or a span processor of the caller.
 
-    Which traces are wanted, and what is said of this process, the variables ``OTEL_…`` tell.
+    The variables ``OTEL_…`` configure the sampler and the resource attributes.
     """
-    if wanted == OFF:
+    if processor == OFF:
         return None
     try:
         from opentelemetry.sdk.resources import Resource
@@ -37,40 +37,40 @@ def build_tracing(wanted: str | SpanProcessor) -> Tracing | None:
 
         from tompion.engine.telemetry.tracing import Tracing
 
-        if isinstance(wanted, str):
+        if isinstance(processor, str):
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-            wanted = BatchSpanProcessor(OTLPSpanExporter())
+            processor = BatchSpanProcessor(OTLPSpanExporter())
     except ImportError:
-        raise InvalidField("tracing", "it needs OpenTelemetry: install tompion[tracing]") from None
-    told = TracerProvider(shutdown_on_exit=False)  # it reads the variables; nobody else asks it for anything
-    resource = told.resource
+        raise InvalidField("tracing", "needs OpenTelemetry; install tompion[tracing]") from None
+    provider = TracerProvider(shutdown_on_exit=False)  # used only to read the OTEL_… variables
+    resource = provider.resource
     if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
         resource = resource.merge(Resource({"service.name": "tompion"}))
-    return Tracing(wanted, told.sampler, resource, SystemClock())
+    return Tracing(processor, provider.sampler, resource, SystemClock())
 
 
-def build_metrics(desk: OperationRunner) -> MetricsExporter:
-    """Return the numbers of this process."""
+def build_metrics(runner: OperationRunner) -> MetricsExporter:
+    """Return the metrics of this process."""
     from tompion.api.metrics import MetricsExporter
     from tompion.sdk.spec import TZDATA_VERSION
 
     return MetricsExporter(
-        desk, {"version": version("tompion"), "tzdata": TZDATA_VERSION, "python": platform.python_version()}
+        runner, {"version": version("tompion"), "tzdata": TZDATA_VERSION, "python": platform.python_version()}
     )
 
 
 @contextmanager
-def serve_metrics(desk: OperationRunner, configuration: Config) -> Iterator[str | None]:
-    """Show the metrics of a process at a port of their own, if it is told one; give the address."""
-    host, port = configuration.get("metrics_host"), configuration.get("metrics_port")
+def serve_metrics(runner: OperationRunner, config: Config) -> Iterator[str | None]:
+    """Serve metrics on their own port if one is configured. Yield the address, or ``None``."""
+    host, port = config.metrics_host, config.metrics_port
     if not port:
         yield None
         return
     from prometheus_client import start_http_server
 
     try:
-        server, thread = start_http_server(port, host, build_metrics(desk).registry)
+        server, thread = start_http_server(port, host, build_metrics(runner).registry)
     except OSError as error:
         raise InvalidField("metrics_port", f"cannot listen on {host}:{port}: {error.strerror}") from None
     try:

@@ -1,4 +1,4 @@
-"""Builds a process from its parts; the only place that knows all of them."""
+"""Builds the Temporal-compatible API and the importer of Temporal schedules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from tompion.config.loader import REQUIRED, Config
+from tompion.config.schema import CLIENT_CERTIFICATE_REQUIRED, Config
 from tompion.errors import InvalidField, InvalidInput
 from tompion.model.import_result import ImportResult
 from tompion.runtime.clock import Clock, SystemClock
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def serve_temporal(
-    find_desk: Callable[[], OperationRunner],
-    told: Config,
+    find_runner: Callable[[], OperationRunner],
+    config: Config,
     *,
     clock: Clock | None = None,
-    mistakes: Callable[[BaseException], None],
+    on_internal_error: Callable[[BaseException], None],
 ) -> AsyncIterator[str | None]:
-    """Let Temporal's SDKs in, if a configuration says where; give the address.  ``mistakes`` is told of our own."""
-    address = told.get("temporal_address")
+    """Serve Temporal's SDKs if an address is configured. Yield the address, or ``None``.
+
+    ``on_internal_error`` receives errors that are bugs of Tompion.
+    """
+    address = config.temporal_address
     if not address:
         yield None
         return
@@ -35,23 +38,23 @@ async def serve_temporal(
         from tompion.api.temporal.server import GrpcTls, TemporalServer
         from tompion.api.temporal.system_service import METHODS
     except ImportError:
-        raise InvalidField("temporal_address", "it needs gRPC: install tompion[temporal]") from None
+        raise InvalidField("temporal_address", "needs gRPC; install tompion[temporal]") from None
     from tompion.api.rate_limit import NamespaceRateLimiter
-    from tompion.bootstrap.security import gate_of
+    from tompion.bootstrap.security import build_authenticator
 
-    desk, namespaces = find_desk(), read_namespaces(told.get("temporal_namespaces"))
-    house = ServiceDeps(
-        desk,
+    runner, namespaces = find_runner(), read_namespaces(config.temporal_namespaces)
+    dependencies = ServiceDeps(
+        runner,
         version("tompion"),
         namespaces,
-        gate_of(desk, told, clock),
-        told.get("read_only"),
-        mistakes,
-        NamespaceRateLimiter(told.get("namespace_requests_per_s")),
+        build_authenticator(runner, config, clock),
+        config.read_only,
+        on_internal_error,
+        NamespaceRateLimiter(config.namespace_requests_per_s),
     )
-    demanded = told.get("tls_client_ca") if told.get("tls_client") == REQUIRED else ""
-    tls = GrpcTls(told.get("tls_cert"), told.get("tls_key"), demanded) if told.get("tls_cert") else None
-    server = TemporalServer(Dispatcher(house, METHODS), address, tls)
+    client_ca = config.tls_client_ca if config.tls_client == CLIENT_CERTIFICATE_REQUIRED else ""
+    tls = GrpcTls(config.tls_cert, config.tls_key, client_ca) if config.tls_cert else None
+    server = TemporalServer(Dispatcher(dependencies, METHODS), address, tls)
     listening = await server.start()
     try:
         yield listening
@@ -60,14 +63,14 @@ async def serve_temporal(
 
 
 async def import_temporal(
-    home: Tompion, source: Mapping[str, Any], *, shadow: bool, dry_run: bool = False, clock: Clock | None = None
+    target: Tompion, source: Mapping[str, Any], *, shadow: bool, dry_run: bool = False, clock: Clock | None = None
 ) -> AsyncIterator[ImportResult]:
-    """Copy the schedules of a Temporal cluster to a store or a service, and tell of each."""
+    """Copy the schedules of a Temporal cluster to a store or a service. Yield the result of each."""
     try:
         from tompion.api.temporal.importer import ScheduleImporter, temporal_cluster
     except ImportError:
-        raise InvalidInput("this needs Temporal's SDK: install tompion[temporal]") from None
+        raise InvalidInput("needs Temporal's SDK; install tompion[temporal]") from None
     now_s = int((clock or SystemClock()).now())
-    async with home:
-        async for moved in ScheduleImporter(home, temporal_cluster(source), shadow, dry_run).move(now_s):
-            yield moved
+    async with target:
+        async for result in ScheduleImporter(target, temporal_cluster(source), shadow, dry_run).import_all(now_s):
+            yield result

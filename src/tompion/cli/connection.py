@@ -1,7 +1,7 @@
-"""Where a command asks, a service or a store, and how it hands on the answer.
+"""Connection of a command to a service or a store, and the options that many commands share.
 
-Options that many commands share come in bundles: a function whose parameters are the options, and whose result is what
-the command is given.  :func:`taking` adds them to a command.
+Shared options come in bundles. A bundle is a function whose parameters are options, and whose result is passed to the
+command. :func:`with_options` adds bundles to a command.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import typer
 from tompion.cli.options import DEFAULT_STORE
 from tompion.cli.output import console
 from tompion.errors import InvalidInput
-from tompion.runtime.clock import wait_here
+from tompion.runtime.clock import pause_thread
 
 if TYPE_CHECKING:
     import ssl
@@ -27,86 +27,92 @@ if TYPE_CHECKING:
     from tompion.client.sync_client import Client
     from tompion.sdk.app import SyncTompion
 
-    Home = SyncTompion | Client
+    Api = SyncTompion | Client
 
 T = TypeVar("T")
-PANEL = "Where to ask, and how to answer"
+PANEL = "Connection and output"
 URL, KEY, STORE = "TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE"
 CA, CERT, CERT_KEY = "TOMPION_CA", "TOMPION_CERT", "TOMPION_CERT_KEY"
 DEFAULT_NAMESPACE = "default"
-COMPLETIONS = 100
-"""How many ids a shell is offered."""
+MAX_COMPLETIONS = 100
 
 Url = Annotated[
     str | None,
-    typer.Option("--url", metavar="URL", help=f"A service: http://127.0.0.1:8640 ({URL}).", rich_help_panel=PANEL),
+    typer.Option(
+        "--url", metavar="URL", help=f"Service, such as http://127.0.0.1:8640 ({URL}).", rich_help_panel=PANEL
+    ),
 ]
 Key = Annotated[
-    str | None, typer.Option("--key", metavar="KEY", help=f"The service's API key ({KEY}).", rich_help_panel=PANEL)
+    str | None, typer.Option("--key", metavar="KEY", help=f"API key of the service ({KEY}).", rich_help_panel=PANEL)
 ]
 Ca = Annotated[
     str | None,
-    typer.Option("--ca", metavar="FILE", help=f"Whom to trust for https, in PEM ({CA}).", rich_help_panel=PANEL),
+    typer.Option("--ca", metavar="FILE", help=f"Trusted authority for https, PEM ({CA}).", rich_help_panel=PANEL),
 ]
 Cert = Annotated[
     str | None,
-    typer.Option("--cert", metavar="FILE", help=f"Your certificate, in PEM ({CERT}).", rich_help_panel=PANEL),
+    typer.Option("--cert", metavar="FILE", help=f"Client certificate, PEM ({CERT}).", rich_help_panel=PANEL),
 ]
 CertKey = Annotated[
     str | None,
-    typer.Option("--cert-key", metavar="FILE", help=f"Its key, if elsewhere ({CERT_KEY}).", rich_help_panel=PANEL),
+    typer.Option(
+        "--cert-key", metavar="FILE", help=f"Key of --cert, if in another file ({CERT_KEY}).", rich_help_panel=PANEL
+    ),
 ]
 Store = Annotated[
     str | None,
     typer.Option(
         "--store",
         metavar="URL",
-        help=f"A store: sqlite:///file.db or postgresql://… ({STORE}, or {DEFAULT_STORE}).",
+        help=f"Store: sqlite:///file.db or postgresql://… ({STORE}, or {DEFAULT_STORE}).",
         rich_help_panel=PANEL,
     ),
 ]
 Namespace = Annotated[
     str | None,
-    typer.Option("--namespace", metavar="NAME", help="Whose things (default, or the key's).", rich_help_panel=PANEL),
+    typer.Option(
+        "--namespace", metavar="NAME", help="Namespace (default: the key's, or default).", rich_help_panel=PANEL
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="For machines; errors too.", rich_help_panel=PANEL)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, also for errors.", rich_help_panel=PANEL)]
 Watch = Annotated[
     float | None,
-    typer.Option("--watch", metavar="SECONDS", min=0.1, help="Again and again, so often.", rich_help_panel=PANEL),
+    typer.Option("--watch", metavar="SECONDS", min=0.1, help="Refresh every SECONDS.", rich_help_panel=PANEL),
 ]
 RequestId = Annotated[
-    str | None, typer.Option("--request-id", metavar="ID", help="The same id again gives the same answer, once.")
+    str | None,
+    typer.Option("--request-id", metavar="ID", help="Idempotency key: a repeated request is done once."),
 ]
 Token = Annotated[
-    int | None, typer.Option("--token", metavar="N", help="Only if nobody has changed it since: its conflict token.")
+    int | None, typer.Option("--token", metavar="N", help="Conflict token: fail if the schedule has changed since.")
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """What an https service is checked with, and shown: files in PEM."""
+    """PEM files for the connection to an https service."""
 
     ca: str | None = None
     cert: str | None = None
     cert_key: str | None = None
 
     def context(self) -> ssl.SSLContext | None:
-        """Return how to talk to an https service; ``None`` as everybody does."""
+        """Return the TLS context, or ``None`` for the default one."""
         if self == TlsFiles():
             return None
         import ssl
 
         try:
-            made = ssl.create_default_context(cafile=self.ca)
+            context = ssl.create_default_context(cafile=self.ca)
         except (OSError, ValueError) as error:
             raise InvalidInput(f"--ca: cannot use {self.ca}: {_reason(error)}") from None
         try:
             if self.cert is not None:
-                made.load_cert_chain(self.cert, self.cert_key)
+                context.load_cert_chain(self.cert, self.cert_key)
         except (OSError, ValueError) as error:
-            named = " and ".join(filter(None, (self.cert, self.cert_key)))
-            raise InvalidInput(f"--cert: cannot use {named}: {_reason(error)}") from None
-        return made
+            names = " and ".join(filter(None, (self.cert, self.cert_key)))
+            raise InvalidInput(f"--cert: cannot use {names}: {_reason(error)}") from None
+        return context
 
 
 def _reason(error: Exception) -> str:
@@ -115,59 +121,59 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Who is asked, on whose behalf, and for whom the answer is."""
+    """Service or store that a command uses, its credentials and its output format."""
 
     address: str
     is_service: bool = False
     key: str | None = None
     namespace: str | None = None
     as_json: bool = False
-    every_s: float | None = None
-    papers: TlsFiles = TlsFiles()
+    interval_s: float | None = None
+    tls: TlsFiles = TlsFiles()
 
     @contextmanager
-    def home(self) -> Iterator[Home]:
-        """Give what answers: a client of the service, or the store itself."""
-        made: Home
+    def open(self) -> Iterator[Api]:
+        """Yield a client of the service, or the opened store."""
+        unopened: Api
         if self.is_service:
             from tompion.client.sync_client import Client
 
-            made = Client(self.address, key=self.key, namespace=self.namespace, tls=self.papers.context())
+            unopened = Client(self.address, key=self.key, namespace=self.namespace, tls=self.tls.context())
         else:
             from tompion.sdk.app import SyncTompion
 
-            made = SyncTompion(self.address, engine=False, namespace=self.namespace or DEFAULT_NAMESPACE)
-        with made as home:
-            yield home
+            unopened = SyncTompion(self.address, engine=False, namespace=self.namespace or DEFAULT_NAMESPACE)
+        with unopened as api:
+            yield api
 
-    def show(self, question: Callable[[Home], T], people: Callable[[T], None]) -> T:
-        """Ask, and show the answer: as JSON, or as ``people`` reads it; again and again if it is watched."""
-        with self.home() as home:
-            return self.repeat(lambda: question(home), people)
+    def show(self, read: Callable[[Api], T], render: Callable[[T], None]) -> T:
+        """Call an operation and print its result, as JSON or with ``render``. Repeat with ``--watch``."""
+        with self.open() as api:
+            return self.repeat(lambda: read(api), render)
 
-    def repeat(self, look: Callable[[], T], people: Callable[[T], None]) -> T:
-        """Look, and show what is there, once or for as long as it is watched."""
-        answer = look()
-        if self.every_s is None:
-            self.tell(answer, people)
-        while self.every_s is not None:
-            console.wipe()
-            self.tell(answer, people)
-            wait_here(self.every_s)
-            answer = look()
-        return answer
+    def repeat(self, read: Callable[[], T], render: Callable[[T], None]) -> T:
+        """Print what ``read`` returns, once or every ``interval_s`` seconds."""
+        result = read()
+        if self.interval_s is None:
+            self.print_result(result, render)
+        while self.interval_s is not None:
+            console.clear_screen()
+            self.print_result(result, render)
+            pause_thread(self.interval_s)
+            result = read()
+        return result
 
-    def tell(self, answer: T, people: Callable[[T], None]) -> None:
-        """Show an answer."""
+    def print_result(self, result: T, render: Callable[[T], None]) -> None:
+        """Print a result, as JSON or with ``render``."""
         if self.as_json:
             from tompion.contract.json import encode
 
-            console.print_json(encode(answer))
+            console.print_json(encode(result))
         else:
-            people(answer)
+            render(result)
 
 
-def asked(  # noqa: PLR0913 - each is an option of the command
+def connection_options(  # noqa: PLR0913 - each is an option of the command
     url: Url = None,
     key: Key = None,
     ca: Ca = None,
@@ -177,34 +183,39 @@ def asked(  # noqa: PLR0913 - each is an option of the command
     namespace: Namespace = None,
     as_json: Json = False,
 ) -> Connection:
-    """Read where to ask: what the command line says counts before the environment, a service before a store."""
+    """Return the connection. Options win over environment variables, and a service over a store."""
     if url is not None and store is not None:
-        raise InvalidInput("--url and --store: ask either a service or a store")
+        raise InvalidInput("--url and --store exclude each other: use a service or a store")
     if store is not None and key is not None:
-        raise InvalidInput("--key and --store: a store asks for no key, only a service does")
+        raise InvalidInput("--key and --store exclude each other: a store needs no API key")
     service = url or (None if store else os.environ.get(URL))
-    papers = TlsFiles(ca, cert, cert_key)
-    if papers != TlsFiles() and not (service or "").startswith("https://"):
-        raise InvalidInput("--ca, --cert and --cert-key: only for a service at https://…")
+    tls = TlsFiles(ca, cert, cert_key)
+    if tls != TlsFiles() and not (service or "").startswith("https://"):
+        raise InvalidInput("--ca, --cert and --cert-key need a service at https://…")
     if not service:
         return Connection(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, as_json=as_json)
     return Connection(
-        service, True, key or os.environ.get(KEY) or None, namespace, as_json, papers=_papers(service, papers)
+        service,
+        is_service=True,
+        key=key or os.environ.get(KEY) or None,
+        namespace=namespace,
+        as_json=as_json,
+        tls=_tls_files(service, tls),
     )
 
 
-def _papers(service: str, given: TlsFiles) -> TlsFiles:
-    """Return what the command line and the environment say; the key of another certificate is no key of this one."""
+def _tls_files(service: str, options: TlsFiles) -> TlsFiles:
+    """Return the files of the options and the environment. The key in the environment belongs to its certificate."""
     if not service.startswith("https://"):
         return TlsFiles()
-    cert = given.cert or os.environ.get(CERT) or None
-    cert_key = given.cert_key or (None if given.cert else os.environ.get(CERT_KEY)) or None
+    cert = options.cert or os.environ.get(CERT) or None
+    cert_key = options.cert_key or (None if options.cert else os.environ.get(CERT_KEY)) or None
     if cert_key is not None and cert is None:
-        raise InvalidInput("--cert-key: of which certificate? give --cert, too")
-    return TlsFiles(given.ca or os.environ.get(CA) or None, cert, cert_key)
+        raise InvalidInput("--cert-key needs --cert")
+    return TlsFiles(options.ca or os.environ.get(CA) or None, cert, cert_key)
 
 
-def watched(  # noqa: PLR0913 - each is an option of the command
+def watch_options(  # noqa: PLR0913 - each is an option of the command
     url: Url = None,
     key: Key = None,
     ca: Ca = None,
@@ -215,27 +226,27 @@ def watched(  # noqa: PLR0913 - each is an option of the command
     watch: Watch = None,
     as_json: Json = False,
 ) -> Connection:
-    """Read where to ask, and how often."""
-    return replace(asked(url, key, ca, cert, cert_key, store, namespace, as_json), every_s=watch)
+    """Return the connection of a command that can refresh its output."""
+    return replace(connection_options(url, key, ca, cert, cert_key, store, namespace, as_json), interval_s=watch)
 
 
-def changing(token: Token = None, request_id: RequestId = None) -> dict[str, Any]:
-    """Read what every change of a schedule takes."""
-    return given(token=token, request_id=request_id)
+def change_options(token: Token = None, request_id: RequestId = None) -> dict[str, Any]:
+    """Return the options of every change of a schedule."""
+    return drop_unset(token=token, request_id=request_id)
 
 
-def requesting(request_id: RequestId = None) -> dict[str, Any]:
-    """Read what every other change takes."""
-    return given(request_id=request_id)
+def request_options(request_id: RequestId = None) -> dict[str, Any]:
+    """Return the options of every other change."""
+    return drop_unset(request_id=request_id)
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given."""
+def drop_unset(**options: Any) -> dict[str, Any]:
+    """Return the options that are set."""
     return {name: value for name, value in options.items() if value is not None and value != []}
 
 
-def taking(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take the options of each bundle, and be given its result under the bundle's name."""
+def with_options(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options of each bundle to a command, which receives the bundle's result under the bundle's name."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
@@ -243,42 +254,42 @@ def taking(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Cal
 
         @wraps(command)
         def call(**options: Any) -> None:
-            made = {
-                name: bundle(**{each: options.pop(each) for each in shared[name]}) for name, bundle in bundles.items()
+            results = {
+                name: bundle(**{option: options.pop(option) for option in shared[name]})
+                for name, bundle in bundles.items()
             }
-            command(**options, **made)
+            command(**options, **results)
 
-        parameters = [each for name, each in own.items() if name not in bundles]
-        parameters += [each for bundle in shared.values() for each in bundle.values()]
-        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-        call.__annotations__ = {each.name: each.annotation for each in parameters}
+        parameters = [parameter for name, parameter in own.items() if name not in bundles]
+        parameters += [parameter for bundle in shared.values() for parameter in bundle.values()]
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return call
 
     return decorate
 
 
 def complete_schedules(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids that begin so, for a shell; whatever goes wrong, there are none."""
-    said: dict[str, Any] = {
-        name: context.params.get(name) for name in ("url", "key", "ca", "cert", "cert_key", "store", "namespace")
-    }
+    """Return the schedule ids with this prefix, for shell completion. Errors give an empty list."""
+    names = ("url", "key", "ca", "cert", "cert_key", "store", "namespace")
+    options: dict[str, Any] = {name: context.params.get(name) for name in names}
     try:
-        with asked(**said).home() as home:
-            page = home.list_schedules(limit=COMPLETIONS, text=incomplete or None)
-    except Exception:  # noqa: BLE001 - nobody reads an error in the middle of a line
+        with connection_options(**options).open() as api:
+            page = api.list_schedules(limit=MAX_COMPLETIONS, text=incomplete or None)
+    except Exception:  # noqa: BLE001 - an error message in the middle of a command line helps no user
         return []
-    return [each.schedule_id for each in page.items if each.schedule_id.startswith(incomplete)]
+    return [schedule.schedule_id for schedule in page.items if schedule.schedule_id.startswith(incomplete)]
 
 
 ScheduleId = Annotated[
     str,
-    typer.Argument(metavar="SCHEDULE", help="The schedule's id.", autocompletion=complete_schedules),
+    typer.Argument(metavar="SCHEDULE", help="Id of the schedule.", autocompletion=complete_schedules),
 ]
 OneSchedule = Annotated[
     str | None,
-    typer.Option("--schedule", metavar="ID", help="Only of this schedule.", autocompletion=complete_schedules),
+    typer.Option("--schedule", metavar="ID", help="Only this schedule.", autocompletion=complete_schedules),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", metavar="N", help="How many at most.")]
-After = Annotated[str | None, typer.Option("--after", metavar="PAGE", help="Go on where a page ended.")]
-Before = Annotated[str | None, typer.Option("--before", metavar="PAGE", help="Go on where a page ended.")]
+Limit = Annotated[int | None, typer.Option("--limit", metavar="N", help="Maximum number of items.")]
+After = Annotated[str | None, typer.Option("--after", metavar="PAGE", help="Continue after this page token.")]
+Before = Annotated[str | None, typer.Option("--before", metavar="PAGE", help="Continue before this page token.")]

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they are read."""
+"""Options that several commands share, and their parsers."""
 
 from __future__ import annotations
 
@@ -13,60 +13,62 @@ from tompion.errors import InvalidTime
 
 if TYPE_CHECKING:
     from tompion.cli.logging.queue import QueuedLog
-    from tompion.config.loader import Config
+    from tompion.config.schema import Config
 
 DEFAULT_STORE = "sqlite:///tompion.db"
 
 Store = Annotated[
     str,
-    typer.Option("--store", metavar="URL", envvar="TOMPION_STORE", help="sqlite:///file.db or postgresql://…"),
+    typer.Option("--store", metavar="URL", envvar="TOMPION_STORE", help="Store: sqlite:///file.db or postgresql://…"),
 ]
 StoreFlag = Annotated[
     str | None,
-    typer.Option("--store", metavar="URL", help=f"sqlite:///file.db or postgresql://… ({DEFAULT_STORE})"),
+    typer.Option("--store", metavar="URL", help=f"Store: sqlite:///file.db or postgresql://… ({DEFAULT_STORE})."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="For machines; errors too.")]
-AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Where functions are found (here).")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, also for errors.")]
+AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Directory of your functions (here).")]
 ConfigFile = Annotated[
-    str | None, typer.Option("--config", metavar="FILE", help="A TOML file (tompion.toml, if there is one).")
+    str | None, typer.Option("--config", metavar="FILE", help="TOML file (tompion.toml if it exists).")
 ]
 
 Pairs = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting by its name; may be repeated.", show_default=False),
+    typer.Option("--set", metavar="NAME=VALUE", help="Set any setting by name. Repeatable.", show_default=False),
 ]
-LogFormat = Annotated[str | None, typer.Option("--log-format", metavar="FORMAT", help="text or json (text).")]
+LogFormat = Annotated[
+    str | None, typer.Option("--log-format", metavar="FORMAT", help="Log format: text or json (text).")
+]
 LogLevel = Annotated[
     str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error (info).")
 ]
 
 
-def lines_of(load_config: Config, *, quiet: bool = False) -> QueuedLog:
-    """Return what prints the events of this process, as it is told."""
+def open_log(config: Config, *, quiet: bool = False) -> QueuedLog:
+    """Return the log of this process, in the configured format and level."""
     from tompion.cli.logging.queue import QueuedLog
     from tompion.runtime.clock import SystemClock
 
-    if load_config.get("log_format") == "json":
+    if config.log_format == "json":
         from tompion.cli.logging.json import JsonLog
 
-        return QueuedLog(JsonLog(SystemClock(), "warning" if quiet else load_config.get("log_level")))
+        return QueuedLog(JsonLog(SystemClock(), "warning" if quiet else config.log_level))
     from tompion.cli.logging.text import TextLog
 
-    return QueuedLog(TextLog(SystemClock(), quiet=quiet, level=load_config.get("log_level")))
+    return QueuedLog(TextLog(SystemClock(), quiet=quiet, level=config.log_level))
 
 
-def prepared(config: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Config:
-    """Return what this process is told, and let functions be found."""
+def load_process_config(path: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Config:
+    """Return the configuration of this process, and import functions from its ``app_dir``."""
     from tompion.bootstrap.engine import add_function_path
     from tompion.config.loader import load_config
 
-    found = load_config(flags, config, pairs or ())
-    add_function_path(Path(found.get("app_dir")))
-    return found
+    config = load_config(flags, path, pairs or ())
+    add_function_path(Path(config.app_dir))
+    return config
 
 
-def instant(text: str | None, option: str) -> datetime | None:
-    """Return the instant that an option names, if it was given."""
+def parse_instant(text: str | None, option: str) -> datetime | None:
+    """Return the instant that an option names, or ``None`` if it is not set."""
     if text is None:
         return None
     try:
@@ -79,5 +81,5 @@ def instant(text: str | None, option: str) -> datetime | None:
     try:
         when.astimezone(UTC)
     except OverflowError:
-        raise InvalidTime(f"{option}: {text!r} lies outside the years 1 to 9999, in UTC") from None
+        raise InvalidTime(f"{option}: {text!r} is outside the years 1 to 9999 in UTC") from None
     return when

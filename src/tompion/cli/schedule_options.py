@@ -1,4 +1,4 @@
-"""A schedule's definition on the command line: options for the usual fields, a file for all of them."""
+"""Options that describe a schedule: the usual fields as options, every field in a file or with ``--set``."""
 
 from __future__ import annotations
 
@@ -10,45 +10,50 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.connection import given
+from tompion.cli.connection import drop_unset
 from tompion.errors import InvalidField, InvalidInput, display
 
-WHEN, WHAT, WHOLE = "When", "What, and how", "All of it"
+WHEN, WHAT, WHOLE = "When", "What and how", "Whole definition"
 
 
 def _option(*names: str, panel: str, metavar: str, text: str) -> Any:
     return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, show_default=False)
 
 
-Cron = Annotated[list[str] | None, _option("--cron", panel=WHEN, metavar="CRON", text="Cron string; repeatable.")]
+Cron = Annotated[list[str] | None, _option("--cron", panel=WHEN, metavar="CRON", text="Cron string. Repeatable.")]
 Every = Annotated[
-    list[str] | None, _option("--every", panel=WHEN, metavar="DURATION", text="Interval: 15m, 1h/5m; repeatable.")
+    list[str] | None, _option("--every", panel=WHEN, metavar="DURATION", text="Interval: 15m, 1h/5m. Repeatable.")
 ]
-Rrule = Annotated[list[str] | None, _option("--rrule", panel=WHEN, metavar="RULE", text="FREQ=…; repeatable.")]
-At = Annotated[list[str] | None, _option("--at", panel=WHEN, metavar="TIME", text="One-shot; repeatable.")]
+Rrule = Annotated[list[str] | None, _option("--rrule", panel=WHEN, metavar="RULE", text="RRULE, FREQ=…. Repeatable.")]
+At = Annotated[
+    list[str] | None, _option("--at", panel=WHEN, metavar="TIME", text="Single run at this time. Repeatable.")
+]
 Zone = Annotated[str | None, _option("--timezone", "--tz", panel=WHEN, metavar="ZONE", text="IANA zone (UTC).")]
 Exclude = Annotated[
-    list[str] | None, _option("--exclude", panel=WHEN, metavar="DATE", text="A date to leave out; repeatable.")
+    list[str] | None, _option("--exclude", panel=WHEN, metavar="DATE", text="Excluded date. Repeatable.")
 ]
 Holidays = Annotated[
-    list[str] | None, _option("--holidays", panel=WHEN, metavar="COUNTRY", text="Leave out DE, DE-BY; repeatable.")
+    list[str] | None,
+    _option("--holidays", panel=WHEN, metavar="COUNTRY", text="Excluded holidays: DE, DE-BY. Repeatable."),
 ]
 Calendar = Annotated[
     list[str] | None,
-    _option("--exclude-calendar", panel=WHEN, metavar="NAME", text="Leave out a named calendar; repeatable."),
+    _option("--exclude-calendar", panel=WHEN, metavar="NAME", text="Excluded named calendar. Repeatable."),
 ]
-Start = Annotated[str | None, _option("--start", panel=WHEN, metavar="TIME", text="First instant allowed.")]
-End = Annotated[str | None, _option("--end", panel=WHEN, metavar="TIME", text="Last instant allowed.")]
-Jitter = Annotated[int | None, _option("--jitter-ms", panel=WHEN, metavar="MS", text="Spread fire times.")]
+Start = Annotated[str | None, _option("--start", panel=WHEN, metavar="TIME", text="Earliest tick.")]
+End = Annotated[str | None, _option("--end", panel=WHEN, metavar="TIME", text="Latest tick.")]
+Jitter = Annotated[int | None, _option("--jitter-ms", panel=WHEN, metavar="MS", text="Maximum random delay.")]
 Dialect = Annotated[str | None, _option("--dialect", panel=WHEN, metavar="NAME", text="tompion, quartz or temporal.")]
 
-Function = Annotated[str | None, _option("--function", panel=WHAT, metavar="PATH", text="tasks:report")]
-Workflow = Annotated[str | None, _option("--workflow", panel=WHAT, metavar="ID", text="A stored workflow.")]
-WorkflowVersion = Annotated[
-    int | None, _option("--workflow-version", panel=WHAT, metavar="N", text="That version of it (the newest).")
+Function = Annotated[
+    str | None, _option("--function", panel=WHAT, metavar="PATH", text="Function, such as tasks:report.")
 ]
-Queue = Annotated[str | None, _option("--queue", panel=WHAT, metavar="NAME", text="Who executes it (default).")]
-User = Annotated[str | None, _option("--user", panel=WHAT, metavar="ID", text="On whose behalf.")]
+Workflow = Annotated[str | None, _option("--workflow", panel=WHAT, metavar="ID", text="Stored workflow.")]
+WorkflowVersion = Annotated[
+    int | None, _option("--workflow-version", panel=WHAT, metavar="N", text="Version of the workflow (newest).")
+]
+Queue = Annotated[str | None, _option("--queue", panel=WHAT, metavar="NAME", text="Queue of the runs (default).")]
+User = Annotated[str | None, _option("--user", panel=WHAT, metavar="ID", text="User that the runs belong to.")]
 Overlap = Annotated[
     str | None,
     _option(
@@ -63,26 +68,39 @@ CatchUp = Annotated[
     _option("--catchup", panel=WHAT, metavar="POLICY", text="none, coalesce, fire_immediately or spread."),
 ]
 Window = Annotated[
-    str | None, _option("--catchup-window", panel=WHAT, metavar="DURATION", text="How old a missed tick may be.")
+    str | None, _option("--catchup-window", panel=WHAT, metavar="DURATION", text="Maximum age of a missed tick.")
 ]
-Concurrent = Annotated[int | None, _option("--max-concurrent", panel=WHAT, metavar="N", text="Runs at a time.")]
-Attempts = Annotated[int | None, _option("--max-attempts", panel=WHAT, metavar="N", text="Tries of a run.")]
-Execution = Annotated[
-    int | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="How long a run may take.")
+Concurrent = Annotated[
+    int | None, _option("--max-concurrent", panel=WHAT, metavar="N", text="Maximum concurrent runs.")
 ]
+Attempts = Annotated[int | None, _option("--max-attempts", panel=WHAT, metavar="N", text="Maximum attempts of a run.")]
+Execution = Annotated[int | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="Timeout of a run.")]
 OnFailure = Annotated[
-    bool | None, typer.Option("--pause-on-failure/--no-pause-on-failure", rich_help_panel=WHAT, show_default=False)
+    bool | None,
+    typer.Option(
+        "--pause-on-failure/--no-pause-on-failure",
+        help="Pause after a failed run.",
+        rich_help_panel=WHAT,
+        show_default=False,
+    ),
 ]
-Paused = Annotated[bool | None, typer.Option("--paused/--not-paused", rich_help_panel=WHAT, show_default=False)]
-Label = Annotated[list[str] | None, _option("--label", panel=WHAT, metavar="NAME=VALUE", text="A label; repeatable.")]
-Payload = Annotated[str | None, _option("--payload", panel=WHAT, metavar="JSON", text="What each run is given.")]
-Description = Annotated[str | None, _option("--description", panel=WHAT, metavar="TEXT", text="For people.")]
+Paused = Annotated[
+    bool | None,
+    typer.Option("--paused/--not-paused", help="Paused from the start.", rich_help_panel=WHAT, show_default=False),
+]
+Label = Annotated[list[str] | None, _option("--label", panel=WHAT, metavar="NAME=VALUE", text="Label. Repeatable.")]
+Payload = Annotated[str | None, _option("--payload", panel=WHAT, metavar="JSON", text="Payload of each run.")]
+Description = Annotated[
+    str | None, _option("--description", panel=WHAT, metavar="TEXT", text="Description for people.")
+]
 
-File = Annotated[str | None, _option("--file", panel=WHOLE, metavar="FILE", text="JSON, or TOML; - is standard input.")]
-Fields = Annotated[list[str] | None, _option("--set", panel=WHOLE, metavar="FIELD=JSON", text="Any field; repeatable.")]
+File = Annotated[str | None, _option("--file", panel=WHOLE, metavar="FILE", text="JSON or TOML file, - for stdin.")]
+Fields = Annotated[
+    list[str] | None, _option("--set", panel=WHOLE, metavar="FIELD=JSON", text="Set any field. Repeatable.")
+]
 
 
-def timing(  # noqa: PLR0913 - each is an option
+def timing_options(  # noqa: PLR0913 - each is an option
     cron: Cron = None,
     every: Every = None,
     rrule: Rrule = None,
@@ -96,15 +114,15 @@ def timing(  # noqa: PLR0913 - each is an option
     jitter_ms: Jitter = None,
     dialect: Dialect = None,
 ) -> dict[str, Any]:
-    """Read the fields of a spec."""
-    left_out = given(dates=exclude, holidays=holidays, named=exclude_calendar)
-    return given(
-        cron=_one(cron),
-        intervals=_one(every),
-        rrules=_one(rrule and [text.replace("\\n", "\n") for text in rrule]),
-        times=_one(at),
+    """Return the fields of a spec."""
+    exclusions = drop_unset(dates=exclude, holidays=holidays, named=exclude_calendar)
+    return drop_unset(
+        cron=_single(cron),
+        intervals=_single(every),
+        rrules=_single(rrule and [text.replace("\\n", "\n") for text in rrule]),
+        times=_single(at),
         timezone=timezone,
-        exclude=left_out or None,
+        exclude=exclusions or None,
         start_at=start,
         end_at=end,
         jitter_ms=jitter_ms,
@@ -112,7 +130,7 @@ def timing(  # noqa: PLR0913 - each is an option
     )
 
 
-def acting(  # noqa: PLR0913 - each is an option
+def action_options(  # noqa: PLR0913 - each is an option
     function: Function = None,
     workflow: Workflow = None,
     workflow_version: WorkflowVersion = None,
@@ -130,8 +148,8 @@ def acting(  # noqa: PLR0913 - each is an option
     payload: Payload = None,
     description: Description = None,
 ) -> dict[str, Any]:
-    """Read the fields of an action and of its policies."""
-    fields = given(
+    """Return the fields of an action and of its policies."""
+    fields = drop_unset(
         function=function,
         workflow_id=workflow,
         workflow_version=workflow_version,
@@ -145,7 +163,7 @@ def acting(  # noqa: PLR0913 - each is an option
         max_execution_ms=max_execution_ms,
         pause_on_failure=pause_on_failure,
         paused=paused,
-        labels=dict(_pair("--label", text) for text in label) if label else None,
+        labels=dict(_parse_pair("--label", text) for text in label) if label else None,
         description=description,
     )
     if payload is not None:
@@ -153,69 +171,71 @@ def acting(  # noqa: PLR0913 - each is an option
     return fields
 
 
-def whole(file: File = None, fields: Fields = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read a file, and the fields that are set one by one."""
+def document_options(file: File = None, fields: Fields = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the document in a file, and the fields of ``--set``."""
     document = {} if file is None else read_document(file)
     if not isinstance(document, dict):
-        raise InvalidInput(f"--file: a {type(document).__name__} is not an object with fields")
-    pairs = (_pair("--set", text) for text in fields or [])
+        raise InvalidInput(f"--file: expected an object with fields, got a {type(document).__name__}")
+    pairs = (_parse_pair("--set", text) for text in fields or [])
     return document, {name: read_json(f"--set {name}", value) for name, value in pairs}
 
 
-def definition(
-    base: tuple[dict[str, Any], dict[str, Any]], timed: dict[str, Any], acted: dict[str, Any] | None = None
+def definition_fields(
+    document_and_fields: tuple[dict[str, Any], dict[str, Any]],
+    timing: dict[str, Any],
+    action: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of a definition: a file's, replaced by options, replaced by what is set."""
-    document, fields = base
-    if timed and isinstance(document.get("spec"), dict):
+    """Return the fields of a definition. Options win over the file, ``--set`` wins over both."""
+    document, fields = document_and_fields
+    if timing and isinstance(document.get("spec"), dict):
         document = {**document["spec"], **{name: value for name, value in document.items() if name != "spec"}}
-    return {**document, **timed, **(acted or {}), **fields}
+    return {**document, **timing, **(action or {}), **fields}
 
 
 def read_document(file: str) -> Any:
-    """Return what a file says: JSON, or TOML if it is named so or is no JSON."""
+    """Return the content of a JSON or TOML file."""
     text = read_text(file)
     if file.endswith(".toml"):
-        return _toml(file, text)
+        return _parse_toml(file, text)
     try:
         return json.loads(text)
     except ValueError as error:
         if file == "-" and not text.lstrip().startswith(("{", "[")):
-            return _toml(file, text)
+            return _parse_toml(file, text)
         raise InvalidInput(f"--file {file}: not JSON: {error}") from None
 
 
 def read_text(file: str) -> str:
-    """Return a file's text; ``-`` is standard input."""
+    """Return the text of a file. ``-`` is standard input."""
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InvalidInput(f"cannot read {file}: {why}") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InvalidInput(f"cannot read {file}: {reason}") from None
 
 
 def read_json(option: str, text: str) -> Any:
-    """Return the JSON of an option."""
+    """Return the JSON value of an option."""
     try:
         return json.loads(text)
     except ValueError as error:
         quoted = json.dumps(text, ensure_ascii=False)
-        raise InvalidInput(f"{option}: not JSON: {error}; a text is written with its quotes: '{quoted}'") from None
+        raise InvalidInput(f"{option}: not JSON: {error}; quote a text: '{quoted}'") from None
 
 
-def _toml(file: str, text: str) -> dict[str, Any]:
+def _parse_toml(file: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"--file {file}: not TOML: {error}") from None
 
 
-def _one(values: list[str] | None) -> str | list[str] | None:
-    """Return a single value as it is, so that an error names it without a number."""
+def _single(values: list[str] | None) -> str | list[str] | None:
+    """Return a single value without its list, so that an error names it without an index."""
     return values[0] if values and len(values) == 1 else values
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
+def _parse_pair(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise InvalidField(option, f"{display(text)}; expected NAME=VALUE")

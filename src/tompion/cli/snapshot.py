@@ -1,4 +1,4 @@
-"""A look at everything at once, for ``tompion top``, and a longer one, for ``tompion doctor``."""
+"""Snapshots of a namespace for ``tompion top`` and ``tompion doctor``."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from tompion.model.schedule import Run, Schedule
 from tompion.model.worker import InstanceInfo, Queue
 
 if TYPE_CHECKING:
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
 
-PAGE = 1_000
-MOST_SCHEDULES = 10_000
-"""How many schedules are looked at; a survey says when there are more."""
-SHOWN = 20
-"""How many ticks and running runs there is room for."""
-LATEST = 200
-"""Among how many runs the latest outcomes are looked for."""
-AHEAD_S = 366 * 86_400
-MOST_PAGES = 20
-"""How many pages without enough runs are looked at before somebody is told where to go on."""
+PAGE_SIZE = 1_000
+MAX_SCHEDULES = 10_000
+MAX_ROWS = 20
+"""Maximum ticks and running runs of ``tompion top``."""
+MAX_RECENT_RUNS = 200
+"""Maximum runs that are read for the latest outcomes."""
+MAX_AHEAD_S = 366 * 86_400
+MAX_PAGES = 20
+"""Maximum pages that are read before the user gets the token of the next one."""
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotRow:
-    """What there is at the moment."""
+class TopSnapshot:
+    """Current state of a namespace, a few rows of each kind."""
 
     schedules: RunCounts
-    coming: tuple[UpcomingTick, ...]
+    upcoming: tuple[UpcomingTick, ...]
     running: tuple[Run, ...]
     recent: tuple[Run, ...]
     instances: tuple[InstanceInfo, ...]
@@ -41,50 +40,50 @@ class SnapshotRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What was found; ``is_whole`` unless there are more schedules than were looked at."""
+class DoctorSnapshot:
+    """Every schedule and run in flight. ``is_complete`` is false if there are more than ``MAX_SCHEDULES``."""
 
-    tally: RunCounts
+    counts: RunCounts
     schedules: tuple[Schedule, ...]
-    is_whole: bool
+    is_complete: bool
     running: tuple[Run, ...]
     instances: tuple[InstanceInfo, ...]
     queues: tuple[Queue, ...]
 
 
-def glance(home: Home) -> SnapshotRow:
-    """Look at what comes next, what runs and the latest outcomes, however many schedules there are."""
-    tally = home.stats(seconds=1, stretches=1).schedules
-    ended = [run for run in home.recent_runs(limit=LATEST).items if run.state in FINAL]
-    return SnapshotRow(
-        schedules=tally,
-        coming=home.upcoming(seconds=AHEAD_S, limit=SHOWN).ticks,
-        running=_in_flight(home, min(tally.in_flight, SHOWN), pages=1),
+def read_top_snapshot(api: Api) -> TopSnapshot:
+    """Read upcoming ticks, running runs and latest outcomes. The cost does not depend on the number of schedules."""
+    counts = api.stats(seconds=1, buckets=1).schedules
+    ended = [run for run in api.recent_runs(limit=MAX_RECENT_RUNS).items if run.state in FINAL]
+    return TopSnapshot(
+        schedules=counts,
+        upcoming=api.upcoming(seconds=MAX_AHEAD_S, limit=MAX_ROWS).ticks,
+        running=_runs_in_flight(api, min(counts.in_flight, MAX_ROWS), pages=1),
         recent=tuple(sorted(ended, key=lambda run: run.finished_at or run.decided_at, reverse=True)),
-        instances=home.list_instances(),
-        queues=home.list_queues(),
+        instances=api.list_instances(),
+        queues=api.list_queues(),
     )
 
 
-def survey(home: Home) -> Snapshot:
-    """Look at every schedule and every run in flight, but at so many only."""
-    tally = home.stats(seconds=1, stretches=1).schedules
-    found = tuple(islice(every_schedule(home), MOST_SCHEDULES + 1))
-    return Snapshot(
-        tally=tally,
-        schedules=found[:MOST_SCHEDULES],
-        is_whole=len(found) <= MOST_SCHEDULES,
-        running=_in_flight(home, min(tally.in_flight, PAGE), pages=MOST_PAGES),
-        instances=home.list_instances(),
-        queues=home.list_queues(),
+def read_doctor_snapshot(api: Api) -> DoctorSnapshot:
+    """Read every schedule and every run in flight, up to the limits."""
+    counts = api.stats(seconds=1, buckets=1).schedules
+    schedules = tuple(islice(every_schedule(api), MAX_SCHEDULES + 1))
+    return DoctorSnapshot(
+        counts=counts,
+        schedules=schedules[:MAX_SCHEDULES],
+        is_complete=len(schedules) <= MAX_SCHEDULES,
+        running=_runs_in_flight(api, min(counts.in_flight, PAGE_SIZE), pages=MAX_PAGES),
+        instances=api.list_instances(),
+        queues=api.list_queues(),
     )
 
 
-def every_schedule(home: Home) -> Iterator[Schedule]:
+def every_schedule(api: Api) -> Iterator[Schedule]:
     """Yield every schedule of the namespace, page by page."""
     after: str | None = None
     while True:
-        page = home.list_schedules(limit=PAGE, after=after)
+        page = api.list_schedules(limit=PAGE_SIZE, after=after)
         yield from page.items
         if page.next_page is None:
             return
@@ -92,23 +91,23 @@ def every_schedule(home: Home) -> Iterator[Schedule]:
 
 
 def latest_runs(
-    home: Home, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MOST_PAGES
+    api: Api, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MAX_PAGES
 ) -> Page[Run]:
-    """Return the latest runs of all schedules; what a short page leaves room for comes from those after it."""
-    page = home.recent_runs(state=state, limit=limit, before=before)
+    """Return the latest runs of all schedules. Short pages are filled up from the pages after them."""
+    page = api.recent_runs(state=state, limit=limit, before=before)
     for _ in range(pages - 1):
         missing = limit - len(page.items)
         if missing <= 0 or page.next_page is None:
             break
-        more = home.recent_runs(state=state, limit=missing, before=page.next_page)
-        page = Page(page.items + more.items, more.next_page)
+        following = api.recent_runs(state=state, limit=missing, before=page.next_page)
+        page = Page(page.items + following.items, following.next_page)
     return page
 
 
-def _in_flight(home: Home, wanted: int, *, pages: int) -> tuple[Run, ...]:
-    """Return runs in flight, those that are executed first; nobody looks for more than there are."""
-    found: tuple[Run, ...] = ()
+def _runs_in_flight(api: Api, limit: int, *, pages: int) -> tuple[Run, ...]:
+    """Return runs in flight, started ones first."""
+    runs: tuple[Run, ...] = ()
     for state in (RunState.STARTED, RunState.ENQUEUED):
-        if len(found) < wanted:
-            found += latest_runs(home, wanted - len(found), state=state, pages=pages).items
-    return found
+        if len(runs) < limit:
+            runs += latest_runs(api, limit - len(runs), state=state, pages=pages).items
+    return runs

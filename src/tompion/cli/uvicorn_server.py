@@ -1,4 +1,4 @@
-"""The server of the service: uvicorn, which takes no signals, and waits for nothing that has no end of its own."""
+"""Uvicorn server that ignores signals and closes event streams before it shuts down."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import uvicorn
 
 
 class UvicornServer(uvicorn.Server):
-    """Ends when it is told to: first the streams of live changes, then whoever is being answered."""
+    """Uvicorn server that stops on an event: first the event streams end, then open requests complete."""
 
-    async def serve_until(self, asked: asyncio.Event, listening: socket.socket) -> None:
-        """Serve until the event is set; one that is set already counts, too."""
-        watching = asyncio.ensure_future(self._end_after(asked))
+    async def serve_until(self, stop: asyncio.Event, listening: socket.socket) -> None:
+        """Serve until the event is set, which may be before the start."""
+        watcher = asyncio.ensure_future(self._exit_after(stop))
         try:
             await self.serve(sockets=[listening])
         finally:
-            watching.cancel()
+            watcher.cancel()
 
-    async def _end_after(self, asked: asyncio.Event) -> None:
-        await asked.wait()
+    async def _exit_after(self, stop: asyncio.Event) -> None:
+        await stop.wait()
         self.should_exit = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to the process: one that comes while handlers change hands would be lost."""
+        """Leave signals to the process. A signal that arrives while handlers are replaced would be lost."""
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, and end what is open."""
-        live = getattr(getattr(self.config.app, "state", None), "live", None)
-        if live is not None:
-            live.close()
+        """Stop listening, end event streams and complete open requests."""
+        change_stream = getattr(getattr(self.config.app, "state", None), "change_stream", None)
+        if change_stream is not None:
+            change_stream.close()
         await super().shutdown(sockets)

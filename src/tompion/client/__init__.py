@@ -1,6 +1,6 @@
-"""Tompion over HTTP: :class:`Client` and :class:`AsyncClient` have the same methods as a store in this process.
+"""Clients of a remote service: :class:`Client` and :class:`AsyncClient` have the same methods as the embedded app.
 
-Nothing of the server is needed: ``Client`` has the standard library only, ``AsyncClient`` aiohttp besides.
+They need nothing of the server. ``Client`` uses the standard library only, ``AsyncClient`` also aiohttp.
 """
 
 from __future__ import annotations

@@ -7,15 +7,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tompion.client.protocol import (
-    ATTEMPTS,
+    MAX_ATTEMPTS,
     ApiRequest,
     ApiResponse,
     RequestSender,
-    answer,
-    broken,
+    build_request,
+    connection_error,
     is_final,
-    pause_s,
-    question,
+    result_of,
+    retry_delay_s,
 )
 from tompion.contract.methods import AsyncMethods
 from tompion.runtime.clock import pause
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(RequestSender, AsyncMethods):
-    """A service somewhere else, asked asynchronously.
+    """A client for a remote service with asynchronous methods.
 
     >>> async with AsyncClient("http://127.0.0.1:8640") as tompion:
     ...     await tompion.pause("report", note="maintenance")
@@ -34,48 +34,54 @@ class AsyncClient(RequestSender, AsyncMethods):
     _session: ClientSession | None = None
 
     async def close(self) -> None:
-        """Close the connections; the next call opens others."""
+        """Close the connections. The next call opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     async def __aenter__(self) -> Self:
-        """Nothing has to be opened."""
+        """Return the client. It connects with the first call."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
+        """Close the connections."""
         await self.close()
 
-    async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         from aiohttp import ClientConnectorError, ClientError
 
-        asked = question(self._address, operation, args, kwargs)
-        for attempt in range(ATTEMPTS):
-            last, found = attempt == ATTEMPTS - 1, None
+        request = build_request(self._address, operation, args, kwargs)
+        for attempt in range(MAX_ATTEMPTS):
+            is_last, response = attempt == MAX_ATTEMPTS - 1, None
             try:
-                found = await self._send(asked)
+                response = await self._send(request)
             except (ClientError, OSError) as error:
                 sent = not isinstance(error, ClientConnectorError)
-                if last or (sent and not asked.repeatable):
-                    raise broken(self._address, asked, error, sent=sent) from error
+                if is_last or (sent and not request.repeatable):
+                    raise connection_error(self._address, request, error, sent=sent) from error
             else:
-                if last or is_final(asked, found):
-                    return answer(asked, found)
-            await pause(pause_s(attempt, found))
+                if is_last or is_final(request, response):
+                    return result_of(request, response)
+            await pause(retry_delay_s(attempt, response))
         raise AssertionError("the last attempt returns or raises")
 
-    async def _send(self, asked: ApiRequest) -> ApiResponse:
+    async def _send(self, request: ApiRequest) -> ApiResponse:
         from aiohttp import ClientSession, ClientTimeout
         from yarl import URL
 
         if self._session is None:
             self._session = ClientSession(timeout=ClientTimeout(total=self._timeout_s))
-        url = URL(f"{self._address.origin}{asked.target}", encoded=True)
-        ask = self._session.request(
-            asked.method, url, data=asked.body, headers=asked.headers, ssl=self._tls or True, allow_redirects=False
-        )
-        async with ask as found:
-            return ApiResponse(found.status, await found.read(), found.headers.get("Retry-After"))
+        url = URL(f"{self._address.origin}{request.target}", encoded=True)
+        async with self._session.request(
+            request.method,
+            url,
+            data=request.body,
+            headers=request.headers,
+            ssl=self._tls or True,
+            allow_redirects=False,
+        ) as response:
+            return ApiResponse(
+                status=response.status, body=await response.read(), retry_after=response.headers.get("Retry-After")
+            )

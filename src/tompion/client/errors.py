@@ -1,4 +1,4 @@
-"""From a problem that a service answers with to the error that it is."""
+"""From a problem document to the error that it describes."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from tompion import errors
 from tompion.errors import InvalidField, InvalidSpec, StaleToken, StoreUnavailable, TompionError, TooManyRequests
 
 
-def _kinds(kind: type[TompionError]) -> dict[str, type[TompionError]]:
-    found = {kind.code: kind}
-    for below in kind.__subclasses__():
-        found |= _kinds(below)
-    return found
+def _errors_by_code(kind: type[TompionError]) -> dict[str, type[TompionError]]:
+    kinds = {kind.code: kind}
+    for subclass in kind.__subclasses__():
+        kinds |= _errors_by_code(subclass)
+    return kinds
 
 
-KINDS = _kinds(errors.TompionError)
-BARE = {429: TooManyRequests, 502: StoreUnavailable, 503: StoreUnavailable, 504: StoreUnavailable}
-"""What an answer means that is no problem of ours: somebody between us and the service gives it."""
-LONGEST = 300
+ERRORS_BY_CODE = _errors_by_code(errors.TompionError)
+PROXY_ERRORS = {429: TooManyRequests, 502: StoreUnavailable, 503: StoreUnavailable, 504: StoreUnavailable}
+"""Errors for responses that are not problem documents. A proxy in front of the service has sent them."""
+MAX_BODY_BYTES = 300
 
 
 def error_of(status: int, body: bytes) -> TompionError:
-    """Return the error that an answer tells of."""
+    """Return the error that a response describes."""
     try:
-        said: Any = json.loads(body)
-        kind, detail = KINDS[said["code"]], str(said["detail"])
+        problem: Any = json.loads(body)
+        kind, detail = ERRORS_BY_CODE[problem["code"]], str(problem["detail"])
     except (ValueError, KeyError, TypeError):
-        text = body[:LONGEST].decode(errors="replace").strip()
-        return BARE.get(status, TompionError)(f"the service answers {status}: {text}")
+        text = body[:MAX_BODY_BYTES].decode(errors="replace").strip()
+        return PROXY_ERRORS.get(status, TompionError)(f"the service responded with status {status}: {text}")
     if issubclass(kind, InvalidSpec):
         return kind(
-            said.get("problem", detail),
-            field=said.get("field"),
-            position=said.get("position"),
-            expected=said.get("expected"),
-            hint=said.get("hint"),
-            text=said.get("text"),
+            problem.get("problem", detail),
+            field=problem.get("field"),
+            position=problem.get("position"),
+            expected=problem.get("expected"),
+            hint=problem.get("hint"),
+            text=problem.get("text"),
         )
-    if kind is InvalidField and "problem" in said:
-        return InvalidField(str(said.get("field")), said["problem"])
-    if kind is StaleToken and {"given", "token"} <= set(said):
-        return StaleToken(said["given"], said["token"])
+    if kind is InvalidField and "problem" in problem:
+        return InvalidField(str(problem.get("field")), problem["problem"])
+    if kind is StaleToken and {"stale_token", "token"} <= set(problem):
+        return StaleToken(problem["stale_token"], problem["token"])
     error = kind.__new__(kind)
     Exception.__init__(error, detail)
     return error

@@ -1,8 +1,8 @@
-"""What both clients do without touching a network: a call becomes a request, an answer becomes what was asked for.
+"""The protocol of both clients, without a network: from a call to a request, and from a response to a result.
 
-The table of routes is the server's own, so the two cannot differ.  A change that names no request id is given one: a
-request that is sent again because its answer was lost is done once.  The few changes that can carry none are not sent
-again once they have left: whoever asked is told that it may have happened.
+The routes are the server's own, so the two cannot differ. A change without a request id gets one, so that a request
+that is retried after a lost response is done once. The few changes that cannot have a request id are not retried after
+they were sent: the caller gets :class:`~tompion.errors.OutcomeUnknown`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tompion.operations.resources import api_keys
 from tompion.operations.runs import callbacks, remote_workers, start
 from tompion.operations.schedules import declare
 
-ATTEMPTS = 4
-RETRY_S = 0.2
-"""The pause before the second attempt; it doubles."""
-LONGEST_PAUSE_S = 10.0
-"""How long a service may let us wait before we ask again, whatever its ``Retry-After`` says."""
-REFUSED = 429
-"""The answer of a service that has done nothing, because it is asked too often."""
-UNSURE = (502, 504)
-"""Answers of somebody between us and a service, who does not know what has become of a request."""
-BUSY = (REFUSED, *UNSURE, 503)
-"""Answers after which the same request may succeed."""
-TWICE_IS_ONCE = (
+MAX_ATTEMPTS = 4
+RETRY_DELAY_S = 0.2
+"""The delay before the second attempt. It doubles with each attempt."""
+MAX_RETRY_AFTER_S = 10.0
+"""The limit for a ``Retry-After`` header."""
+TOO_MANY_REQUESTS = 429
+"""The service has refused the request and has done nothing."""
+GATEWAY_ERRORS = (502, 504)
+"""Responses of a proxy, which does not know whether the service has done the request."""
+RETRYABLE = (TOO_MANY_REQUESTS, *GATEWAY_ERRORS, 503)
+"""Responses after which the same request may succeed."""
+IDEMPOTENT = (
     start.start_run,
     callbacks.report_run,
     api_keys.revoke_key,
@@ -46,26 +46,25 @@ TWICE_IS_ONCE = (
     remote_workers.remove_worker,
     declare.declare,
 )
-"""Changes without a request id of ours that are done once all the same: by a key of their own, by the token of an
-attempt, or because the second one finds all as it wants it."""
+"""Changes without a request id that can be repeated: they have a key or a token of their own, or they set a state."""
 HEADERS = {"request_id": "Idempotency-Key", "token": "If-Match"}
-TIMEOUT_S = 30.0
+DEFAULT_TIMEOUT_S = 30.0
 
 
 class ApiRequest(NamedTuple):
-    """A request, and the type of its answer."""
+    """A request, and the type of its result."""
 
     method: str
     target: str
     headers: dict[str, str]
     body: bytes | None
-    answer: Any
+    result_type: Any
     repeatable: bool = True
-    """Whether it may be sent again although it may have been done already."""
+    """Whether the request can be sent again although the service may have done it already."""
 
 
 class ApiResponse(NamedTuple):
-    """What came back: ``retry_after`` is that header, if it was there."""
+    """A response. ``retry_after`` is the value of the header ``Retry-After``."""
 
     status: int
     body: bytes
@@ -74,7 +73,7 @@ class ApiResponse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a service is, and who asks it."""
+    """The address of a service, and the credentials for it."""
 
     host: str
     port: int
@@ -85,13 +84,13 @@ class Address:
 
     @property
     def origin(self) -> str:
-        """Return the beginning of every address."""
-        shown = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.secure else 'http'}://{shown}:{self.port}"
+        """Return scheme, host and port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.secure else 'http'}://{host}:{self.port}"
 
 
 class ClientOptions(TypedDict, total=False):
-    """What else a caller is given."""
+    """The keyword arguments of both clients."""
 
     key: str | None
     namespace: str | None
@@ -100,7 +99,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class RequestSender:
-    """Whoever asks a service: where it is, and how long to wait for it."""
+    """The base of both clients. It connects with the first call. ``key`` is an API key."""
 
     def __init__(
         self,
@@ -108,17 +107,16 @@ class RequestSender:
         *,
         key: str | None = None,
         namespace: str | None = None,
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Take the service's address; nothing is connected yet.  ``key`` is an API key."""
         self._address = address_of(url, namespace, key)
         self._timeout_s = timeout_s
         self._tls = tls
 
 
 def address_of(url: str, namespace: str | None, key: str | None) -> Address:
-    """Return what a URL says; raises :class:`~tompion.errors.InvalidField`."""
+    """Return the address in a URL. Raises :class:`~tompion.errors.InvalidField`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise InvalidField("url", "expected the address of a service, such as http://127.0.0.1:8640")
@@ -126,88 +124,104 @@ def address_of(url: str, namespace: str | None, key: str | None) -> Address:
     try:
         port = parts.port or (443 if secure else 80)
     except ValueError:
-        raise InvalidField("url", "its port is no number from 1 to 65535") from None
-    return Address(parts.hostname, port, parts.path.rstrip("/"), secure, namespace, key)
+        raise InvalidField("url", "the port is not a number from 1 to 65535") from None
+    return Address(
+        host=parts.hostname,
+        port=port,
+        path=parts.path.rstrip("/"),
+        secure=secure,
+        namespace=namespace,
+        key=key,
+    )
 
 
-def question(address: Address, operation: Callable[..., Any], args: Any, kwargs: Any) -> ApiRequest:
+def build_request(address: Address, operation: Callable[..., Any], args: Any, kwargs: Any) -> ApiRequest:
     """Return the request for an operation."""
-    given = _bound(operation, args, kwargs)
-    route = _route_of(operation, given)
-    headers = {"Accept": "application/json"}
-    if address.key is not None:
-        headers["Authorization"] = f"Bearer {address.key}"
+    arguments = _bind(operation, args, kwargs)
+    route = _route_for(operation, arguments)
+    headers = _base_headers(address)
     if "request_id" in _signature(operation).parameters:
-        headers[HEADERS["request_id"]] = _header(given.pop("request_id", None) or f"c-{token_hex(16)}")
-    if "token" in given and _is_of_schedule(operation):
-        token = given.pop("token")
+        headers[HEADERS["request_id"]] = _header_value(arguments.pop("request_id", None) or f"c-{token_hex(16)}")
+    if "token" in arguments and _takes_conflict_token(operation):
+        token = arguments.pop("token")
         if token is not None:
             headers[HEADERS["token"]] = f'"{token}"'
-    path, rest = _filled(route, given)
+    path, rest = _fill_path(route, arguments)
     query = {} if address.namespace is None else {"namespace": address.namespace}
     body = None
     if route.method in ("GET", "DELETE"):
         query |= {name: _text(value) for name, value in rest.items() if value is not None}
     else:
-        body = _json(rest[route.whole] if route.whole else rest)
+        body = _json(rest[route.body_parameter] if route.body_parameter else rest)
         headers["Content-Type"] = "application/merge-patch+json" if route.method == "PATCH" else "application/json"
     target = f"{address.path}{route.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
-    return ApiRequest(route.method, target, headers, body, route.answer, _is_repeatable(route, headers))
+    return ApiRequest(
+        method=route.method,
+        target=target,
+        headers=headers,
+        body=body,
+        result_type=route.response,
+        repeatable=_is_repeatable(route, headers),
+    )
 
 
-def look(address: Address, path: str) -> ApiRequest:
-    """Return the request for JSON that is no operation's answer."""
+def build_system_request(address: Address, path: str) -> ApiRequest:
+    """Return the request for a system route that responds with JSON."""
+    return ApiRequest(
+        method="GET",
+        target=f"{address.path}{PREFIX}{path}",
+        headers=_base_headers(address),
+        body=None,
+        result_type=None,
+    )
+
+
+def _base_headers(address: Address) -> dict[str, str]:
     headers = {"Accept": "application/json"}
     if address.key is not None:
         headers["Authorization"] = f"Bearer {address.key}"
-    return ApiRequest("GET", f"{address.path}{PREFIX}{path}", headers, None, None)
+    return headers
 
 
-def is_final(asked: ApiRequest, found: ApiResponse) -> bool:
-    """Whether an answer is the last word, and the same request is not to be sent again."""
-    return found.status not in BUSY or not (asked.repeatable or found.status == REFUSED)
+def is_final(request: ApiRequest, response: ApiResponse) -> bool:
+    """Return whether a response is final, so that the request is not retried."""
+    return response.status not in RETRYABLE or not (request.repeatable or response.status == TOO_MANY_REQUESTS)
 
 
-def pause_s(attempt: int, found: ApiResponse | None = None) -> float:
-    """Return how long to wait after an attempt: as the service says, within bounds, or a little more each time."""
-    own: float = RETRY_S * 2**attempt
-    said = "" if found is None or found.retry_after is None else found.retry_after.strip()
-    if not (said.isascii() and said.isdigit()):
-        return own
-    return max(own, min(float(said), LONGEST_PAUSE_S))
+def retry_delay_s(attempt: int, response: ApiResponse | None = None) -> float:
+    """Return the delay after an attempt: the exponential backoff, or ``Retry-After`` if that is longer."""
+    backoff: float = RETRY_DELAY_S * 2**attempt
+    retry_after = "" if response is None or response.retry_after is None else response.retry_after.strip()
+    if not (retry_after.isascii() and retry_after.isdigit()):
+        return backoff
+    return max(backoff, min(float(retry_after), MAX_RETRY_AFTER_S))
 
 
-def answer(asked: ApiRequest, found: ApiResponse) -> Any:
-    """Return what a request was answered with; raises what the operation has raised there."""
-    status, body = found.status, found.body
+def result_of(request: ApiRequest, response: ApiResponse) -> Any:
+    """Return the result in a response. Raises the error that the operation has raised on the server."""
+    status, body = response.status, response.body
     if 200 <= status < 300:
         if not body:
             return None
         data = json.loads(body)
-        return data if asked.answer is None else decode(asked.answer, data)
+        return data if request.result_type is None else decode(request.result_type, data)
     error = error_of(status, body)
-    raise _unknown(asked, str(error)) if status in UNSURE and not asked.repeatable else error
+    raise _outcome_unknown(request, str(error)) if status in GATEWAY_ERRORS and not request.repeatable else error
 
 
-def broken(address: Address, asked: ApiRequest, error: Exception, *, sent: bool) -> TompionError:
-    """Return the error that says that no answer came, and what that means."""
-    if asked.repeatable or not sent:
-        return unreachable(address, error)
-    return _unknown(asked, str(unreachable(address, error)))
+def connection_error(address: Address, request: ApiRequest, error: Exception, *, sent: bool) -> TompionError:
+    """Return the error for a request without a response."""
+    unreachable = StoreUnavailable(f"no answer from {address.origin}: {str(error) or type(error).__name__}")
+    return unreachable if request.repeatable or not sent else _outcome_unknown(request, str(unreachable))
 
 
-def unreachable(address: Address, error: Exception) -> StoreUnavailable:
-    """Return the error that says that nobody answers."""
-    return StoreUnavailable(f"no answer from {address.origin}: {str(error) or type(error).__name__}")
-
-
-def _unknown(asked: ApiRequest, told: str) -> OutcomeUnknown:
-    where = asked.target.partition("?")[0]
-    return OutcomeUnknown(f"{asked.method} {where} may have happened, look before you do it again: {told}")
+def _outcome_unknown(request: ApiRequest, reason: str) -> OutcomeUnknown:
+    path = request.target.partition("?")[0]
+    return OutcomeUnknown(f"{request.method} {path} may have been done; check before you repeat it: {reason}")
 
 
 def _is_repeatable(route: Route, headers: Mapping[str, str]) -> bool:
-    return not route.writes or HEADERS["request_id"] in headers or route.operation in TWICE_IS_ONCE
+    return not route.writes or HEADERS["request_id"] in headers or route.operation in IDEMPOTENT
 
 
 @cache
@@ -216,22 +230,22 @@ def _signature(operation: Callable[..., Any]) -> inspect.Signature:
 
 
 @cache
-def _is_of_schedule(operation: Callable[..., Any]) -> bool:
-    """Whether the token that an operation takes is that of a schedule, and not that of a run."""
+def _takes_conflict_token(operation: Callable[..., Any]) -> bool:
+    """Return whether the token of an operation is that of a schedule, and not that of a run."""
     return get_type_hints(operation).get("token") is not str
 
 
-def _bound(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
-    """Return the arguments by name, as they are given; raises ``TypeError`` as the operation itself would."""
+def _bind(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return the arguments of a call by name. Raises ``TypeError`` as the operation itself would."""
     signature = _signature(operation)
     bound = signature.bind(None, *args, **kwargs)
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, value in list(bound.arguments.items())[1:]:
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            given |= value
+            arguments |= value
         else:
-            given[name] = value
-    return given
+            arguments[name] = value
+    return arguments
 
 
 @cache
@@ -239,39 +253,40 @@ def _routes(operation: Callable[..., Any]) -> tuple[Route, ...]:
     return tuple(route for route in ROUTES if route.operation is operation)
 
 
-def _route_of(operation: Callable[..., Any], given: Mapping[str, Any]) -> Route:
-    """Return the route of an operation whose path names what is given."""
+def _route_for(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> Route:
+    """Return the first route of an operation whose path parameters are all among the arguments."""
+    parameters = _signature(operation).parameters
     for route in _routes(operation):
-        if all(given.get(name) is not None or name not in _signature(operation).parameters for name in route.names):
+        if all(arguments.get(name) is not None or name not in parameters for name in route.path_parameters):
             return route
-    missing = ", ".join(sorted({name for route in _routes(operation) for name in route.names}))
-    raise InvalidField(missing, "it must be given")
+    missing = ", ".join(sorted({name for route in _routes(operation) for name in route.path_parameters}))
+    raise InvalidField(missing, "required field is missing")
 
 
-def _filled(route: Route, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the path with the names in it, and what is left."""
-    path, rest = route.path, dict(given)
-    for name in route.names:
-        value = rest.pop(name) if name in rest else _within(rest.get(route.whole or ""), name)
+def _fill_path(route: Route, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the path with its parameters filled in, and the other arguments."""
+    path, rest = route.path, dict(arguments)
+    for name in route.path_parameters:
+        value = rest.pop(name) if name in rest else _member(rest.get(route.body_parameter or ""), name)
         if value == "":
-            raise InvalidField(name, "it must be given, and not be empty")
+            raise InvalidField(name, "required field is empty")
         path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
     return path, rest
 
 
-def _within(document: Any, name: str) -> Any:
-    """Return the name of a document that is sent as a whole."""
+def _member(document: Any, name: str) -> Any:
+    """Return a member of a document that is the whole body."""
     value = document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
     if value is None:
-        raise InvalidField(name, "it must be given")
+        raise InvalidField(name, "required field is missing")
     return value
 
 
-def _header(value: Any) -> str:
-    """Return a request id as a header can hold it."""
+def _header_value(value: Any) -> str:
+    """Return a request id as a header value."""
     text = str(value)
     if not (text.isascii() and text.isprintable()):
-        raise InvalidField("request_id", "over HTTP it must be printable ASCII")
+        raise InvalidField("request_id", "expected printable ASCII, because it is sent as an HTTP header")
     return text
 
 
@@ -282,13 +297,13 @@ def _text(value: Any) -> str:
 
 def _json(value: Any) -> bytes:
     try:
-        return json.dumps(value, default=_plain, allow_nan=False).encode()
+        return json.dumps(value, default=_json_value, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField("payload", f"not JSON: {error}") from None
 
 
-def _plain(value: Any) -> Any:
-    """Return what people may write in Python and JSON has no word for."""
+def _json_value(value: Any) -> Any:
+    """Return a Python value that JSON does not have, as a JSON value."""
     if isinstance(value, date):
         return value.isoformat()
     if is_dataclass(value):
@@ -298,4 +313,4 @@ def _plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         seconds = value.total_seconds()
         return int(seconds) if seconds.is_integer() else seconds
-    raise TypeError(f"a {type(value).__name__}")
+    raise TypeError(f"a {type(value).__name__} is not JSON")

@@ -9,79 +9,78 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from tompion.client.protocol import (
-    ATTEMPTS,
+    MAX_ATTEMPTS,
     ApiRequest,
     ApiResponse,
     ClientOptions,
     RequestSender,
-    answer,
-    broken,
+    build_request,
+    build_system_request,
+    connection_error,
     is_final,
-    look,
-    pause_s,
-    question,
+    result_of,
+    retry_delay_s,
 )
 from tompion.contract.methods import SyncMethods
-from tompion.runtime.clock import wait_here
+from tompion.runtime.clock import pause_thread
 
-BROKEN = (OSError, http.client.HTTPException)
+CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 
 
 class Client(RequestSender, SyncMethods):
-    """A service somewhere else, asked synchronously.
+    """A client for a remote service with synchronous methods. Each thread has a connection of its own.
 
     >>> with Client("http://127.0.0.1:8640") as tompion:
     ...     tompion.pause("report", note="maintenance")
     """
 
-    def __init__(self, url: str, **given: Unpack[ClientOptions]) -> None:
-        """Take the service's address, and the rest as every caller does; each thread has a connection of its own."""
-        super().__init__(url, **given)
+    def __init__(self, url: str, **options: Unpack[ClientOptions]) -> None:
+        super().__init__(url, **options)
         self._local = threading.local()
 
     def close(self) -> None:
-        """Close this thread's connection; the next call opens another."""
+        """Close this thread's connection. The next call opens a new one."""
         connection = getattr(self._local, "connection", None)
         self._local.connection = None
         if connection is not None:
             connection.close()
 
     def __enter__(self) -> Self:
-        """Nothing has to be opened."""
+        """Return the client. It connects with the first call."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
+        """Close this thread's connection."""
         self.close()
 
     def read(self, path: str) -> Any:
-        """Return what an address below ``/api/v1`` says that is no operation, such as ``/config``."""
-        return self._answered(look(self._address, path))
+        """Return the JSON of a system route below ``/api/v1``, such as ``/config``."""
+        return self._send_with_retries(build_system_request(self._address, path))
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        return self._answered(question(self._address, operation, args, kwargs))
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        return self._send_with_retries(build_request(self._address, operation, args, kwargs))
 
-    def _answered(self, asked: ApiRequest) -> Any:
-        for attempt in range(ATTEMPTS):
-            last, sent, found = attempt == ATTEMPTS - 1, False, None
+    def _send_with_retries(self, request: ApiRequest) -> Any:
+        for attempt in range(MAX_ATTEMPTS):
+            is_last, sent, response = attempt == MAX_ATTEMPTS - 1, False, None
             try:
-                connection = self._connected(fresh=not asked.repeatable)
+                connection = self._connection(fresh=not request.repeatable)
                 sent = True
-                found = self._send(connection, asked)
-            except BROKEN as error:
+                response = self._send(connection, request)
+            except CONNECTION_ERRORS as error:
                 self.close()
-                if last or (sent and not asked.repeatable):
-                    raise broken(self._address, asked, error, sent=sent) from error
+                if is_last or (sent and not request.repeatable):
+                    raise connection_error(self._address, request, error, sent=sent) from error
             else:
-                if last or is_final(asked, found):
-                    return answer(asked, found)
-            wait_here(pause_s(attempt, found))
+                if is_last or is_final(request, response):
+                    return result_of(request, response)
+            pause_thread(retry_delay_s(attempt, response))
         raise AssertionError("the last attempt returns or raises")
 
-    def _connected(self, *, fresh: bool) -> http.client.HTTPConnection:
-        """Return this thread's connection; a ``fresh`` one is none that the service may have closed meanwhile."""
+    def _connection(self, *, fresh: bool) -> http.client.HTTPConnection:
+        """Return this thread's connection. A ``fresh`` one is new, so the service cannot have closed it."""
         if fresh:
             self.close()
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
@@ -92,13 +91,13 @@ class Client(RequestSender, SyncMethods):
         return connection
 
     @staticmethod
-    def _send(connection: http.client.HTTPConnection, asked: ApiRequest) -> ApiResponse:
-        connection.request(asked.method, asked.target, asked.body, asked.headers)
-        found = connection.getresponse()
-        return ApiResponse(found.status, found.read(), found.getheader("Retry-After"))
+    def _send(connection: http.client.HTTPConnection, request: ApiRequest) -> ApiResponse:
+        connection.request(request.method, request.target, request.body, request.headers)
+        response = connection.getresponse()
+        return ApiResponse(status=response.status, body=response.read(), retry_after=response.getheader("Retry-After"))
 
     def _connect(self) -> http.client.HTTPConnection:
-        where = self._address
-        if where.secure:
-            return http.client.HTTPSConnection(where.host, where.port, timeout=self._timeout_s, context=self._tls)
-        return http.client.HTTPConnection(where.host, where.port, timeout=self._timeout_s)
+        host, port = self._address.host, self._address.port
+        if self._address.secure:
+            return http.client.HTTPSConnection(host, port, timeout=self._timeout_s, context=self._tls)
+        return http.client.HTTPConnection(host, port, timeout=self._timeout_s)

@@ -1,10 +1,12 @@
-"""What a process shows of what it was told: everything but its secrets."""
+"""The effective configuration without its secrets, for ``tompion config`` and the API."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-from tompion.config.loader import CONFIDENTIAL, Config, ConfigValue, option_of
+from tompion.config.schema import CONFIDENTIAL, OPTIONS, SETTINGS, Config, limit_name
+from tompion.config.settings import Settings
 from tompion.store.url_masking import mask_password
 
 UNITS = {
@@ -15,43 +17,46 @@ UNITS = {
     "_chars": "characters",
     "_ticks": "ticks",
 }
-"""What the end of a setting's name says of its value."""
+"""Units by the suffix of a setting's name."""
 
 
-def redacted_config(configuration: Config) -> dict[str, Any]:
-    """Return everything that a process was told, and by whom, without its secrets."""
-    values = [
-        {"name": each.name, "value": _without_secret(each), "origin": each.origin, **_explained(each.name)}
-        for each in configuration.values.values()
-    ]
+def redacted_config(config: Config) -> dict[str, Any]:
+    """Return every setting with its value and origin, without secrets."""
+    values = {name: _redact(name, getattr(config, name)) for name in OPTIONS}
+    values |= {limit_name(setting.name): getattr(config.settings, setting.name) for setting in fields(Settings)}
     return {
-        "file": configuration.path,
-        "values": values,
-        "executors": sorted(configuration.executors),
-        "schedules": [schedule_id for schedule_id, _ in configuration.schedules],
-        "notifications": sorted(configuration.notifications),
-        "issuers": [str(each.get("iss")) for each in configuration.issuers],
-        "certificates": [
-            str(each.get("uri") or each.get("dns") or each.get("cn")) for each in configuration.certificates
+        "file": config.path,
+        "values": [
+            {"name": name, "value": _as_json(value), "origin": config.origin(name), **_description(name)}
+            for name, value in values.items()
         ],
+        "executors": sorted(config.executors),
+        "schedules": [schedule_id for schedule_id, _ in config.schedules],
+        "notifications": sorted(config.notifications),
+        "issuers": [str(issuer.get("iss")) for issuer in config.issuers],
+        "certificates": [str(block.get("uri") or block.get("dns") or block.get("cn")) for block in config.certificates],
     }
 
 
-def _explained(name: str) -> dict[str, Any]:
-    """What a setting is unless somebody says otherwise, what it means, and in which unit it is."""
-    option = option_of(name)
-    return {"default": option.default, "meaning": option.meaning, "unit": unit_of(name)}
+def _description(name: str) -> dict[str, Any]:
+    """Return default, meaning and unit of a setting."""
+    option = OPTIONS[name] if name in OPTIONS else SETTINGS[name]
+    return {"default": _as_json(option.default), "meaning": option.meaning, "unit": unit_of(name)}
 
 
 def unit_of(name: str) -> str | None:
-    """Return the unit that the name of a setting ends with."""
-    return next((unit for end, unit in UNITS.items() if name.endswith(end)), None)
+    """Return the unit in which a setting is given, from the suffix of its name."""
+    return next((unit for suffix, unit in UNITS.items() if name.endswith(suffix)), None)
 
 
-def _without_secret(value: ConfigValue) -> Any:
-    """Return a value; of an address that nobody else may know, where it leads to."""
-    if value.name == "store":
-        return mask_password(value.value)
-    if value.name not in CONFIDENTIAL or not value.value:
-        return value.value
-    return "/".join([*str(value.value).split("/")[:3], "…"])
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _redact(name: str, value: Any) -> Any:
+    """Return a value without its password. Of a confidential URL only scheme and host remain."""
+    if name == "store":
+        return mask_password(value)
+    if name not in CONFIDENTIAL or not value:
+        return value
+    return "/".join([*str(value).split("/")[:3], "…"])

@@ -1,7 +1,7 @@
-"""Every limit, with its unit in its name.
+"""Limits of an engine, each with its unit in its name.
 
-The defaults are what a single developer wants; a platform team overrides them in one place.  A setting that cannot be
-obeyed is refused here, before anything starts.
+The defaults suit a single developer. A platform team overrides them in one place. A wrong value is an error before
+anything starts.
 """
 
 from __future__ import annotations
@@ -16,133 +16,14 @@ from tompion.model.policy import CATCHUP_ALIASES, OVERLAP_ALIASES, CatchUp, Over
 SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
 DAY_MS = 24 * 60 * MINUTE_MS
-CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
+ENUM_SETTINGS: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "default_overlap_policy": (Overlap, OVERLAP_ALIASES),
     "default_catchup_policy": (CatchUp, CATCHUP_ALIASES),
 }
-"""Settings that are no numbers: what they may be, and other names for it."""
-MOST = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
-"""What some are at most, because a schedule's own field is."""
-T = TypeVar("T")
-
-
-def _limit(default: T, meaning: str) -> T:
-    """What a limit is unless somebody says otherwise, and what it means: to readers of the manual and of the page."""
-    limit: T = field(default=default, metadata={"meaning": meaning})
-    return limit
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What an instance obeys."""
-
-    tick_ms: int = _limit(
-        SECOND_MS, "the longest that an idle engine sleeps before it looks for work that nobody announced"
-    )
-    lookahead_ms: int = _limit(60 * SECOND_MS, "how far ahead `spread` distributes missed ticks")
-    misfire_grace_ms: int = _limit(30 * SECOND_MS, "a tick no later than this is late; a later one is missed")
-    max_catchup_per_tick: int = _limit(100, "the most missed ticks of one schedule that one pass starts")
-    catchup_rate_per_s: int = _limit(1_000, "the most missed ticks per second that the whole fleet starts")
-    max_buffer: int = _limit(1_000, "the most runs of one schedule that wait")
-    max_span_ticks: int = _limit(
-        50_000, "the most ticks that one pass counts for one schedule; the rest is counted in the next pass"
-    )
-    fire_batch: int = _limit(2_000, "the most schedules that one fire transaction claims")
-    settle_batch: int = _limit(2_000, "the most outcomes that one transaction writes")
-    settle_gather_ms: int = _limit(2, "how long outcomes are gathered before they are written together")
-    max_active_launches: int = _limit(
-        10_000,
-        "the most runs that one instance executes at a time; beyond that it claims nothing. After it was too "
-        "busy to prolong its lease it takes a quarter of what it held, but not less than `max_threads`, and half "
-        "as much again with each heartbeat",
-    )
-    max_threads: int = _limit(32, "the most synchronous functions that one instance executes at a time")
-    lock_ttl_ms: int = _limit(
-        120 * SECOND_MS, "how long an instance's lease lasts after its last sign of life; then others take its runs"
-    )
-    heartbeat_ms: int = _limit(30 * SECOND_MS, "how often an instance prolongs its lease")
-    sweep_ms: int = _limit(5 * MINUTE_MS, "how often an instance cleans up")
-    zombie_after_ms: int = _limit(
-        10 * MINUTE_MS, "a run whose owner has been silent for so long, and that nobody picks up, has failed"
-    )
-    launch_tries: int = _limit(3, "how often a launch that cannot even begin is tried")
-    launch_retry_ms: int = _limit(100, "the pause before the second try of a launch; it doubles")
-    max_pickups: int = _limit(
-        10,
-        "how often a run is picked up from a worker that died with it, before it counts as the cause; what a "
-        "worker hands back when it stops is not counted",
-    )
-    max_clock_skew_ms: int = _limit(
-        60 * SECOND_MS, "an instance whose clock is further from the database's stops firing"
-    )
-    backfills_per_iteration: int = _limit(10, "the most runs that one pass starts for one backfill")
-    max_backfill_ticks: int = _limit(10_000, "the most ticks of one backfill")
-    max_backfills: int = _limit(100, "the most unfinished backfills of one schedule")
-    max_payload_bytes: int = _limit(256 * 1024, "the largest payload of a schedule or trigger")
-    max_result_bytes: int = _limit(16 * 1024, "results and errors are cut to this length, and results say so")
-    max_name_chars: int = _limit(200, "the longest schedule id, namespace, workflow id, queue or label")
-    max_page: int = _limit(1_000, "the longest page of a list")
-    max_schedules_per_namespace: int = _limit(
-        0, "the most schedules of one namespace that are not deleted; 0 is no bound"
-    )
-    max_schedules_per_calendar: int = _limit(
-        10_000, "the most schedules that a change of one named calendar re-plans at once"
-    )
-    retention_ms: int = _limit(
-        90 * DAY_MS, "how long finished runs, spans and the history of deleted schedules are kept"
-    )
-    audit_retention_ms: int = _limit(
-        0, "how long the audit is kept; 0 is for ever, and anything else at least twice `retention_ms`"
-    )
-    audit_seal_ms: int = _limit(10 * SECOND_MS, "how often an instance puts new rows of the audit into their chains")
-    request_retention_ms: int = _limit(7 * DAY_MS, "how long the answer to a request id is kept")
-    max_metric_namespaces: int = _limit(
-        50, "how many namespaces have numbers of their own in the metrics; those that are seen later share `other`"
-    )
-    notice_timeout_ms: int = _limit(10 * SECOND_MS, "how long one try to deliver a notice may take")
-    notice_retry_ms: int = _limit(
-        5 * SECOND_MS, "the pause before the second try to deliver a notice; it doubles, up to an hour"
-    )
-    notice_give_up_ms: int = _limit(DAY_MS, "how long the delivery of a notice is tried")
-    stalled_after_ms: int = _limit(
-        30 * SECOND_MS,
-        "an engine that has not looked for work for so long is not working: its ping stops, and `/readyz` says so",
-    )
-    shutdown_grace_ms: int = _limit(30 * SECOND_MS, "how long a stopping engine waits for the runs it executes")
-    default_overlap_policy: Overlap = _limit(  # noqa: RUF009 - it makes a field
-        Overlap.SKIP, "the `overlap_policy` of a schedule that is written without one; any of its words"
-    )
-    default_catchup_policy: CatchUp = _limit(  # noqa: RUF009 - it makes a field
-        CatchUp.NONE, "the `catchup_policy` of a schedule that is written without one"
-    )
-    default_jitter_ms: int = _limit(0, "the `jitter_ms` of a schedule that is written without one")
-    min_interval_ms: int = _limit(
-        0, "the least `min_interval_ms` that a schedule may be written with, and what one without it gets"
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be obeyed, naming the setting."""
-        for setting in fields(self):
-            name, value = setting.name, getattr(self, setting.name)
-            if name in CHOICES:
-                object.__setattr__(self, name, _chosen(name, value))
-            elif type(value) is not int or value < _least(name):
-                raise InvalidInput(f"{name} is {value!r}: it must be a whole number of at least {_least(name)}")
-            elif value > MOST.get(name, value):
-                raise InvalidInput(f"{name} is {value}: it must be at most {MOST[name]}")
-        if self.heartbeat_ms * 2 > self.lock_ttl_ms:
-            raise InvalidInput(
-                f"heartbeat_ms is {self.heartbeat_ms}: at most half of lock_ttl_ms ({self.lock_ttl_ms}), "
-                "or a healthy worker could lose its runs"
-            )
-        if 0 < self.audit_retention_ms < 2 * self.retention_ms:
-            raise InvalidInput(
-                f"audit_retention_ms is {self.audit_retention_ms}: at least twice retention_ms ({self.retention_ms}), "
-                "or 'tompion verify' could no longer tell a schedule that was deleted from one that is damaged"
-            )
-
-
-_MAY_BE_ZERO = frozenset(
+"""Settings that are not numbers: the enum of their values, and aliases of these."""
+MAX_VALUES = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
+"""Maximum of settings that are defaults of a schedule's field. The field has the same maximum."""
+MAY_BE_ZERO = frozenset(
     {
         "audit_retention_ms",
         "default_jitter_ms",
@@ -153,16 +34,134 @@ _MAY_BE_ZERO = frozenset(
         "shutdown_grace_ms",
     }
 )
+T = TypeVar("T")
 
 
-def _least(name: str) -> int:
-    return 0 if name in _MAY_BE_ZERO else 1
+def _limit(default: T, meaning: str) -> T:
+    """Return a dataclass field with a default and the description for the reference and the web UI."""
+    limit: T = field(default=default, metadata={"meaning": meaning})
+    return limit
 
 
-def _chosen(name: str, value: object) -> StrEnum:
-    """Return what a word means; raises if it means nothing."""
-    kind, aliases = CHOICES[name]
-    words: dict[str, StrEnum] = {**{str(each): each for each in kind}, **aliases}
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits and defaults of one instance."""
+
+    tick_ms: int = _limit(SECOND_MS, "maximum sleep of an idle engine before it polls for work that was not announced")
+    lookahead_ms: int = _limit(60 * SECOND_MS, "how far ahead `spread` distributes missed ticks")
+    misfire_grace_ms: int = _limit(
+        30 * SECOND_MS, "a tick that is up to this late is fired late; a later one is missed"
+    )
+    max_catchup_per_tick: int = _limit(100, "maximum missed ticks of one schedule that one pass starts")
+    catchup_rate_per_s: int = _limit(1_000, "maximum missed ticks per second that all instances together start")
+    max_buffer: int = _limit(1_000, "maximum waiting runs of one schedule")
+    max_dropped_range_ticks: int = _limit(
+        50_000, "maximum dropped ticks of one schedule that one pass counts; the next pass counts the rest"
+    )
+    fire_batch: int = _limit(2_000, "maximum schedules that one fire transaction claims")
+    settle_batch: int = _limit(2_000, "maximum outcomes that one transaction writes")
+    settle_gather_ms: int = _limit(2, "how long an engine collects outcomes before it writes them together")
+    max_active_launches: int = _limit(
+        10_000,
+        "maximum runs that one instance executes at a time; at the limit it claims nothing. After a lost lease the "
+        "limit is a quarter of the runs that it held, at least `max_threads`, and grows by half with each heartbeat",
+    )
+    max_threads: int = _limit(32, "maximum synchronous functions that one instance executes at a time")
+    lock_ttl_ms: int = _limit(
+        120 * SECOND_MS,
+        "how long an instance's lease lasts after its last heartbeat; then other instances take over its runs",
+    )
+    heartbeat_ms: int = _limit(30 * SECOND_MS, "how often an instance renews its lease")
+    sweep_ms: int = _limit(5 * MINUTE_MS, "how often an instance runs maintenance: zombie runs and retention")
+    zombie_after_ms: int = _limit(
+        10 * MINUTE_MS, "a run fails if its owner sent no heartbeat for this long and no other instance took it over"
+    )
+    launch_tries: int = _limit(3, "maximum attempts to launch a run that cannot start")
+    launch_retry_ms: int = _limit(100, "delay before the second launch attempt; it doubles with each attempt")
+    max_pickups: int = _limit(
+        10,
+        "maximum times that a run is taken over from a dead worker before the run counts as the cause; runs that a "
+        "stopping worker hands back do not count",
+    )
+    max_clock_skew_ms: int = _limit(
+        60 * SECOND_MS, "an instance stops firing if its clock differs from the database's by more than this"
+    )
+    backfills_per_iteration: int = _limit(10, "maximum runs that one pass starts for one backfill")
+    max_backfill_ticks: int = _limit(10_000, "maximum ticks of one backfill")
+    max_backfills: int = _limit(100, "maximum unfinished backfills of one schedule")
+    max_payload_bytes: int = _limit(256 * 1024, "maximum size of the payload of a schedule or trigger")
+    max_result_bytes: int = _limit(
+        16 * 1024, "maximum size of a result or error; longer ones are truncated, and truncated results are marked"
+    )
+    max_name_chars: int = _limit(200, "maximum length of a schedule id, namespace, workflow id, queue or label")
+    max_page: int = _limit(1_000, "maximum items on a page of a list")
+    max_schedules_per_namespace: int = _limit(
+        0, "maximum schedules of one namespace that are not deleted; 0 means no limit"
+    )
+    max_schedules_per_calendar: int = _limit(
+        10_000, "maximum schedules that a change of one named calendar replans at once"
+    )
+    retention_ms: int = _limit(
+        90 * DAY_MS, "retention of finished runs, dropped ranges and the history of deleted schedules"
+    )
+    audit_retention_ms: int = _limit(
+        0, "retention of the audit log; 0 means unlimited, other values must be at least twice `retention_ms`"
+    )
+    audit_seal_ms: int = _limit(10 * SECOND_MS, "how often an instance adds new audit rows to the hash chain")
+    request_retention_ms: int = _limit(7 * DAY_MS, "how long the response to a request id is stored")
+    max_metric_namespaces: int = _limit(
+        50, "maximum namespaces with their own label in the metrics; later ones share `other`"
+    )
+    notification_timeout_ms: int = _limit(10 * SECOND_MS, "timeout of one attempt to deliver a notification")
+    notification_retry_ms: int = _limit(
+        5 * SECOND_MS, "delay before the second attempt to deliver a notification; it doubles, up to an hour"
+    )
+    notification_give_up_ms: int = _limit(DAY_MS, "how long delivery of a notification is attempted")
+    stalled_after_ms: int = _limit(
+        30 * SECOND_MS,
+        "an engine that has not polled for this long is unhealthy: its ping stops, and `/readyz` reports it",
+    )
+    shutdown_grace_ms: int = _limit(30 * SECOND_MS, "how long a stopping engine waits for its runs")
+    default_overlap_policy: Overlap = _limit(  # noqa: RUF009 - the function makes a field
+        Overlap.SKIP, "`overlap_policy` of a schedule without one; any of its values"
+    )
+    default_catchup_policy: CatchUp = _limit(  # noqa: RUF009 - the function makes a field
+        CatchUp.NONE, "`catchup_policy` of a schedule without one"
+    )
+    default_jitter_ms: int = _limit(0, "`jitter_ms` of a schedule without one")
+    min_interval_ms: int = _limit(0, "minimum of the `min_interval_ms` of a schedule, and its default")
+
+    def __post_init__(self) -> None:
+        """Check every value, and the values that depend on each other."""
+        for setting in fields(self):
+            object.__setattr__(self, setting.name, check_setting(setting.name, getattr(self, setting.name)))
+        if self.heartbeat_ms * 2 > self.lock_ttl_ms:
+            raise InvalidInput(
+                f"heartbeat_ms is {self.heartbeat_ms}: it must be at most half of lock_ttl_ms ({self.lock_ttl_ms}), "
+                "or a healthy worker could lose its runs"
+            )
+        if 0 < self.audit_retention_ms < 2 * self.retention_ms:
+            raise InvalidInput(
+                f"audit_retention_ms is {self.audit_retention_ms}: it must be at least twice retention_ms "
+                f"({self.retention_ms}), or 'tompion verify' could not distinguish a deleted schedule from a damaged one"
+            )
+
+
+def check_setting(name: str, value: Any) -> Any:
+    """Return a value of a setting, aliases resolved. Raise :class:`~tompion.errors.InvalidInput` if it is wrong."""
+    if name in ENUM_SETTINGS:
+        return _parse_enum(name, value)
+    min_value = 0 if name in MAY_BE_ZERO else 1
+    if type(value) is not int or value < min_value:
+        raise InvalidInput(f"{name} is {value!r}: it must be a whole number of at least {min_value}")
+    if value > MAX_VALUES.get(name, value):
+        raise InvalidInput(f"{name} is {value}: it must be at most {MAX_VALUES[name]}")
+    return value
+
+
+def _parse_enum(name: str, value: object) -> StrEnum:
+    kind, aliases = ENUM_SETTINGS[name]
+    words: dict[str, StrEnum] = {**{str(member): member for member in kind}, **aliases}
     if not isinstance(value, str) or value not in words:
         raise InvalidInput(f"{name} is {value!r}: it must be one of {', '.join(words)}")
     return words[value]

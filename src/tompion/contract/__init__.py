@@ -1,1 +1,1 @@
-"""What the server and its clients share: routes, roles, methods and the JSON of answers."""
+"""The contract between the server and its clients: routes, roles, methods and JSON."""

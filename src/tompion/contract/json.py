@@ -1,7 +1,7 @@
-"""Answers as JSON: what every door but Python's own sends, and how a client reads it.
+"""Results and errors as JSON, as REST and the CLI send them, and back.
 
-A definition is written as the flat document that :meth:`~tompion.Tompion.upsert` takes, without what is as by default:
-what was read can be sent back.  What has a default that can be set is always written, so that it comes back the same.
+A definition is encoded as the document that :meth:`~tompion.Tompion.upsert` takes, without fields that have their
+default. Fields whose default is a setting are always there, so that a document means the same on every service.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ CHOICES = {
 SETTABLE = ("overlap_policy", "catchup_policy", "min_interval_ms")
 """Fields of a policy whose default is a setting."""
 WINDOW = "catchup_window"
-"""How a document names ``catchup_window_s``: it may be any duration there."""
-STATUS: dict[type[TompionError], int] = {
+"""The name of ``catchup_window_s`` in a document, where it can be any duration."""
+STATUS_CODES: dict[type[TompionError], int] = {
     InvalidInput: 400,
     Unauthenticated: 401,
     Forbidden: 403,
@@ -55,42 +55,42 @@ STATUS: dict[type[TompionError], int] = {
     StoreError: 500,
     StoreUnavailable: 503,
 }
-"""The status of each branch of the error tree; the nearest ancestor counts."""
-DETAILS = ("field", "problem", "position", "expected", "hint", "text", "given", "token")
-"""What some errors know besides their message."""
+"""The HTTP status of each branch of the error tree. The nearest ancestor decides."""
+DETAILS = ("field", "problem", "position", "expected", "hint", "text", "stale_token", "token")
+"""Attributes of errors that become members of the problem document."""
 
 
 def encode(value: Any) -> Any:
-    """Return an answer as JSON-ready data."""
+    """Return a result as JSON-ready data."""
     return to_plain(value, FORMS)
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """Return the answer that :func:`encode` made the data of."""
+    """Return the result that :func:`encode` has encoded."""
     return from_plain(kind, data, FORMS)
 
 
 def encode_error(error: TompionError) -> dict[str, Any]:
-    """Return an error as the problem that every door tells of."""
+    """Return an error as a problem document."""
     more = {name: value for name in DETAILS if (value := getattr(error, name, None)) is not None}
     return {**problem_document(status_of(error), error.code, str(error)), "retryable": error.retryable, **more}
 
 
 def problem_document(status: int, code: str, detail: str) -> dict[str, Any]:
-    """Return what every problem says."""
+    """Return the members that every problem document has."""
     return {"status": status, "code": code, "title": code.replace("_", " "), "detail": detail}
 
 
 def status_of(error: TompionError) -> int:
-    """Return the status of an error."""
-    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    """Return the HTTP status of an error."""
+    return next((STATUS_CODES[kind] for kind in type(error).__mro__ if kind in STATUS_CODES), 500)
 
 
 def definition_document(definition: Definition) -> dict[str, Any]:
-    """Return a definition as the document that describes it, without what is as Tompion comes."""
+    """Return a definition as a document, without fields that have Tompion's default."""
     document: dict[str, Any] = {"spec": document_json(definition.spec)}
-    document |= _differing(definition.action, _ACTION)
-    policy = _differing(definition.policy, _POLICY)
+    document |= _non_defaults(definition.action, _ACTION)
+    policy = _non_defaults(definition.policy, _POLICY)
     if "catchup_window_s" in policy:
         policy[WINDOW] = policy.pop("catchup_window_s")
     document |= policy
@@ -100,23 +100,23 @@ def definition_document(definition: Definition) -> dict[str, Any]:
         document["description"] = definition.description
     if definition.labels:
         document["labels"] = dict(definition.labels)
-    document |= {name: value for name in _STATED if (value := getattr(definition, name)) is not None}
+    document |= {name: value for name in _METADATA if (value := getattr(definition, name)) is not None}
     return document
 
 
 def whole_document(definition: Definition) -> dict[str, Any]:
-    """Return a definition as a document that means the same wherever it is sent."""
+    """Return a definition as a document that means the same on every service, whatever its settings."""
     settable = {name: to_plain(getattr(definition.policy, name)) for name in SETTABLE}
     return {**definition_document(definition), "spec": spec_document(definition.spec), **settable}
 
 
 def spec_document(spec: SpecDocument) -> dict[str, Any]:
-    """Return a spec as the document that describes it, whatever jitter a service adds to others."""
+    """Return a spec as a document that means the same on every service, whatever its default jitter."""
     return {**document_json(spec), "jitter_ms": spec.jitter_ms}
 
 
 def read_definition(document: dict[str, Any]) -> Definition:
-    """Return the definition that a document describes, which has been checked before."""
+    """Return the definition in a document that has been validated before."""
     policy = {name: document[name] for name in _POLICY if name in document}
     if WINDOW in document:
         policy["catchup_window_s"] = document[WINDOW]
@@ -130,19 +130,19 @@ def read_definition(document: dict[str, Any]) -> Definition:
         payload=document.get("payload"),
         description=document.get("description", ""),
         labels=tuple(sorted(document.get("labels", {}).items())),
-        **{name: document.get(name) for name in _STATED},
+        **{name: document.get(name) for name in _METADATA},
     )
 
 
-def _differing(value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that are not as by default, as JSON-ready data."""
-    return {name: to_plain(given) for name, default in defaults.items() if (given := getattr(value, name)) != default}
+def _non_defaults(value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that differ from their defaults, as JSON-ready data."""
+    return {name: to_plain(field) for name, default in defaults.items() if (field := getattr(value, name)) != default}
 
 
 def _defaults(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-_STATED = ("memo", "search_attributes")
+_METADATA = ("memo", "search_attributes")
 _POLICY, _ACTION = _defaults(Policy()), _defaults(Action())
 FORMS: Forms = {Definition: (whole_document, read_definition), SpecDocument: (spec_document, read_spec)}

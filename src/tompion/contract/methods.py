@@ -1,7 +1,6 @@
-"""The operations as methods, asynchronous and synchronous: the same for a store in this process and for a service.
+"""The operations as methods, asynchronous and synchronous, for the embedded app and for both clients.
 
-Whoever offers them says how an operation is asked for; its signature, its documentation and its types are those of the
-operation itself.
+A subclass defines how an operation is run. Signature, documentation and types are those of the operation itself.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class _Async(Generic[P, T]):
 
     def __get__(self, home: AsyncMethods, owner: type[AsyncMethods]) -> Callable[P, Coroutine[Any, Any, T]]:
         async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            answer: T = await home._ask(self.operation, args, kwargs, writes=self.writes)  # noqa: SLF001 - as one of its methods
-            return answer
+            result: T = await home._run_operation(self.operation, args, kwargs, writes=self.writes)  # noqa: SLF001 - as one of its methods
+            return result
 
         call.__doc__ = self.__doc__
         return call
@@ -54,8 +53,8 @@ class _Sync(Generic[P, T]):
 
     def __get__(self, home: SyncMethods, owner: type[SyncMethods]) -> Callable[P, T]:
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            answer: T = home._ask(self.operation, args, kwargs, writes=self.writes)  # noqa: SLF001 - as one of its methods
-            return answer
+            result: T = home._run_operation(self.operation, args, kwargs, writes=self.writes)  # noqa: SLF001 - as one of its methods
+            return result
 
         call.__doc__ = self.__doc__
         return call
@@ -65,8 +64,8 @@ class AsyncMethods(ABC):
     """Every operation as an asynchronous method."""
 
     @abstractmethod
-    async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        """Have an operation done, and return its answer."""
+    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        """Run an operation and return its result."""
 
     create = _Async(crud.create)
     upsert = _Async(crud.upsert)
@@ -135,8 +134,8 @@ class SyncMethods(ABC):
     """Every operation as a synchronous method."""
 
     @abstractmethod
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        """Have an operation done, and return its answer."""
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        """Run an operation and return its result."""
 
     create = _Sync(crud.create)
     upsert = _Sync(crud.upsert)

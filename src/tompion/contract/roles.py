@@ -1,4 +1,4 @@
-"""What callers may do."""
+"""The roles of callers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """What somebody may do; whoever may do more may do the lesser things, too."""
+    """The role that a caller has in a namespace. Each role includes the lower ones."""
 
     PUBLIC = 0
-    """Nothing that needs a role: health, and reports, which carry a token of their own."""
+    """No role: health checks, and run callbacks, which carry a token of their own."""
     READER = 1
-    """Look at everything."""
+    """Read everything."""
     OPERATOR = 2
-    """Pause, resume, trigger, skip, backfill, cancel; execute runs."""
+    """Pause, resume, trigger, skip, backfill, cancel, and execute runs."""
     EDITOR = 3
     """Create, change and delete schedules, workflows and calendars."""
     ADMIN = 4
-    """Manage keys, and see the configuration."""
+    """Manage API keys, and read the configuration."""

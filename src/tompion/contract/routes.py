@@ -1,8 +1,8 @@
-"""The routes of ``/api/v1``: which operation each one is, who may use it, and where its arguments come from.
+"""The routes of ``/api/v1``: the operation behind each one, and the role that it needs.
 
-Where they come from follows from the operation's own signature.  What the path names is taken from the path,
-``request_id`` from the header ``Idempotency-Key``, ``token`` from ``If-Match``; everything else from the query of a GET
-or DELETE, and from the JSON body of the others.
+The arguments of an operation come from the request, by its signature. Path parameters come from the path,
+``request_id`` from the header ``Idempotency-Key`` and ``token`` from ``If-Match``. The others come from the query of a
+GET or DELETE, and from the JSON body of the other methods.
 """
 
 from __future__ import annotations
@@ -50,75 +50,77 @@ PREFIX = "/api/v1"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One route.
+    """A route that runs an operation.
 
-    ``whole`` is the parameter that the body is as a whole.
+    ``response`` is the type of the operation's result. ``body_parameter`` is the parameter that takes the whole body.
     """
 
     method: str
     path: str
     role: Role
     operation: Callable[..., Any]
-    answer: Any
+    response: Any
     tag: str
     status: int = 200
-    whole: str | None = None
+    body_parameter: str | None = None
     prefix: str = PREFIX
 
     @property
-    def address(self) -> str:
-        """Return the whole path."""
+    def full_path(self) -> str:
+        """Return the path with its prefix."""
         return f"{self.prefix}{self.path}"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Return what the path names."""
+    def path_parameters(self) -> tuple[str, ...]:
+        """Return the names of the parameters in the path."""
         return tuple(re.findall(r"{(\w+)}", self.path))
 
     @property
     def writes(self) -> bool:
-        """Return whether it changes anything."""
+        """Return whether the operation writes."""
         return self.method != "GET" and self.operation not in READ_ONLY_WITH_BODY
 
     @property
     def name(self) -> str:
-        """Return the operation's name, which is that of its method in Python."""
+        """Return the name of the operation, which is also its method in Python."""
         return NAMES.get(self.operation, self.operation.__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemRoute:
-    """An address that is no operation, for whoever holds its role: in the namespace that is meant, or ``everywhere``.
+    """A route that is not an operation: health, metrics, OpenAPI, events, sessions.
 
-    ``takes`` are the parameters of its query, each with the name of its type in JSON and what it means; those of a body
-    if it is a POST.  ``answer`` is the type of what it answers, if that has one.
+    The role is needed in the namespace of the request, or in ``all_namespaces``. ``parameters`` has the name, JSON type
+    and description of each parameter: of the query, or of the body of a POST. ``response`` is the type of the result,
+    if it is JSON with a schema.
     """
 
     path: str
     role: Role
     media_type: str
     summary: str
-    everywhere: bool = False
-    takes: tuple[tuple[str, str, str], ...] = ()
+    all_namespaces: bool = False
+    parameters: tuple[tuple[str, str, str], ...] = ()
     prefix: str = PREFIX
     method: str = "GET"
-    answer: Any = None
+    response: Any = None
 
     @property
-    def address(self) -> str:
-        """Return the whole path."""
+    def full_path(self) -> str:
+        """Return the path with its prefix."""
         return f"{self.prefix}{self.path}"
 
 
 READ_ONLY_WITH_BODY = (preview_for, summaries.summaries, edit_diff.diff)
-"""Operations that write nothing although they take a body."""
+"""Operations that take a body and write nothing."""
 SINGLE_FLIGHT = (forecast.forecast, problems.problems, stats.stats, upcoming.upcoming, crud.count_schedules)
-"""Operations that look at everything there is, and tell everybody the same: who asks at the same time shares one."""
+"""Operations that read a whole namespace. Identical concurrent requests share one result."""
 NAMES = {preview_for: "preview", read.run: "get_run"}
+"""Operations whose method in Python has another name."""
 
 _SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
 _WORK, _KEYS, _BULK = "workers", "keys", "bulk"
-_ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "other names"
+_ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "compatibility"
 
 ROUTES = (
     Route("GET", "/schedules", Role.READER, crud.list_schedules, Page[Schedule], _SCHEDULE),
@@ -173,7 +175,13 @@ ROUTES = (
     Route("GET", "/workflows", Role.READER, workflows.list_workflows, Page[Workflow], _WORKFLOW),
     Route("GET", "/workflows/{workflow_id}", Role.READER, workflows.get_workflow, Workflow, _WORKFLOW),
     Route(
-        "PUT", "/workflows/{workflow_id}", Role.EDITOR, workflows.put_workflow, Workflow, _WORKFLOW, whole="document"
+        "PUT",
+        "/workflows/{workflow_id}",
+        Role.EDITOR,
+        workflows.put_workflow,
+        Workflow,
+        _WORKFLOW,
+        body_parameter="document",
     ),
     Route("POST", "/workflows/{workflow_id}/pause", Role.OPERATOR, targets.pause_target, None, _TARGETS, 204),
     Route("POST", "/workflows/{workflow_id}/resume", Role.OPERATOR, targets.resume_target, bool, _TARGETS),
@@ -200,14 +208,22 @@ ROUTES = (
     ),
     Route("GET", "/calendars", Role.READER, calendars.list_calendars, Page[NamedCalendar], _CALENDAR),
     Route("GET", "/calendars/{name}", Role.READER, calendars.get_calendar, NamedCalendar, _CALENDAR),
-    Route("PUT", "/calendars/{name}", Role.EDITOR, calendars.put_calendar, NamedCalendar, _CALENDAR, whole="calendar"),
-    # What older services are called: docs/reference/rest.md#other-names
+    Route(
+        "PUT",
+        "/calendars/{name}",
+        Role.EDITOR,
+        calendars.put_calendar,
+        NamedCalendar,
+        _CALENDAR,
+        body_parameter="calendar",
+    ),
+    # Routes of older services: docs/reference/rest.md#compatibility
     Route(
         "POST",
         "/schedules/upsert",
         Role.EDITOR,
         service_routes.upsert_schedule,
-        service_routes.Upserted,
+        service_routes.ScheduleAck,
         _SERVICE,
         prefix="",
     ),
@@ -216,31 +232,37 @@ ROUTES = (
         "/schedules/pause",
         Role.OPERATOR,
         service_routes.pause_schedule,
-        service_routes.Upserted,
+        service_routes.ScheduleAck,
         _SERVICE,
         prefix="",
     ),
-    Route("GET", _ONE, Role.READER, service_routes.show_schedule, service_routes.Shown, _SERVICE, prefix=""),
-    Route("DELETE", _ONE, Role.EDITOR, service_routes.delete_schedule, service_routes.Upserted, _SERVICE, prefix=""),
+    Route("GET", _ONE, Role.READER, service_routes.show_schedule, service_routes.ScheduleDetails, _SERVICE, prefix=""),
+    Route("DELETE", _ONE, Role.EDITOR, service_routes.delete_schedule, service_routes.ScheduleAck, _SERVICE, prefix=""),
     Route(
         "POST",
         "/run-launcher/start",
         Role.OPERATOR,
         service_routes.launch_run,
-        service_routes.Started,
+        service_routes.StartAck,
         _SERVICE,
         prefix="",
     ),
     Route("GET", "/api/cron", Role.READER, service_routes.list_cron, Page[service_routes.CronJob], _SERVICE, prefix=""),
     Route(
-        "POST", f"{_CRON}/pause", Role.OPERATOR, service_routes.pause_cron, service_routes.Upserted, _SERVICE, prefix=""
+        "POST",
+        f"{_CRON}/pause",
+        Role.OPERATOR,
+        service_routes.pause_cron,
+        service_routes.ScheduleAck,
+        _SERVICE,
+        prefix="",
     ),
     Route(
         "POST",
         f"{_CRON}/resume",
         Role.OPERATOR,
         service_routes.resume_cron,
-        service_routes.Upserted,
+        service_routes.ScheduleAck,
         _SERVICE,
         prefix="",
     ),
@@ -250,47 +272,45 @@ ROUTES = (
 
 _JSON = "application/json"
 SYSTEM_ROUTES = (
-    SystemRoute("/healthz", Role.PUBLIC, _JSON, "Say that the service is there", prefix="", answer=Health),
+    SystemRoute("/healthz", Role.PUBLIC, _JSON, "Liveness: the service is running", prefix="", response=Health),
     SystemRoute(
         "/readyz",
         Role.PUBLIC,
         _JSON,
-        "Say whether the store answers, and the engine beside it works",
+        "Readiness: the store answers and the engine in the same process works",
         prefix="",
-        answer=Health,
+        response=Health,
     ),
-    SystemRoute(
-        "/metrics", Role.READER, "text/plain", "Return the numbers of this process", everywhere=True, prefix=""
-    ),
-    SystemRoute("/openapi.json", Role.PUBLIC, _JSON, "Return this description"),
+    SystemRoute("/metrics", Role.READER, "text/plain", "Return metrics for Prometheus", all_namespaces=True, prefix=""),
+    SystemRoute("/openapi.json", Role.PUBLIC, _JSON, "Return this OpenAPI document"),
     SystemRoute(
         "/config",
         Role.ADMIN,
         _JSON,
-        "Return every setting, and where its value came from",
-        everywhere=True,
-        answer=EffectiveConfig,
+        "Return the effective configuration, with the source of each value",
+        all_namespaces=True,
+        response=EffectiveConfig,
     ),
-    SystemRoute("/events", Role.READER, "text/event-stream", "Tell of changes as they happen, as Server-Sent Events"),
+    SystemRoute("/events", Role.READER, "text/event-stream", "Stream changes as Server-Sent Events"),
     SystemRoute(
         "/calendar.ics",
         Role.READER,
         "text/calendar",
-        "Return the coming ticks as a calendar that others can subscribe to",
-        takes=(
-            ("schedule_id", "string", "Of one schedule only."),
-            ("days", "integer", "How far ahead; 30 unless given."),
+        "Return upcoming ticks as an iCalendar feed",
+        parameters=(
+            ("schedule_id", "string", "Only this schedule."),
+            ("days", "integer", "Number of days ahead (default 30)."),
         ),
     ),
-    SystemRoute("/session", Role.PUBLIC, _JSON, "Say who asks, and what they may do", answer=WebSession),
+    SystemRoute("/session", Role.PUBLIC, _JSON, "Return the caller and its roles", response=WebSession),
     SystemRoute(
         "/session",
         Role.PUBLIC,
         _JSON,
-        "Sign in to the page with a key or a token, which a cookie keeps from then on",
-        takes=(("credential", "string", "An API key, or a signed token."),),
+        "Sign in to the web UI with an API key or a JWT, and set the session cookie",
+        parameters=(("credential", "string", "An API key or a JWT."),),
         method="POST",
-        answer=WebSession,
+        response=WebSession,
     ),
-    SystemRoute("/session", Role.PUBLIC, _JSON, "Sign out of the page", method="DELETE", answer=WebSession),
+    SystemRoute("/session", Role.PUBLIC, _JSON, "Sign out of the web UI", method="DELETE", response=WebSession),
 )

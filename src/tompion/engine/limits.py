@@ -1,4 +1,4 @@
-"""How many runs an executor, and each of its targets, has at a time.  Whoever finds no room waits his turn."""
+"""Limits: concurrent runs per executor, target and instance, and the rate of catch-up."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from contextlib import asynccontextmanager
 
 
 class ExecutorSlots:
-    """The bounds of one executor.
+    """Concurrency limits of one executor and of each of its targets. Callers wait in FIFO order. 0 is no limit.
 
-    A place at the target is taken before one at the executor: whoever waits for a slow target is in nobody's way.
+    A slot of the target is acquired before one of the executor, so waiting for a slow target blocks no other target.
     """
 
-    def __init__(self, most: int, most_per_target: int) -> None:
-        """Take both bounds; 0 is none."""
-        self._most_per_target = most_per_target
-        self._all = asyncio.Semaphore(most) if most else None
-        self._targets: dict[str, _Target] = {}
+    def __init__(self, max_active: int, max_per_target: int) -> None:
+        self._max_per_target = max_per_target
+        self._executor = asyncio.Semaphore(max_active) if max_active else None
+        self._targets: dict[str, _TargetSlots] = {}
 
     @asynccontextmanager
-    async def place(self, target: str, waits: Callable[[bool], None]) -> AsyncIterator[None]:
-        """Wait for a place, saying so, and keep it."""
-        async with self._at(target, waits), _taken(self._all, waits):
+    async def acquire(self, target: str, on_wait: Callable[[bool], None]) -> AsyncIterator[None]:
+        """Hold a slot. ``on_wait(True)`` is called before waiting for one, and ``on_wait(False)`` after it."""
+        async with self._target_slot(target, on_wait), _hold(self._executor, on_wait):
             yield
 
     @asynccontextmanager
-    async def _at(self, name: str, waits: Callable[[bool], None]) -> AsyncIterator[None]:
-        if not self._most_per_target:
+    async def _target_slot(self, name: str, on_wait: Callable[[bool], None]) -> AsyncIterator[None]:
+        if not self._max_per_target:
             yield
             return
-        target = self._targets.setdefault(name, _Target(self._most_per_target))
+        target = self._targets.setdefault(name, _TargetSlots(self._max_per_target))
         target.users += 1
         try:
-            async with _taken(target.places, waits):
+            async with _hold(target.slots, on_wait):
                 yield
         finally:
             target.users -= 1
@@ -41,68 +40,69 @@ class ExecutorSlots:
                 del self._targets[name]
 
 
-class _Target:
-    """The places at one target, and how many have or want one: nobody remembers a target that has none."""
+class _TargetSlots:
+    """Slots of one target, and the number of attempts that hold or await one. A target without any is deleted."""
 
-    def __init__(self, most: int) -> None:
-        self.places = asyncio.Semaphore(most)
+    def __init__(self, max_active: int) -> None:
+        self.slots = asyncio.Semaphore(max_active)
         self.users = 0
 
 
 @asynccontextmanager
-async def _taken(places: asyncio.Semaphore | None, waits: Callable[[bool], None]) -> AsyncIterator[None]:
-    if places is None:
+async def _hold(slots: asyncio.Semaphore | None, on_wait: Callable[[bool], None]) -> AsyncIterator[None]:
+    if slots is None:
         yield
         return
-    if places.locked():
-        waits(True)
-        await places.acquire()
-        waits(False)
+    if slots.locked():
+        on_wait(True)
+        await slots.acquire()
+        on_wait(False)
     else:
-        await places.acquire()
+        await slots.acquire()
     try:
         yield
     finally:
-        places.release()
+        slots.release()
 
 
 class AdaptiveConcurrencyLimit:
-    """The most runs that one instance executes at a time, just now."""
+    """Concurrency limit of one instance. It shrinks after a lost lease and grows with each heartbeat.
 
-    def __init__(self, least: int, most: int) -> None:
-        """Take what an instance can always execute, and the most there can ever be."""
-        self._least = min(least, most)
-        self._most = most
-        self.limit = most
+    An instance with more runs than it can handle misses its heartbeats and loses its lease.
+    """
 
-    def lost(self, held: int) -> None:
-        """A lease was lost, with so many runs; with few of them it was not they that were too much."""
-        if held > self._least:
-            self.limit = max(self._least, min(self.limit, held) // 4)
+    def __init__(self, minimum: int, maximum: int) -> None:
+        self._minimum = min(minimum, maximum)
+        self._maximum = maximum
+        self.limit = maximum
 
-    def kept(self) -> None:
-        """A lease was prolonged."""
-        self.limit = min(self._most, self.limit + (self.limit + 1) // 2)
+    def on_lease_lost(self, held: int) -> None:
+        """Shrink to a quarter. If only a few runs were held, they were not the cause, and nothing changes."""
+        if held > self._minimum:
+            self.limit = max(self._minimum, min(self.limit, held) // 4)
+
+    def on_lease_renewed(self) -> None:
+        """Grow by half."""
+        self.limit = min(self._maximum, self.limit + (self.limit + 1) // 2)
 
 
 class CatchupRateLimiter:
-    """So many a second, and no more than a second's worth at once."""
+    """Token bucket for catch-up runs. It holds the tokens of one second. All live instances share the rate."""
 
     def __init__(self, rate_per_s: int) -> None:
-        """Take the rate of the whole fleet."""
         self._rate = rate_per_s
         self._tokens = float(rate_per_s)
-        self._at: float | None = None
+        self._filled_s: float | None = None
         self.instances = 1
 
-    def available(self, now: float) -> int:
-        """Return what may be used at a moment (of a clock that only moves forward)."""
+    def available(self, now_s: float) -> int:
+        """Return the number of tokens at an instant of a monotonic clock."""
         rate = self._rate / max(1, self.instances)
-        if self._at is not None:
-            self._tokens = min(max(1.0, rate), self._tokens + (now - self._at) * rate)
-        self._at = now
+        if self._filled_s is not None:
+            self._tokens = min(max(1.0, rate), self._tokens + (now_s - self._filled_s) * rate)
+        self._filled_s = now_s
         return int(self._tokens)
 
-    def use(self, number: int) -> None:
-        """Take from the bucket."""
-        self._tokens -= number
+    def use(self, tokens: int) -> None:
+        """Take tokens from the bucket."""
+        self._tokens -= tokens

@@ -1,4 +1,4 @@
-"""Keeping alive: the lease, by itself; what others have decided about runs that are executed here, and cleaning up."""
+"""Maintenance loops: heartbeat, audit chain, run watcher and sweep."""
 
 from __future__ import annotations
 
@@ -10,196 +10,207 @@ from typing import TypeVar
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import Attempt
 from tompion.engine.execution.launcher import Launcher
-from tompion.engine.lease import Lease, answer_of
+from tompion.engine.lease import Lease
+from tompion.engine.signals import EngineSignals
+from tompion.engine.step_runner import StepRunner
 from tompion.engine.steps import audit
-from tompion.engine.steps.result import Settled
+from tompion.engine.steps.result import StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.engine.steps.sweep import SweepStep
+from tompion.engine.store_future import await_store
 from tompion.model.rows import HeldRun
 from tompion.model.run import RunId, RunRow, RunState
-from tompion.plan.outcome import Outcome
-from tompion.runtime import clock
+from tompion.runtime.clock import wait
 from tompion.store.base import Store, Transaction, Work
 
 T = TypeVar("T")
 CHECK_S = 1.0
-"""How often an engine looks after its runs, while it has some."""
-STIRRED_S = 0.02
-"""How long it waits for more after the store has said that something has changed, before it looks at once."""
-FEW = 1_000
-"""So many runs are looked at whenever something has changed; more only at the usual times."""
+"""Interval at which an engine checks its active runs."""
+CHANGE_DELAY_S = 0.02
+"""Delay between a change of the store and the check, so that several changes need only one check."""
+MAX_RUNS_CHECKED_ON_CHANGE = 1_000
+"""Above this number of active runs, they are checked only at the interval, not on every change of the store."""
+INTERRUPTING_POLICIES = ("cancel_other", "terminate_other")
 
 
 class Maintenance:
-    """Loops: one prolongs the lease and nothing else, one seals the audit, one looks for cancellations and sweeps."""
+    """Background loops: heartbeat, audit hash chain, run watcher and sweeper."""
 
-    def __init__(  # noqa: PLR0913 - what it looks after
+    def __init__(  # noqa: PLR0913 - the parts of one engine
         self,
         store: Store,
-        instance: EngineContext,
-        launching: Launcher,
-        membership: Lease,
-        settling: SettleStep,
+        context: EngineContext,
+        launcher: Launcher,
+        lease: Lease,
+        runner: StepRunner,
+        signals: EngineSignals,
         *,
-        beat: Callable[[], Awaitable[None]],
-        swept: Callable[[list[Outcome], Settled | None], None],
-        failed: Callable[[str, Exception], None],
-        stopping: asyncio.Event,
+        settle: SettleStep,
+        apply: Callable[[StepResult], None],
     ) -> None:
-        """Take what to look after, how to prolong the lease, and whom to tell."""
         self._store = store
-        self._instance = instance
-        self._launching = launching
-        self._membership = membership
-        self._settling = settling
-        self._sweeping = SweepStep(instance)
-        self._beat = beat
-        self._swept = swept
-        self._failed = failed
-        self._stopping = stopping
-        self.stirred = asyncio.Event()
+        self._context = context
+        self._launcher = launcher
+        self._lease = lease
+        self._runner = runner
+        self._settle_step = settle
+        self._sweep_step = SweepStep(context)
+        self._apply = apply
+        self._signals = signals
+        self._stopping = signals.stopping
 
-    async def beat(self) -> None:
-        """Prolong the lease until the engine stops, whatever else takes its time."""
-        heartbeat_s = self._instance.settings.heartbeat_ms / 1000
+    # --- lease and audit ------------------------------------------------------------------------------------------
+
+    async def heartbeat(self) -> None:
+        """Renew the lease until the engine stops. No other work may delay this loop."""
+        heartbeat_s = self._context.settings.heartbeat_ms / 1000
         while not self._stopping.is_set():
-            renewed = await self._tried(self._beat, "cannot renew the lease just now")
-            await clock.wait(self._stopping, heartbeat_s if renewed else min(CHECK_S, heartbeat_s))
+            renewed = await self._attempt(self.renew_lease, "cannot renew the lease")
+            await wait(self._stopping, heartbeat_s if renewed else min(CHECK_S, heartbeat_s))
 
-    async def seal(self) -> None:
-        """Put audit rows into their chains until the engine stops."""
-        while not await clock.wait(self._stopping, self._instance.settings.audit_seal_ms / 1000):
-            await self._tried(self._seal_all, "cannot put the audit into its chain just now")
+    async def renew_lease(self) -> None:
+        """Renew the lease once, and share the catch-up rate between the live instances."""
+        self._context.catchup_rate.instances = max(1, await self._lease.renew())
+
+    async def seal_audit(self) -> None:
+        """Add audit rows to their hash chains until the engine stops."""
+        while not await wait(self._stopping, self._context.settings.audit_seal_ms / 1000):
+            await self._attempt(self._seal_all, "cannot seal the audit rows")
 
     async def _seal_all(self) -> None:
         while await self._write(audit.seal) and not self._stopping.is_set():
             pass
 
-    async def look_after(self) -> None:
-        """Look after runs, and sweep, until the engine stops."""
-        loop, settings = asyncio.get_running_loop(), self._instance.settings
+    # --- active runs ----------------------------------------------------------------------------------------------
+
+    async def watch_runs(self) -> None:
+        """Check active runs and sweep until the engine stops."""
+        loop, settings = asyncio.get_running_loop(), self._context.settings
+        store_changed = self._signals.store_changed
         next_sweep, next_check = loop.time(), loop.time() + CHECK_S
         while not self._stopping.is_set():
-            if loop.time() >= next_sweep and await self._tried(self.sweep, "cannot clean up just now"):
+            if loop.time() >= next_sweep and await self._attempt(self.sweep, "cannot clean up"):
                 next_sweep = loop.time() + settings.sweep_ms / 1000
-            if not self._launching.active:
-                await self._rest(self._launching.busy, max(next_sweep - loop.time(), CHECK_S))
+            if not self._launcher.active:
+                await self._wait_any(self._launcher.busy, max(next_sweep - loop.time(), CHECK_S))
                 next_check = loop.time() + CHECK_S
-                self.stirred.clear()  # what has changed while nothing ran here is of no interest
+                store_changed.clear()  # changes before the first active run do not concern this engine
                 continue
-            await self._rest(self.stirred, next_check - loop.time())
+            await self._wait_any(store_changed, next_check - loop.time())
             if loop.time() >= next_check:
-                await self._tried(self.check, "cannot look after runs just now")
+                await self._attempt(self.check, "cannot check active runs")
                 next_check = loop.time() + CHECK_S
-            elif not await clock.wait(self._stopping, STIRRED_S):
-                await self._tried(self._look_at_once, "cannot look after runs just now")
+            elif not await wait(self._stopping, CHANGE_DELAY_S):
+                await self._attempt(self._check_after_change, "cannot check active runs")
 
-    async def _look_at_once(self) -> None:
-        """Notice what others have just decided, if that is quickly seen."""
-        self.stirred.clear()
-        if len(self._launching.active) <= FEW:
-            await self._check_held([attempt.held for attempt in self._launching.active.values()])
+    async def _check_after_change(self) -> None:
+        """Check active runs at once after a change of the store, if they are not too many."""
+        self._signals.store_changed.clear()
+        if len(self._launcher.active) <= MAX_RUNS_CHECKED_ON_CHANGE:
+            await self._check_held([attempt.held for attempt in self._launcher.active.values()])
 
-    async def _rest(self, event: asyncio.Event, seconds: float) -> None:
-        """Wait for an event, but no longer than that; a stopping engine has waited."""
-        waiting = [asyncio.ensure_future(each.wait()) for each in (event, self._stopping)]
+    async def _wait_any(self, event: asyncio.Event, seconds: float) -> None:
+        """Wait for an event or the end of the engine, but no longer than some seconds."""
+        waiting = [asyncio.ensure_future(awaited.wait()) for awaited in (event, self._stopping)]
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for each in waiting:
-            each.cancel()
+        for future in waiting:
+            future.cancel()
 
-    async def _tried(self, step: Callable[[], Awaitable[None]], problem: str) -> bool:
+    async def _attempt(self, action: Callable[[], Awaitable[None]], problem: str) -> bool:
         try:
-            await step()
-        except Exception as error:  # noqa: BLE001 - an engine that stops by itself is the worst that can happen
-            self._failed(f"{problem}, trying again", error)
+            await action()
+        except Exception as error:  # noqa: BLE001 - the loop must survive any error
+            self._context.events.report_failure(f"{problem}, will retry", error)
             return False
         return True
 
     async def mark_started(self) -> None:
-        """Say of long runs that they are executing."""
-        attempts = self._launching.unmarked()
+        """Write the state STARTED for runs that take longer."""
+        attempts = self._launcher.unmarked()
         if not attempts:
             return
         held = [attempt.held for attempt in attempts]
         await self._write(lambda transaction: transaction.run_mark_started(held, transaction.now_ms()))
         for attempt in attempts:
-            attempt.marked = True
             attempt.row = attempt.row._replace(state=RunState.STARTED)
 
     async def check(self) -> None:
-        """Notice what others have decided about runs that are executed here: cancelled, or taken away."""
-        probe, launching = self._instance.probe, self._launching
-        probe.count("runs_given_up", launching.give_up(asyncio.get_running_loop().time()))
+        """Give up overdue attempts, mark long runs as started, write progress, and look for cancellations."""
+        launcher = self._launcher
+        self._context.events.count("runs_given_up", launcher.give_up(asyncio.get_running_loop().time()))
         await self.mark_started()
         await self._write_progress()
         held = [
             attempt.held
-            for attempt in launching.active.values()
-            if attempt.marked or attempt.compiled.policy.overlap_policy in ("cancel_other", "terminate_other")
+            for attempt in launcher.active.values()
+            if attempt.is_marked or attempt.compiled.policy.overlap_policy in INTERRUPTING_POLICIES
         ]
         await self._check_held(held)
 
     async def _check_held(self, held: list[HeldRun]) -> None:
-        probe, launching = self._instance.probe, self._launching
+        """Cancel attempts whose run was cancelled, and drop those whose run another instance owns."""
+        launcher = self._launcher
         if not held:
             return
-        found = await self._read(lambda transaction: transaction.run_check_held(held))
-        lost = launching.lost(set(found), held)
-        probe.count("leases_lost", len(lost))
-        await self._end_by_force([attempt for attempt in lost if attempt.remote])
-        for each in held:
-            attempt = launching.active.get(each)
-            if attempt is not None and attempt.cancelled is None and found.get(attempt.row.id):
-                launching.cancel(attempt)
+        owned = await self._read(lambda transaction: transaction.run_check_held(held))
+        lost = launcher.drop_lost(set(owned), held)
+        self._context.events.count("leases_lost", len(lost))
+        await self._terminate_remote([attempt for attempt in lost if attempt.is_remote])
+        for run in held:
+            attempt = launcher.active.get(run)
+            if attempt is not None and not attempt.is_cancelled and owned.get(attempt.row.id):
+                launcher.cancel(attempt)
 
     async def _write_progress(self) -> None:
-        """Write down how far runs say that they are, each since the last time."""
-        said = [(attempt.held, attempt.progress) for attempt in self._launching.active.values() if attempt.progress]
-        if not said:
+        """Write the progress that runs have reported since the last time."""
+        reports = [(attempt.held, attempt.progress) for attempt in self._launcher.active.values() if attempt.progress]
+        if not reports:
             return
 
         def write(transaction: Transaction) -> None:
             now_ms = transaction.now_ms()
-            for held, progress in said:
+            for held, progress in reports:
                 transaction.run_renew_remote([held], now_ms, now_ms, progress)
 
         await self._write(write)
-        for held, progress in said:
-            attempt = self._launching.active.get(held)
+        for held, progress in reports:
+            attempt = self._launcher.active.get(held)
             if attempt is not None and attempt.progress == progress:
                 attempt.progress = None
 
-    async def _end_by_force(self, lost: list[Attempt]) -> None:
-        """Of remote runs that are ours no more, end those that were terminated; others look after the rest."""
+    async def _terminate_remote(self, lost: list[Attempt]) -> None:
+        """Terminate lost remote runs at their target if their state is TERMINATED. Other instances own the rest."""
         for attempt in lost:
-            row = await self._read(partial(_row_of, run=attempt.row.id))
+            row = await self._read(partial(_run, run=attempt.row.id))
             if row is not None and row.state == RunState.TERMINATED and row.attempt == attempt.row.attempt:
-                self._launching.terminate(attempt)
+                self._launcher.terminate(attempt)
+
+    # --- sweep ----------------------------------------------------------------------------------------------------
 
     async def sweep(self) -> None:
-        """Clean up: zombies, and what is older than its retention."""
-        outcomes = await self._read(self._sweeping.zombies)
-        settled = None
+        """Fail zombie runs, delete expired rows, and let the finder reconcile."""
+        outcomes = await self._read(self._sweep_step.zombies)
         if outcomes:
-            settled = await self._membership.lead(lambda transaction: self._settling.settle(transaction, outcomes))
-            self._instance.probe.count("zombies_cleaned", len(settled.accepted))
-        self._swept(outcomes, settled)
+            result = await self._runner.run(lambda transaction: self._settle_step.settle(transaction, outcomes))
+            self._context.events.count("zombies_cleaned", len(result.accepted))
+            self._apply(result)
+        self._signals.needs_reconcile = True
         await self._expire()
 
     async def _expire(self) -> None:
-        """Forget what is older than its retention, some rows in a transaction, until nothing is."""
+        """Delete expired rows batch by batch, each batch in its own transaction."""
         after: int | None = 0
         while after is not None and not self._stopping.is_set():
-            after = await self._write(partial(self._sweeping.expire_runs, after=after))
-        while await self._write(self._sweeping.expire) and not self._stopping.is_set():
+            after = await self._write(partial(self._sweep_step.expire_runs, after=after))
+        while await self._write(self._sweep_step.expire) and not self._stopping.is_set():
             pass
 
     async def _write(self, work: Work[T]) -> T:
-        return await answer_of(self._store.write(work))
+        return await await_store(self._store.write(work))
 
     async def _read(self, work: Work[T]) -> T:
-        return await answer_of(self._store.read(work))
+        return await await_store(self._store.read(work))
 
 
-def _row_of(transaction: Transaction, run: RunId) -> RunRow | None:
+def _run(transaction: Transaction, run: RunId) -> RunRow | None:
     return transaction.run_get(run)

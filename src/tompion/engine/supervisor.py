@@ -1,4 +1,4 @@
-"""The loops of an engine, which run until it stops, whoever cancels them."""
+"""Supervised loops: restarted if user code cancels them."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from typing import Any, TypeAlias
 
 from tompion.engine.telemetry.events import EngineEvents
 
-AGAIN_S = 0.05
-"""After how long a loop that was cancelled begins again; a loop of events that is closing is closed by then."""
-Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+RESTART_S = 0.05
+"""Delay before a cancelled loop starts again. An event loop that is closing is closed by then."""
+LoopFunction: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Supervisor:
-    """Tasks that nobody but the engine may end: a function that cancels all tasks meets these, too."""
+    """Runs the loops of an engine until it stops. A function that cancels all tasks does not end them."""
 
-    def __init__(self, stopping: asyncio.Event, probe: EngineEvents) -> None:
-        """Take what says that the engine stops."""
+    def __init__(self, stopping: asyncio.Event, events: EngineEvents) -> None:
         self._stopping = stopping
-        self._probe = probe
+        self._events = events
         self.tasks: list[asyncio.Task[None]] = []
 
-    def run(self, work: Work) -> None:
-        """Begin a loop."""
-        task = asyncio.get_running_loop().create_task(work(), name=f"tompion{work.__name__}")
+    def run(self, function: LoopFunction) -> None:
+        """Start a loop."""
+        task = asyncio.get_running_loop().create_task(function(), name=f"tompion-{function.__name__}")
         self.tasks.append(task)
-        task.add_done_callback(partial(self._ended, work))
+        task.add_done_callback(partial(self._on_end, function))
 
-    async def ended(self) -> None:
-        """Wait until all of them have ended."""
+    async def wait_ended(self) -> None:
+        """Wait until all loops have ended."""
         await asyncio.gather(*list(self.tasks), return_exceptions=True)
 
-    def _ended(self, work: Work, task: asyncio.Task[None]) -> None:
+    def _on_end(self, function: LoopFunction, task: asyncio.Task[None]) -> None:
         self.tasks.remove(task)
         if task.cancelled() and not self._stopping.is_set():
-            self._probe.warn(f"somebody cancelled {task.get_name()}, a task of the engine; it begins again")
-            task.get_loop().call_later(AGAIN_S, self._again, work)
+            self._events.warn(f"{task.get_name()}, a task of the engine, was cancelled by other code and is restarted")
+            task.get_loop().call_later(RESTART_S, self._restart, function)
 
-    def _again(self, work: Work) -> None:
+    def _restart(self, function: LoopFunction) -> None:
         if not self._stopping.is_set():
-            self.run(work)
+            self.run(function)

@@ -1,4 +1,4 @@
-"""The contract of an executor: what it is given, and what it says."""
+"""The contract of an executor: what it receives and what it returns."""
 
 from __future__ import annotations
 
@@ -16,42 +16,39 @@ from tompion.model.schedule import Action
 from tompion.model.sql_call import SqlCall
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-UNREAD = object()
+UNPARSED = object()
 NO_OPTIONS: Mapping[str, Any] = {}
 Previous: TypeAlias = tuple[str | None, str | None]
 """The execution ids of the schedule's last success and, if that is later, of its last failure."""
-MOST_PROGRESS_BYTES = 4_096
+MAX_PROGRESS_BYTES = 4_096
 
 
 def ignore_wait(waits: bool) -> None:
-    """Take notice that a launch waits, or no longer does, where no deadline depends on it."""
+    """Ignore that a run waits, because it has no deadline."""
 
 
 class RunSignals:
-    """What a run says to whoever looks after it, and hears from there, while it is executed."""
+    """Signals between an attempt and the worker that supervises it."""
 
-    __slots__ = ("cancelled", "lost", "progress", "unwanted")
+    __slots__ = ("is_wanted", "progress")
 
     def __init__(self) -> None:
-        """Nothing was said yet."""
-        self.cancelled: RunState | None = None
-        self.lost = False
-        self.unwanted = False
+        self.is_wanted = True
+        """False once the attempt was cancelled, timed out, or lost to another worker."""
         self.progress: str | None = None
 
 
-def unsigned(_subject: str) -> str:
-    """Sign nothing: where nobody can call back, a token is of no use."""
+def no_token(_subject: str) -> str:
+    """Return an empty token, for processes that accept no callbacks."""
     return ""
 
 
 class RunContext:
     """One attempt at a run, as its executor and the user's function see it.
 
-    What costs something is worked out when it is asked for: most functions want none of it.  An executor that has no
-    room yet calls ``waits(True)``, and ``waits(False)`` when the run really begins: ``max_execution_ms`` counts from
-    then.  Both are called on the event loop that runs the executor.  ``traceparent`` is what an executor hands on
-    of the trace, if there is one.
+    Derived values are computed on first access, because most functions need none of them.  An executor without a free
+    slot calls ``waits(True)``, and ``waits(False)`` when the run starts: ``max_execution_ms`` counts from then.  Both
+    are called on the event loop that runs the executor.  ``traceparent`` is the trace context to pass to the target.
     """
 
     __slots__ = (
@@ -59,7 +56,7 @@ class RunContext:
         "sign", "traceparent", "waits",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0913 - what a run is made of
+    def __init__(  # noqa: PLR0913 - the fields of a run
         self,
         row: RunRow,
         namespace: str,
@@ -68,13 +65,12 @@ class RunContext:
         payload: str | None = None,
         options: Mapping[str, Any] = NO_OPTIONS,
         waits: Callable[[bool], None] = ignore_wait,
-        sign: Callable[[str], str] = unsigned,
+        sign: Callable[[str], str] = no_token,
         link: RunSignals | None = None,
     ) -> None:
-        """Take the run as the ledger has it, and the payload as JSON."""
         self._row = row
         self._text = payload
-        self._payload: Any = UNREAD
+        self._payload: Any = UNPARSED
         self._key: str | None = None
         self.options = options
         self.waits = waits
@@ -88,7 +84,7 @@ class RunContext:
 
     @property
     def key(self) -> str:
-        """Return the key that is the same for every attempt: whoever must not act twice remembers it."""
+        """Return the idempotency key. It is the same for every attempt of a run."""
         if self._key is None:
             row = self._row
             names = (self.namespace, self.schedule_id)
@@ -97,7 +93,7 @@ class RunContext:
 
     @property
     def run_id(self) -> str:
-        """Return the id of the run, as operations show it."""
+        """Return the id of the run."""
         return str(self._row.id)
 
     @property
@@ -112,55 +108,54 @@ class RunContext:
 
     @property
     def attempt(self) -> int:
-        """Return which attempt this is; the first is 1."""
+        """Return the number of this attempt. The first is 1."""
         return self._row.attempt
 
     @property
     def failures(self) -> int:
-        """Return how often the run has failed before; a worker that was lost is no failure."""
+        """Return how often the run has failed. A lost worker does not count as a failure."""
         return self._row.failures
 
     @property
     def delivery_id(self) -> str:
-        """Return the key and, after a failure, its number: what a target must not take twice."""
+        """Return the key, followed by the number of failures, if any. A target must accept each value once."""
         return f"{self.key}.{self.failures}" if self.failures else self.key
 
     @property
     def payload(self) -> Any:
-        """Return what the schedule or the trigger passes on."""
-        if self._payload is UNREAD:
+        """Return the payload of the schedule or the trigger."""
+        if self._payload is UNPARSED:
             self._payload = None if self._text is None else json.loads(self._text)
         return self._payload
 
     @property
     def user_id(self) -> str | None:
-        """Return on whose behalf the run starts."""
+        """Return the id of the user who owns the run."""
         return self.action.user_id
 
     @property
     def is_wanted(self) -> bool:
-        """Return whether anybody still wants it to go on; a synchronous function, which cannot be stopped, may look."""
-        link = self.link
-        return link.cancelled is None and not link.lost and not link.unwanted
+        """Return whether the run should continue. A synchronous function, which cannot be interrupted, checks this."""
+        return self.link.is_wanted
 
     def heartbeat(self) -> bool:
-        """Say that it lives; return whether anybody still wants it to go on."""
+        """Send a heartbeat. Return whether the run should continue."""
         return self.is_wanted
 
     def progress(self, value: Any) -> bool:
-        """Say how far it is, for people to look at; return whether anybody still wants it to go on."""
-        self.link.progress = json_value(value, MOST_PROGRESS_BYTES)
+        """Record the progress of the run. Return whether the run should continue."""
+        self.link.progress = json_value(value, MAX_PROGRESS_BYTES)
         return self.is_wanted
 
     @property
     def token(self) -> str:
-        """Return what a target shows when it calls back: it is about this run and this attempt alone."""
+        """Return the callback token. It is valid for this attempt of this run only."""
         return self.sign(f"{self.run_id}.{self.attempt}")
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Return what a target is told about the run, as JSON can say it; its ``traceparent`` only if it is traced."""
-        traced = {} if self.traceparent is None else {"traceparent": self.traceparent}
+        """Return the run as JSON data for a target. It has a ``traceparent`` only if the run is traced."""
+        trace_fields = {} if self.traceparent is None else {"traceparent": self.traceparent}
         return {
             "source": self.source,
             "user_id": self.user_id,
@@ -173,22 +168,22 @@ class RunContext:
             "workflow_id": self.action.workflow_id,
             "workflow_version": self.action.workflow_version,
             "payload": self.payload,
-            **traced,
+            **trace_fields,
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let a function pass it on to another process, which is not asked about waiting."""
-        made_of = (self._row, self.namespace, self.schedule_id, self.action, self._text, dict(self.options))
-        return RunContext, made_of, (None, {"traceparent": self.traceparent})
+        """Support pickling, so that a function can pass the run to another process. Callbacks are not pickled."""
+        arguments = (self._row, self.namespace, self.schedule_id, self.action, self._text, dict(self.options))
+        return RunContext, arguments, (None, {"traceparent": self.traceparent})
 
     def __repr__(self) -> str:
-        """Return which run it is, and which attempt."""
+        """Return the run id, the schedule id and the attempt."""
         return f"<run {self.run_id} of {self.schedule_id!r}, attempt {self.attempt}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How an attempt ended; ``result`` is JSON."""
+    """The outcome of an attempt. ``result`` is JSON."""
 
     state: RunState = RunState.SUCCESS
     result: str | None = None
@@ -198,75 +193,75 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The target has taken the run and will call back: nobody here looks after it any more."""
+    """The target has accepted the run and will report its outcome. The worker no longer supervises it."""
 
     execution_id: str | None = None
 
 
 class Executor(ABC):
-    """Something that executes runs.
+    """Executes runs.
 
-    ``run`` says how a run ended, or that the target will say so itself.  It may be called again for a run that it was
-    given before, with the same key, in this process or in another one: the worker before has died, or was told to stop.
-    A target that is told the same key twice must act once.
+    ``run`` returns the outcome of a run, or :class:`Accepted` if the target will report it.  It may be called again for
+    the same run, with the same key, in this process or in another one, after a worker has died or stopped.  A target
+    that receives the same key twice must act once.
 
-    Being cancelled means to look after the run no longer.  For an executor that is ``remote`` it does not mean that the
-    run is to end: that is what ``cancel`` and ``terminate`` are for.
+    Cancelling the task means that this process no longer supervises the run.  For an executor that is ``remote``, the
+    run itself continues: ``cancel`` and ``terminate`` end it.
     """
 
     remote = False
-    """Whether runs go on without this process."""
+    """Whether runs continue without this process."""
     wants_previous = False
-    """Whether it hands on what the run before has left: then ``RunContext.previous`` says which that was."""
+    """Whether it passes on the result of the previous run. ``RunContext.previous`` then has its execution ids."""
     max_active = 0
-    """The most runs that are executed at a time; 0 is no bound."""
+    """The maximum number of concurrent runs. 0 means no limit."""
     max_per_target = 0
-    """The most runs that one target is given at a time; 0 is no bound."""
+    """The maximum number of concurrent runs per target. 0 means no limit."""
 
     @abstractmethod
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        """Execute a run: ``dag`` is its workflow's document, ``meta`` everything else.
+        """Execute a run. ``dag`` is the document of its workflow, ``meta`` everything else.
 
-        Raises :class:`~tompion.errors.LaunchError` if it could not even begin: it is tried again, a few times; and
-        :class:`~tompion.errors.LaunchRefused` if that is of no use.
+        Raises :class:`~tompion.errors.LaunchError` if the run could not start and a retry may help, and
+        :class:`~tompion.errors.LaunchRefused` if a retry is useless.
         """
 
     def target(self, dag: Any, meta: RunContext) -> str:
-        """Return which of its targets a run goes to; each is bounded by itself."""
+        """Return the target of a run. Each target has its own concurrency limit."""
         return ""
 
     async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
-        """Ask a remote run to end.  Return whether ``run``, or the target, will say how it did."""
+        """Request the cancellation of a remote run. Return whether ``run`` or the target will report the outcome."""
         return False
 
-    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:  # noqa: B027 - most need not
+    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:  # noqa: B027 - optional for most executors
         """End a remote run by force."""
 
-    async def aclose(self) -> None:  # noqa: B027 - most need not
-        """Let go of threads and connections."""
+    async def aclose(self) -> None:  # noqa: B027 - optional for most executors
+        """Close threads and connections."""
 
 
 class TransactionalExecutor(Executor):
-    """Something that takes a run in the very transaction that records it: both are there, or neither is.
+    """Executes a run in the transaction that records it: both are committed, or neither is.
 
-    So nothing is sent, and nobody is waited for.  It says what the database is to call, and what the answer means; an
-    engine whose store is such a database does the rest.
+    It sends nothing and waits for nothing.  It describes the SQL call and interprets the returned value.  The engine
+    makes the call, provided that its store is PostgreSQL.
     """
 
     timeout_ms = 1_000
-    """The longest that one call may take: meanwhile the transaction keeps others waiting."""
+    """The timeout of one call. The transaction holds its locks meanwhile."""
 
     @abstractmethod
     def call(self, dag: Any, meta: RunContext) -> SqlCall:
-        """Return the call that a run is.  Raises :class:`~tompion.errors.LaunchRefused` if it can be none."""
+        """Return the SQL call for a run. Raises :class:`~tompion.errors.LaunchRefused` for invalid options."""
 
     @abstractmethod
-    def called(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
-        """Return what it means that the call was made: all there is to do, or that the target will report."""
+    def outcome_of_call(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
+        """Return the outcome of a call that was made: completed, or accepted if the target will report."""
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        """Refuse: whoever asks has no transaction."""
+        """Raise, because a run outside of a transaction is not supported."""
         raise LaunchRefused(
-            "its runs are part of a PostgreSQL transaction, and this engine has none: "
-            "open its store by postgresql://…, or let the workflow name another executor"
+            "the executor needs a PostgreSQL store, and this engine has another one: "
+            "use a store at postgresql://…, or choose another executor for the workflow"
         )

@@ -1,8 +1,8 @@
-"""Runs as processes: commands that the operator has declared, by name, and nothing else.
+"""Runs as processes: commands that the operator has declared by name.
 
-A workflow chooses a name; it cannot add an argument, and no shell ever sees anything.  What the command must know comes
-as JSON on its standard input, and as ``TOMPION_*`` in an environment that is otherwise almost empty.  A run that is
-cancelled, or too slow, takes everything with it: the whole process group is told to end, and then made to.
+A workflow chooses a name.  It cannot add an argument, and no shell is involved.  The command gets the run as JSON on
+its standard input and as ``TOMPION_*`` variables in an otherwise almost empty environment.  When a run is cancelled or
+times out, the whole process group gets SIGTERM and then SIGKILL.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from typing import Any
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
-from tompion.executors.options import ExecutorEnv, known_options, only, whole
+from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 
-CONFIGURED = ("commands", "max_active", "grace_ms")
-DECLARED = ("argv", "env", "cwd", "timeout_ms")
+SETTINGS = ("commands", "max_active", "grace_ms")
+COMMAND_FIELDS = ("argv", "env", "cwd", "timeout_ms")
 SHELLS = frozenset(
     {"sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "pwsh", "rbash", "tcsh", "zsh", "cmd.exe"}
 )
 PATH = "/usr/local/bin:/usr/bin:/bin"
-LOOK_S = 0.5
-"""How often to look whether a command has ended whose output has not."""
-LAST_WORDS_S = 1.0
-"""How long the output of a command that has ended is read on, if something that it has begun holds it open."""
-CHUNK = 64 * 1024
+EXIT_POLL_S = 0.5
+"""The interval of checks whether the process has exited while its output is open."""
+OUTPUT_GRACE_S = 1.0
+"""How long to read output after the process has exited, if a child process of it keeps the output open."""
+CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the operator has declared."""
+    """A command that the operator has declared."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -50,113 +50,114 @@ class Command:
 class CommandExecutor(Executor):
     """Starts declared commands."""
 
-    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
-        """Take the commands by name; without one there is nothing that could be run."""
-        only(configured, "command", *CONFIGURED)
+    def __init__(self, configured: Mapping[str, Any], env: ExecutorEnv) -> None:
+        check_settings(configured, "command", *SETTINGS)
         declared = configured.get("commands", {})
         if not isinstance(declared, Mapping):
             raise InvalidField("executors.command.commands", "expected a table of commands by name")
-        self._commands = {name: read_command(name, each) for name, each in declared.items()}
-        self._grace_s = whole(configured, "command", "grace_ms", 5_000, 0) / 1000
-        self._most_bytes = site.max_result_bytes
-        self.max_active = whole(configured, "command", "max_active", 64)
+        self._commands = {name: read_command(name, fields) for name, fields in declared.items()}
+        self._grace_s = int_setting(configured, "command", "grace_ms", 5_000, 0) / 1000
+        self._max_bytes = env.max_result_bytes
+        self.max_active = int_setting(configured, "command", "max_active", 64)
 
     async def run(self, dag: Any, meta: RunContext) -> Completed:
-        """Start the command and wait for its end."""
-        known_options(meta.options, "command")
+        """Start the command and wait until it exits."""
+        check_workflow_options(meta.options, "command")
         name = meta.options.get("command")
         command = self._commands.get(name) if isinstance(name, str) else None
         if command is None:
-            raise LaunchRefused("the workflow's command is not one that the operator has declared")
-        process = await self._begun(command, meta)
+            raise LaunchRefused("the workflow names a command that the operator has not declared")
+        process = await self._start(command, meta)
         try:
             async with asyncio.timeout(None if command.timeout_ms is None else command.timeout_ms / 1000):
-                return await self._followed(process, dag, meta)
+                return await self._wait(process, dag, meta)
         except TimeoutError:
-            return Completed(RunState.TIMED_OUT, error=f"it took longer than its timeout_ms ({command.timeout_ms})")
+            return Completed(
+                RunState.TIMED_OUT, error=f"the command ran longer than its timeout_ms ({command.timeout_ms})"
+            )
         finally:
-            await self._ended(process)
+            await self._kill(process)
 
-    async def _begun(self, command: Command, meta: RunContext) -> Process:
-        """Start the command; whoever is cancelled meanwhile ends it, because nobody else knows of it yet."""
-        starting = asyncio.ensure_future(self._started(command, meta))
+    async def _start(self, command: Command, meta: RunContext) -> Process:
+        """Start the command. If this task is cancelled meanwhile, kill the process, which has no other owner yet."""
+        starting = asyncio.ensure_future(self._spawn(command, meta))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             with suppress(LaunchError):
-                await self._ended(await starting)
+                await self._kill(await starting)
             raise
 
-    async def _started(self, command: Command, meta: RunContext) -> Process:
+    async def _spawn(self, command: Command, meta: RunContext) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
                 *command.argv,
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
-                env={"PATH": PATH, "LANG": "C.UTF-8", **command.env, **about(meta)},
+                env={"PATH": PATH, "LANG": "C.UTF-8", **command.env, **environment_of(meta)},
                 cwd=command.cwd,
                 start_new_session=True,
             )
         except OSError as error:
             raise LaunchError(f"cannot start {command.argv[0]}: {error.strerror}") from None
 
-    async def _followed(self, process: Process, dag: Any, meta: RunContext) -> Completed:
+    async def _wait(self, process: Process, dag: Any, meta: RunContext) -> Completed:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        said = json.dumps({"dag": dag, "meta": meta.meta}).encode()
+        document = json.dumps({"dag": dag, "meta": meta.meta}).encode()
         reading = [
-            asyncio.ensure_future(_kept(stream, self._most_bytes)) for stream in (process.stdout, process.stderr)
+            asyncio.ensure_future(_read_limited(stream, self._max_bytes)) for stream in (process.stdout, process.stderr)
         ]
-        telling = asyncio.ensure_future(_told(process.stdin, said))
+        writing = asyncio.ensure_future(_write_input(process.stdin, document))
         try:
-            await self._silence(process, reading)
-            out, err = [await each for each in reading]
+            await self._wait_for_output(process, reading)
+            out, err = [await reader for reader in reading]
             code = await process.wait()
         finally:
-            for each in (*reading, telling):
-                each.cancel()
+            for task in (*reading, writing):
+                task.cancel()
         if code == 0:
-            return Completed(result=text_as_json(out, self._most_bytes), execution_id=f"pid {process.pid}")
-        ended = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
-        error = truncate(f"{ended}: {err or out}".rstrip(": \n"), self._most_bytes)
+            return Completed(result=text_as_json(out, self._max_bytes), execution_id=f"pid {process.pid}")
+        exit_text = f"exit code {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
+        error = truncate(f"{exit_text}: {err or out}".rstrip(": \n"), self._max_bytes)
         return Completed(RunState.FAILED, error=error, execution_id=f"pid {process.pid}")
 
-    async def _silence(self, process: Process, reading: Sequence[asyncio.Future[str]]) -> None:
-        """Wait until a command says no more: its output has ended, or it has, and what it left behind is ended, too."""
-        while process.returncode is None and (await asyncio.wait(reading, timeout=LOOK_S))[1]:
+    async def _wait_for_output(self, process: Process, reading: Sequence[asyncio.Future[str]]) -> None:
+        """Wait until the output ends. Kill child processes that keep it open after the command has exited."""
+        while process.returncode is None and (await asyncio.wait(reading, timeout=EXIT_POLL_S))[1]:
             pass
-        if (await asyncio.wait(reading, timeout=LAST_WORDS_S))[1]:
+        if (await asyncio.wait(reading, timeout=OUTPUT_GRACE_S))[1]:
             _send(process, signal.SIGKILL)
 
-    async def _ended(self, process: Process) -> None:
-        """See to it that nothing of a command is left: ask, wait a little, and force."""
+    async def _kill(self, process: Process) -> None:
+        """End the whole process group: SIGTERM, a grace period, SIGKILL."""
         if process.returncode is None:
             _send(process, signal.SIGTERM)
-            # Not asyncio.timeout: in a task that is being cancelled, early releases of 3.11 cannot tell the two apart.
+            # Not asyncio.timeout: early releases of 3.11 confuse it with the cancellation of the task.
             await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=self._grace_s)
-        _send(process, signal.SIGKILL)  # also what a leader that has ended has left behind
+        _send(process, signal.SIGKILL)  # also child processes of a leader that has exited
         await process.wait()
 
 
 def read_command(name: str, declared: object) -> Command:
-    """Return a command that an operator has declared."""
+    """Return a command from its declaration in the configuration."""
     where = f"executors.command.commands.{name}"
     if not isinstance(declared, Mapping):
         raise InvalidField(where, "expected a table with argv")
     for key in declared:
-        if key not in DECLARED:
-            raise InvalidField(f"{where}.{key}", f"there is no such option; expected {', '.join(DECLARED)}")
+        if key not in COMMAND_FIELDS:
+            raise InvalidField(f"{where}.{key}", f"there is no such option; expected {', '.join(COMMAND_FIELDS)}")
     argv = declared.get("argv")
-    if not isinstance(argv, list | tuple) or not argv or not all(type(each) is str and each for each in argv):
+    if not isinstance(argv, list | tuple) or not argv or not all(type(word) is str and word for word in argv):
         raise InvalidField(f"{where}.argv", "expected a list of texts: the program and its arguments")
-    if any("\x00" in each for each in argv):
-        raise InvalidField(f"{where}.argv", "no NUL characters")
+    if any("\x00" in word for word in argv):
+        raise InvalidField(f"{where}.argv", "must not contain NUL characters")
     if PurePath(argv[0]).name in SHELLS:
         raise InvalidField(f"{where}.argv", f"{argv[0]} is a shell; name the program or the script itself")
     env = declared.get("env", {})
-    if not isinstance(env, Mapping) or not all(type(each) is str for pair in env.items() for each in pair):
+    if not isinstance(env, Mapping) or not all(type(text) is str for pair in env.items() for text in pair):
         raise InvalidField(f"{where}.env", "expected a table of texts")
     timeout_ms = declared.get("timeout_ms")
     if timeout_ms is not None and (type(timeout_ms) is not int or timeout_ms < 1):
@@ -164,9 +165,9 @@ def read_command(name: str, declared: object) -> Command:
     return Command(tuple(argv), dict(env), declared.get("cwd"), timeout_ms)
 
 
-def about(meta: RunContext) -> dict[str, str]:
-    """Return what a command finds in its environment."""
-    said = {
+def environment_of(meta: RunContext) -> dict[str, str]:
+    """Return the environment variables that describe a run."""
+    variables = {
         "KEY": meta.key,
         "RUN_ID": meta.run_id,
         "NAMESPACE": meta.namespace,
@@ -177,8 +178,8 @@ def about(meta: RunContext) -> dict[str, str]:
         "USER_ID": meta.user_id or "",
         "WORKFLOW_ID": meta.action.workflow_id or "",
     }
-    traced = {} if meta.traceparent is None else {"TRACEPARENT": meta.traceparent}
-    return {**{f"TOMPION_{name}": value for name, value in said.items()}, **traced}
+    trace_variables = {} if meta.traceparent is None else {"TRACEPARENT": meta.traceparent}
+    return {**{f"TOMPION_{name}": value for name, value in variables.items()}, **trace_variables}
 
 
 def _send(process: Process, number: signal.Signals) -> None:
@@ -186,18 +187,18 @@ def _send(process: Process, number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-async def _kept(stream: asyncio.StreamReader, limit: int) -> str:
-    """Read a stream to its end, so that nobody waits to write, and keep its beginning."""
-    kept = bytearray()
-    while chunk := await stream.read(CHUNK):
-        kept += chunk[: max(0, limit + 1 - len(kept))]
-    return truncate(kept.decode(errors="replace"), limit)
+async def _read_limited(stream: asyncio.StreamReader, limit: int) -> str:
+    """Read a stream to its end, so that the writer is never blocked, and return its beginning."""
+    start = bytearray()
+    while chunk := await stream.read(CHUNK_BYTES):
+        start += chunk[: max(0, limit + 1 - len(start))]
+    return truncate(start.decode(errors="replace"), limit)
 
 
-async def _told(stream: asyncio.StreamWriter, said: bytes) -> None:
-    """Write to a command that may not listen."""
+async def _write_input(stream: asyncio.StreamWriter, document: bytes) -> None:
+    """Write the run to a command, which may not read it."""
     with suppress(BrokenPipeError, ConnectionResetError):
-        stream.write(said)
+        stream.write(document)
         await stream.drain()
     with suppress(BrokenPipeError, ConnectionResetError, OSError):
         stream.close()

@@ -1,4 +1,4 @@
-"""Functions by their import path: ``"package.module:function"``, synchronous in a thread or asynchronous."""
+"""Python functions by their import path ``"package.module:function"``, async or synchronous in a thread."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ from typing import Any, TypeAlias, cast
 
 from tompion.errors import LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext, ignore_wait
-from tompion.executors.options import ExecutorEnv, known_options, only, whole
-from tompion.executors.result import raised, returned
+from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
+from tompion.executors.result import failure_result, success_result
 from tompion.model.codec import error_text
 from tompion.runtime.thread_pool import ThreadPool
 
-Resolved: TypeAlias = tuple[Callable[..., Any], bool, bool]
+ResolvedFunction: TypeAlias = tuple[Callable[..., Any], bool, bool]
 """A function, whether it takes the run as its argument, and whether it is asynchronous."""
 
 
 class FunctionExecutor(Executor):
     """Calls functions in this process.
 
-    A function that takes no argument is called without the run.  A thread cannot be stopped: a synchronous function
-    that is cancelled, or too slow, counts as ended and goes on in vain, and its thread is taken until it ends.
+    A function without parameters is called without the run.  A thread cannot be stopped: a synchronous function that
+    is cancelled or times out is recorded as ended, but it keeps running and occupies its thread until it returns.
+
+    ``max_threads`` is the number of threads for synchronous functions.
     """
 
     def __init__(self, max_threads: int = 32, max_result_bytes: int = 16 * 1024) -> None:
-        """Take the number of threads for synchronous functions."""
         self._threads = ThreadPool(max_threads, "tompion-function")
         self._importing = ThreadPool(1, "tompion-import")
-        self._resolved: dict[str, Resolved] = {}
-        self._finding: dict[str, Future[Any]] = {}
+        self._resolved: dict[str, ResolvedFunction] = {}
+        self._imports: dict[str, Future[Any]] = {}
         self._max_result_bytes = max_result_bytes
 
     def register(self, path: str, function: Callable[..., Any]) -> None:
-        """Let a path mean this very function: one that cannot be imported, such as a script's own."""
-        self._resolved[path] = resolved(function)
+        """Register a function that cannot be imported by its path, such as one of a script."""
+        self._resolved[path] = inspect_function(function)
 
     async def run(self, dag: Any, meta: RunContext) -> Completed:
-        """Call the function and wait for its end."""
+        """Call the function and wait until it returns."""
         path = meta.action.function or meta.options.get("function")
         if not isinstance(path, str):
             raise LaunchRefused(f"the workflow {meta.action.workflow_id!r} names no function")
-        known_options(meta.options, "function")
+        check_workflow_options(meta.options, "function")
         function, takes_run, is_coroutine = self._resolved.get(path) or await self._resolve(path)
         arguments = (meta,) if takes_run else ()
         try:
@@ -56,93 +57,93 @@ class FunctionExecutor(Executor):
             else:
                 value, error = await self._in_thread(partial(function, *arguments), meta)
                 if error is not None:
-                    return raised(error, self._max_result_bytes)
+                    return failure_result(error, self._max_result_bytes)
             if value is not None and inspect.isawaitable(value):
                 value = await value
         except asyncio.CancelledError as cancelled:
             task = asyncio.current_task()
-            if task is None or task.cancelling():  # it is we who are cancelled, not something that the function awaited
+            if task is None or task.cancelling():  # this task was cancelled, not something that the function awaited
                 raise
-            return raised(cancelled, self._max_result_bytes)
-        except BaseException as raising:  # noqa: BLE001 - whatever it raises is its outcome
-            return raised(raising, self._max_result_bytes)
-        return returned(value, self._max_result_bytes)
+            return failure_result(cancelled, self._max_result_bytes)
+        except BaseException as error:  # noqa: BLE001 - any error of the function is its outcome
+            return failure_result(error, self._max_result_bytes)
+        return success_result(value, self._max_result_bytes)
 
     async def aclose(self) -> None:
-        """Start nothing more; threads that are running end by themselves, or with the process."""
+        """Start no more functions. Running threads end by themselves or with the process."""
         self._threads.close()
         self._importing.close()
 
-    async def _resolve(self, path: str) -> Resolved:
-        """Find a function; a module that takes its time to be imported must not keep others from being launched."""
-        if path not in self._finding and _is_imported(path.partition(":")[0]):
-            found = resolve(path)
+    async def _resolve(self, path: str) -> ResolvedFunction:
+        """Import a function, in a thread because a slow import must not delay other launches."""
+        if path not in self._imports and _is_imported(path.partition(":")[0]):
+            function = resolve(path)
         else:
-            found = await self._imported(path)
-        self._resolved[path] = found
-        return found
+            function = await self._import(path)
+        self._resolved[path] = function
+        return function
 
-    async def _imported(self, path: str) -> Resolved:
-        if path not in self._finding:
-            self._finding[path] = self._importing.submit(partial(run_function, partial(resolve, path)))
+    async def _import(self, path: str) -> ResolvedFunction:
+        if path not in self._imports:
+            self._imports[path] = self._importing.submit(partial(call_safely, partial(resolve, path)))
         try:
-            found, error = await asyncio.shield(asyncio.wrap_future(self._finding[path]))
+            function, error = await asyncio.shield(asyncio.wrap_future(self._imports[path]))
         finally:
-            self._finding.pop(path, None)
+            self._imports.pop(path, None)
         if error is not None:
             raise error
-        return cast("Resolved", found)
+        return cast("ResolvedFunction", function)
 
     async def _in_thread(self, call: Callable[[], Any], launch: RunContext) -> tuple[Any, BaseException | None]:
-        """Call a synchronous function; its deadline, if it has one, begins when a thread is free for it."""
-        if launch.traceparent is not None:  # what it traces itself is part of its run
+        """Call a synchronous function in a thread. Its deadline starts when a thread is free."""
+        if launch.traceparent is not None:  # spans of the function belong to the trace of the run
             call = partial(copy_context().run, call)
         if launch.waits is not ignore_wait:
             launch.waits(True)
-            call = partial(_begin, asyncio.get_running_loop(), launch, call)
-        return await asyncio.wrap_future(self._threads.submit(partial(run_function, call)))
+            call = partial(_start_in_thread, asyncio.get_running_loop(), launch, call)
+        return await asyncio.wrap_future(self._threads.submit(partial(call_safely, call)))
 
 
 def _is_imported(name: str) -> bool:
-    """Whether a module is there, and whole: to ask for one that is being imported waits until it is."""
+    """Return whether a module is fully imported. Importing one that is still loading would block."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     return name in sys.modules and not getattr(spec, "_initializing", False)
 
 
-def _begin(loop: asyncio.AbstractEventLoop, launch: RunContext, call: Callable[[], Any]) -> Any:
+def _start_in_thread(loop: asyncio.AbstractEventLoop, launch: RunContext, call: Callable[[], Any]) -> Any:
     loop.call_soon_threadsafe(launch.waits, False)
     return call()
 
 
-def run_function(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """What a call returns, or raises; not raised again, because a future cannot carry every kind of error."""
+def call_safely(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """Return the value or the error of a call. A future cannot carry every kind of error."""
     try:
         return call(), None
-    except BaseException as error:  # noqa: BLE001 - whatever it raises is its outcome
+    except BaseException as error:  # noqa: BLE001 - any error of the function is its outcome
         return None, error
 
 
-def resolve(path: str) -> Resolved:
+def resolve(path: str) -> ResolvedFunction:
     """Return the function behind an import path, whether it takes the run as its argument, and whether it is async."""
     module_name, colon, name = path.partition(":")
     if not colon or not module_name or not name:
         raise LaunchRefused(f"{path!r} is not an import path; expected 'package.module:function'")
     try:
-        found: Any = import_module(module_name)
+        function: Any = import_module(module_name)
         for part in name.split("."):
-            found = getattr(found, part)
+            function = getattr(function, part)
     except ImportError as error:
         raise LaunchError(f"{path!r} cannot be imported: {error_text(str, error)}") from None
     except AttributeError as error:
-        raise LaunchError(f"{path!r} cannot be found: {error_text(str, error)}") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module that raises, or leaves, is a launch that fails
+        raise LaunchError(f"{path!r} does not exist: {error_text(str, error)}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - an error in the module is a failed launch
         raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {error_text(str, error)}") from None
-    if not callable(found):
+    if not callable(function):
         raise LaunchRefused(f"{path!r} is not a function")
-    return resolved(found)
+    return inspect_function(function)
 
 
-def resolved(function: Callable[..., Any]) -> Resolved:
+def inspect_function(function: Callable[..., Any]) -> ResolvedFunction:
     """Return a function, whether it takes the run as its argument, and whether it is async."""
     return function, _takes_run(function), inspect.iscoroutinefunction(function)
 
@@ -160,13 +161,13 @@ def _takes_run(function: Callable[..., Any]) -> bool:
     return any(parameter.kind in kinds for parameter in parameters)
 
 
-def make(configured: Mapping[str, Any], site: ExecutorEnv) -> FunctionExecutor:
+def make(configured: Mapping[str, Any], env: ExecutorEnv) -> FunctionExecutor:
     """Return the executor of a process."""
-    only(configured, "function", "max_threads")
-    return FunctionExecutor(whole(configured, "function", "max_threads", site.max_threads), site.max_result_bytes)
+    check_settings(configured, "function", "max_threads")
+    return FunctionExecutor(int_setting(configured, "function", "max_threads", env.max_threads), env.max_result_bytes)
 
 
 def add_import_path(directory: str) -> None:
-    """Let functions be found in a directory, as ``python -m`` would."""
+    """Add a directory to the import path, as ``python -m`` does."""
     if directory not in sys.path:
         sys.path.insert(0, directory)

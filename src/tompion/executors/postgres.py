@@ -1,8 +1,8 @@
-"""Runs as rows of somebody's table, or as calls of somebody's function, in the database that records them.
+"""Runs as rows of a user's table, or as calls of a user's function, in the database that records them.
 
-A workflow names a table and what goes into its columns, or a function and its arguments.  It names nothing that the
-operator has not declared, and whatever else it says is a value.  ``$key`` and the like stand for what is known of the
-run; ``$$`` at the beginning of a text is a ``$``.
+A workflow names a table and the values of its columns, or a function and its arguments.  Tables and functions must be
+declared by the operator, everything else is a value.  ``$key`` and the like are placeholders for fields of the run.
+``$$`` at the start of a text is a literal ``$``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 from tompion.errors import InvalidField, LaunchRefused, display
 from tompion.executors.base import Accepted, Completed, RunContext, TransactionalExecutor
-from tompion.executors.options import ExecutorEnv, known_options, only, whole
-from tompion.executors.queue_message import callback_of
+from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
+from tompion.executors.queue_message import callback_info
 from tompion.model.sql_call import SqlArgument, SqlCall, SqlForm
 
-CONFIGURED = ("functions", "tables", "timeout_ms")
+SETTINGS = ("functions", "tables", "timeout_ms")
 CALL_OPTIONS = ("function", "args", "done")
 ROW_OPTIONS = ("table", "columns", "done")
-LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 100, 10_000
-DOCUMENTS = frozenset({"$dag", "$meta", "$payload", "$callback"})
-"""What stands for JSON, whatever it is; the others stand for text."""
+MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 100, 10_000
+JSON_PLACEHOLDERS = frozenset({"$dag", "$meta", "$payload", "$callback"})
+"""Placeholders for JSON. The others are text."""
 JSON_TYPES = frozenset({"json", "jsonb"})
 TEXT_TYPES = frozenset({"text", "varchar", "character varying"})
 
@@ -33,38 +33,37 @@ _TYPE = re.compile(r"[a-z_][a-z0-9_]*(?: [a-z]+)*(?:\.[a-z_][a-z0-9_]*)?(?:\[\])
 
 
 class SqlValue(NamedTuple):
-    """What an option says once the run is known; a document is JSON, whatever it is."""
+    """The value of an option after substitution. A document is always sent as JSON."""
 
     value: Any
     document: bool
 
 
 class PostgresExecutor(TransactionalExecutor):
-    """Says what the database is to call."""
+    """Builds the SQL call for a run."""
 
-    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
-        """Take what workflows may name."""
-        only(configured, "postgres", *CONFIGURED)
+    def __init__(self, configured: Mapping[str, Any], env: ExecutorEnv) -> None:
+        check_settings(configured, "postgres", *SETTINGS)
         self._functions = _functions(configured.get("functions", ()))
         self._tables = _tables(configured.get("tables", ()))
         if not self._functions and not self._tables:
-            raise InvalidField("executors.postgres", "declare functions or tables; workflows may name no others")
-        usual_ms = TransactionalExecutor.timeout_ms
-        self.timeout_ms = whole(configured, "postgres", "timeout_ms", usual_ms, LEAST_TIMEOUT_MS)
-        if self.timeout_ms > MOST_TIMEOUT_MS:
-            raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MOST_TIMEOUT_MS}")
-        self._site = site
+            raise InvalidField("executors.postgres", "declare the functions or tables that workflows may use")
+        default_ms = TransactionalExecutor.timeout_ms
+        self.timeout_ms = int_setting(configured, "postgres", "timeout_ms", default_ms, MIN_TIMEOUT_MS)
+        if self.timeout_ms > MAX_TIMEOUT_MS:
+            raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MAX_TIMEOUT_MS}")
+        self._env = env
 
     def call(self, dag: Any, meta: RunContext) -> SqlCall:
-        """Return the row, or the call, that a run is."""
+        """Return the insert or the function call for a run."""
         table = meta.options.get("table")
-        known_options(meta.options, *(CALL_OPTIONS if table is None else ROW_OPTIONS))
-        self.called(meta, None)
-        known = {"$dag": lambda: dag, "$callback": lambda: callback_of(meta, self._site), **_known(meta)}
-        return self._function(meta, known) if table is None else self._row(table, meta, known)
+        check_workflow_options(meta.options, *(CALL_OPTIONS if table is None else ROW_OPTIONS))
+        self.outcome_of_call(meta, None)  # rejects an invalid option done
+        values = {"$dag": lambda: dag, "$callback": lambda: callback_info(meta, self._env), **_run_values(meta)}
+        return self._function(meta, values) if table is None else self._row(table, meta, values)
 
-    def called(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
-        """Return that the run is done, or that whoever takes it from the queue will say so."""
+    def outcome_of_call(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
+        """Return completed, or accepted if the consumer of the queue will report."""
         done = meta.options.get("done", "taken")
         if done == "taken":
             return Completed(execution_id=answer)
@@ -72,44 +71,42 @@ class PostgresExecutor(TransactionalExecutor):
             return Accepted(answer)
         raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
 
-    def _function(self, meta: RunContext, known: Known) -> SqlCall:
-        name, given = meta.options.get("function"), meta.options.get("args", [])
+    def _function(self, meta: RunContext, values: RunValues) -> SqlCall:
+        name, args = meta.options.get("function"), meta.options.get("args", [])
         if not isinstance(name, str) or name not in self._functions:
-            raise _undeclared("function", "functions", name)
-        if not isinstance(given, list):
-            raise LaunchRefused("the workflow's option args is a list of what the function is given")
+            raise _undeclared_error("function", "functions", name)
+        if not isinstance(args, list):
+            raise LaunchRefused("the workflow's option args is not a list")
         types = self._functions[name]
         if types is None:
-            arguments = [_argument(_resolved(each, known), None) for each in given]
-        elif len(types) != len(given):
-            raise LaunchRefused(
-                f"the function {name} takes {len(types)} arguments, and the workflow gives {len(given)}"
-            )
+            arguments = [_argument(_option_value(arg, values), None) for arg in args]
+        elif len(types) != len(args):
+            raise LaunchRefused(f"the function {name} takes {len(types)} arguments, and the workflow has {len(args)}")
         else:
-            arguments = [_argument(_resolved(each, known), kind) for each, kind in zip(given, types, strict=True)]
+            arguments = [_argument(_option_value(arg, values), kind) for arg, kind in zip(args, types, strict=True)]
         return SqlCall(tuple(name.split(".")), tuple(arguments))
 
-    def _row(self, name: Any, meta: RunContext, known: Known) -> SqlCall:
-        given = meta.options.get("columns")
+    def _row(self, name: Any, meta: RunContext, values: RunValues) -> SqlCall:
+        columns = meta.options.get("columns")
         if not isinstance(name, str) or name not in self._tables:
-            raise _undeclared("table", "tables", name)
-        if not isinstance(given, dict) or not given:
-            raise LaunchRefused("the workflow's option columns says what goes into which column")
+            raise _undeclared_error("table", "tables", name)
+        if not isinstance(columns, dict) or not columns:
+            raise LaunchRefused("the workflow's option columns is not an object of values by column")
         allowed = self._tables[name]
-        for column in given:
+        for column in columns:
             if not column or "\x00" in column or (allowed is not None and column not in allowed):
                 raise LaunchRefused(
                     f"the column {display(column)} of {name} is not declared (executors.postgres.tables)"
                 )
-        arguments = [_argument(_resolved(each, known), None) for each in given.values()]
-        return SqlCall(tuple(name.split(".")), tuple(arguments), tuple(given))
+        arguments = [_argument(_option_value(value, values), None) for value in columns.values()]
+        return SqlCall(tuple(name.split(".")), tuple(arguments), tuple(columns))
 
 
-Known = Mapping[str, Callable[[], Any]]
+RunValues = Mapping[str, Callable[[], Any]]
 
 
-def _known(meta: RunContext) -> dict[str, Callable[[], Any]]:
-    """What a workflow may ask for, worked out when it does."""
+def _run_values(meta: RunContext) -> dict[str, Callable[[], Any]]:
+    """Return the values of the placeholders, computed on use."""
     return {
         "$meta": lambda: meta.meta,
         "$payload": lambda: meta.payload,
@@ -126,49 +123,49 @@ def _known(meta: RunContext) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _resolved(given: Any, known: Known) -> SqlValue:
-    """Return what an option says: a list or an object is a document, and so is what stands for one."""
-    if isinstance(given, str) and given.startswith("$"):
-        return SqlValue(_stands_for(given, known), given in DOCUMENTS)
-    return SqlValue(_filled(given, known), isinstance(given, list | dict))
+def _option_value(option: Any, values: RunValues) -> SqlValue:
+    """Return the value of an option. Lists, objects and JSON placeholders are documents."""
+    if isinstance(option, str) and option.startswith("$"):
+        return SqlValue(_placeholder_value(option, values), option in JSON_PLACEHOLDERS)
+    return SqlValue(_substitute(option, values), isinstance(option, list | dict))
 
 
-def _filled(given: Any, known: Known) -> Any:
-    if isinstance(given, str) and given.startswith("$"):
-        return _stands_for(given, known)
-    if isinstance(given, list):
-        return [_filled(each, known) for each in given]
-    if isinstance(given, dict):
-        return {name: _filled(each, known) for name, each in given.items()}
-    return given
+def _substitute(option: Any, values: RunValues) -> Any:
+    if isinstance(option, str) and option.startswith("$"):
+        return _placeholder_value(option, values)
+    if isinstance(option, list):
+        return [_substitute(item, values) for item in option]
+    if isinstance(option, dict):
+        return {name: _substitute(item, values) for name, item in option.items()}
+    return option
 
 
-def _stands_for(text: str, known: Known) -> Any:
+def _placeholder_value(text: str, values: RunValues) -> Any:
     if text.startswith("$$"):
         return text[1:]
-    found = known.get(text)
-    if found is None:
-        expected = ", ".join(sorted(known))
-        raise LaunchRefused(f"{display(text)} stands for nothing; expected one of {expected}, or $$ for a $")
-    return found()
+    compute = values.get(text)
+    if compute is None:
+        expected = ", ".join(sorted(values))
+        raise LaunchRefused(f"{display(text)} is not a placeholder; expected one of {expected}, or $$ for a $")
+    return compute()
 
 
-def _argument(given: SqlValue, kind: str | None) -> SqlArgument:
-    """Return a value as it travels: text, for the server to read as what it is to be."""
-    value = given.value
+def _argument(sql_value: SqlValue, kind: str | None) -> SqlArgument:
+    """Return a value as text, which the server casts to its type."""
+    value = sql_value.value
     if kind is None:
-        return SqlArgument(_text(value, document=given.document))
+        return SqlArgument(_text(value, document=sql_value.document))
     element = kind.removesuffix("[]")
     if element != kind and value is not None:
         if not isinstance(value, list):
-            raise LaunchRefused(f"an argument of the type {kind} is a list")
-        if element not in JSON_TYPES and any(isinstance(each, dict) for each in value):
+            raise LaunchRefused(f"an argument of the type {kind} must be a list")
+        if element not in JSON_TYPES and any(isinstance(item, dict) for item in value):
             return SqlArgument(json.dumps(value), element, SqlForm.RECORDS)
-        texts = tuple(_text(each, document=element in JSON_TYPES) for each in value)
+        texts = tuple(_text(item, document=element in JSON_TYPES) for item in value)
         return SqlArgument(texts, element, SqlForm.ARRAY)
     if isinstance(value, dict) and kind not in JSON_TYPES | TEXT_TYPES:
         return SqlArgument(json.dumps(value), kind, SqlForm.RECORD)
-    return SqlArgument(_text(value, document=given.document or kind in JSON_TYPES), kind)
+    return SqlArgument(_text(value, document=sql_value.document or kind in JSON_TYPES), kind)
 
 
 def _text(value: Any, *, document: bool) -> str | None:
@@ -177,21 +174,21 @@ def _text(value: Any, *, document: bool) -> str | None:
     return json.dumps(value)
 
 
-# --- what the operator has declared -----------------------------------------------------------------------------------
+# --- declarations of the operator -----------------------------------------------------------------------------------
 
 
 def _functions(configured: Any) -> dict[str, tuple[str, ...] | None]:
-    """Read names, each with the types of its arguments if it says so: ``pgmq.send(text, jsonb)``."""
+    """Return the declared functions, with argument types if they are declared: ``pgmq.send(text, jsonb)``."""
     if isinstance(configured, str) or not isinstance(configured, list | tuple):
         raise InvalidField("executors.postgres.functions", "expected a list such as ['pgmq.send(text, jsonb)']")
-    found: dict[str, tuple[str, ...] | None] = {}
-    for each in configured:
-        read = _SIGNATURE.fullmatch(each) if isinstance(each, str) else None
-        if read is None or read[1] in found:
-            problem = "is there twice" if read else "is not a name such as pgmq.send, or pgmq.send(text, jsonb)"
-            raise InvalidField("executors.postgres.functions", f"{display(each)} {problem}")
-        found[read[1]] = None if read[2] is None else _types(read[2])
-    return found
+    functions: dict[str, tuple[str, ...] | None] = {}
+    for signature in configured:
+        match = _SIGNATURE.fullmatch(signature) if isinstance(signature, str) else None
+        if match is None or match[1] in functions:
+            problem = "is declared twice" if match else "is not a name such as pgmq.send, or pgmq.send(text, jsonb)"
+            raise InvalidField("executors.postgres.functions", f"{display(signature)} {problem}")
+        functions[match[1]] = None if match[2] is None else _types(match[2])
+    return functions
 
 
 def _types(text: str) -> tuple[str, ...]:
@@ -203,25 +200,25 @@ def _types(text: str) -> tuple[str, ...]:
 
 
 def _tables(configured: Any) -> dict[str, frozenset[str] | None]:
-    """Read names, each with the columns that may be written if it says so."""
+    """Return the declared tables, with the writable columns if they are declared."""
     if isinstance(configured, str) or not isinstance(configured, list | tuple | Mapping):
         raise InvalidField("executors.postgres.tables", "expected a list such as ['app.jobs']")
-    found: dict[str, frozenset[str] | None] = {}
-    for each in configured:
-        if not isinstance(each, str) or not _NAME.fullmatch(each):
-            raise InvalidField("executors.postgres.tables", f"{display(each)} is not a name such as jobs, or app.jobs")
-        columns = configured[each] if isinstance(configured, Mapping) else None
+    tables: dict[str, frozenset[str] | None] = {}
+    for name in configured:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise InvalidField("executors.postgres.tables", f"{display(name)} is not a name such as jobs, or app.jobs")
+        columns = configured[name] if isinstance(configured, Mapping) else None
         if columns is not None and not _are_names(columns):
-            raise InvalidField(f"executors.postgres.tables.{each}", "expected the columns that may be written")
-        found[each] = None if columns is None else frozenset(columns)
-    return found
+            raise InvalidField(f"executors.postgres.tables.{name}", "expected a list of the writable columns")
+        tables[name] = None if columns is None else frozenset(columns)
+    return tables
 
 
 def _are_names(columns: Any) -> bool:
-    return isinstance(columns, list | tuple) and bool(columns) and all(isinstance(each, str) for each in columns)
+    return isinstance(columns, list | tuple) and bool(columns) and all(isinstance(column, str) for column in columns)
 
 
-def _undeclared(what: str, where: str, name: Any) -> LaunchRefused:
+def _undeclared_error(what: str, where: str, name: Any) -> LaunchRefused:
     if name is None:
         return LaunchRefused("the workflow names neither a function nor a table")
-    return LaunchRefused(f"the {what} {display(name)} is not declared here (executors.postgres.{where})")
+    return LaunchRefused(f"the {what} {display(name)} is not declared (executors.postgres.{where})")

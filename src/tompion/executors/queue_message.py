@@ -1,4 +1,4 @@
-"""A run as a message: what every queue is given, and when the run counts as done."""
+"""A run as a message for a queue, and the option that defines when the run is complete."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.executors.options import ExecutorEnv
 
 
-def message_of(dag: Any, meta: RunContext, site: ExecutorEnv) -> bytes:
-    """Return a run as JSON; whoever takes it from the queue can report with the token."""
-    return json.dumps({"dag": dag, "meta": meta.meta, "callback": callback_of(meta, site)}).encode()
+def run_message(dag: Any, meta: RunContext, env: ExecutorEnv) -> bytes:
+    """Return a run as JSON. The consumer can report its outcome with the token."""
+    return json.dumps({"dag": dag, "meta": meta.meta, "callback": callback_info(meta, env)}).encode()
 
 
-def callback_of(meta: RunContext, site: ExecutorEnv) -> dict[str, str]:
-    """Return what whoever executes a run needs to report: the token, and where to, if the process knows that."""
-    if site.public_url is None:
+def callback_info(meta: RunContext, env: ExecutorEnv) -> dict[str, str]:
+    """Return the data a target needs to report: the token, and the URL if the process has a public URL."""
+    if env.public_url is None:
         return {"token": meta.token}
-    return {"url": f"{site.public_url.rstrip('/')}/api/v1/reports", "token": meta.token}
+    return {"url": f"{env.public_url.rstrip('/')}/api/v1/callbacks", "token": meta.token}
 
 
-def traced(meta: RunContext) -> dict[str, str]:
-    """Return the header that goes on with a trace, if there is one."""
+def trace_headers(meta: RunContext) -> dict[str, str]:
+    """Return the header that continues the trace, if the run is traced."""
     return {} if meta.traceparent is None else {"traceparent": meta.traceparent}
 
 
-def message_id_of(meta: RunContext, end: type[Completed | Accepted]) -> str:
-    """Return what a queue is to recognise a message by.
+def message_id(meta: RunContext, end: type[Completed | Accepted]) -> str:
+    """Return the id by which a queue recognises a duplicate message.
 
-    Whoever reports shows the token of the attempt that counts, so each attempt is a message of its own then; the key
-    in it is the same.
+    A consumer that reports needs the token of the current attempt, so each attempt is a message of its own.  The key in
+    it is the same.
     """
     if end is Accepted and meta.attempt > 1:
         return f"{meta.delivery_id}.attempt-{meta.attempt}"
     return meta.delivery_id
 
 
-def done_when(meta: RunContext) -> type[Completed | Accepted]:
-    """Return what it means that a queue has the message: all there is, or that whoever takes it will report."""
+def completion_type(meta: RunContext) -> type[Completed | Accepted]:
+    """Return the outcome once the queue has the message: completed, or accepted if the consumer reports."""
     done = meta.options.get("done", "taken")
     if done == "taken":
         return Completed
@@ -49,8 +49,8 @@ def done_when(meta: RunContext) -> type[Completed | Accepted]:
 
 
 def text_option(meta: RunContext, name: str) -> str:
-    """Return an option of a workflow that must be there."""
+    """Return a mandatory text option of a workflow."""
     value = meta.options.get(name)
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise LaunchRefused(f"the workflow's option {name} is missing, or no text")
+        raise LaunchRefused(f"the workflow's option {name} is missing or is not text")
     return value

@@ -1,6 +1,6 @@
-"""Which executors there are: whoever installs a package that offers one under ``tompion.executors`` adds it.
+"""The executors of a process, found by the entry points of installed packages (group ``tompion.executors``).
 
-An entry point names a callable that takes what the operator has configured for it and the
+An entry point names a callable that takes the configured settings and the
 :class:`~tompion.executors.options.ExecutorEnv`, and returns an :class:`~tompion.executors.base.Executor`.
 """
 
@@ -14,37 +14,37 @@ from tompion.errors import InvalidField, display
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 
-GROUP = "tompion.executors"
-ALWAYS = ("function", "http")
-"""Executors that are there without being configured."""
+ENTRY_POINT_GROUP = "tompion.executors"
+ALWAYS_AVAILABLE = ("function", "http")
+"""Executors that need no configuration."""
 
-Make = Callable[[Mapping[str, Any], ExecutorEnv], Executor]
-
-
-def offered() -> dict[str, EntryPoint]:
-    """Return the executors that are installed, by name; none of them is imported yet."""
-    return {found.name: found for found in entry_points(group=GROUP)}
+ExecutorFactory = Callable[[Mapping[str, Any], ExecutorEnv], Executor]
 
 
-def build_executors(configured: Mapping[str, Mapping[str, Any]], site: ExecutorEnv) -> dict[str, Executor]:
-    """Return the executors of a process: those that are always there, and those that are configured."""
-    found = offered()
+def installed_executors() -> dict[str, EntryPoint]:
+    """Return the entry points of the installed executors by name, without importing them."""
+    return {entry_point.name: entry_point for entry_point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def build_executors(configured: Mapping[str, Mapping[str, Any]], env: ExecutorEnv) -> dict[str, Executor]:
+    """Return the executors of a process: those that are always available, and those that are configured."""
+    installed = installed_executors()
     executors: dict[str, Executor] = {}
-    for name in dict.fromkeys((*ALWAYS, *configured)):
-        if name not in found:
-            known = ", ".join(sorted(found))
-            raise InvalidField(f"executors.{name}", f"there is no such executor; installed are {known}")
+    for name in dict.fromkeys((*ALWAYS_AVAILABLE, *configured)):
+        if name not in installed:
+            names = ", ".join(sorted(installed))
+            raise InvalidField(f"executors.{name}", f"there is no such executor; installed are {names}")
         options = configured.get(name, {})
         if not isinstance(options, Mapping):
-            raise InvalidField(f"executors.{name}", f"{display(options)}; expected its options by name, such as {{}}")
-        executors[name] = _loaded(found[name])(options, site)
+            raise InvalidField(f"executors.{name}", f"{display(options)}; expected a table of settings, such as {{}}")
+        executors[name] = _load_factory(installed[name])(options, env)
     return executors
 
 
-def _loaded(found: EntryPoint) -> Make:
+def _load_factory(entry_point: EntryPoint) -> ExecutorFactory:
     try:
-        make: Make = found.load()
+        factory: ExecutorFactory = entry_point.load()
     except ImportError as error:
-        advice = f"it needs {error.name}, which is not installed: pip install 'tompion[{found.name}]'"
-        raise InvalidField(f"executors.{found.name}", advice) from None
-    return make
+        advice = f"it needs {error.name}, which is not installed: pip install 'tompion[{entry_point.name}]'"
+        raise InvalidField(f"executors.{entry_point.name}", advice) from None
+    return factory

@@ -1,7 +1,7 @@
-"""The chain of the audit: each row carries a digest of itself and of the row before it.
+"""The hash chain of the audit: each row has a digest of itself and of the row before it.
 
-Rows are put into the chain of their namespace soon after they were written, in an order that is theirs from then on.
-Whoever changes, removes or adds one in between breaks the chain there; whoever cuts it off contradicts its head.
+Rows are added to the chain of their namespace soon after they are written, in an order that is fixed from then on. A
+changed, removed or inserted row breaks the chain at that place. A truncated chain does not match its head.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple
 from tompion.model.rows import AuditRow
 
 GENESIS_DIGEST = ""
-"""What the first row of a chain has before it."""
+"""The previous digest of the first row of a chain."""
 
 
 class AuditHead(NamedTuple):
-    """Where a chain ends, and up to where its rows were older than their retention and are gone."""
+    """The end of a chain, and the position up to which its rows were deleted after their retention."""
 
     namespace: str
     position: int
@@ -29,14 +29,14 @@ class AuditHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditVerification:
-    """What was checked of the audit of a namespace, and the first place where it is not as it was written.
+    """Result of verifying the audit of a namespace, with the first row that is not as it was written.
 
-    A schedule that it names, that nobody has deleted, and that is not there, is a problem as well.
+    A schedule that the audit names, that was not deleted and that does not exist is a problem too.
 
-    The rows after the place ``after`` up to ``until`` were looked at, ``checked`` of them; if there are ``more``, ask
-    for those after ``until``.  Of older ones, ``gone`` went by retention.  ``unsealed`` were written so lately that
-    they are in no chain yet.  ``digest`` is that of the newest row in the chain, which stands at ``position``: kept
-    elsewhere, it proves later that nobody has written the whole chain anew.
+    ``checked`` rows after the position ``after`` up to ``until`` were verified. If ``more`` is true, continue after
+    ``until``. ``gone`` older rows were deleted after their retention. ``unsealed`` rows are too new to be in the chain.
+    ``digest`` is the digest of the newest row in the chain, at ``position``. Keep it elsewhere to prove later that the
+    chain was not rewritten as a whole.
     """
 
     namespace: str
@@ -52,17 +52,17 @@ class AuditVerification:
 
     @property
     def ok(self) -> bool:
-        """Whether every row is as it was written."""
+        """True if every row is as it was written."""
         return self.problem is None
 
 
-def chain_rows(row: AuditRow, position: int, previous: str) -> AuditRow:
-    """Return a row at a place of its chain, after the row with a digest."""
-    placed = row._replace(position=position, previous=previous, digest=None)
-    return placed._replace(digest=audit_digest(placed))
+def chain_row(row: AuditRow, position: int, previous: str) -> AuditRow:
+    """Return a row with its position in the chain, the digest of the row before it, and its own digest."""
+    linked = row._replace(position=position, previous=previous, digest=None)
+    return linked._replace(digest=audit_digest(linked))
 
 
 def audit_digest(row: AuditRow) -> str:
-    """Return the digest of a row in a chain: SHA-256 of its columns as canonical JSON, its own digest left out."""
+    """Return the digest of a row: SHA-256 of its columns as canonical JSON, without the digest itself."""
     columns = {name: value for name, value in row._asdict().items() if name != "digest"}
     return sha256(json.dumps(columns, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Backfills: ranges of the past that are run again."""
+"""Backfills: ranges of past ticks that are run again."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ RUNNING, DONE, CANCELLED = "RUNNING", "DONE", "CANCELLED"
 
 
 class BackfillRow(NamedTuple):
-    """One row of the table: all ticks after ``cursor_s`` up to ``last_s`` are still to be run.
+    """One row of the table. The ticks after ``cursor_s`` up to ``last_s`` are still to be run.
 
-    Those after ``last_s`` up to ``end_s``, so many as ``undecided`` says, were the schedule's own to decide when the
-    backfill was asked for.
+    The schedule itself had not yet decided the ``undecided`` ticks after ``last_s`` up to ``end_s`` when the backfill
+    was requested.
     """
 
     backfill_id: int

@@ -1,4 +1,4 @@
-"""Dataclasses to JSON-ready data and back: how an answer is remembered and sent."""
+"""Converts dataclasses to JSON-ready data and back, and bounds JSON and text in size."""
 
 from __future__ import annotations
 
@@ -13,25 +13,17 @@ from functools import cache, partial
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
-
-
 Form = tuple[Callable[[Any], Any], Callable[[Any], Any]]
-"""How one kind of dataclass is written otherwise than field by field, and how it is read."""
-
-
+"""A writer and a reader for a dataclass that is not converted field by field."""
 Forms = Mapping[type, Form]
-
-
 NO_FORMS: Forms = {}
-
-
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def to_plain(value: Any, forms: Forms = NO_FORMS) -> Any:
     """Return a value as JSON-ready data."""
     kind: type = type(value)
-    if kind in _PLAIN:  # most of what there is
+    if kind in _PLAIN:  # the most frequent types
         return value
     if kind in forms:
         return forms[kind][0](value)
@@ -40,37 +32,37 @@ def to_plain(value: Any, forms: Forms = NO_FORMS) -> Any:
 
 @cache
 def _writer(kind: type) -> Callable[[Any, Forms], Any]:
-    """How values of a kind are written, which is the same for all of them."""
+    """Return the function that converts values of a type."""
     if is_dataclass(kind):
         return partial(_fields, tuple(field.name for field in fields(kind)))
     if issubclass(kind, datetime):
-        return _moment
+        return _datetime_text
     if issubclass(kind, Enum):
         return lambda value, _: value.value
     if issubclass(kind, Mapping):
-        return lambda value, forms: {str(key): to_plain(each, forms) for key, each in value.items()}
+        return lambda value, forms: {str(key): to_plain(item, forms) for key, item in value.items()}
     if issubclass(kind, list | tuple):
-        return lambda value, forms: [to_plain(each, forms) for each in value]
+        return lambda value, forms: [to_plain(item, forms) for item in value]
     return lambda value, _: value
 
 
 def _fields(names: tuple[str, ...], value: Any, forms: Forms) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     for name in names:
-        each = getattr(value, name)
-        written[name] = each if type(each) in _PLAIN else to_plain(each, forms)
-    return written
+        item = getattr(value, name)
+        data[name] = item if type(item) in _PLAIN else to_plain(item, forms)
+    return data
 
 
-def _moment(value: datetime, _: Forms) -> str:
+def _datetime_text(value: datetime, _: Forms) -> str:
     text = value.isoformat()
     return f"{text[:-6]}Z" if text.endswith("+00:00") else text
 
 
 def from_plain(kind: type[T], data: Any, forms: Forms = NO_FORMS) -> T:
-    """Return the dataclass that :func:`to_plain` made the data of."""
-    read: T = _read(kind, data, forms)
-    return read
+    """Return the dataclass from which :func:`to_plain` made the data."""
+    result: T = _read(kind, data, forms)
+    return result
 
 
 def _read(kind: Any, data: Any, forms: Forms) -> Any:
@@ -98,14 +90,14 @@ def _read(kind: Any, data: Any, forms: Forms) -> Any:
 
 def _read_generic(kind: type, args: tuple[Any, ...], data: Any, forms: Forms) -> Any:
     """Read a dataclass with parameters, such as ``Page[Run]``."""
-    given = dict(zip(kind.__parameters__, args, strict=True))  # type: ignore[attr-defined]  # what makes it generic
-    hints = {name: _bound(hint, given) for name, hint in _hints(kind).items()}
+    arguments = dict(zip(kind.__parameters__, args, strict=True))  # type: ignore[attr-defined]  # generic classes have it
+    hints = {name: _bound(hint, arguments) for name, hint in _hints(kind).items()}
     return kind(**{name: _read(hints[name], value, forms) for name, value in data.items() if name in hints})
 
 
-def _bound(hint: Any, given: Mapping[Any, Any]) -> Any:
+def _bound(hint: Any, arguments: Mapping[Any, Any]) -> Any:
     parameters = getattr(hint, "__parameters__", ())
-    return hint[tuple(given[each] for each in parameters)] if parameters else given.get(hint, hint)
+    return hint[tuple(arguments[parameter] for parameter in parameters)] if parameters else arguments.get(hint, hint)
 
 
 def _read_union(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
@@ -122,8 +114,8 @@ def _read_union(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
 
 def _read_tuple(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
-        return tuple(_read(kinds[0], each, forms) for each in data)
-    return tuple(_read(kind, each, forms) for kind, each in zip(kinds, data, strict=True))
+        return tuple(_read(kinds[0], item, forms) for item in data)
+    return tuple(_read(kind, item, forms) for kind, item in zip(kinds, data, strict=True))
 
 
 @cache
@@ -132,24 +124,24 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def json_value(value: object, limit: int) -> str:
-    """Return a value as JSON of at most so many bytes.
+    """Return a value as JSON of at most ``limit`` bytes.
 
-    What is not JSON is kept as ``{"not_json": why, "text": its repr}``, what is too long as ``{"truncated": true,
-    "bytes": how long it is, "text": its beginning}``: a reader sees which it is.
+    A value that is not JSON becomes ``{"not_json": reason, "text": repr}``. A value that is too long becomes
+    ``{"truncated": true, "bytes": size, "text": beginning}``. Readers can recognise both.
     """
     about: dict[str, Any] = {}
     try:
-        text = whole = _dumped(value)
+        text = whole = _dump(value)
     except Exception as error:  # noqa: BLE001 - a value may have methods that raise anything
         about["not_json"] = truncate(f"{type(error).__name__}: {error_text(str, error)}", limit // 4)
         text = error_text(repr, value)
-        whole = _dumped({**about, "text": text})
+        whole = _dump({**about, "text": text})
     size = _size(whole)
-    return whole if size <= limit else _fitting({**about, "truncated": True, "bytes": size}, text, limit)
+    return whole if size <= limit else _truncated_json({**about, "truncated": True, "bytes": size}, text, limit)
 
 
 def text_as_json(text: str, limit: int) -> str | None:
-    """Return what a program has printed or answered as JSON: as it is, if it is JSON; nothing, if it is empty."""
+    """Return the output of a program as JSON. Text that is not JSON becomes a string, empty text ``None``."""
     text = text.strip()
     if not text:
         return None
@@ -160,15 +152,15 @@ def text_as_json(text: str, limit: int) -> str | None:
 
 
 def error_text(show: Callable[[object], str], value: object) -> str:
-    """Return what a value says of itself, if it can."""
+    """Return ``show(value)``, or a placeholder if that raises."""
     try:
         return show(value)
-    except BaseException as error:  # noqa: BLE001 - the user's method may raise anything, and we are only describing
-        return f"<a {type(value).__name__} that cannot be shown: {type(error).__name__}>"
+    except BaseException as error:  # noqa: BLE001 - a user's method may raise anything
+        return f"<unprintable {type(value).__name__}: {type(error).__name__}>"
 
 
-def _dumped(value: object) -> str:
-    """JSON as every reader understands it: no NaN; half a surrogate pair is escaped, because no store can hold it."""
+def _dump(value: object) -> str:
+    """Return strict JSON without NaN. A lone surrogate is escaped, because no store can hold it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
@@ -177,18 +169,18 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def _fitting(about: dict[str, Any], text: str, limit: int) -> str:
-    """The longest beginning of a text that fits, beside what is said about it."""
+def _truncated_json(about: dict[str, Any], text: str, limit: int) -> str:
+    """Return JSON with the longest beginning of a text that fits, beside the other fields."""
 
     def size_of(length: int) -> int:
-        return _size(_dumped({**about, "text": text[:length]}))
+        return _size(_dump({**about, "text": text[:length]}))
 
     length = bisect_right(range(1, min(len(text), limit) + 1), limit, key=size_of)
-    return _dumped({**about, "text": text[:length]})
+    return _dump({**about, "text": text[:length]})
 
 
 def truncate(text: str, limit: int) -> str:
-    """Return the beginning of a text that has at most so many bytes."""
+    """Return the beginning of a text, cut to at most ``limit`` bytes, with an ellipsis if it was cut."""
     encoded = text.encode(errors="backslashreplace")
     if len(encoded) <= limit:
         return encoded.decode()
@@ -196,7 +188,7 @@ def truncate(text: str, limit: int) -> str:
 
 
 def storable(text: str) -> str:
-    """Return text that every store can hold: one NUL in a message must not keep a whole batch from being written."""
+    """Return text that every store can hold. Surrogates and NUL are escaped, because one would fail a whole batch."""
     if text.isascii() and "\x00" not in text:
         return text
     return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")

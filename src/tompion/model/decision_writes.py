@@ -1,4 +1,4 @@
-"""What one transaction writes about a batch of schedules."""
+"""Rows that one transaction writes about a batch of schedules."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tompion.model.schedule_state import DroppedRange, FastAdvanceRow, ScheduleS
 
 
 class DecisionWrites(NamedTuple):
-    """New rows of the ledger, and the dials that go with them.
+    """New rows of the ledger, and the schedule states that go with them.
 
-    Most ticks simply start: ``starts`` are their runs and ``steps``, in the same order, what becomes of their dials;
-    both are narrow.  ``runs`` and ``dials`` are for everything else.  ``supersede`` are the schedules whose waiting
-    runs give way, under their own policy or that of requests; ``cancel`` and ``terminate`` those whose runs in flight,
-    so many, are asked or forced to end.
+    Most ticks start on time. ``starts`` are their runs and ``steps``, in the same order, the changes of their states.
+    Both are narrow tuples. ``runs`` and ``states`` are for everything else. ``supersede`` lists schedules whose
+    buffered runs are replaced, with an overlap policy (``None`` for ticks). ``cancel`` and ``terminate`` list schedules
+    whose runs in flight are to be cancelled or terminated, with the number of these runs.
     """
 
     now_ms: int
@@ -30,9 +30,9 @@ class DecisionWrites(NamedTuple):
 
 
 class WriteResult(NamedTuple):
-    """What writing it turned up: runs that were there already, and runs that must be told to end.
+    """Runs that existed already, and runs that must be ended.
 
-    ``superseded`` gave way while they waited, ``given_up`` are in flight no more although nobody held them.
+    ``superseded`` were replaced while they waited. ``given_up`` were in flight without a live owner and were cancelled.
     """
 
     duplicates: set[RunId]

@@ -1,7 +1,7 @@
-"""Hints: what somebody suggests to an adaptive schedule for a while.
+"""Hints: temporary suggestions to an adaptive schedule.
 
 There are two kinds, and a schedule has at most one of each: run at this *interval* until the hint expires, or run
-*once* at this time.  Both are kept on the dial, so that whoever decides under its lock sees them, and nobody else's
+*once* at this time. Hints are part of the schedule state, so every decision under its lock sees them and no concurrent
 write can lose them.
 """
 
@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 
 class HintRow(NamedTuple):
-    """One hint as it is stored; it holds before ``expires_ms``.
+    """One stored hint. It is valid before ``expires_ms``.
 
-    ``value`` is the interval of an interval hint, and the instant of a one-shot hint, both in milliseconds.
+    ``value`` is the interval of an interval hint, or the instant of a one-shot hint, in milliseconds.
     """
 
     value: int
@@ -28,17 +28,17 @@ class HintRow(NamedTuple):
 
 
 class HintRows(NamedTuple):
-    """The hints of a schedule, of each kind the newest."""
+    """The newest hint of each kind of a schedule."""
 
     interval: HintRow | None = None
     once: HintRow | None = None
 
     def live_at(self, moment_ms: int) -> HintRows:
-        """Return those that have not expired."""
+        """Return the hints that have not expired."""
         return HintRows(*(row if row is not None and row.expires_ms > moment_ms else None for row in self))
 
     def text(self) -> str | None:
-        """Return the hints as they are stored."""
+        """Return the hints in stored form."""
         return json.dumps(self, ensure_ascii=False, separators=(",", ":")) if any(self) else None
 
 
@@ -47,18 +47,18 @@ NO_HINTS = HintRows()
 
 @lru_cache(maxsize=4_096)
 def read_hints(text: str | None) -> HintRows:
-    """Return the hints that a stored text holds.  Raises :class:`ValueError` or :class:`TypeError` if it makes none."""
+    """Return the hints of a stored text. Raises :class:`ValueError` or :class:`TypeError` if it is invalid."""
     if text is None:
         return NO_HINTS
-    rows = HintRows(*(None if row is None else HintRow(*row) for row in json.loads(text)))
+    rows = HintRows(*(None if row is None else HintRow._make(row) for row in json.loads(text)))
     if any(type(number) is not int for row in rows if row is not None for number in row[:3]):
-        raise ValueError(f"{text!r} has no numbers where they belong")
+        raise ValueError(f"{text!r} is not a list of hints: numbers are missing")
     return rows
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A hint as users see it: either ``interval_ms`` or ``at`` is set."""
+    """A hint as users see it. Either ``interval_ms`` or ``at`` is set."""
 
     interval_ms: int | None
     at: datetime | None
@@ -70,10 +70,10 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What an adaptive schedule does next, and why.
+    """The next run of an adaptive schedule, and the reason.
 
-    ``next_run_at`` is what the governor wants, be the schedule paused or not; nothing is known of it while a run goes
-    on.  ``source`` is ``schedule`` or ``hint``; ``bound`` is ``min`` or ``max`` if that interval moved the time.
+    ``next_run_at`` ignores a pause. It is unknown while a run is in flight. ``source`` is ``schedule`` or ``hint``.
+    ``bound`` is ``min`` or ``max`` if that interval moved the time.
     """
 
     schedule_id: str

@@ -1,4 +1,4 @@
-"""What became of a schedule that was copied from another system."""
+"""Result of importing a schedule from another system."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """Whether a schedule is here now; how many of its coming times are the same; and what differs.
+    """Whether a schedule was created, how many of its upcoming times are equal on both sides, and what differs.
 
-    ``possible`` is false if something keeps it from being copied; one that is over need not be.  ``same_times`` are
-    those that both sides have, of the ``compared_times`` that were looked at.
+    ``possible`` is false if something prevents the import. A schedule that has ended need not be imported. Of the
+    ``compared_times`` upcoming times, ``same_times`` are equal.
     """
 
     schedule_id: str
-    made: bool
+    created: bool
     possible: bool
     same_times: int
     compared_times: int

@@ -1,4 +1,4 @@
-"""How many fires are to come, and when many of them come at once."""
+"""Views across schedules: forecast, problems, upcoming ticks, edit diffs, summaries, changes, backlog, statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tompion.model.schedule import Run
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many fires fall into a stretch of time."""
+    """The number of fires in a time bucket."""
 
     start: datetime
     fires: int
@@ -20,7 +20,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class SameSpecSchedule:
-    """A schedule that shares its spec with others, and its conflict token."""
+    """A schedule with the same spec as others, and its conflict token."""
 
     schedule_id: str
     token: int
@@ -28,11 +28,10 @@ class SameSpecSchedule:
 
 @dataclass(frozen=True, slots=True)
 class SpecGroup:
-    """Schedules with one spec that fire together: how many there are, one of them, and what would part them.
+    """Schedules with the same spec that fire together, one example, and ways to spread them.
 
-    ``jitter_ms`` is the jitter that would spread them over the time between two of their ticks, as far as is useful;
-    ``None`` if they have jitter already.  ``hashed`` are their cron strings with ``H`` instead of the minute; ``None``
-    if they fire at other times as well, or at no minute that could be another.
+    ``jitter_ms`` is a jitter that would spread them between two of their ticks. It is ``None`` if they have jitter
+    already. ``hashed`` are their cron strings with ``H`` as the minute. It is ``None`` if that is not possible.
     """
 
     example: str
@@ -44,32 +43,32 @@ class SpecGroup:
 
 @dataclass(frozen=True, slots=True)
 class LoadSpike:
-    """A stretch in which far more fires than in the others, the schedules that make it so, and what to do about it."""
+    """A bucket with far more fires than the others, the schedules that cause it, and advice."""
 
     start: datetime
     fires: int
-    kin: tuple[SpecGroup, ...]
+    groups: tuple[SpecGroup, ...]
     advice: str
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How many fires are to come in equal stretches of time.
+    """The number of fires in equal time buckets of the future.
 
-    Of so many schedules as were ``looked_at`` every fire is counted, of the ``others`` only the next one.  Those that
-    were looked at stand for others if ``one_in`` is more than one: of so many schedules the spec of one was read.
-    ``capped`` says that there are more than were counted at all.
+    All fires of ``fully_counted`` schedules are counted, and only the next fire of ``next_fire_only`` schedules. If
+    ``one_in`` is more than one, only one in that many schedules was read. ``capped`` is true if there are more
+    schedules than were counted.
     """
 
-    stretches: tuple[Load, ...]
-    herds: tuple[LoadSpike, ...]
-    looked_at: int
-    others: int
+    buckets: tuple[Load, ...]
+    spikes: tuple[LoadSpike, ...]
+    fully_counted: int
+    next_fire_only: int
     one_in: int
     capped: bool
 
 
-ConcernKind = Literal[
+ProblemKind = Literal[
     "no_engine",
     "skewed_clock",
     "clock_set_back",
@@ -88,12 +87,12 @@ Urgency = Literal["high", "medium", "low"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that somebody should look at: what kind it is, what it is about, and what is the matter.
+    """One thing that needs action: its kind, its subject, and a description.
 
-    ``schedule_id`` is there if it is about a schedule; ``subject`` is what it is about in any case.
+    ``schedule_id`` is set if it is about a schedule. ``subject`` is always set.
     """
 
-    kind: ConcernKind
+    kind: ProblemKind
     urgency: Urgency
     subject: str
     schedule_id: str | None
@@ -104,15 +103,15 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """What somebody should look at, the most urgent first; ``more`` says that there is more of it than is listed."""
+    """Things that need action, most urgent first. ``more`` is true if the list is incomplete."""
 
-    concerns: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
     more: bool
 
 
 @dataclass(frozen=True, slots=True)
 class UpcomingTick:
-    """A tick that will fire, unless somebody or something changes that."""
+    """A tick that will fire unless the schedule changes."""
 
     schedule_id: str
     scheduled_for: datetime
@@ -120,23 +119,22 @@ class UpcomingTick:
 
 
 @dataclass(frozen=True, slots=True)
-class Almanac:
-    """The coming ticks for a calendar: of every schedule its first ones, so that no busy one hides the others.
+class CalendarFeed:
+    """Upcoming ticks for a calendar feed: the first ones of every schedule, so that no frequent one hides the others.
 
-    ``cut`` are the schedules that have more than these within the same time; ``left_out`` says that there are schedules
-    of which nothing is here.
+    ``truncated`` are the schedules with more ticks in the same time. ``omitted`` is true if some schedules are missing.
     """
 
     ticks: tuple[UpcomingTick, ...]
-    cut: frozenset[str] = frozenset()
-    left_out: bool = False
+    truncated: frozenset[str] = frozenset()
+    omitted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
-    """The coming ticks of all schedules, in their order.
+    """Upcoming ticks of all schedules in order.
 
-    Up to ``complete_until`` nothing is left out; after it there may be more than were asked for.
+    The list is complete up to ``complete_until``. After it there may be more ticks than the limit allowed.
     """
 
     ticks: tuple[UpcomingTick, ...]
@@ -145,30 +143,30 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True)
 class TickChange:
-    """A tick to come: one that ``stays``, one that ``goes`` away with the edit, or one that ``comes`` with it."""
+    """An upcoming tick that an edit leaves ``unchanged``, or that is ``removed`` or ``added`` by it."""
 
     at: datetime
     local: datetime
-    change: Literal["stays", "goes", "comes"]
+    change: Literal["unchanged", "removed", "added"]
 
 
 @dataclass(frozen=True, slots=True)
 class EditDiff:
-    """The ticks to come, before and after an edit; up to ``complete_until`` none is left out.
+    """Upcoming ticks before and after an edit, complete up to ``complete_until``.
 
-    ``complete_until`` is ``None`` if there are no others at all.
+    ``complete_until`` is ``None`` if there are no further ticks.
     """
 
     ticks: tuple[TickChange, ...]
-    staying: int
-    going: int
-    coming: int
+    unchanged: int
+    removed: int
+    added: int
     complete_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class RecentOutcome:
-    """What became of a tick, in short."""
+    """Outcome of a tick, in short."""
 
     run_id: str
     state: RunState
@@ -180,9 +178,9 @@ class RecentOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSummary:
-    """What somebody wants to see of a schedule in a list: what it means, and what became of its newest ticks.
+    """A schedule in a list: its explanation and the outcomes of its newest ticks.
 
-    ``target_paused`` says that its workflow or its queue is.
+    ``target_paused`` is true if its workflow or queue is paused.
     """
 
     schedule_id: str
@@ -194,7 +192,7 @@ class ScheduleSummary:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEdit:
-    """Somebody has changed something: a schedule, or, where ``schedule_id`` is empty, something else."""
+    """A change made by a user, to a schedule or, if ``schedule_id`` is empty, to something else."""
 
     namespace: str
     schedule_id: str
@@ -205,16 +203,16 @@ class ScheduleEdit:
 
 
 Update = Run | ScheduleEdit
-"""A run as it is now, or a change that somebody has made."""
+"""The current state of a run, or a change made by a user."""
 
 
 MAX_COUNTED = 10_000
-"""Where counting ends: a larger number is shown as this one."""
+"""Counts stop here. A larger number is shown as this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Runs of a queue that nobody has taken yet, and for how long the oldest has waited."""
+    """Unclaimed runs of a queue, and the age of the oldest."""
 
     queue: str
     runs: int
@@ -223,7 +221,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class StoreBacklog:
-    """What is due, waits, is paused, fires in UTC because its zone is gone; and how many instances live."""
+    """Numbers of due schedules, waiting runs, paused and degraded schedules and live instances, and queue backlogs."""
 
     due: int
     waiting: int
@@ -235,7 +233,7 @@ class StoreBacklog:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many schedules there are, and what they are doing; ``capped`` says that there are more than were counted."""
+    """Numbers of schedules by status and of their runs. ``capped`` is true if there are more than were counted."""
 
     active: int
     paused: int
@@ -248,10 +246,10 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class StatsBucket:
-    """What was decided in a stretch of time, and how late runs started, in milliseconds.
+    """Decisions in a time bucket, and how late runs started, in milliseconds.
 
-    ``missed`` are ticks that nobody was there for; ``skipped`` are runs, and ticks that others were in the way of;
-    ``open`` runs are not over yet.
+    ``missed`` are ticks while no engine was running. ``skipped`` are skipped runs, and ticks dropped because of
+    overlap. ``open`` runs have not ended.
     """
 
     start: datetime
@@ -263,13 +261,13 @@ class StatsBucket:
     missed: int
     late_p50_ms: int | None
     late_p99_ms: int | None
-    late_most_ms: int | None
+    late_max_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Figures about a namespace; before ``complete_since`` more has happened than was looked at."""
+    """Statistics of a namespace. Before ``complete_since`` they are incomplete."""
 
     schedules: RunCounts
-    stretches: tuple[StatsBucket, ...]
+    buckets: tuple[StatsBucket, ...]
     complete_since: datetime

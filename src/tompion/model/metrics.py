@@ -1,6 +1,6 @@
-"""What a process has counted: plain numbers, numbers by label, and how many took how long.
+"""In-process metrics: counters, counters by label, and histograms of durations.
 
-Whoever counts does so for a whole batch at once; whoever reads gets a copy.  Neither knows the other.
+Writers add whole batches. Readers get copies.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import NamedTuple, TypeAlias
 
 Labels: TypeAlias = tuple[str, ...]
 OTHER = "other"
-"""What namespaces share that came too late to have a label of their own."""
-NAMESPACES = 50
+"""Label shared by the namespaces after the first ``MAX_NAMESPACES``."""
+MAX_NAMESPACES = 50
 BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0, 7_200.0)
 
 
 class Histogram(NamedTuple):
-    """How many values lie in each bucket, the last of which has no bound, and their sum."""
+    """The number of values in each bucket, the last of which is unbounded, and their sum."""
 
     buckets: tuple[int, ...]
     total_s: float
 
 
-class _Spreading:
+class _MutableHistogram:
     __slots__ = ("buckets", "total_s")
 
     def __init__(self) -> None:
@@ -35,16 +35,20 @@ class _Spreading:
 
 
 class Metrics:
-    """The numbers of one process; any thread may count."""
+    """The metrics of one process. Any thread may write.
 
-    def __init__(self, namespaces: int = NAMESPACES) -> None:
-        """Take how many namespaces have a label of their own: the first so many that are seen."""
+    The first ``namespaces`` namespaces have a label of their own.
+    """
+
+    def __init__(self, namespaces: int = MAX_NAMESPACES) -> None:
         self.counts: Counter[str] = Counter()
         self.gauges: dict[str, Callable[[], float]] = {}
         self._labelled: defaultdict[str, Counter[Labels]] = defaultdict(Counter)
-        self._spreads: defaultdict[str, defaultdict[Labels, _Spreading]] = defaultdict(partial(defaultdict, _Spreading))
+        self._histograms: defaultdict[str, defaultdict[Labels, _MutableHistogram]] = defaultdict(
+            partial(defaultdict, _MutableHistogram)
+        )
         self._namespaces: set[str] = set()
-        self._most = namespaces
+        self._max_namespaces = namespaces
         self._lock = threading.Lock()
 
     def count(self, name: str, number: int = 1, labels: Labels = ()) -> None:
@@ -58,31 +62,31 @@ class Metrics:
                 self.counts[name] += number
 
     def observe(self, name: str, seconds: float, number: int = 1, labels: Labels = ()) -> None:
-        """Add a duration that was measured so many times."""
+        """Add a duration, measured ``number`` times."""
         with self._lock:
-            spreading = self._spreads[name][labels]
-            spreading.buckets[bisect_left(BOUNDS_S, seconds)] += number
-            spreading.total_s += seconds * number
+            histogram = self._histograms[name][labels]
+            histogram.buckets[bisect_left(BOUNDS_S, seconds)] += number
+            histogram.total_s += seconds * number
 
     def namespace(self, name: str) -> str:
         """Return the label of a namespace."""
         if name in self._namespaces:
             return name
         with self._lock:
-            if len(self._namespaces) >= self._most:
+            if len(self._namespaces) >= self._max_namespaces:
                 return OTHER
             self._namespaces.add(name)
         return name
 
-    def labelled(self, name: str) -> Mapping[Labels, int]:
-        """Return a copy of a counter by its labels."""
+    def counts_by_label(self, name: str) -> Mapping[Labels, int]:
+        """Return a copy of a counter by labels."""
         with self._lock:
             return dict(self._labelled.get(name, {}))
 
-    def spreads(self, name: str) -> Mapping[Labels, Histogram]:
-        """Return a copy of durations by their labels."""
+    def histograms(self, name: str) -> Mapping[Labels, Histogram]:
+        """Return copies of the histograms of a duration by labels."""
         with self._lock:
             return {
-                labels: Histogram(tuple(each.buckets), each.total_s)
-                for labels, each in self._spreads.get(name, {}).items()
+                labels: Histogram(buckets=tuple(histogram.buckets), total_s=histogram.total_s)
+                for labels, histogram in self._histograms.get(name, {}).items()
             }

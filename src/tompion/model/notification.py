@@ -1,8 +1,8 @@
-"""Notices: what somebody outside is told, when, and whether it has arrived.
+"""Notifications: messages about events of schedules, and their delivery.
 
-A notice is written in the transaction of what it is about, and delivered afterwards by any instance that knows the
-notification it belongs to.  It keeps its id however often it is tried: PENDING until it is DELIVERED, GIVEN_UP after a
-bounded time, or SUMMARIZED, which is part of another notice.
+A notification is written in the transaction of its event. Any instance with its notification rule delivers it
+afterwards. It keeps its id in all attempts. It is PENDING until it is DELIVERED, GIVEN_UP after a time limit, or
+SUMMARIZED as part of another notification.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 
 class NotificationKind(StrEnum):
-    """What a notice is about."""
+    """The kind of event that a notification is about."""
 
     FAILED = "failed"
     LATE = "late"
@@ -27,12 +27,12 @@ class NotificationKind(StrEnum):
     TEST = "test"
 
     @property
-    def kind(self) -> str:
-        """Return what receivers tell messages apart by."""
-        return _KINDS[self]
+    def event_type(self) -> str:
+        """Return the event type that receivers see."""
+        return _EVENT_TYPES[self]
 
 
-_KINDS = {
+_EVENT_TYPES = {
     NotificationKind.FAILED: "tompion.run.failed",
     NotificationKind.LATE: "tompion.run.late",
     NotificationKind.MISSED: "tompion.ticks.missed",
@@ -48,11 +48,11 @@ CHOICES = (
     NotificationKind.PAUSED,
     NotificationKind.RECOVERED,
 )
-"""What somebody can ask to be told about."""
+"""Kinds that a notification rule can select."""
 
 
 class NotificationState(StrEnum):
-    """What became of a notice."""
+    """The delivery state of a notification."""
 
     PENDING = "PENDING"
     DELIVERED = "DELIVERED"
@@ -62,7 +62,7 @@ class NotificationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotificationRule:
-    """What one notification is about: topics, and which schedules; ``None`` is any."""
+    """Selects events by kind, namespace, schedule and label. ``None`` matches everything."""
 
     name: str
     topics: frozenset[NotificationKind] = frozenset(CHOICES)
@@ -72,8 +72,8 @@ class NotificationRule:
     label: tuple[str, str | None] | None = None
     max_per_minute: int = 60
 
-    def wants(self, topic: NotificationKind, namespace: str, schedule_id: str, labels: Mapping[str, str]) -> bool:
-        """Return whether it is about something that happened to a schedule."""
+    def matches(self, topic: NotificationKind, namespace: str, schedule_id: str, labels: Mapping[str, str]) -> bool:
+        """Return whether the rule matches an event of a schedule."""
         return (
             topic in self.topics
             and self.namespace in (None, namespace)
@@ -87,9 +87,9 @@ def _has(labels: Mapping[str, str], name: str, value: str | None) -> bool:
 
 
 class NotificationRow(NamedTuple):
-    """A notice as it is kept.
+    """A stored notification.
 
-    ``due_ms`` is when somebody may try it: while one does, that is the end of their lease.  ``attempts`` is the fence.
+    ``due_ms`` is the time of the next attempt. During an attempt it is the end of its lease. ``attempts`` is the fence.
     """
 
     notification_id: str
@@ -108,16 +108,16 @@ class NotificationRow(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """How one try ended; where it is ``hopeless``, nobody tries again."""
+    """Outcome of one delivery attempt. After a ``permanent`` failure there is no retry."""
 
     arrived: bool
-    said: str
-    hopeless: bool = False
+    message: str
+    permanent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A notice as it is shown; ``data`` is what the receiver is sent."""
+    """A notification as users see it. ``data`` is the message that the receiver gets."""
 
     notification_id: str
     rule_name: str

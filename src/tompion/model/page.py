@@ -1,4 +1,4 @@
-"""Lists that are read page by page."""
+"""Lists that are read in pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some of the elements, and the token that asks for the ones after them (``None``: there are no more)."""
+    """Some items, and the token of the next page (``None`` on the last page)."""
 
     items: tuple[T, ...]
     next_page: str | None = None

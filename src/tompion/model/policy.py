@@ -1,4 +1,4 @@
-"""How a schedule behaves besides when it ticks: overlap, catch-up, retries, limits."""
+"""Policies of a schedule: overlap, catch-up, retries, limits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Overlap(StrEnum):
-    """What becomes of a tick while as many runs as allowed are in flight."""
+    """Decides a tick while the maximum number of runs is in flight."""
 
     SKIP = "skip"
     ALLOW = "allow"
@@ -18,7 +18,7 @@ class Overlap(StrEnum):
 
 
 class CatchUp(StrEnum):
-    """What becomes of ticks that nobody could decide in time."""
+    """Decides ticks that no engine decided in time."""
 
     NONE = "none"
     COALESCE = "coalesce"
@@ -27,7 +27,7 @@ class CatchUp(StrEnum):
 
 
 class OnResume(StrEnum):
-    """What becomes of the ticks of a pause: the catch-up policy, nothing, or one run."""
+    """Decides the ticks during a pause: by the catch-up policy, not at all, or with one run."""
 
     POLICY = "policy"
     SKIP = "skip"
@@ -35,30 +35,30 @@ class OnResume(StrEnum):
 
 
 class OnWorkerLost(StrEnum):
-    """What becomes of a run whose worker was lost while it held it."""
+    """Decides a run whose worker was lost while executing it."""
 
     RELAUNCH = "relaunch"
     FAIL = "fail"
 
 
 class Keep(StrEnum):
-    """Which of two ticks ``buffer_one`` keeps waiting."""
+    """The tick that ``buffer_one`` keeps waiting."""
 
     LATEST = "latest"
     FIRST = "first"
 
 
 OVERLAP_ALIASES = {"allow_all": Overlap.ALLOW, "buffer_all": Overlap.QUEUE}
-WORKER = "worker "
-"""How the execution id of a run begins that a worker has taken over a network."""
-REMOTE_EXECUTION_MS = 60_000
-"""How long a run that is executed elsewhere may take, unless its schedule says otherwise."""
+WORKER_PREFIX = "worker "
+"""Prefix of the execution id of a run on a remote worker."""
+DEFAULT_REMOTE_LIMIT_MS = 60_000
+"""Default time limit of a run that is executed outside of the engine."""
 CATCHUP_ALIASES = {"all": CatchUp.FIRE_IMMEDIATELY}
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules that the planner reads; equal policies share one object."""
+    """The policies that the planner reads. Equal policies share one object."""
 
     overlap_policy: Overlap = Overlap.SKIP
     max_concurrent: int = 1
@@ -78,12 +78,12 @@ class Policy:
     failure_backoff: bool = True
     notify: bool = True
 
-    def gives_up(self, pickups: int, most: int) -> bool:
-        """Return whether a run has failed because workers were lost while they held it."""
-        return pickups > 0 and (pickups >= most or self.on_worker_lost is OnWorkerLost.FAIL)
+    def is_abandoned(self, pickups: int, max_pickups: int) -> bool:
+        """Return whether a run has failed because too many workers were lost while executing it."""
+        return pickups > 0 and (pickups >= max_pickups or self.on_worker_lost is OnWorkerLost.FAIL)
 
-    def limit_elsewhere_ms(self, execution_id: str | None) -> int | None:
-        """Return how long a run may take that is executed elsewhere; a worker that is heard of has no limit."""
-        if self.max_execution_ms is None and (execution_id or "").startswith(WORKER):
+    def remote_limit_ms(self, execution_id: str | None) -> int | None:
+        """Return the time limit of a run outside of the engine. A worker that sends heartbeats has none."""
+        if self.max_execution_ms is None and (execution_id or "").startswith(WORKER_PREFIX):
             return None
-        return self.max_execution_ms or REMOTE_EXECUTION_MS
+        return self.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS

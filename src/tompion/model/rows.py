@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class ScheduleRow(NamedTuple):
-    """What a schedule is, apart from its definition and its dial."""
+    """A schedule without its definition and its state."""
 
     schedule_key: int
     namespace: str
@@ -28,7 +28,7 @@ class ScheduleRow(NamedTuple):
 
 
 class VersionRow(NamedTuple):
-    """One version of a definition; it decides the ticks after ``after_s`` up to ``until_s``."""
+    """One version of a definition. It decides the ticks after ``after_s`` up to ``until_s``."""
 
     schedule_key: int
     version: int
@@ -45,7 +45,7 @@ class VersionRow(NamedTuple):
 
 
 class DefinitionRow(NamedTuple):
-    """What an engine needs to know of a version."""
+    """A version in the form that an engine compiles."""
 
     schedule_key: int
     version: int
@@ -59,7 +59,7 @@ class DefinitionRow(NamedTuple):
 
 
 class SpecGroupRow(NamedTuple):
-    """A spec that fires soon: how many schedules have it, one of them, and when its next tick is."""
+    """A spec that fires soon: the number of schedules with it, one of them, and its next tick."""
 
     spec: str
     calendars: str
@@ -70,7 +70,7 @@ class SpecGroupRow(NamedTuple):
 
 
 class UnhealthyScheduleRow(NamedTuple):
-    """A schedule with which something may be wrong, and what is known of that."""
+    """A schedule that may have a problem, and the values that show it."""
 
     schedule_id: str
     degraded: int
@@ -105,7 +105,7 @@ class WorkflowRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """Who changed what, and how it was before; the last three are its place in the :mod:`~tompion.model.audit`."""
+    """An audit entry. The last three fields are its place in the chain of :mod:`~tompion.model.audit`."""
 
     audit_number: int
     at_ms: int
@@ -124,7 +124,7 @@ class AuditRow(NamedTuple):
 
 
 class RequestRow(NamedTuple):
-    """The answer that a request id was given."""
+    """The stored response to a request id."""
 
     operation: str
     fingerprint: str
@@ -132,7 +132,7 @@ class RequestRow(NamedTuple):
 
 
 class InstanceRow(NamedTuple):
-    """A process that runs an engine, or a worker that asks for runs and has no lease; ``queues`` is a list as JSON."""
+    """An engine, or a remote worker, which has no lease. ``queues`` is a JSON list."""
 
     instance_id: int
     name: str
@@ -147,7 +147,7 @@ class InstanceRow(NamedTuple):
 
 
 class KeyRow(NamedTuple):
-    """A key with which somebody may ask from outside, as far as it is kept."""
+    """A stored API key, with a hash of its secret."""
 
     key_id: str
     namespace: str
@@ -161,11 +161,11 @@ class KeyRow(NamedTuple):
 
 
 HeldRun: TypeAlias = tuple[int, int, int, int]
-"""A run that an instance executes, with the fence it holds: schedule, nominal time, origin, attempt."""
+"""A run that an instance executes, with its fence: schedule, nominal time, origin, attempt."""
 
 
 class ScheduleFilter(NamedTuple):
-    """Which schedules a list is about; ``None`` is any."""
+    """Filter of a list of schedules. ``None`` matches everything."""
 
     state: str | None = None
     workflow_id: str | None = None
@@ -176,7 +176,7 @@ class ScheduleFilter(NamedTuple):
 
 
 class DueNow(NamedTuple):
-    """Which kinds of work are due, and when the next is."""
+    """The kinds of work that are due, and the time of the next work."""
 
     on_time: bool
     catch_up: bool

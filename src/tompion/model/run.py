@@ -1,4 +1,4 @@
-"""Runs: the durable record of what became of a tick, a trigger or a backfill time.
+"""Runs: the durable record of each tick, trigger and backfill time.
 
 ::
 
@@ -8,9 +8,8 @@
        └────────────┴──► SKIPPED             │        TERMINATED
                          CANCELLED           └──►     TIMED_OUT
 
-PLANNED waits for its fire time, BUFFERED for the run before it, ENQUEUED belongs to a launcher (or to whoever claims
-it first), STARTED is known to be executing.  A run goes back to ENQUEUED when it is tried again.  The states on the
-right are final: nothing leaves them.
+PLANNED waits for its fire time. BUFFERED waits for an earlier run. ENQUEUED belongs to an instance, or to the first one
+that claims it. STARTED is executing. A retry goes back to ENQUEUED. The states on the right are final.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ DEFAULT_NAMESPACE = "default"
 
 
 class RunState(StrEnum):
-    """Where a run stands."""
+    """The state of a run."""
 
     PLANNED = "PLANNED"
     BUFFERED = "BUFFERED"
@@ -44,7 +43,7 @@ FINAL = frozenset(RunState) - OPEN
 
 _ENDINGS = frozenset({RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.TERMINATED, RunState.TIMED_OUT})
 FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT})
-"""What may be tried again."""
+"""States after which a run may be retried."""
 TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.PLANNED: frozenset({RunState.BUFFERED, RunState.ENQUEUED, RunState.SKIPPED, RunState.CANCELLED}),
     RunState.BUFFERED: frozenset({RunState.ENQUEUED, RunState.SKIPPED, RunState.CANCELLED}),
@@ -55,7 +54,7 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
 
 
 class RunSource(StrEnum):
-    """Why a run exists."""
+    """The origin of a run."""
 
     SCHEDULE = "schedule"
     TRIGGER = "trigger"
@@ -64,12 +63,12 @@ class RunSource(StrEnum):
     LAUNCH = "launch"
 
 
-AUTOMATIC_ORIGINS = frozenset({RunSource.SCHEDULE, RunSource.HINT})
-"""The sources of runs that nobody asked for one by one: pause, limits and skips are about these."""
+AUTOMATIC_SOURCES = frozenset({RunSource.SCHEDULE, RunSource.HINT})
+"""Sources of runs that were not requested individually. Pause, limits and skips apply to these."""
 
 
 class Reason(StrEnum):
-    """Why a run did not simply start, or ended as it did."""
+    """The reason why a run did not start on time, or how it ended."""
 
     OVERLAP = "overlap"
     BUFFER_FULL = "buffer_full"
@@ -94,13 +93,13 @@ class Reason(StrEnum):
 
 
 MISSED = frozenset({Reason.MISSED, Reason.COALESCED, Reason.OUTSIDE_WINDOW})
-"""Why ticks were dropped that nobody was there for; other spans were passed over on purpose, or skipped (OVERLAP)."""
+"""Reasons of ticks that were dropped because no engine was running. Other reasons are policies and edits."""
 
 
 class RunId(NamedTuple):
-    """What makes a run unique: its schedule, its nominal time, and its origin.
+    """The identity of a run: schedule, nominal time and origin.
 
-    ``origin`` is 0 for a tick of the schedule; a trigger or a backfill has a number of its own.
+    ``origin`` is 0 for a tick. A trigger or a backfill has a unique number.
     """
 
     schedule_key: int
@@ -108,23 +107,24 @@ class RunId(NamedTuple):
     origin: int = 0
 
     def __str__(self) -> str:
-        """Return the id as it is shown and sent."""
+        """Return the id in its public form."""
         return f"{self.schedule_key}-{self.nominal_s}-{self.origin}"
 
 
-def lost_text(pickups: int) -> str:
-    """Return what is said of a run whose worker was lost, for the last time."""
+def worker_lost_message(pickups: int) -> str:
+    """Return the error of a run that failed because its workers were lost."""
     times = "once" if pickups == 1 else f"{pickups} times"
-    return f"its worker was lost, {times}; it may be the cause"
+    return f"its worker was lost {times} while executing it. The run itself may be the cause"
 
 
 class RunRow(NamedTuple):
     """One row of the ledger.
 
-    ``due_ms`` is when somebody must look at it: the fire time of a planned run, or since when a run in flight has been
-    anybody's.  One that is held has none: the lease of its ``owner`` is enough.  ``queued_ms`` is since when it waits.
-    ``pickups`` counts the workers that were lost while they held it.  One that is STARTED without an owner is executed
-    elsewhere: ``report`` is what was said there about its end, until an engine has written it down.
+    ``due_ms`` is the time at which an engine must handle the run: the fire time of a planned run, or the time since
+    which a run in flight can be claimed. A run that an instance holds has none, because the lease of its ``owner``
+    covers it. ``queued_ms`` is the time since which it waits. ``pickups`` counts workers that were lost while they held
+    it. A STARTED run without an owner is executed outside of the engine. ``report`` is its reported outcome until an
+    engine settles it.
     """
 
     schedule_key: int
@@ -141,7 +141,7 @@ class RunRow(NamedTuple):
     owner: int | None
     decided_ms: int
     local_s: int | None
-    moved: str | None
+    dst_adjustment: str | None
     overlap: str | None
     payload: str | None
     request_id: str | None
@@ -158,27 +158,27 @@ class RunRow(NamedTuple):
 
     @property
     def id(self) -> RunId:
-        """Return what makes the run unique."""
+        """Return the identity of the run."""
         return RunId(self.schedule_key, self.nominal_s, self.origin)
 
 
 StartRow: TypeAlias = tuple[int, int, int, int, int, int, int | None]
 START_COLUMNS = ("schedule_key", "nominal_s", "version", "fire_ms", "owner", "decided_ms", "local_s")
-"""A tick that simply starts, on time and leased to whoever decides it: what such runs do not have in common.
+"""Columns of a tick that starts on time and is leased to the instance that decides it.
 
-There are many of these: a plain tuple is quicker to make and to bind, and nothing for the garbage collector to visit.
+A plain tuple is faster to build and to bind than a row, and the garbage collector does not track it.
 """
 
 
 FinishRow: TypeAlias = tuple[int, int, int, int, int | None, int]
 FINISH_COLUMNS = ("schedule_key", "nominal_s", "origin", "fence", "started_ms", "finished_ms")
-"""A run that simply succeeds, with nothing to say: a guarded write, as :class:`RunChange` is."""
+"""Columns of a run that succeeds without a result. A guarded write, like :class:`RunChange`."""
 
 
 class RunChange(NamedTuple):
-    """A guarded write: what becomes of a run if it is still as its owner last saw it.
+    """A guarded write: it applies only if the run is unchanged since its owner last saw it.
 
-    ``fence`` is the attempt that the writer holds; a row with another attempt, or in a final state, is not touched.
+    ``fence`` is the attempt that the writer holds. A row with another attempt, or in a final state, is not changed.
     """
 
     schedule_key: int
@@ -199,11 +199,11 @@ class RunChange(NamedTuple):
 
     @property
     def id(self) -> RunId:
-        """Return which run it is about."""
+        """Return the identity of the changed run."""
         return RunId(self.schedule_key, self.nominal_s, self.origin)
 
 
-def idempotency_key(  # noqa: PLR0913 - what the key is made of
+def idempotency_key(  # noqa: PLR0913 - the parts of the key
     namespace: str,
     schedule_id: str,
     source: str,
@@ -211,12 +211,12 @@ def idempotency_key(  # noqa: PLR0913 - what the key is made of
     origin: int = 0,
     request_id: str | None = None,
 ) -> str:
-    """Return the key that every launch of a run carries: the same for ever, whatever the version or the attempt."""
+    """Return the key that every launch of a run carries. It never changes, whatever the version or the attempt."""
     subject = schedule_id if namespace == DEFAULT_NAMESPACE else f"{namespace}/{schedule_id}"
     if source == RunSource.TRIGGER:
         subject = f"{subject}:trigger:{request_id}"
     elif source == RunSource.LAUNCH:
-        return str(request_id)  # whoever keeps time elsewhere has a key already
+        return str(request_id)  # an external scheduler brings its own key
     elif source == RunSource.BACKFILL:
         subject = f"{subject}:backfill:{origin}:{nominal_s}"
     else:

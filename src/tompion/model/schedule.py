@@ -1,4 +1,4 @@
-"""Schedules: what users write, what is stored, and what they see."""
+"""Schedules and runs: what users write, and what they get back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tompion.model.spec import SpecDocument
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a run starts: a function by its import path, or a stored workflow by its id."""
+    """The target of a run: a function by its import path, or a stored workflow by its id."""
 
     function: str | None = None
     workflow_id: str | None = None
@@ -26,7 +26,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One version of a schedule: everything that users decide about it."""
+    """One version of a schedule: everything that users define."""
 
     spec: SpecDocument
     action: Action
@@ -39,7 +39,7 @@ class Definition:
 
 
 class ScheduleStatus(StrEnum):
-    """What a schedule is doing, in one word; one whose rows cannot be read does nothing, and a list shows it so."""
+    """The status of a schedule. A schedule whose rows cannot be read is listed as damaged and does not fire."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -50,7 +50,7 @@ class ScheduleStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """How many ticks became what, since the schedule was created."""
+    """Numbers of ticks by outcome since the schedule was created."""
 
     starts: int = 0
     successes: int = 0
@@ -61,7 +61,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule as it is now."""
+    """The current state of a schedule."""
 
     namespace: str
     schedule_id: str
@@ -88,7 +88,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as it is now; its ``payload`` is shown by ``get_run`` only."""
+    """The current state of a run. Only ``get_run`` returns its ``payload``."""
 
     run_id: str
     key: str
@@ -99,7 +99,7 @@ class Run:
     reason: str | None
     scheduled_for: datetime
     local_time: datetime | None
-    moved: str | None
+    dst_adjustment: str | None
     fire_at: datetime
     decided_at: datetime
     started_at: datetime | None
@@ -126,7 +126,7 @@ class DroppedTicks:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An audit row: who changed what, when, and how it was before."""
+    """An audit entry: actor, operation, time, and the values before and after."""
 
     at: datetime
     actor: str
@@ -141,7 +141,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a schedule's definition, and the ticks it decided."""
+    """One version of the definition of a schedule, and the ticks that it decided."""
 
     version: int
     definition: Definition
@@ -153,10 +153,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """A range of the past that is being run again.
+    """A range of past ticks that is run again.
 
-    ``total`` is how many ticks were to be run when it was asked for, ``done`` how many it has run so far; ``undecided``
-    ticks of the range are left out, because the schedule itself has still to decide them.
+    ``total`` is the number of ticks to run, ``done`` the number so far. ``undecided`` ticks of the range are left out,
+    because the schedule itself has not decided them yet.
     """
 
     backfill_id: int
@@ -176,10 +176,10 @@ class Backfill:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Everything about one schedule on one page.
+    """Everything about one schedule.
 
-    ``skipped_ticks`` are those to come that somebody asked to skip; they are not among ``next_ticks``.  ``outlook`` is
-    there if the schedule is adaptive.
+    ``skipped_ticks`` are upcoming ticks that were requested to be skipped. They are not among ``next_ticks``.
+    ``outlook`` is set if the schedule is adaptive.
     """
 
     schedule: Schedule
@@ -197,7 +197,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A stored workflow document, which an executor is given."""
+    """A stored workflow document, which is passed to an executor."""
 
     namespace: str
     workflow_id: str
@@ -209,7 +209,7 @@ class Workflow:
 
 @dataclass(frozen=True, slots=True)
 class BulkRefusal:
-    """A schedule that could not be changed, and why."""
+    """A schedule that could not be changed, and the reason."""
 
     schedule_id: str
     code: str
@@ -218,10 +218,10 @@ class BulkRefusal:
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What a change to many schedules has done, or would do.
+    """Result of a change to many schedules, or of its dry run.
 
-    ``unchanged`` schedules match, but are so already.  ``next_page`` is where to go on: one request changes
-    only so many.
+    ``unchanged`` schedules match, but need no change. ``next_page`` is the token to continue with, because one request
+    changes a limited number of schedules.
     """
 
     schedule_ids: tuple[str, ...]
@@ -233,9 +233,9 @@ class BulkResult:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleCount:
-    """How many schedules match a filter, and how many there are that are not deleted.
+    """The number of schedules that match a filter, and the number of all that are not deleted.
 
-    ``capped`` says that there are more than were looked at: then both are at least so many.
+    If ``capped`` is true, counting stopped early, and both numbers are lower bounds.
     """
 
     matching: int

@@ -1,7 +1,7 @@
-"""Dials: where each schedule stands.
+"""The mutable state of schedules.
 
-The dial is the narrow row that every tick changes, and the row that everybody locks: firing, settling, backfilling
-and each control operation.  Whatever must be decided together is decided while holding it.
+The state is the narrow row that every tick updates. Firing, settling, backfilling and each control operation lock it,
+so that everything that must be decided together is decided under its lock.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 
 class ScheduleState(NamedTuple):
-    """Where a schedule stands.
+    """The mutable state of one schedule.
 
-    All ticks up to ``cursor_s`` have been decided.  ``next_fire_ms`` is when the engine must look at the schedule
-    again, ``None`` for never (paused, closed, exhausted).  ``carry`` is how the ticks up to ``carry_until_s`` are to
-    be caught up instead of by policy (after a resume).  ``skips`` holds the nominal times that are to be skipped,
-    separated by commas.  ``last_end_ms`` and ``hints`` are an adaptive schedule's: when its last run ended, and what
-    people suggest (:mod:`tompion.model.hint`).
+    All ticks up to ``cursor_s`` have been decided. ``next_fire_ms`` is when the engine must handle the schedule again,
+    ``None`` for never (paused, closed, exhausted). ``carry`` is how the ticks up to ``carry_until_s`` are caught up
+    instead of by policy (after a resume). ``skips`` has the nominal times to skip, separated by commas. Adaptive
+    schedules have ``last_end_ms``, the end of their last run, and ``hints`` (:mod:`tompion.model.hint`).
     """
 
     schedule_key: int
@@ -45,7 +44,7 @@ class ScheduleState(NamedTuple):
 
 
 StateTuple: TypeAlias = tuple[Any, ...]
-"""A dial as the store read it, not yet a :class:`ScheduleState`: most are done with after one look."""
+"""A state as the store returned it. It becomes a :class:`ScheduleState` only if needed."""
 
 FastAdvanceRow: TypeAlias = tuple[int, int, int | None, int | None, int, int, int]
 FAST_ADVANCE_COLUMNS = (
@@ -57,16 +56,16 @@ FAST_ADVANCE_COLUMNS = (
     "last_start_ms",
     "starts",
 )
-"""What a tick that simply starts changes of a dial."""
+"""Columns of the state that a tick that starts on time changes."""
 
 
 SuccessCountRow: TypeAlias = tuple[int, int, int]
 SUCCESS_COUNT_COLUMNS = ("schedule_key", "in_flight", "successes")
-"""What runs that simply succeed change of a dial, besides that it has no failures any more."""
+"""Columns of the state that plain successes change. They also reset its failures."""
 
 
 class DroppedRange(NamedTuple):
-    """Ticks that were dropped together: all of one schedule after ``after_s`` up to ``until_s``."""
+    """Ticks of a schedule after ``after_s`` up to ``until_s`` that were dropped together."""
 
     schedule_key: int
     after_s: int

@@ -1,4 +1,4 @@
-"""Search attributes: typed values that a schedule can be found by."""
+"""Search attributes: typed values by which schedules can be searched."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class AttributeType(StrEnum):
-    """What a search attribute holds; a ``KeywordList`` is the only one with several values."""
+    """The type of a search attribute. Only a ``KeywordList`` has several values."""
 
     TEXT = "Text"
     KEYWORD = "Keyword"

@@ -1,6 +1,7 @@
-"""Keys with which somebody may ask from outside: ``flt_`` + an id that is no secret + ``_`` + 192 random bits.
+"""API keys, callback tokens of runs, and web sessions.
 
-Only a hash of the secret is kept.  It is a plain one: nobody guesses 192 bits, however fast they can hash.
+An API key is ``tpn_``, a public id, ``_`` and 192 random bits. Only a plain hash of the secret is stored, which is
+enough because 192 random bits cannot be guessed.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ from typing import NamedTuple
 
 from tompion.model.run import RunId
 
-PREFIX = "flt"
-
-
+PREFIX = "tpn"
 _ID_BYTES, _SECRET_BYTES = 6, 24
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is listed: everything but the secret."""
+    """An API key without its secret."""
 
     key_id: str
     namespace: str
@@ -37,14 +36,14 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key that was just made: ``secret`` is shown this once."""
+    """A new API key. ``secret`` is returned only once."""
 
     key: ApiKey
     secret: str
 
 
 class KeyParts(NamedTuple):
-    """A key, taken to pieces."""
+    """The id and the secret of an API key."""
 
     key_id: str
     secret: str
@@ -52,46 +51,44 @@ class KeyParts(NamedTuple):
 
 def new_key_parts() -> KeyParts:
     """Return a new id and a new secret."""
-    return KeyParts(token_hex(_ID_BYTES), token_hex(_SECRET_BYTES))
+    return KeyParts(key_id=token_hex(_ID_BYTES), secret=token_hex(_SECRET_BYTES))
 
 
 def key_text(parts: KeyParts) -> str:
-    """Return a key as people hand it on."""
+    """Return the text form of a key."""
     return f"{PREFIX}_{parts.key_id}_{parts.secret}"
 
 
 def read_key(text: str) -> KeyParts | None:
-    """Return the parts of a key, if a text has the form of one."""
+    """Return the parts of a key, or ``None`` if the text is not one."""
     prefix, _, rest = text.partition("_")
     key_id, _, secret = rest.partition("_")
-    right = prefix == PREFIX and len(key_id) == 2 * _ID_BYTES and len(secret) == 2 * _SECRET_BYTES
-    return KeyParts(key_id, secret) if right and rest.isascii() else None
+    is_key = prefix == PREFIX and len(key_id) == 2 * _ID_BYTES and len(secret) == 2 * _SECRET_BYTES
+    return KeyParts(key_id=key_id, secret=secret) if is_key and rest.isascii() else None
 
 
 def key_hash(secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return the hash of a secret that is stored."""
     return sha256(secret.encode()).hexdigest()
 
 
-def matches_hash(secret: str, kept: str) -> bool:
-    """Return whether a secret is the one that a hash was made of; how long that takes says nothing."""
-    return hmac.compare_digest(key_hash(secret), kept)
+def matches_hash(secret: str, stored_hash: str) -> bool:
+    """Return whether a secret has a hash, in constant time."""
+    return hmac.compare_digest(key_hash(secret), stored_hash)
 
 
 CALLBACKS = "callbacks"
-"""What the secret is called in the store."""
-
-
+"""Name of the callback secret in the store."""
 _PARTS = 3
 
 
 def signer(secret: str) -> Callable[[str], str]:
-    """Return what makes a token of ``run_id.attempt``."""
+    """Return a function that makes a token of ``run_id.attempt``."""
     return lambda subject: f"{subject}.{_signature(secret, subject)}"
 
 
 def read_token(secret: str, token: str) -> tuple[RunId, int] | None:
-    """Return the run and the attempt that a token is about; nothing if it is not one of ours."""
+    """Return the run and the attempt of a callback token, or ``None`` if it is invalid."""
     parts = token.split(".")
     if len(parts) != _PARTS or not token.isascii():
         return None
@@ -107,9 +104,10 @@ def _signature(secret: str, subject: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WebSession:
-    """Who asks, what they may do, by namespace, and what kind of service this is; nobody has no ``actor``.
+    """The caller, its roles by namespace, and the kind of service. An anonymous caller has no ``actor``.
 
-    ``auth`` is ``open`` if everybody is let in; ``signed_in`` says that a cookie was what let somebody in.
+    ``auth`` is ``open`` if no credentials are needed. ``signed_in`` is true if a session cookie authenticated the
+    caller.
     """
 
     actor: str | None

@@ -1,4 +1,4 @@
-"""What a service says of itself: that it is there, and what it was told."""
+"""Information about a service: health and configuration."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """A service that is there, or ready; and which release it is."""
+    """Liveness or readiness of a service, and its release."""
 
     status: str
     version: str
 
 
 @dataclass(frozen=True, slots=True)
-class Effective:
-    """A setting: its value, where that came from, what it would be otherwise, what it means, and its unit."""
+class EffectiveSetting:
+    """A setting: value, origin, default, meaning and unit."""
 
     name: str
     value: Any
@@ -28,10 +28,10 @@ class Effective:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfig:
-    """Everything that a process was told, without its secrets, and what of it has a block of its own, by name."""
+    """The configuration of a process without its secrets, and the names of its configuration blocks."""
 
     file: str | None
-    values: tuple[Effective, ...]
+    values: tuple[EffectiveSetting, ...]
     executors: tuple[str, ...]
     schedules: tuple[str, ...]
     notifications: tuple[str, ...]

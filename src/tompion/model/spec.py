@@ -1,8 +1,8 @@
-"""What a spec says, as data.
+"""Spec documents as data.
 
-A :class:`SpecDocument` is what is stored and sent: it holds the user's own words (cron strings stay strings) in a
-checked shape.  Nothing here knows how to compute a tick; ``tompion.spec`` does.  All documents are frozen and
-hashable, so that equal specs can share one compiled form.
+A :class:`SpecDocument` is stored and sent as it is. It has the user's own text (cron strings stay strings) in a checked
+shape. ``tompion.spec`` computes the ticks. All documents are frozen and hashable, so that equal specs share one
+compiled form.
 """
 
 from __future__ import annotations
@@ -12,38 +12,17 @@ from datetime import datetime
 from typing import Literal
 
 Dialect = Literal["tompion", "quartz", "temporal"]
-
-
 DstGap = Literal["catch_up", "skip", "shift"]
-
-
 DstOverlap = Literal["auto", "first", "second", "both"]
-
-
 DstProfile = Literal["vixie", "temporal", "quartz", "airflow"]
-
-
 JitterMode = Literal["symmetric", "delay", "temporal"]
-
-
 Anchor = Literal["epoch", "completion"]
 
-
 DIALECTS: tuple[Dialect, ...] = ("tompion", "quartz", "temporal")
-
-
 DST_GAPS: tuple[DstGap, ...] = ("catch_up", "skip", "shift")
-
-
 DST_OVERLAPS: tuple[DstOverlap, ...] = ("auto", "first", "second", "both")
-
-
 DST_PROFILES: tuple[DstProfile, ...] = ("vixie", "temporal", "quartz", "airflow")
-
-
 JITTER_MODES: tuple[JitterMode, ...] = ("symmetric", "delay", "temporal")
-
-
 ANCHORS: tuple[Anchor, ...] = ("epoch", "completion")
 
 
@@ -62,7 +41,7 @@ FieldValue = str | tuple[Range, ...]
 
 @dataclass(frozen=True, slots=True)
 class CalendarDocument:
-    """A structured calendar; ``None`` stands for the field's default, which differs in an exclusion."""
+    """A structured calendar. ``None`` stands for a field's default, which differs in an exclusion."""
 
     second: FieldValue | None = None
     minute: FieldValue | None = None
@@ -79,7 +58,7 @@ CALENDAR_FIELDS = ("second", "minute", "hour", "day_of_month", "month", "year", 
 
 @dataclass(frozen=True, slots=True)
 class IntervalDocument:
-    """Every ``every_s`` seconds: from the Unix epoch plus ``offset_s``, or after the previous run has ended."""
+    """Every ``every_s`` seconds, from the Unix epoch plus ``offset_s``, or after the previous run has ended."""
 
     every_s: int
     offset_s: int = 0
@@ -88,9 +67,9 @@ class IntervalDocument:
 
 @dataclass(frozen=True, slots=True)
 class WindowDocument:
-    """A blackout: from ``begin`` up to, not including, ``end``.
+    """An exclusion window from ``begin`` up to, not including, ``end``.
 
-    Both are ISO dates or date-times, with or without an offset.  A date as ``end`` includes that whole day.
+    Both are ISO dates or date-times, with or without an offset. A date as ``end`` includes that whole day.
     """
 
     begin: str
@@ -100,10 +79,10 @@ class WindowDocument:
 
 @dataclass(frozen=True, slots=True)
 class HolidaysDocument:
-    """Public holidays of a country, with the dates written down when the spec was made.
+    """Public holidays of a country, with the dates that were looked up when the spec was created.
 
-    ``dates`` is what counts: a later release of the holidays library changes nothing in a stored spec.  ``None`` means
-    that they have not been looked up yet.
+    Only ``dates`` count, so a later release of the holidays library does not change a stored spec. ``None`` means that
+    they have not been looked up yet.
     """
 
     country: str
@@ -116,7 +95,7 @@ class HolidaysDocument:
 
 @dataclass(frozen=True, slots=True)
 class ExcludeDocument:
-    """What is taken away from the ticks; empty by default."""
+    """Exclusions from the ticks. Empty by default."""
 
     calendars: tuple[CalendarDocument, ...] = ()
     dates: tuple[str, ...] = ()
@@ -127,7 +106,7 @@ class ExcludeDocument:
 
 @dataclass(frozen=True, slots=True)
 class NamedCalendar:
-    """A list of dates and windows that many schedules exclude by name; each change makes a new version."""
+    """A list of dates and windows that many schedules exclude by name. Each change creates a new version."""
 
     name: str
     dates: tuple[str, ...] = ()
@@ -138,7 +117,7 @@ class NamedCalendar:
 
 @dataclass(frozen=True)
 class SpecDocument:
-    """Which ticks exist: the union of all sources, minus what is excluded, from ``start_at`` to ``end_at``."""
+    """The ticks of a schedule: the union of all sources, minus exclusions, from ``start_at`` to ``end_at``."""
 
     cron: tuple[str, ...] = ()
     calendars: tuple[CalendarDocument, ...] = ()
@@ -163,7 +142,7 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One remark: a stable ``code``, how much it matters, what it is about, and what to do instead."""
+    """One finding of the linter: a stable ``code``, its severity, the field, a message, and a suggestion."""
 
     code: str
     severity: Severity
@@ -174,27 +153,27 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A nominal time and where it comes from.
+    """A nominal time and its origin.
 
-    ``at`` is the instant (UTC); ``local`` the same instant on the schedule's clock; ``wall`` the wall time that the
-    rule names, which differs from ``local`` only where DST moved the tick; ``moved`` is ``""``, ``gap``,
-    ``first_pass`` or ``second_pass``, ``reason`` the same in words; ``fire_at`` the instant after jitter.
+    ``at`` is the instant in UTC, ``local`` the same instant in the schedule's zone. ``wall`` is the wall time that the
+    spec names, which differs from ``local`` only if DST moved the tick. ``dst_adjustment`` is ``""``, ``gap``,
+    ``first_pass`` or ``second_pass``, and ``reason`` explains it. ``fire_at`` is the instant after jitter.
     """
 
     at: datetime
     local: datetime
     wall: datetime
-    moved: str
+    dst_adjustment: str
     reason: str
     fire_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class ClockChange:
-    """A moment at which the clocks of a zone are changed, and what becomes of the ticks around it.
+    """A clock change of a zone, and its effect on the ticks around it.
 
-    ``before`` and ``after`` are what the clocks show at that moment, by the old offset and by the new one.  ``ticks``
-    are those in the hours that the change disturbs, ``text`` says in words what happens to them.
+    ``before`` and ``after`` are the local times at that moment with the old and the new offset. ``ticks`` are those in
+    the hours around the change, and ``text`` explains what happens to them.
     """
 
     at: datetime

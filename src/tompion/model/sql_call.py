@@ -1,6 +1,6 @@
-"""A call that is part of a transaction: a row for somebody's table, or a call of somebody's function.
+"""A call inside a transaction: an insert into a user's table, or a call of a user's function.
 
-Names are names and values are values: there is nothing in it that a database would read as a statement.
+Names and values are separate. No part is interpreted as SQL text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class SqlForm(StrEnum):
-    """How the server makes an argument of what travels as text."""
+    """The way in which the server converts an argument that is sent as text."""
 
     PLAIN = "plain"
     ARRAY = "array"
@@ -19,9 +19,9 @@ class SqlForm(StrEnum):
 
 
 class SqlArgument(NamedTuple):
-    """One value: text, or texts where it is an array; records are JSON.
+    """One value: text, or several texts for an array. Records are JSON.
 
-    ``type`` is what an operator has declared; without one the server takes that of the column or the parameter.
+    ``type`` is declared by the operator. Without one the server uses the type of the column or parameter.
     """
 
     value: str | tuple[str | None, ...] | None
@@ -30,7 +30,7 @@ class SqlArgument(NamedTuple):
 
 
 class SqlCall(NamedTuple):
-    """A call: the parts of a name, and its arguments; those of a table go to ``columns``."""
+    """A call: the parts of a name, and its arguments. For a table, ``columns`` names their columns."""
 
     name: tuple[str, ...]
     arguments: tuple[SqlArgument, ...]
@@ -38,11 +38,11 @@ class SqlCall(NamedTuple):
 
 
 class SqlResult(NamedTuple):
-    """What became of a call: what it answered, or why it had no effect at all."""
+    """The returned value of a call, or the error after which it had no effect."""
 
     answer: str | None = None
     error: str | None = None
 
 
-Answers: TypeAlias = list[SqlResult]
-"""One for each call, in their order; those that there was no time for have none."""
+SqlResults: TypeAlias = list[SqlResult]
+"""One result per call in order. Calls for which there was no time have none."""

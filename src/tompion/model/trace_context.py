@@ -1,6 +1,7 @@
-"""Which trace a run belongs to, and which span each part of it is: derived from its key, so that everybody agrees.
+"""Trace and span ids of runs, derived from the run key.
 
-Whoever goes on with a run after a crash knows the trace, and the span of the attempt before, without being told.
+Every process computes the same ids, so an instance that continues a run after a crash knows its trace, and the span of
+the attempt before, without any stored state.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ SAMPLED = 1
 
 
 class Parent(NamedTuple):
-    """A span of somebody else, as its ``traceparent`` names it."""
+    """A parent span from a ``traceparent`` header."""
 
     trace_id: int
     span_id: int
@@ -24,22 +25,22 @@ class Parent(NamedTuple):
 
 
 def trace_id_of(key: str) -> int:
-    """Return the trace of a run: the first half of its key, or of its key's hash where somebody else made the key."""
+    """Return the trace id of a run: the first half of its key, or of the hash of an external key."""
     digest = key if _HASH.fullmatch(key) else sha256(key.encode()).hexdigest()
     return int(digest[:32], 16) or 1
 
 
 def span_id_of(key: str, attempt: int, part: str = RUN) -> int:
-    """Return the span of a part of an attempt at a run."""
+    """Return the span id of a part of an attempt."""
     return int(sha256(f"{key}:{attempt}:{part}".encode()).hexdigest()[:16], 16) or 1
 
 
 def traceparent_of(key: str, attempt: int, *, sampled: bool, part: str = EXECUTE) -> str:
-    """Return what an executor hands on: whatever happens there is part of the executor's call."""
+    """Return the header that an executor passes on, so that the target's spans are children of the executor's call."""
     return f"00-{trace_id_of(key):032x}-{span_id_of(key, attempt, part):016x}-{SAMPLED if sampled else 0:02x}"
 
 
 def read_traceparent(text: str) -> Parent | None:
-    """Return the span that a header names, or nothing if it names none."""
-    found = _TRACEPARENT.fullmatch(text.strip())
-    return None if found is None else Parent(*(int(part, 16) for part in found.groups()))
+    """Return the span of a ``traceparent`` header, or ``None`` if it is invalid."""
+    match = _TRACEPARENT.fullmatch(text.strip())
+    return None if match is None else Parent(*(int(part, 16) for part in match.groups()))

@@ -1,4 +1,4 @@
-"""The proof that a ledger is whole, or what is wrong with it."""
+"""Results of verifying a ledger."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that does not add up.
+    """An inconsistency.
 
-    About ticks: ``missing``, ``twice``, ``invented``, ``early``, ``beyond`` (the cursor), ``miscounted``.  About what
-    they are judged by: ``version`` (gone, or unreadable), ``gap`` and ``overlap`` (between versions), ``dial``,
+    About ticks: ``missing``, ``twice``, ``invented``, ``early``, ``beyond`` (the cursor), ``miscounted``. About the
+    data behind them: ``version`` (missing or unreadable), ``gap`` and ``overlap`` (between versions), ``state``,
     ``counter``, ``unreadable``.
     """
 
@@ -22,10 +22,10 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was checked of one schedule, and what was found.
+    """Result of verifying one schedule.
 
-    ``unchecked`` counts the versions whose ticks cannot be computed anew: with a fixed delay, or if the schedule was
-    adaptive, they follow the ends of runs, and some were decided with time zone data that are others now.
+    ``unchecked`` counts the versions whose ticks cannot be recomputed: with a fixed delay or an adaptive policy they
+    depend on the ends of runs, and some were decided with other time zone data.
     """
 
     schedule_id: str
@@ -39,5 +39,5 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every tick is accounted for exactly once."""
+        """True if every tick is accounted for exactly once."""
         return not self.problems

@@ -1,4 +1,4 @@
-"""What a worker that is connected over a network is told, and says."""
+"""Messages between the service and remote workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tompion.model.schedule import Action
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker that may ask for runs, how often something must be heard of it, and how long it is waited for."""
+    """A registered remote worker, its heartbeat interval, and the length of its leases."""
 
     worker_id: int
     name: str
@@ -21,9 +21,9 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A run that a worker has been given; ``token`` is what it shows when it speaks of it.
+    """A run that a worker has claimed. ``token`` identifies it in later requests.
 
-    ``traceparent`` is what its function hands on, if the service writes traces.
+    ``traceparent`` is set if the service records traces.
     """
 
     run_id: str
@@ -43,7 +43,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAck:
-    """The answer to a worker's heartbeat: the tokens of runs that are to end, and of those that are not its own."""
+    """The response to a worker's heartbeat: tokens of runs to cancel, and of runs that it no longer holds."""
 
     to_cancel: tuple[str, ...]
     lost: tuple[str, ...]
@@ -51,7 +51,7 @@ class HeartbeatAck:
 
 @dataclass(frozen=True, slots=True)
 class InstanceInfo:
-    """A process that runs an engine, or a worker without a store; ``alive`` is one that was heard of lately."""
+    """An engine or a remote worker. ``alive`` is true if it sent a heartbeat recently."""
 
     instance_id: int
     name: str
@@ -60,14 +60,14 @@ class InstanceInfo:
     queues: tuple[str, ...]
     alive: bool
     started_at: datetime
-    heard_of_at: datetime
+    last_heartbeat_at: datetime
     stopped_at: datetime | None
     skew_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue: whether it is paused, how many serve it, and how many runs wait, for these or for a pause to end."""
+    """A queue: whether it is paused, the number of instances that serve it, and its waiting runs."""
 
     queue: str
     paused: bool

@@ -1,1 +1,1 @@
-"""The use cases: one function each, called alike by every door."""
+"""The use cases: one function and one transaction each, called alike by REST, gRPC, the CLI and Python."""

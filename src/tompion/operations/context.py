@@ -1,4 +1,4 @@
-"""What every operation on schedules is given: one transaction, and who asks."""
+"""The argument of every operation: its transaction and its caller."""
 
 from __future__ import annotations
 
@@ -6,35 +6,40 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from tompion.config.settings import Settings
+from tompion.plan.context import DecisionContexts
+from tompion.plan.due_ticks import DueLimits
 from tompion.store.base import Transaction
 
-P = ParamSpec("P")
-
-
-T = TypeVar("T")
+NO_CATCH_UP = DueLimits(grace_ms=0, max_catchup=0, max_spread=0, max_dropped_range_ticks=0, lookahead_ms=0)
+"""The limits of an operation that decides manual runs only, no ticks."""
 
 
 Counted: TypeAlias = tuple[str, str]
-"""A number, and why, if there are several reasons; the namespace is that of the session."""
+"""The name of a metric, and a reason if it has several. The namespace is that of the operation."""
 
 
 @dataclass(frozen=True)
 class OperationContext:
-    """One transaction on behalf of somebody in a namespace."""
+    """One transaction on behalf of a caller in a namespace."""
 
     transaction: Transaction
     settings: Settings
     namespace: str = "default"
     actor: str = "local"
     counted: Counter[Counted] = field(default_factory=Counter)
-    """What the operation wants counted, once it is committed."""
+    """The metrics to add once the operation is committed."""
     traceparent: Callable[[str, int], str] | None = None
-    """What whoever executes an attempt at a run hands on, by the run's key; nothing, if nobody writes traces."""
+    """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
 
     @cached_property
     def now_ms(self) -> int:
-        """Return the moment of the operation, by the database's clock."""
+        """Return the time of the operation, by the database's clock."""
         return self.transaction.now_ms()
+
+    def decision_contexts(self, limits: DueLimits = NO_CATCH_UP) -> DecisionContexts:
+        """Return the contexts in which this operation decides runs. An operation launches no run itself."""
+        paused = self.transaction.target_list_paused()
+        return DecisionContexts(self.now_ms, limits, self.settings.max_buffer, paused)

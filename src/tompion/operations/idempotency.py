@@ -1,4 +1,4 @@
-"""What every operation on schedules is given: one transaction, and who asks."""
+"""Idempotent operations: a request id makes a change happen once."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ T = TypeVar("T")
 def idempotent(
     kind: type[T],
 ) -> Callable[[Callable[Concatenate[OperationContext, P], T]], Callable[Concatenate[OperationContext, P], T]]:
-    """Make a change one that is done once for each ``request_id`` it is given; ``kind`` is what it answers with."""
+    """Make an operation run once for each ``request_id``. ``kind`` is the type of its result."""
 
     def decorate(
         operation: Callable[Concatenate[OperationContext, P], T],
     ) -> Callable[Concatenate[OperationContext, P], T]:
         signature = inspect.signature(operation)
-        assert "request_id" in signature.parameters, "a change takes a request id"
+        assert "request_id" in signature.parameters, "every change takes a request id"
 
         @wraps(operation)
-        def call(context: OperationContext, /, *args: P.args, **given: P.kwargs) -> T:
-            request_id: Any = given.get("request_id")
+        def call(context: OperationContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            request_id: Any = kwargs.get("request_id")
             if request_id is None:
-                return operation(context, *args, **given)
-            bound = signature.bind(context, *args, **given)
-            do = partial(operation, context, *args, **given)
-            return answer_once(context, operation.__name__, request_id, _asked(bound), kind, do)
+                return operation(context, *args, **kwargs)
+            bound = signature.bind(context, *args, **kwargs)
+            operation_call = partial(operation, context, *args, **kwargs)
+            return answer_once(context, operation.__name__, request_id, _request_arguments(bound), kind, operation_call)
 
         return call
 
@@ -45,30 +45,35 @@ def idempotent(
 
 
 def answer_once(  # noqa: PLR0913 - the parts of one request
-    context: OperationContext, operation: str, request_id: str, arguments: Any, kind: type[T], do: Callable[[], T]
+    context: OperationContext,
+    operation: str,
+    request_id: str,
+    arguments: Any,
+    kind: type[T],
+    operation_call: Callable[[], T],
 ) -> T:
-    """Do something, unless the same request has been answered before: then answer the same again."""
+    """Run an operation, or return the stored result if the same request was answered before."""
     most = context.settings.max_name_chars
-    # A number would pass as text in SQLite only.
+    # SQLite alone would accept a number as text.
     if type(request_id) is not str or not 1 <= len(request_id) <= most or not request_id.isprintable():
         raise InvalidField("request_id", f"expected 1 to {most} printable characters")
     try:
         fingerprint = _fingerprint(operation, arguments)
     except (ValueError, RecursionError):
-        return do()  # which refuses what contains itself, and says where
-    known = context.transaction.request_get(context.namespace, request_id)
-    if known is not None:
-        if (known.operation, known.fingerprint) != (operation, fingerprint):
-            raise RequestReused(f"request_id {request_id!r} was used for another request ({known.operation})")
-        return from_plain(kind, json.loads(known.answer))
-    answer = do()
+        return operation_call()  # it rejects an argument that contains itself, and names the field
+    stored = context.transaction.request_get(context.namespace, request_id)
+    if stored is not None:
+        if (stored.operation, stored.fingerprint) != (operation, fingerprint):
+            raise RequestReused(f"request_id {request_id!r} was used for another request ({stored.operation})")
+        return from_plain(kind, json.loads(stored.answer))
+    answer = operation_call()
     row = RequestRow(operation, fingerprint, compact(to_plain(answer)))
     context.transaction.request_insert(context.namespace, request_id, row, context.now_ms)
     return answer
 
 
-def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
-    """What a request asks for: the same however its arguments are passed, and whether or not defaults are spelt out."""
+def _request_arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """Return the arguments of a request, the same for positional and keyword arguments and for omitted defaults."""
     parameters = bound.signature.parameters
     return {
         name: value
@@ -78,6 +83,6 @@ def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
 
 
 def _fingerprint(operation: str, arguments: Any) -> str:
-    """A hash of what was asked for; what is not JSON is there as it is shown, and refused by whoever reads it."""
+    """Return a hash of a request. Arguments that are not JSON count with their repr, and the operation rejects them."""
     text = json.dumps([operation, to_plain(arguments)], default=repr, sort_keys=True)
     return sha256(text.encode()).hexdigest()

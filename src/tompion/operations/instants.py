@@ -7,7 +7,7 @@ from datetime import datetime
 from tompion.errors import InvalidField, display
 
 When = datetime | str | int | float
-_FIRST_S, _LAST_S = -62_135_596_800, 253_402_300_799  # what a datetime can show: the years 1 to 9999
+_FIRST_S, _LAST_S = -62_135_596_800, 253_402_300_799  # a datetime holds the years 1 to 9999
 
 
 def epoch_ms(field: str, when: When) -> int:
@@ -23,12 +23,12 @@ def epoch_ms(field: str, when: When) -> int:
         if when.tzinfo is None:
             raise InvalidField(field, f"{when.isoformat()} has no offset; add one, such as Z")
         milliseconds = round(when.timestamp() * 1000)
-        if not _FIRST_S * 1000 <= milliseconds <= _LAST_S * 1000 + 999:  # its offset takes it there, or its fraction
+        if not _FIRST_S * 1000 <= milliseconds <= _LAST_S * 1000 + 999:  # because of its offset or its fraction
             raise InvalidField(field, f"{when.isoformat()} lies outside the years 1 to 9999, in UTC")
         return milliseconds
     if type(when) not in (int, float) or not _FIRST_S <= when <= _LAST_S:
         raise InvalidField(
-            field, f"{display(when)} is not an instant; expected seconds since 1970, before the year 10000"
+            field, f"{display(when)} is not an instant; expected seconds since 1970, up to the year 9999"
         )
     return round(when * 1000)
 

@@ -7,27 +7,25 @@ from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_text
 
 DEFAULT_PAGE = 50
+MAX_FILTER_CHARS = 1_000
 
 
 def page_limit(context: OperationContext, limit: int) -> int:
-    """Return how long a page may be."""
+    """Return the checked length of a page."""
     if type(limit) is not int or not 1 <= limit <= context.settings.max_page:
         raise InvalidField("limit", f"{display(limit)}; expected 1 to max_page ({context.settings.max_page})")
     return limit
 
 
 def page_name(after: str | None) -> str:
-    """Return the name that a page token holds: the last one of the page before."""
+    """Return the name in a page token: the last one of the page before."""
     return "" if after is None else check_text("after", after, MAX_FILTER_CHARS)
 
 
 def page_number(field: str, text: str | None, default: int) -> int:
-    """Return the number that a page token holds."""
+    """Return the number in a page token."""
     if text is None:
         return default
     if not (str(text).isascii() and str(text).isdecimal()) or len(str(text)) > 18:
         raise InvalidField(field, f"{display(text)} is not a page token")
     return int(text)
-
-
-MAX_FILTER_CHARS = 1_000

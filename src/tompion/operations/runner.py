@@ -1,4 +1,4 @@
-"""Where doors hand in what they are asked: one operation, one transaction, on behalf of somebody in a namespace."""
+"""Runs one operation in one transaction for a caller in a namespace."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class OperationRunner:
-    """A store, the limits that its operations obey, and where it is counted what they do."""
+    """A store, the settings of its operations, and the metrics that they add to."""
 
     store: Store
     settings: Settings
     tally: Metrics = field(default_factory=Metrics)
     traceparent: Callable[[str, int], str] | None = None
-    """What is handed on with a run, by its key and attempt, where traces are written."""
+    """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
 
     def send(
         self,
@@ -36,32 +36,33 @@ class OperationRunner:
         writes: bool,
         walled: bool = True,
     ) -> Future[T]:
-        """Run an operation, to which everything but the session is bound already; its answer comes later.
+        """Start an operation and return a future of its result.
 
-        One that is not ``walled`` is about more than a namespace: who shows a key, or which run a token is of.
+        An operation that is not ``walled`` concerns more than one namespace, such as the lookup of an API key or a run
+        token.
         """
-        last: list[OperationContext] = []
+        contexts: list[OperationContext] = []
 
         def work(transaction: Transaction) -> T:
             if walled:
-                transaction.enter(namespace)
-            last[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
-            return operation(last[0])
+                transaction.restrict_to(namespace)
+            contexts[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
+            return operation(contexts[0])
 
         if not writes:
             return self.store.read(work)
         answer = self.store.write(work)
-        answer.add_done_callback(lambda done: self._count(done, last))
+        answer.add_done_callback(lambda done: self._count(done, contexts))
         return answer
 
-    def _count(self, done: Future[T], last: list[OperationContext]) -> None:
-        """Count what an operation has done, once it is committed; one that was tried again has done it once."""
+    def _count(self, done: Future[T], contexts: list[OperationContext]) -> None:
+        """Add the metrics of a committed operation. A retried transaction counts once."""
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
             self.tally.count("stale_writes_rejected", isinstance(error, StaleReport))
             return
-        for context in last:
+        for context in contexts:
             for (name, reason), number in context.counted.items():
                 labels = (self.tally.namespace(context.namespace), reason) if reason else ()
                 self.tally.count(name, number, labels)

@@ -1,4 +1,4 @@
-"""From loose fields to a checked definition: what a person may write about a schedule, in one flat document."""
+"""Checks of single values that callers send."""
 
 from __future__ import annotations
 
@@ -18,65 +18,74 @@ UNSET: Any = object()
 _DECEIVING = frozenset(
     "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffd"
 ) | frozenset(map(chr, range(0x80, 0xA0)))
-"""What makes a name look like another, or is the remains of bytes that were no text."""
+"""Characters that make a name look like another, or that replace undecodable bytes."""
 
 
 def check_name(field: str, value: object, settings: Settings) -> str:
-    """Return an id that may be stored and shown."""
+    """Return a name that can be stored and displayed."""
     if not isinstance(value, str) or not value:
         raise InvalidField(field, f"{display(value)} is not a name")
     if len(value) > settings.max_name_chars:
         raise InvalidField(field, f"{len(value)} characters, more than max_name_chars ({settings.max_name_chars})")
     if value != value.strip() or any(ord(character) < 32 or ord(character) == 127 for character in value):
-        raise InvalidField(field, f"{display(value)}: no control characters, no space at either end")
+        raise InvalidField(field, f"{display(value)} has control characters, or a space at either end; remove them")
     if value in (".", ".."):
-        raise InvalidField(field, f"{display(value)} means another place in an address; choose another name")
+        raise InvalidField(field, f"{display(value)} has a meaning in URLs; choose another name")
     if not value.isascii() and not _DECEIVING.isdisjoint(value):
         raise InvalidField(
-            field, f"{display(value)}: nothing that turns the direction of text, and no bytes that are none"
+            field, f"{display(value)} contains bidirectional control characters or undecodable bytes; remove them"
         )
     if not is_unicode(value):
-        raise InvalidField(field, f"{display(value)} is not valid Unicode")
+        raise InvalidField(field, f"{display(value)} is not valid Unicode; remove the surrogates")
     return value
 
 
 def check_namespace(value: object, settings: Settings) -> str:
-    """Return the name of a namespace; with a slash in it, two schedules could share one key."""
+    """Return the name of a namespace. It has no slash, because two schedules could share one key otherwise."""
     namespace = check_name("namespace", value, settings)
     if "/" in namespace:
-        raise InvalidField("namespace", f"{namespace!r}: no slash, or two schedules could share one key")
+        raise InvalidField(
+            "namespace", f"{namespace!r} has a slash, so two schedules could share one key; choose another name"
+        )
     return namespace
 
 
 def check_text(field: str, value: object, most: int) -> str:
-    """Return free text that every store can hold: Unicode, no NUL, not too long."""
+    """Return free text that every store can hold: valid Unicode, no NUL, not too long."""
     if not isinstance(value, str) or len(value) > most:
         raise InvalidField(field, f"expected text of at most {most} characters")
     if "\x00" in value or not is_unicode(value):
-        raise InvalidField(field, f"{display(value)}: no NUL characters, and only valid Unicode")
+        raise InvalidField(field, f"{display(value)} has NUL characters or is not valid Unicode; remove them")
     return value
 
 
 def check_note(note: object) -> str | None:
-    """Return a note that somebody leaves with a change."""
+    """Return the note of a change."""
     return None if note is None else check_text("note", note, MAX_NOTE_CHARS)
 
 
 def check_version(version: object) -> int | None:
-    """Return the number of a version, ``None`` for the newest."""
-    return _whole("version", version, 1, 1 << 31, nullable=True)
+    """Return the number of a version, or ``None`` for the newest."""
+    return check_optional_whole("version", version, 1, 1 << 31)
 
 
 def check_whole(field: str, value: object, least: int, most: int) -> int:
     """Return a whole number within bounds."""
-    number = _whole(field, value, least, most)
-    assert number is not None
-    return number
+    if type(value) is not int or not least <= value <= most:
+        raise InvalidField(field, f"{display(value)}; expected a whole number from {least} to {most}")
+    return value
+
+
+def check_optional_whole(field: str, value: object, least: int, most: int) -> int | None:
+    """Return a whole number within bounds, or ``None``."""
+    return None if value is None else check_whole(field, value, least, most)
 
 
 def check_flag(field: str, value: object) -> bool:
-    """Return a yes or a no."""
-    return _flag(field, value)
+    """Return a boolean."""
+    if type(value) is not bool:
+        raise InvalidField(field, f"{display(value)}; expected true or false")
+    return value
 
 
 def choice(field: str, value: object, kind: type[StrEnum], aliases: Mapping[str, Any] | None = None) -> Any:
@@ -84,32 +93,18 @@ def choice(field: str, value: object, kind: type[StrEnum], aliases: Mapping[str,
     if isinstance(value, str) and aliases and value in aliases:
         return aliases[value]
     try:
-        return kind(value)  # type: ignore[arg-type]  # anything that is not text is refused just below
+        return kind(value)  # type: ignore[arg-type]  # a value that is not text raises ValueError
     except ValueError:
         names = [*kind, *(aliases or {})]
         raise InvalidField(field, f"{display(value)}; expected one of {', '.join(names)}") from None
 
 
-def _whole(field: str, value: object, least: int, most: int, *, nullable: bool = False) -> int | None:
-    if value is None and nullable:
-        return None
-    if type(value) is not int or not least <= value <= most:
-        raise InvalidField(field, f"{display(value)}; expected a whole number from {least} to {most}")
-    return value
-
-
-def _flag(field: str, value: object) -> bool:
-    if type(value) is not bool:
-        raise InvalidField(field, f"{display(value)}; expected true or false")
-    return value
-
-
 MAX_DEPTH = 100
-"""How deep a document may be nested: whoever reads it again stands deeper in the stack than whoever wrote it."""
+"""The maximum nesting of a document. A reader may have less stack left than the writer had."""
 
 
 def is_unicode(text: str) -> bool:
-    """Return whether every store can hold a text: half of a surrogate pair is none."""
+    """Return whether every store can hold a text. Half of a surrogate pair is not valid."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -118,7 +113,7 @@ def is_unicode(text: str) -> bool:
 
 
 def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
-    """Return whether a document is nested more deeply than may be stored; one that contains itself is."""
+    """Return whether a document is nested more deeply than can be stored. One that contains itself is."""
     if not isinstance(value, dict | list | tuple):
         return False
-    return most == 0 or any(is_deep(each, most - 1) for each in (value.values() if isinstance(value, dict) else value))
+    return most == 0 or any(is_deep(item, most - 1) for item in (value.values() if isinstance(value, dict) else value))

@@ -1,4 +1,4 @@
-"""From rows to what users see."""
+"""Rows to the public dataclasses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from tompion.model.backfill import BackfillRow
 from tompion.model.hint import Hint, Outlook
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
-from tompion.model.schedule import Backfill, Change, Counters, DroppedTicks, Run, Schedule, ScheduleStatus, Version
+from tompion.model.schedule import (
+    Backfill,
+    Change,
+    Counters,
+    Definition,
+    DroppedTicks,
+    Run,
+    Schedule,
+    ScheduleStatus,
+    Version,
+)
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive, edit
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -18,8 +28,8 @@ from tompion.plan.stored_definition import stored_definition
 from tompion.plan.upcoming import upcoming_ticks
 
 TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
-"""Reasons that hold only while a run is in certain states; the others are true for ever."""
-BOTH_HINTS = "an interval hint and a one-shot hint are both live: whichever is earlier wins"
+"""Reasons that hold only while a run is in certain states. The others stay true."""
+BOTH_HINTS = "an interval hint and a one-shot hint are live: the earlier one wins"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
 
@@ -41,21 +51,21 @@ def _maybe_ms(milliseconds: int | None) -> datetime | None:
 def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     row: ScheduleRow,
     state: ScheduleState,
-    version: VersionRow,
+    definition: Definition,
     compiled: CompiledSchedule,
     now_ms: int,
     *,
     exhausted: bool,
 ) -> Schedule:
-    """Return a schedule as it is now."""
-    next_s, fire_ms = _coming(state, compiled, now_ms)
+    """Return the public view of a schedule."""
+    next_s, fire_ms = _next_run(state, compiled, now_ms)
     return Schedule(
         namespace=row.namespace,
         schedule_id=row.schedule_id,
         state=ScheduleStatus.EXHAUSTED if exhausted else ScheduleStatus(row.state),
         version=row.version,
         token=row.token,
-        definition=stored_definition(version),
+        definition=definition,
         cursor=at_s(state.cursor_s),
         next_run_at=None if next_s is None else at_s(next_s),
         next_fire_at=_maybe_ms(fire_ms),
@@ -74,10 +84,10 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     )
 
 
-def _coming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tuple[int | None, int | None]:
-    """The next tick that will run, and when: the engine also looks at those that it will only skip.
+def _next_run(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tuple[int | None, int | None]:
+    """Return the next tick that will run, and its fire time. The engine also wakes up for ticks that it only skips.
 
-    In a pause that is the next one from now on; what becomes of the others is decided by the resume.
+    For a paused schedule it is the next tick from now on. The resume decides the ticks before it.
     """
     if state.closed or state.remaining == 0:
         return None, None
@@ -88,14 +98,14 @@ def _coming(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> tu
         return tick, state.next_fire_ms
     if tick is None or state.next_fire_ms is None:
         return tick, None
-    return tick, compiled.fire_ms(tick) if compiled.gate is None else tick * 1000
+    return tick, compiled.fire_ms(tick) if compiled.allowed_seconds is None else tick * 1000
 
 
 def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Outlook:
-    """Return what an adaptive schedule does next, and why."""
+    """Return the next run of an adaptive schedule, its cause, and its live hints."""
     live = adaptive.hints_of(state).live_at(now_ms)
-    silent = state.next_nominal_s is None or state.closed or state.remaining == 0
-    found = None if silent else adaptive.pending(state, compiled, now_ms)
+    is_silent = state.next_nominal_s is None or state.closed or state.remaining == 0
+    planned = None if is_silent else adaptive.pending_run(state, compiled, now_ms)
     return Outlook(
         schedule_id=row.schedule_id,
         token=row.token,
@@ -111,16 +121,16 @@ def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSched
             for hint in live
             if hint is not None
         ),
-        next_run_at=None if found is None else at_s(found.nominal_s),
-        source=None if found is None else str(found.source),
-        bound=None if found is None else found.bound,
+        next_run_at=None if planned is None else at_s(planned.nominal_s),
+        source=None if planned is None else str(planned.source),
+        bound=None if planned is None else planned.bound,
         consecutive_failures=state.failures,
         warning=BOTH_HINTS if all(live) else None,
     )
 
 
 def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
-    """Return a run as it is now."""
+    """Return the public view of a run."""
     names = (schedule.namespace, schedule.schedule_id)
     return Run(
         run_id=str(row.id),
@@ -132,7 +142,7 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         reason=_reason(row),
         scheduled_for=at_s(row.nominal_s),
         local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
-        moved=row.moved,
+        dst_adjustment=row.dst_adjustment,
         fire_at=datetime_ms(row.fire_ms),
         decided_at=datetime_ms(row.decided_ms),
         started_at=_maybe_ms(row.started_ms),
@@ -140,30 +150,30 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         version=row.version,
         attempt=row.attempt,
         error=row.error,
-        result=None if row.result is None else loaded_json(row.result),
+        result=None if row.result is None else parse_json(row.result),
         execution_id=row.execution_id,
-        progress=None if row.progress is None else loaded_json(row.progress),
+        progress=None if row.progress is None else parse_json(row.progress),
     )
 
 
 def _reason(row: RunRow) -> str | None:
-    """Why a run is as it is; the ledger keeps the last reason, which may have been about something that is over."""
+    """Return why a run is in its state. The ledger keeps the last reason, which may not apply any more."""
     if row.reason is None or row.state not in TRUE_WHILE.get(row.reason, (row.state,)):
         return None
     return str(row.reason)
 
 
-def loaded_json(text: str) -> object:
-    """Return JSON as it was stored."""
+def parse_json(text: str) -> object:
+    """Return stored JSON, or the text itself if it is not JSON."""
     try:
         loaded: object = json.loads(text)
-    except ValueError:  # an executor that does not keep to JSON
+    except ValueError:  # the executor did not store JSON
         return text
     return loaded
 
 
 def dropped_view(dropped_range: DroppedRange) -> DroppedTicks:
-    """Return a span as users see it."""
+    """Return the public view of a dropped range."""
     return DroppedTicks(
         at_s(dropped_range.after_s),
         at_s(dropped_range.until_s),
@@ -174,7 +184,7 @@ def dropped_view(dropped_range: DroppedRange) -> DroppedTicks:
 
 
 def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
-    """Return a backfill as users see it."""
+    """Return the public view of a backfill."""
     return Backfill(
         backfill_id=row.backfill_id,
         schedule_id=schedule_id,
@@ -193,7 +203,7 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
 
 
 def change_view(row: AuditRow) -> Change:
-    """Return an audit row as users see it."""
+    """Return the public view of an audit row."""
     return Change(
         at=datetime_ms(row.at_ms),
         actor=row.actor,
@@ -208,7 +218,7 @@ def change_view(row: AuditRow) -> Change:
 
 
 def version_view(row: VersionRow) -> Version:
-    """Return a version as users see it."""
+    """Return the public view of a version."""
     return Version(
         version=row.version,
         definition=stored_definition(row),

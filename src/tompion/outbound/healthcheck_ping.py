@@ -1,6 +1,6 @@
-"""The dead man's ping: a request, again and again, to somebody who raises the alarm when it stops.
+"""Healthcheck pings: regular requests to a monitor, which raises an alarm when they stop.
 
-Whoever configures the service chooses the address, so it is not guarded: monitors often stand in the same network.
+The operator chooses the URL, so the SSRF guard allows every address. Monitors often are in the same network.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ from typing import Any
 import aiohttp
 
 from tompion.errors import InvalidField, LaunchError
-from tompion.outbound.http_session import CONNECT_S, open_session
-from tompion.outbound.ssrf_guard import Guard
+from tompion.outbound.http_session import CONNECT_TIMEOUT_S, open_session
+from tompion.outbound.ssrf_guard import SsrfGuard
 
-EVERYWHERE = ("0.0.0.0/0", "::/0")
+ALL_NETWORKS = ("0.0.0.0/0", "::/0")
 METHODS = ("GET", "POST")
-ANSWER_S = 10.0
-MOST_SAID_CHARS = 1_000
+RESPONSE_TIMEOUT_S = 10.0
+MAX_BODY_CHARS = 1_000
 
 
 class HttpPinger:
-    """Requests a URL while all is well and, if there is one, another while it is not."""
+    """Requests ``ping_url`` while the engine is healthy, and ``ping_fail_url``, if it is set, while it is not.
+
+    The settings are ``ping_url``, ``ping_fail_url``, ``ping_every_s`` and ``ping_method``.
+    """
 
     def __init__(self, configured: Mapping[str, Any]) -> None:
-        """Take ``ping_url``, ``ping_fail_url``, ``ping_every_s`` and ``ping_method``."""
-        self._guard = Guard(EVERYWHERE)
-        self._url = self._checked("ping_url", configured["ping_url"])
-        self._fail_url = self._checked("ping_fail_url", configured.get("ping_fail_url"))
+        self._guard = SsrfGuard(ALL_NETWORKS)
+        self._url = self._check_url("ping_url", configured["ping_url"])
+        self._fail_url = self._check_url("ping_fail_url", configured.get("ping_fail_url"))
         self._method = configured.get("ping_method", "GET")
         self.every_s = float(configured.get("ping_every_s", 60))
         if self.every_s <= 0:
@@ -37,26 +39,26 @@ class HttpPinger:
         self._session: aiohttp.ClientSession | None = None
 
     async def ping(self, problems: Sequence[str]) -> None:
-        """Say that all is well; where it is not, say so elsewhere, or nothing."""
+        """Send one ping. With problems, send it to the fail URL, if one is configured."""
         url = self._fail_url if problems else self._url
         if url is None:
             return
         if self._session is None:
             self._session = open_session(self._guard)
-        said = "\n".join(problems)[:MOST_SAID_CHARS]
-        asked = self._session.request(
+        text = "\n".join(problems)[:MAX_BODY_CHARS]
+        request = self._session.request(
             self._method,
             url,
-            data=said.encode() if self._method == "POST" and said else None,
+            data=text.encode() if self._method == "POST" and text else None,
             allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=ANSWER_S, sock_connect=CONNECT_S),
+            timeout=aiohttp.ClientTimeout(total=RESPONSE_TIMEOUT_S, sock_connect=CONNECT_TIMEOUT_S),
         )
         try:
-            async with asked as answer:
-                if not 200 <= answer.status < 300:
-                    raise LaunchError(f"it answered {answer.status}")
+            async with request as response:
+                if not 200 <= response.status < 300:
+                    raise LaunchError(f"the monitor responded with {response.status}")
         except TimeoutError:
-            raise LaunchError(f"it has not answered within {ANSWER_S:.0f} s") from None
+            raise LaunchError(f"no response within {RESPONSE_TIMEOUT_S:.0f} s") from None
         except aiohttp.ClientError as error:
             raise LaunchError(type(error).__name__) from None
 
@@ -66,7 +68,7 @@ class HttpPinger:
         if session is not None:
             await session.close()
 
-    def _checked(self, field: str, url: str | None) -> str | None:
+    def _check_url(self, field: str, url: str | None) -> str | None:
         try:
             return self._guard.target(url).url if url else None
         except LaunchError as error:

@@ -1,4 +1,4 @@
-"""Connections to places outside, each to an address that the guard has looked at."""
+"""HTTP sessions that connect only to addresses that the SSRF guard has checked."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tompion.errors import LaunchError
 from tompion.model.codec import truncate
-from tompion.outbound.ssrf_guard import Guard
+from tompion.outbound.ssrf_guard import SsrfGuard
 
-CONNECT_S = 10.0
+CONNECT_TIMEOUT_S = 10.0
 
 
-def open_session(guard: Guard) -> aiohttp.ClientSession:
-    """Return what sends requests: no cookies, no proxies of the environment, no address that is not allowed."""
+def open_session(guard: SsrfGuard) -> aiohttp.ClientSession:
+    """Return a session without cookies and without proxies of the environment, restricted to allowed addresses."""
     connector = aiohttp.TCPConnector(
         resolver=_Resolver(guard), limit=0, limit_per_host=0, use_dns_cache=False, keepalive_timeout=30
     )
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
         trust_env=False,
         auto_decompress=False,
     )
 
 
-async def read_start(answer: aiohttp.ClientResponse, limit: int) -> str:
-    """Read no more of an answer than is kept; the connection of a longer one is not used again."""
-    if answer.content_length is not None and answer.content_length <= limit:
-        return (await answer.read()).decode(errors="replace")
-    read = bytearray()
-    while len(read) <= limit:
-        chunk = await answer.content.read(limit + 1 - len(read))
+async def read_start(response: aiohttp.ClientResponse, limit: int) -> str:
+    """Return the start of a response. The connection of a longer one is closed."""
+    if response.content_length is not None and response.content_length <= limit:
+        return (await response.read()).decode(errors="replace")
+    body = bytearray()
+    while len(body) <= limit:
+        chunk = await response.content.read(limit + 1 - len(body))
         if not chunk:
-            return read.decode(errors="replace")
-        read += chunk
-    answer.close()
-    return truncate(read.decode(errors="replace"), limit)
+            return body.decode(errors="replace")
+        body += chunk
+    response.close()
+    return truncate(body.decode(errors="replace"), limit)
 
 
 class _Resolver(AbstractResolver):
-    """Resolves names once, and gives only addresses that may be connected to."""
+    """Resolves a name once and returns its addresses if the guard allows all of them."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: SsrfGuard) -> None:
         self._guard = guard
 
     async def resolve(
@@ -54,10 +54,10 @@ class _Resolver(AbstractResolver):
     ) -> list[ResolveResult]:
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
+            entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
         except OSError:
             raise LaunchError(f"the host {host!r} has no address") from None
-        addresses = self._guard.checked(list(dict.fromkeys(str(each[4][0]) for each in found)), port)
+        addresses = self._guard.check_all(list(dict.fromkeys(str(entry[4][0]) for entry in entries)), port)
         return [
             ResolveResult(
                 hostname=host,
@@ -71,4 +71,4 @@ class _Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing, because the resolver has no resources."""

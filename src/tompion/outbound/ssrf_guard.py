@@ -1,8 +1,7 @@
-"""Which addresses this process connects to on behalf of others: public ones, and those that the operator allows.
+"""The SSRF guard: requests go only to public addresses, and to those that the operator allows.
 
-Whoever writes a workflow chooses its URL; without a guard the service would be a way into the network that it stands
-in.  Names are resolved once, and the connection goes to the address that was looked at: a name that means something
-else a moment later changes nothing.
+The author of a workflow chooses its URL.  Without a guard, the service would give access to its internal network.  A
+name is resolved once, and the connection uses the address that was checked, so DNS rebinding has no effect.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tompion.errors import InvalidField, LaunchRefused
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
-PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 REFUSED: dict[str, Sequence[str]] = {
     "this host or network": ("0.0.0.0/8", "::/128"),
@@ -41,13 +40,13 @@ REFUSED: dict[str, Sequence[str]] = {
 }
 PUBLIC_IPV6 = IPv6Network("2000::/3")
 COMPATIBLE_IPV4 = IPv6Network("::/96")
-_KINDS: tuple[tuple[Network, str], ...] = tuple(
+_REFUSED_NETWORKS: tuple[tuple[Network, str], ...] = tuple(
     (ip_network(network), kind) for kind, networks in REFUSED.items() for network in networks
 )
 
 
-class Target(NamedTuple):
-    """Where a URL leads to: nothing is resolved yet."""
+class HttpTarget(NamedTuple):
+    """The host and port of a URL, not resolved yet."""
 
     url: str
     host: str
@@ -55,96 +54,98 @@ class Target(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the host and the port, which is what a target is known by."""
+        """Return host and port, which identify a target."""
         return f"{self.host}:{self.port}"
 
 
 class AllowRule(NamedTuple):
-    """What the operator allows: a network, and one port of it or any."""
+    """An exception of the operator: a network, and one port or any."""
 
     network: Network
     port: int | None
 
     def allows(self, address: Address, port: int) -> bool:
-        """Return whether it is about an address and a port."""
+        """Return whether the rule allows an address and a port."""
         return address in self.network and self.port in (None, port)
 
 
-class Guard:
-    """Says whether an address may be connected to."""
+class SsrfGuard:
+    """Checks whether requests may go to an address.
+
+    ``allow`` has the exceptions of the operator: ``10.1.0.0/16``, ``127.0.0.1:8080``, ``[fd00::1]:443``.
+    """
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
-        """Take what is allowed besides public addresses: ``10.1.0.0/16``, ``127.0.0.1:8080``, ``[fd00::1]:443``."""
-        self._rules = tuple(read_rule(text) for text in allow)
+        self._rules = tuple(parse_allow_rule(text) for text in allow)
 
-    def target(self, url: object) -> Target:
-        """Return where a URL leads to, unless that is forbidden already by the look of it."""
+    def target(self, url: object) -> HttpTarget:
+        """Return the target of a URL. Raises for an invalid URL and for an address that is not allowed."""
         if not isinstance(url, str):
             raise LaunchRefused("the workflow has no url")
         try:
             parts = urlsplit(url)
             port = parts.port
         except ValueError:
-            raise LaunchRefused("the url cannot be read") from None
-        if parts.scheme not in PORTS:
+            raise LaunchRefused("the url is not valid") from None
+        if parts.scheme not in DEFAULT_PORTS:
             raise LaunchRefused(f"the url must begin with http:// or https://, not {parts.scheme or 'nothing'}")
         if parts.username is not None or parts.password is not None:
-            raise LaunchRefused("the url must not hold a user or a password; use a header")
+            raise LaunchRefused("the url must not contain a user or a password; use a header")
         host = (parts.hostname or "").rstrip(".")
         if not host or any(character.isspace() or character in "\\%#?@" for character in host):
-            raise LaunchRefused("the url names no host")
-        if not host.isascii():  # a client would read other characters as digits and dots
+            raise LaunchRefused("the url has no host")
+        if not host.isascii():  # clients map some other characters to digits and dots
             raise LaunchRefused("the url's host is not ASCII; write it in its xn-- form")
-        target = Target(url, host, port or PORTS[parts.scheme])
+        target = HttpTarget(url, host, port or DEFAULT_PORTS[parts.scheme])
         literal = literal_address(host)
         if literal is not None:
             self.check(literal, target.port)
         return target
 
     def check(self, address: str | Address, port: int) -> Address:
-        """Return an address that may be connected to; raises for any other."""
-        found = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
-        for each in _meanings(found):
-            kind = _kind(each)
-            if kind is not None and not any(rule.allows(each, port) for rule in self._rules):
-                raise LaunchRefused(f"{found} is not a public address ({kind}), and no rule allows it")
-        return found
+        """Return the address if it is allowed. Raises if it is not."""
+        parsed = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
+        for candidate in _embedded_addresses(parsed):
+            kind = _refused_kind(candidate)
+            if kind is not None and not any(rule.allows(candidate, port) for rule in self._rules):
+                raise LaunchRefused(f"{parsed} is not a public address ({kind}), and no rule allows it")
+        return parsed
 
-    def checked(self, addresses: Sequence[str], port: int) -> list[str]:
-        """Return addresses that a name has, if all of them may be connected to: one of them might be chosen."""
+    def check_all(self, addresses: Sequence[str], port: int) -> list[str]:
+        """Return the addresses of a name if all of them are allowed, because the client may choose any."""
         if not addresses:
             raise LaunchRefused("the host has no address")
         return [str(self.check(address, port)) for address in addresses]
 
 
-def read_rule(text: str) -> AllowRule:
-    """Return a rule that an operator has written."""
-    written, port = text, None
+def parse_allow_rule(text: str) -> AllowRule:
+    """Return a rule from the configuration."""
+    network, port = text, None
     if text.startswith("["):
-        written, _, rest = text[1:].partition("]")
-        port = _port(rest.removeprefix(":"), text) if rest else None
+        network, _, rest = text[1:].partition("]")
+        port = _parse_port(rest.removeprefix(":"), text) if rest else None
     elif text.count(":") == 1:
-        written, _, rest = text.partition(":")
-        port = _port(rest, text)
+        network, _, rest = text.partition(":")
+        port = _parse_port(rest, text)
     try:
-        return AllowRule(ip_network(written), port)
+        return AllowRule(ip_network(network), port)
     except ValueError:
         raise InvalidField(
-            "allow", f"{text!r} is not a network; expected such as 10.1.0.0/16 or 127.0.0.1:8080"
+            "allow", f"{text!r} is not a network; expected 10.1.0.0/16 or 127.0.0.1:8080, for example"
         ) from None
 
 
-def _port(text: str, rule: str) -> int:
+def _parse_port(text: str, rule: str) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < int(text) < 1 << 16):
         raise InvalidField("allow", f"{rule!r}: {text!r} is not a port")
     return int(text)
 
 
 def literal_address(host: str, parse: Callable[[str], bytes] = socket.inet_aton) -> Address | None:
-    """Return the address that a host is written as, if it is one.
+    """Return the address if the host is an IP literal.
 
-    The C library also reads ``127.1``, ``0x7f000001`` and ``2130706433`` as addresses.  Nobody needs these forms, and
-    not everybody reads them alike: they are refused, whatever they mean.
+    The C library also accepts ``127.1``, ``0x7f000001`` and ``2130706433``.  These forms are rejected, because clients
+    interpret them differently.
     """
     try:
         return ip_address(host.partition("%")[0])
@@ -154,11 +155,11 @@ def literal_address(host: str, parse: Callable[[str], bytes] = socket.inet_aton)
         parse(host)
     except (OSError, UnicodeError):
         return None
-    raise LaunchRefused("the url writes an address in an unusual form; write four decimal numbers")
+    raise LaunchRefused("the url has an address in an unusual form; write four decimal numbers")
 
 
-def _meanings(address: Address) -> list[Address]:
-    """An address, and those that are packed into it: whoever translates it connects to one of these."""
+def _embedded_addresses(address: Address) -> list[Address]:
+    """Return an address and the IPv4 address inside of it, because a translator may connect to that."""
     if isinstance(address, IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:
@@ -169,9 +170,9 @@ def _meanings(address: Address) -> list[Address]:
     return packed
 
 
-def _kind(address: Address) -> str | None:
-    """Why an address is not a public one."""
-    for network, kind in _KINDS:
+def _refused_kind(address: Address) -> str | None:
+    """Return why an address is not public, or ``None`` if it is."""
+    for network, kind in _REFUSED_NETWORKS:
         if address.version == network.version and address in network:
             return kind
     if isinstance(address, IPv6Address) and address not in PUBLIC_IPV6:

@@ -1,7 +1,7 @@
-"""Notices as signed HTTP requests: what the operator has configured, read and checked, and how one is sent.
+"""Notifications as signed HTTP requests: the configuration of the receivers, and the delivery.
 
-A receiver that answers 2xx has it.  410 says that it wants no more of this one; any other answer, and none, is worth
-another try.  Redirects are not followed.
+A 2xx response completes the delivery.  410 ends it without a retry.  Any other response, a timeout or a connection
+error is retried.  Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import aiohttp
 from tompion.errors import InvalidField, InvalidInput, LaunchError, display
 from tompion.model.codec import truncate
 from tompion.model.notification import CHOICES, Delivery, NotificationKind, NotificationRule
-from tompion.outbound.http_session import CONNECT_S, open_session, read_start
-from tompion.outbound.ssrf_guard import Guard
-from tompion.outbound.webhook_signature import read_secret, signature_headers
+from tompion.outbound.http_session import CONNECT_TIMEOUT_S, open_session, read_start
+from tompion.outbound.ssrf_guard import SsrfGuard
+from tompion.outbound.webhook_signature import parse_secret, signature_headers
 from tompion.runtime.clock import Clock, SystemClock
 
 FIELDS = (
@@ -26,39 +26,38 @@ FIELDS = (
     "max_per_minute", "allow",
 )  # fmt: skip
 GONE = 410
-MOST_SAID_BYTES = 300
-MOST_SECRETS = 2
-MOST_NAME_CHARS = 200
+MAX_RESPONSE_BYTES = 300
+MAX_SECRETS = 2
+MAX_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookReceiver:
-    """Where the notices of a notification go, and what they are signed with."""
+    """The URL and the signing keys of a notification rule."""
 
     rule: NotificationRule
     url: str = field(repr=False)
     keys: tuple[bytes, ...] = field(repr=False)
-    guard: Guard
+    guard: SsrfGuard
 
 
 class WebhookNotifier:
-    """Takes notices to their receivers."""
+    """Delivers notifications to their receivers."""
 
     def __init__(self, receivers: Sequence[WebhookReceiver], timeout_ms: int, clock: Clock | None = None) -> None:
-        """Take the receivers, and how long one may take to answer."""
-        self._receivers = {each.rule.name: each for each in receivers}
-        self._timeout = aiohttp.ClientTimeout(total=timeout_ms / 1000, sock_connect=CONNECT_S)
+        self._receivers = {receiver.rule.name: receiver for receiver in receivers}
+        self._timeout = aiohttp.ClientTimeout(total=timeout_ms / 1000, sock_connect=CONNECT_TIMEOUT_S)
         self._timeout_ms = timeout_ms
         self._clock = clock or SystemClock()
         self._sessions: dict[str, aiohttp.ClientSession] = {}
 
     @property
     def rules(self) -> tuple[NotificationRule, ...]:
-        """Return what each notification is about."""
-        return tuple(each.rule for each in self._receivers.values())
+        """Return the notification rules of all receivers."""
+        return tuple(receiver.rule for receiver in self._receivers.values())
 
     async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
-        """Post a notice once; return what became of it."""
+        """Post a notification once and return the outcome."""
         receiver = self._receivers[rule_name]
         try:
             target = receiver.guard.target(receiver.url)
@@ -66,21 +65,23 @@ class WebhookNotifier:
                 "Content-Type": "application/json",
                 **signature_headers(notification_id, int(self._clock.now()), body, receiver.keys),
             }
-            posted = self._session(receiver).post(
+            request = self._session(receiver).post(
                 target.url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout
             )
-            async with posted as answer:
-                text = (await read_start(answer, MOST_SAID_BYTES)).strip()
-                said = f"the receiver answered {answer.status}{': ' if text else ''}{truncate(text, MOST_SAID_BYTES)}"
-                return Delivery(200 <= answer.status < 300, said, hopeless=answer.status == GONE)
+            async with request as response:
+                text = (await read_start(response, MAX_RESPONSE_BYTES)).strip()
+                message = f"the receiver responded with {response.status}"
+                if text:
+                    message = f"{message}: {truncate(text, MAX_RESPONSE_BYTES)}"
+                return Delivery(200 <= response.status < 300, message, permanent=response.status == GONE)
         except LaunchError as error:
             return Delivery(False, str(error))
         except TimeoutError:
-            return Delivery(False, f"no answer within notice_timeout_ms ({self._timeout_ms})")
+            return Delivery(False, f"no response within notification_timeout_ms ({self._timeout_ms})")
         except aiohttp.ClientError as error:
             cause = error.__cause__
-            said = str(cause) if isinstance(cause, LaunchError) else f"cannot reach it: {type(error).__name__}"
-            return Delivery(False, said)
+            message = str(cause) if isinstance(cause, LaunchError) else f"cannot connect: {type(error).__name__}"
+            return Delivery(False, message)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -96,7 +97,7 @@ class WebhookNotifier:
 
 
 def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str, str]) -> WebhookReceiver:
-    """Return what a block of a configuration says; raises :class:`~tompion.errors.InvalidField`, naming the field."""
+    """Return the receiver of a ``[[notification]]`` block. Raises :class:`~tompion.errors.InvalidField`."""
     for name in block:
         if name not in FIELDS:
             raise InvalidField(f"{where}: {name}", f"there is no such field; expected {', '.join(FIELDS)}")
@@ -112,19 +113,23 @@ def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str
         max_per_minute=_number(where, block, "max_per_minute", 60),
     )
     guard = _guard(where, block.get("allow", []))
-    url = _text(where, block, "url", most=2_000)
+    url = _text(where, block, "url", max_chars=2_000)
     try:
         guard.target(url)
     except LaunchError as error:
-        hint = "; 'allow' names what is allowed besides public addresses" if "no rule" in str(error) else ""
+        hint = (
+            "; 'allow' has the networks that are allowed in addition to public addresses"
+            if "no rule" in str(error)
+            else ""
+        )
         raise InvalidField(f"{where}: url", f"{error}{hint}") from None
     return WebhookReceiver(rule, url, _keys(where, block, environment), guard)
 
 
-def _text(where: str, block: Mapping[str, Any], field: str, most: int = MOST_NAME_CHARS) -> str:
+def _text(where: str, block: Mapping[str, Any], field: str, max_chars: int = MAX_NAME_CHARS) -> str:
     value = block.get(field)
-    if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
-        raise InvalidField(f"{where}: {field}", f"it must be there, and be text of 1 to {most} characters")
+    if not isinstance(value, str) or not 1 <= len(value) <= max_chars or not value.isprintable():
+        raise InvalidField(f"{where}: {field}", f"expected text of 1 to {max_chars} characters")
     return value
 
 
@@ -139,10 +144,10 @@ def _number(where: str, block: Mapping[str, Any], field: str, default: int) -> i
     return value
 
 
-def _topics(where: str, given: Any) -> frozenset[NotificationKind]:
-    if not isinstance(given, list) or not given or not all(each in CHOICES for each in given):
-        raise InvalidField(f"{where}: on", f"{display(given)}; expected a list of {', '.join(CHOICES)}")
-    return frozenset(NotificationKind(each) for each in given)
+def _topics(where: str, names: Any) -> frozenset[NotificationKind]:
+    if not isinstance(names, list) or not names or not all(name in CHOICES for name in names):
+        raise InvalidField(f"{where}: on", f"{display(names)}; expected a list of {', '.join(CHOICES)}")
+    return frozenset(NotificationKind(name) for name in names)
 
 
 def _label(text: str | None) -> tuple[str, str | None] | None:
@@ -152,23 +157,25 @@ def _label(text: str | None) -> tuple[str, str | None] | None:
     return name, value if equals else None
 
 
-def _guard(where: str, allow: Any) -> Guard:
-    if not isinstance(allow, list) or not all(isinstance(each, str) for each in allow):
+def _guard(where: str, allow: Any) -> SsrfGuard:
+    if not isinstance(allow, list) or not all(isinstance(rule, str) for rule in allow):
         raise InvalidField(f"{where}: allow", "expected a list of networks, such as 10.1.0.0/16 or 127.0.0.1:8080")
     try:
-        return Guard(allow)
+        return SsrfGuard(allow)
     except InvalidInput as error:
         raise InvalidField(f"{where}: allow", str(error)) from None
 
 
 def _keys(where: str, block: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[bytes, ...]:
-    """The keys to sign with: one, or two while it is being replaced; what they are is never shown."""
+    """Return the signing keys: one, or two while it is being replaced."""
     if ("secret_env" in block) == ("secret_file" in block):
-        raise InvalidField(f"{where}: secret_env", "name a variable of the environment, or a file with secret_file")
+        raise InvalidField(
+            f"{where}: secret_env", "expected either secret_env, an environment variable, or secret_file, a file"
+        )
     field = "secret_env" if "secret_env" in block else "secret_file"
-    given = block[field]
-    names = given if isinstance(given, list) else [given]
-    if not 1 <= len(names) <= MOST_SECRETS or not all(isinstance(name, str) and name for name in names):
+    value = block[field]
+    names = value if isinstance(value, list) else [value]
+    if not 1 <= len(names) <= MAX_SECRETS or not all(isinstance(name, str) and name for name in names):
         raise InvalidField(f"{where}: {field}", "expected one name, or two while the secret is being replaced")
     return tuple(_key(f"{where}: {field}", field, name, environment) for name in names)
 
@@ -177,13 +184,13 @@ def _key(where: str, field: str, name: str, environment: Mapping[str, str]) -> b
     if field == "secret_env":
         text = environment.get(name, "")
         if not text:
-            raise InvalidField(where, f"the environment has no variable {name}")
+            raise InvalidField(where, f"the environment variable {name} is not set")
     else:
         try:
             text = Path(name).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             raise InvalidField(where, f"cannot read the file {name}") from None
     try:
-        return read_secret(text.strip())
+        return parse_secret(text.strip())
     except InvalidInput as error:
         raise InvalidField(where, str(error)) from None

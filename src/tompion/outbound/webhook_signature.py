@@ -1,7 +1,7 @@
-"""Signatures by the Standard Webhooks scheme: who receives a request can tell that we have sent it, and when.
+"""Signatures by the Standard Webhooks scheme, with which a receiver verifies sender and time of a request.
 
-A secret is text that begins with ``whsec_`` and goes on in base64.  While it is being replaced there are two, and a
-request carries a signature of each: receivers may change theirs at any time in between.
+A secret is ``whsec_`` followed by base64.  While a secret is being replaced there are two, and a request has a
+signature of each, so that a receiver can switch at any time.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from hashlib import sha256
 from tompion.errors import InvalidField
 
 PREFIX = "whsec_"
-LEAST_BYTES, MOST_BYTES = 24, 64
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 
 
-def read_secret(text: str) -> bytes:
-    """Return the key of a secret; the text itself is never shown."""
+def parse_secret(text: str) -> bytes:
+    """Return the key of a secret. Error messages do not contain the secret."""
     try:
         key = base64.b64decode(text.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidField("secrets", f"a secret is {PREFIX} and base64") from None
-    if not LEAST_BYTES <= len(key) <= MOST_BYTES:
-        raise InvalidField("secrets", f"a secret has {LEAST_BYTES} to {MOST_BYTES} bytes, this one has {len(key)}")
+        raise InvalidField("secrets", f"expected {PREFIX} followed by base64") from None
+    if not MIN_SECRET_BYTES <= len(key) <= MAX_SECRET_BYTES:
+        raise InvalidField("secrets", f"expected {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes, got {len(key)}")
     return key
 
 

@@ -1,6 +1,6 @@
-"""A definition, compiled: what the planner asks while it decides.
+"""A definition, compiled for the planner.
 
-Many schedules share one spec and one policy, so both are interned: a rule is a handful of references.
+Many schedules share one spec and one policy. Both are interned, so a compiled schedule is a handful of references.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from tompion.spec.datetime_text import first_instant, read_moment
 from tompion.spec.jitter import fire_ms_of
 from tompion.spec.ticks import Ticks
 
-REMEMBERED_TICKS = 65_536
-"""How many answers are kept: ten thousand schedules of one spec ask the same question in the same second."""
+MAX_CACHED_TICKS = 65_536
+"""The number of cached results. Ten thousand schedules with one spec look up the same tick in the same second."""
 
 
 class CompiledSchedule(NamedTuple):
-    """What one version of one schedule says; where it ``follows``, a tick comes only after the run before it.
+    """One version of one schedule, compiled.
 
-    That is so with a fixed delay, and if the schedule is adaptive: then ``gate`` has every second in which it may run,
-    and ``interval_ms`` is its baseline, unless that is a grid.  ``simple`` says that nothing but overlap can keep a
-    tick of it from starting.
+    A schedule ``is_sequential`` if each tick follows the end of the previous run: with a fixed delay, or if it is
+    adaptive. ``allowed_seconds`` is set for adaptive schedules only: every second in which a run may start.
+    ``interval_ms`` is the baseline of an adaptive schedule, or ``None`` if the baseline is a grid. A schedule
+    ``has_fast_path`` if only overlap can keep a tick from starting. ``degraded`` is the reason why a schedule does not
+    run as defined.
     """
 
     schedule_key: int
@@ -39,9 +41,9 @@ class CompiledSchedule(NamedTuple):
     action: Action
     payload: str | None
     start_s: int | None
-    follows: bool = False
-    simple: bool = False
-    gate: Ticks | None = None
+    is_sequential: bool = False
+    has_fast_path: bool = False
+    allowed_seconds: Ticks | None = None
     interval_ms: int | None = None
     degraded: str | None = None
 
@@ -50,35 +52,35 @@ class CompiledSchedule(NamedTuple):
         return next_tick(self.ticks, cursor_s)
 
     def fire_ms(self, nominal_s: int) -> int:
-        """Return when a tick of the spec is to be launched."""
+        """Return when a tick of the spec is launched."""
         if self.spec.jitter_ms <= 0:
             return nominal_s * 1000
         return fire_ms_of(self.spec, self.ticks, nominal_s, self.schedule_id, self.start_s)
 
     def wall_time(self, nominal_s: int) -> tuple[int | None, str | None]:
-        """Return the nominal local time of a tick, in seconds, and what DST did to it."""
+        """Return the nominal local time of a tick, in seconds, and how DST moved it."""
         return wall_time(self.ticks, nominal_s)
 
     def ticks_between(self, after_s: int, until_s: int, limit: int) -> int:
-        """Return how many ticks lie after one instant up to another, but no more than ``limit``."""
+        """Return the number of ticks after one instant up to another, at most ``limit``."""
         return sum(1 for _ in islice(self.ticks.between_epochs(after_s + 1, until_s), limit))
 
 
-@lru_cache(maxsize=REMEMBERED_TICKS)
+@lru_cache(maxsize=MAX_CACHED_TICKS)
 def next_tick(ticks: Ticks, after_s: int) -> int | None:
     """Return the first tick later than an instant."""
     return ticks.next_epoch(after_s)
 
 
-@lru_cache(maxsize=REMEMBERED_TICKS)
+@lru_cache(maxsize=MAX_CACHED_TICKS)
 def wall_time(ticks: Ticks, nominal_s: int) -> tuple[int | None, str | None]:
-    """Return the local time of a tick and what DST did to it, ``None`` if it is not a tick of the spec."""
+    """Return the local time of a tick and how DST moved it, or ``None`` if it is not a tick of the spec."""
     trace = ticks.trace(nominal_s)
-    return (None, None) if trace is None else (trace.local, trace.moved or None)
+    return (None, None) if trace is None else (trace.local, trace.dst_adjustment or None)
 
 
 @lru_cache(maxsize=16_384)
-def start_of(spec: SpecDocument) -> int | None:
+def start_instant(spec: SpecDocument) -> int | None:
     """Return the instant of ``start_at``."""
     if spec.start_at is None:
         return None
@@ -96,17 +98,29 @@ def compile_schedule(  # noqa: PLR0913 - the parts of a version
     payload: str | None = None,
     calendars: tuple[NamedCalendar, ...] = (),
 ) -> CompiledSchedule:
-    """Return the rule of one version of a schedule.  Raises :class:`~tompion.errors.InvalidSpec`."""
+    """Return one version of a schedule, compiled. Raises :class:`~tompion.errors.InvalidSpec`."""
     ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
-    follows = policy.adaptive or (bool(spec.intervals) and spec.intervals[0].anchor == "completion")
-    parts = (schedule_key, version, namespace, schedule_id, spec, ticks, policy, action, payload)
-    simple = not (follows or policy.shadow or policy.min_interval_ms)
-    governed = (_gate(spec, schedule_id, calendars), _interval_ms(spec)) if policy.adaptive else (None, None)
-    return CompiledSchedule(*parts, start_of(spec), follows, simple, *governed)
+    is_sequential = policy.adaptive or (bool(spec.intervals) and spec.intervals[0].anchor == "completion")
+    return CompiledSchedule(
+        schedule_key=schedule_key,
+        version=version,
+        namespace=namespace,
+        schedule_id=schedule_id,
+        spec=spec,
+        ticks=ticks,
+        policy=policy,
+        action=action,
+        payload=payload,
+        start_s=start_instant(spec),
+        is_sequential=is_sequential,
+        has_fast_path=not (is_sequential or policy.shadow or policy.min_interval_ms),
+        allowed_seconds=_allowed_seconds(spec, schedule_id, calendars) if policy.adaptive else None,
+        interval_ms=_interval_ms(spec) if policy.adaptive else None,
+    )
 
 
-def _gate(spec: SpecDocument, schedule_id: str, calendars: tuple[NamedCalendar, ...]) -> Ticks:
-    """Every second within the bounds of a spec that it does not exclude."""
+def _allowed_seconds(spec: SpecDocument, schedule_id: str, calendars: tuple[NamedCalendar, ...]) -> Ticks:
+    """Return every second within the bounds of a spec that it does not exclude."""
     every_second = SpecDocument(
         intervals=(IntervalDocument(1, anchor="completion"),),
         exclude=spec.exclude,
@@ -119,10 +133,10 @@ def _gate(spec: SpecDocument, schedule_id: str, calendars: tuple[NamedCalendar, 
 
 
 def _interval_ms(spec: SpecDocument) -> int | None:
-    """The interval of a spec that is nothing else, ``None`` if it has a grid."""
+    """Return the interval of a spec that has no other source, or ``None`` if it has a grid."""
     intervals = [
         *spec.intervals,
-        *(compiled for _, compiled in cron_rules(spec) if isinstance(compiled, IntervalDocument)),
+        *(rule for _, rule in cron_rules(spec) if isinstance(rule, IntervalDocument)),
     ]
     others = len(spec.cron) + len(spec.intervals) + len(spec.calendars) + len(spec.rrules) + len(spec.times) - 1
     return intervals[0].every_s * 1000 if intervals and not others else None

@@ -1,6 +1,7 @@
-"""One schedule, one moment: everything that the fire transaction writes.
+"""One schedule at one moment: everything that the fire transaction writes.
 
-``generate`` finds the ticks, ``admit`` judges each of them in order, and a :class:`Decision` collects the rows.
+``find_due_ticks`` finds the ticks, ``decide_overlap`` decides each of them in order, and a :class:`Decision` collects
+the rows.
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ from typing import NamedTuple
 
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.policy import Overlap
-from tompion.model.run import AUTOMATIC_ORIGINS, OPEN, WAITING, Reason, RunRow, RunSource, RunState
+from tompion.model.run import AUTOMATIC_SOURCES, OPEN, WAITING, Reason, RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.plan import adaptive
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext
-from tompion.plan.due_ticks import Dropped, Due, DueTicks, generate
+from tompion.plan.due_ticks import Dropped, Due, DueTicks, find_due_ticks
 from tompion.plan.edit import after_run, due_now_if_waiting
-from tompion.plan.overlap import START, OverlapAction, OverlapDecision, admit, is_too_soon
+from tompion.plan.overlap import START, OverlapAction, OverlapDecision, decide_overlap, is_too_soon
 
-PASSED_OVER = (Reason.RESUMED, Reason.OVERLAP)
+NOT_MISSED = (Reason.RESUMED, Reason.OVERLAP)
+"""Reasons of dropped ticks that do not count as missed."""
 
 
 class Origin(NamedTuple):
-    """Where a run that is no tick comes from."""
+    """The source of a run that is not a tick."""
 
     source: RunSource
     number: int
@@ -33,7 +35,7 @@ class Origin(NamedTuple):
 
 
 class Decision:
-    """The rows of one decision, and the standing of its schedule while ticks are admitted one after another."""
+    """The rows of one decision, and the counters of its schedule while its ticks are decided one after another."""
 
     __slots__ = (
         "cancel", "compiled", "context", "dropped_ranges", "in_flight", "last_start_ms", "remaining", "runs", "skipped",
@@ -41,7 +43,6 @@ class Decision:
     )  # fmt: skip
 
     def __init__(self, state: ScheduleState, compiled: CompiledSchedule, context: DecisionContext) -> None:
-        """Begin with the dial as it was locked."""
         self.state = state
         self.compiled = compiled
         self.context = context
@@ -67,25 +68,32 @@ class Decision:
         elif self.context.target_paused:
             self._wait_for_target(due)
         else:
-            self._judge(due, admit(self.compiled.policy, self.in_flight, self.waiting, self.context.max_buffer))
+            self._apply(
+                due, decide_overlap(self.compiled.policy, self.in_flight, self.waiting, self.context.max_buffer)
+            )
 
     def is_full(self) -> bool:
-        """Return whether the tick that was decided last was skipped because others run, and any after it would be."""
+        """Return whether the last decided tick was skipped because of overlap. Any later tick would be skipped too."""
         last = self.runs[-1] if self.runs else None
         return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
 
     def request(self, due: Due, origin: Origin) -> None:
-        """Decide a trigger or a time of a backfill: no limit, no minimal interval, no skip applies to it."""
-        verdict = admit(self.compiled.policy, self.in_flight, self.waiting, self.context.max_buffer, origin.overlap)
+        """Decide a trigger or a time of a backfill.
+
+        No limit, no minimum interval and no requested skip applies to it.
+        """
+        overlap_decision = decide_overlap(
+            self.compiled.policy, self.in_flight, self.waiting, self.context.max_buffer, origin.overlap
+        )
         before = len(self.runs)
-        automatic = self.remaining, self.last_start_ms
+        limits = self.remaining, self.last_start_ms  # of ticks: a request does not change them
         if self.compiled.policy.shadow:
             self._skip(due, Reason.SHADOW)
         elif self.context.target_paused:
             self._wait_for_target(due)
         else:
-            self._judge(due, verdict, origin.overlap)
-        self.remaining, self.last_start_ms = automatic
+            self._apply(due, overlap_decision, origin.overlap)
+        self.remaining, self.last_start_ms = limits
         self.runs[before:] = [
             run._replace(
                 source=origin.source,
@@ -97,40 +105,38 @@ class Decision:
             for run in self.runs[before:]
         ]
 
-    def moved(self, generated: DueTicks) -> ScheduleState:
-        """Return the dial after this decision, with its cursor where the generator left it."""
+    def state_after_ticks(self, due_ticks: DueTicks) -> ScheduleState:
+        """Return the state after this decision, with its cursor after the ticks that were found."""
         state = self.state
-        next_fire = generated.next_fire_ms if self.remaining != 0 else None
-        carry = state.carry if state.carry_until_s is not None and generated.cursor_s < state.carry_until_s else None
-        missed = _missed(generated.dropped) if generated.dropped else 0
+        carry = state.carry if state.carry_until_s is not None and due_ticks.cursor_s < state.carry_until_s else None
         return ScheduleState(
-            state.schedule_key,
-            state.version,
-            generated.cursor_s,
-            generated.next_nominal_s,
-            next_fire,
-            state.paused,
-            state.pause_until_ms,
-            state.closed,
-            self.in_flight,
-            self.waiting,
-            self.remaining,
-            self.last_start_ms,
-            state.failures,
-            carry,
-            state.carry_until_s if carry else None,
-            state.skips and _later_skips(state.skips, generated.cursor_s),
-            state.starts + self.starts,
-            state.successes,
-            state.failed,
-            state.skipped + self.skipped,
-            state.missed + missed,
-            state.last_end_ms,
-            state.hints,
+            schedule_key=state.schedule_key,
+            version=state.version,
+            cursor_s=due_ticks.cursor_s,
+            next_nominal_s=due_ticks.next_nominal_s,
+            next_fire_ms=due_ticks.next_fire_ms if self.remaining != 0 else None,
+            paused=state.paused,
+            pause_until_ms=state.pause_until_ms,
+            closed=state.closed,
+            in_flight=self.in_flight,
+            waiting=self.waiting,
+            remaining=self.remaining,
+            last_start_ms=self.last_start_ms,
+            failures=state.failures,
+            carry=carry,
+            carry_until_s=state.carry_until_s if carry else None,
+            skips=state.skips and _later_skips(state.skips, due_ticks.cursor_s),
+            starts=state.starts + self.starts,
+            successes=state.successes,
+            failed=state.failed,
+            skipped=state.skipped + self.skipped,
+            missed=state.missed + (_missed(due_ticks.dropped) if due_ticks.dropped else 0),
+            last_end_ms=state.last_end_ms,
+            hints=state.hints,
         )
 
-    def standing(self) -> ScheduleState:
-        """Return the dial after this decision, with its cursor where it was: triggers and backfills never move it."""
+    def state_after_requests(self) -> ScheduleState:
+        """Return the state after this decision with an unchanged cursor. Triggers and backfills never move it."""
         return self.state._replace(
             in_flight=self.in_flight,
             waiting=self.waiting,
@@ -138,51 +144,50 @@ class Decision:
             skipped=self.state.skipped + self.skipped,
         )
 
-    def released(self) -> ScheduleState:
-        """Return the dial after planned ticks were admitted: the cursor passed them when they were planned."""
-        return self.standing()._replace(
+    def state_after_planned(self) -> ScheduleState:
+        """Return the state after planned ticks were decided. Its cursor passed them when they were planned."""
+        return self.state_after_requests()._replace(
             remaining=self.remaining,
             last_start_ms=self.last_start_ms,
             next_fire_ms=self.state.next_fire_ms if self.remaining != 0 else None,
         )
 
-    def awake(self, state: ScheduleState) -> ScheduleState:
-        """Return the dial so that what waits is looked at, if more runs were ended than this takes the place of."""
+    def with_wake_up(self, state: ScheduleState) -> ScheduleState:
+        """Return the state, due now if runs wait and this decision terminated more runs than it starts."""
         return due_now_if_waiting(state, self.context.now_ms) if self.terminate else state
 
     def _unwanted(self, nominal_s: int) -> Reason | None:
-        """Why an automatic tick never starts, not even later: the dial forgets exceptions that its cursor passes."""
+        """Return why an automatic tick never starts, not even later. The state forgets skips that its cursor passes."""
         if self.state.skips and str(nominal_s) in self.state.skips.split(","):
             return Reason.SKIP_REQUESTED
         return Reason.SHADOW if self.compiled.policy.shadow else None
 
     def _obstacle(self) -> Reason | None:
-        """Why no automatic tick starts now, whatever else runs."""
+        """Return why no automatic tick can start now, whatever else runs."""
         if self.remaining == 0:
             return Reason.LIMIT_REACHED
-        shortest_ms = self.compiled.policy.min_interval_ms
-        too_soon = is_too_soon(self.last_start_ms, shortest_ms, self.context.now_ms)
+        too_soon = is_too_soon(self.last_start_ms, self.compiled.policy.min_interval_ms, self.context.now_ms)
         return Reason.MIN_INTERVAL if too_soon else None
 
-    def _judge(self, due: Due, verdict: OverlapDecision, overlap: Overlap | None = None) -> None:
-        if verdict.supersede:
+    def _apply(self, due: Due, overlap_decision: OverlapDecision, overlap: Overlap | None = None) -> None:
+        if overlap_decision.supersede:
             self._supersede(overlap)
-        if verdict.cancel and self._take_back():
-            verdict = START
-        if verdict.act is OverlapAction.SKIP:
-            self._skip(due, verdict.reason)
-        elif verdict.act is OverlapAction.WAIT:
-            self.cancel = self.cancel or verdict.cancel
+        if overlap_decision.cancel and self._take_back():
+            overlap_decision = START
+        if overlap_decision.action is OverlapAction.SKIP:
+            self._skip(due, overlap_decision.reason)
+        elif overlap_decision.action is OverlapAction.WAIT:
+            self.cancel = self.cancel or overlap_decision.cancel
             self._wait(due, due.reason)
         else:
-            if verdict.terminate:
+            if overlap_decision.terminate:
                 self._terminate()
             self._start(due)
 
     def _supersede(self, overlap: Overlap | None) -> None:
-        """Whoever waits under the same policy gives way, a tick to a tick and a request to a request.
+        """Skip the waiting runs with the same policy: a tick replaces ticks, a request replaces requests.
 
-        Rows of this decision are still in our hands.
+        The store skips waiting runs of earlier decisions. Rows of this decision are changed here.
         """
         if self.state.waiting > 0:
             self.supersede.add(overlap)
@@ -195,14 +200,14 @@ class Decision:
                 self.skipped += 1
 
     def _terminate(self) -> None:
-        """Everything in flight ends by force."""
+        """Terminate every run in flight."""
         self.terminate = self.terminate or self.state.in_flight > 0
         self._take_back()
         self.in_flight = 0
 
     def _take_back(self) -> bool:
-        """A run of this very decision has not begun, so nobody need end it: it is superseded, and its slot is free."""
-        taken = False
+        """Skip the runs that this decision started. None of them has begun, so their slots are free again."""
+        is_any_taken_back = False
         for index, run in enumerate(self.runs):
             if run.state == RunState.ENQUEUED:
                 self.runs[index] = run._replace(
@@ -212,10 +217,10 @@ class Decision:
                 self.skipped += 1
                 self.starts -= 1
                 self.in_flight -= 1
-                if self.remaining is not None and run.source in AUTOMATIC_ORIGINS:
+                if self.remaining is not None and run.source in AUTOMATIC_SOURCES:
                     self.remaining += 1
-                taken = True
-        return taken
+                is_any_taken_back = True
+        return is_any_taken_back
 
     def _wait_for_target(self, due: Due) -> None:
         if self.waiting >= self.context.max_buffer:
@@ -244,13 +249,34 @@ class Decision:
 
     def _row(self, due: Due, state: RunState, reason: Reason | None, attempt: int, due_ms: int | None) -> RunRow:
         compiled, now_ms = self.compiled, self.context.now_ms
-        local_s, moved = compiled.wall_time(due.nominal_s)
-        queued_ms = now_ms if state in WAITING else None
+        local_s, dst_adjustment = compiled.wall_time(due.nominal_s)
         return RunRow(
-            compiled.schedule_key, due.nominal_s, 0, due.source, state, reason, compiled.version, attempt, 0, due.fire_ms,
-            due_ms, self.context.owner if attempt else None, now_ms, local_s, moved, None, None, None, None,
-            now_ms if state is RunState.SKIPPED else None, False, None, None, None, queued_ms,
-        )  # fmt: skip
+            schedule_key=compiled.schedule_key,
+            nominal_s=due.nominal_s,
+            origin=0,
+            source=due.source,
+            state=state,
+            reason=reason,
+            version=compiled.version,
+            attempt=attempt,
+            failures=0,
+            fire_ms=due.fire_ms,
+            due_ms=due_ms,
+            owner=self.context.owner if attempt else None,
+            decided_ms=now_ms,
+            local_s=local_s,
+            dst_adjustment=dst_adjustment,
+            overlap=None,
+            payload=None,
+            request_id=None,
+            started_ms=None,
+            finished_ms=now_ms if state is RunState.SKIPPED else None,
+            cancel_requested=False,
+            error=None,
+            result=None,
+            execution_id=None,
+            queued_ms=now_ms if state in WAITING else None,
+        )
 
 
 def decide(
@@ -258,75 +284,85 @@ def decide(
 ) -> tuple[Decision, ScheduleState, int]:
     """Decide every due tick of a schedule.
 
-    Returns the rows, the dial as it is to be written, and how much of the catch-up budget was used.  The dial's
-    ``waiting`` still counts the rows that ``supersede`` is about, because only whoever writes them learns how many
-    there were; its ``in_flight`` no longer counts those that ``terminate`` is about, because that is all of them.
+    Returns the rows, the state to write, and how much of the catch-up budget was used. The state's ``waiting`` still
+    counts the rows that ``supersede`` replaces, because only the store learns their number. Its ``in_flight`` does not
+    count the runs that ``terminate`` ends, because those are all of them.
     """
     decision = Decision(state, compiled, context)
-    generated = generate(state, compiled, context.now_ms, context.limits, budget)
-    for due in generated.due:
+    due_ticks = find_due_ticks(state, compiled, context.now_ms, context.limits, budget)
+    for due in due_ticks.due:
         decision.tick(due)
-    if generated.left is not None and decision.is_full():
-        generated = _passed_over(decision, compiled, generated, generated.left)
+    if due_ticks.rest is not None and decision.is_full():
+        due_ticks = _skip_rest(decision, compiled, due_ticks, due_ticks.rest)
     decision.dropped_ranges = [
         DroppedRange(
-            state.schedule_key, lost.after_s, lost.until_s, lost.ticks, lost.reason, compiled.version, context.now_ms
+            schedule_key=state.schedule_key,
+            after_s=dropped.after_s,
+            until_s=dropped.until_s,
+            ticks=dropped.ticks,
+            reason=dropped.reason,
+            version=compiled.version,
+            decided_ms=context.now_ms,
         )
-        for lost in generated.dropped
+        for dropped in due_ticks.dropped
     ]
-    return decision, _after_skip(decision.moved(generated), decision, compiled, context), generated.catchups
+    return decision, _after_skip(decision.state_after_ticks(due_ticks), decision, compiled, context), due_ticks.catchups
 
 
-def _passed_over(decision: Decision, compiled: CompiledSchedule, generated: DueTicks, left: Dropped) -> DueTicks:
-    """What is left of an outage when its first ticks have taken every slot: it is skipped now, as they were.
+def _skip_rest(decision: Decision, compiled: CompiledSchedule, due_ticks: DueTicks, rest: Dropped) -> DueTicks:
+    """Skip the rest of an outage when its first ticks have taken every slot.
 
-    Otherwise it would depend on how much fits into a pass how often a schedule starts after an outage.
+    Otherwise the number of starts after an outage would depend on the number of ticks that fit into one pass.
     """
-    decision.skipped += left.ticks
-    following = generated.left_next_s
-    fire_ms = None if following is None else compiled.fire_ms(following)
-    dropped = [*generated.dropped, left]
-    return generated._replace(
-        dropped=dropped, cursor_s=left.until_s, next_nominal_s=following, next_fire_ms=fire_ms, left=None
+    decision.skipped += rest.ticks
+    following = due_ticks.after_rest_s
+    return due_ticks._replace(
+        dropped=[*due_ticks.dropped, rest],
+        cursor_s=rest.until_s,
+        next_nominal_s=following,
+        next_fire_ms=None if following is None else compiled.fire_ms(following),
+        rest=None,
     )
 
 
 def _missed(dropped: Iterable[Dropped]) -> int:
-    """How many ticks nobody was there for; those of a pause, and those that were skipped, are none of them."""
-    return sum([each.ticks for each in dropped if each.reason not in PASSED_OVER])
+    """Return the number of missed ticks. Ticks of a pause, and ticks that were skipped, do not count."""
+    return sum([item.ticks for item in dropped if item.reason not in NOT_MISSED])
 
 
 def decision_writes(now_ms: int, decisions: Iterable[Decision], states: list[ScheduleState]) -> DecisionWrites:
-    """Return everything that decisions want written."""
-    record = DecisionWrites(now_ms, states, [], [], [], [], [])
+    """Return everything that some decisions want written."""
+    writes = DecisionWrites(
+        now_ms=now_ms, states=states, runs=[], dropped_ranges=[], supersede=[], cancel=[], terminate=[]
+    )
     for decision in decisions:
-        record.runs.extend(decision.runs)
+        writes.runs.extend(decision.runs)
         if decision.dropped_ranges:
-            record.dropped_ranges.extend(decision.dropped_ranges)
-        busy = (decision.compiled.schedule_key, decision.state.in_flight)
-        record.supersede.extend((busy[0], overlap) for overlap in decision.supersede)
+            writes.dropped_ranges.extend(decision.dropped_ranges)
+        key = decision.compiled.schedule_key
+        writes.supersede.extend((key, overlap) for overlap in decision.supersede)
         if decision.cancel:
-            record.cancel.append(busy)
+            writes.cancel.append((key, decision.state.in_flight))
         if decision.terminate:
-            record.terminate.append(busy)
-    return record
+            writes.terminate.append((key, decision.state.in_flight))
+    return writes
 
 
 def _after_skip(
     state: ScheduleState, decision: Decision, compiled: CompiledSchedule, context: DecisionContext
 ) -> ScheduleState:
-    """A tick that did not start is no run that the next one could follow: that counts from now.
+    """Return the state after a skipped tick: the next tick counts from now, because no run started.
 
-    One that somebody asked to skip is followed by the tick that was shown as the next: that may be skipped, too.
+    After a requested skip, the next tick is the one that was displayed as the next. It may be skipped too.
     """
-    if not compiled.follows:
+    if not compiled.is_sequential:
         return state
-    if compiled.gate is not None and state.cursor_s > decision.state.cursor_s:
-        state = state._replace(hints=adaptive.spent(state, state.cursor_s, context.now_ms))
+    if compiled.allowed_seconds is not None and state.cursor_s > decision.state.cursor_s:
+        state = state._replace(hints=adaptive.remaining_hints(state, state.cursor_s, context.now_ms))
     if not decision.runs or any(run.state in OPEN for run in decision.runs):
         return state
-    asked = decision.runs[-1].reason is Reason.SKIP_REQUESTED
-    return after_run(state, compiled, state.cursor_s * 1000 if asked else context.now_ms)
+    was_requested = decision.runs[-1].reason is Reason.SKIP_REQUESTED
+    return after_run(state, compiled, state.cursor_s * 1000 if was_requested else context.now_ms)
 
 
 def _later_skips(skips: str, cursor_s: int) -> str | None:

@@ -1,9 +1,9 @@
-"""Which ticks are due, and what catch-up makes of the ones that were missed.
+"""Which ticks are due, and how missed ticks are caught up.
 
-A tick that is at most the grace late is due.  A later one is *missed*, whatever the cause, and goes through the window
-and then the catch-up policy.  Whatever is dropped is counted in a span, so that every tick between two cursors is in
-exactly one place.  The work of one pass is bounded: what does not fit waits for the next pass, with the cursor where
-it got to.
+A tick that is late by at most the grace period is due. A later one is *missed*, whatever the cause: the catch-up window
+and then the catch-up policy decide it. Dropped ticks are counted in a dropped range, so every tick between two cursors
+is in exactly one place. The work of one pass is bounded: the remaining ticks wait for the next pass, with the cursor
+before them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ NEVER_MS = 1 << 62
 
 
 class DueLimits(NamedTuple):
-    """The bounds of one pass."""
+    """The limits of one pass."""
 
     grace_ms: int
     max_catchup: int
     max_spread: int
-    max_span_ticks: int
+    max_dropped_range_ticks: int
     lookahead_ms: int
 
 
 class Due(NamedTuple):
-    """A tick to be admitted; one with ``planned`` waits for its fire time first."""
+    """A tick to decide. A ``planned`` tick waits for its fire time first."""
 
     nominal_s: int
     fire_ms: int
@@ -51,10 +51,10 @@ class Dropped(NamedTuple):
 
 
 class DueTicks(NamedTuple):
-    """What one pass found for one schedule.
+    """The result of one pass for one schedule.
 
-    ``left`` are the missed ticks that it had no room for, as far as it has looked, and ``left_next_s`` is the tick
-    after them: if nothing of them can start anyway, they need no pass of their own.
+    ``rest`` are the missed ticks that did not fit into the pass, as far as it looked, and ``after_rest_s`` is the tick
+    after them. They need no pass of their own if none of them can start.
     """
 
     due: list[Due]
@@ -63,21 +63,23 @@ class DueTicks(NamedTuple):
     next_nominal_s: int | None
     next_fire_ms: int | None
     catchups: int = 0
-    left: Dropped | None = None
-    left_next_s: int | None = None
+    rest: Dropped | None = None
+    after_rest_s: int | None = None
 
 
-def generate(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, limits: DueLimits, budget: int) -> DueTicks:
-    """Return the ticks of a schedule that are due, oldest first, and where its cursor then stands.
+def find_due_ticks(
+    state: ScheduleState, compiled: CompiledSchedule, now_ms: int, limits: DueLimits, budget: int
+) -> DueTicks:
+    """Return the due ticks of a schedule, oldest first, and its cursor after them.
 
-    ``budget`` is how many missed ticks may still start in this pass, fleet-wide limits considered.
+    ``budget`` is the number of missed ticks that may still start in this pass under the limits of the whole fleet.
     """
     nominal = state.next_nominal_s
     if nominal is None:
         return DueTicks([], [], state.cursor_s, None, None)
-    if compiled.gate is not None:
-        return _governed(state, compiled, nominal, now_ms)
-    if compiled.follows:
+    if compiled.allowed_seconds is not None:
+        return _adaptive(state, compiled, nominal, now_ms)
+    if compiled.is_sequential:
         return _fixed_delay(state, compiled, nominal, now_ms)
     fire_ms = compiled.fire_ms(nominal)
     carried = state.carry_until_s is not None and nominal <= state.carry_until_s and fire_ms <= now_ms
@@ -87,7 +89,7 @@ def generate(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, limi
 
 
 def _on_time(compiled: CompiledSchedule, nominal: int, now_ms: int, cursor: int) -> DueTicks:
-    """Every tick from ``nominal`` on whose time has come."""
+    """Return the ticks from ``nominal`` on that have reached their fire time."""
     due: list[Due] = []
     following: int | None = nominal
     fire = 0
@@ -99,7 +101,7 @@ def _on_time(compiled: CompiledSchedule, nominal: int, now_ms: int, cursor: int)
 
 
 def _fixed_delay(state: ScheduleState, compiled: CompiledSchedule, nominal: int, now_ms: int) -> DueTicks:
-    """A delay has one pending tick, which is never missed: it has only waited.  The next one follows its run."""
+    """Return the one pending tick of a fixed delay. It is never missed, and the next tick follows its run."""
     carried = state.carry_until_s is not None and nominal <= state.carry_until_s and nominal * 1000 <= now_ms
     if carried and state.carry == OnResume.SKIP:
         following = compiled.ticks.next_epoch(now_ms // 1000)
@@ -110,30 +112,32 @@ def _fixed_delay(state: ScheduleState, compiled: CompiledSchedule, nominal: int,
     return DueTicks([Due(nominal, nominal * 1000)], [], nominal, None, None)
 
 
-def _governed(state: ScheduleState, compiled: CompiledSchedule, nominal: int, now_ms: int) -> DueTicks:
-    """An adaptive schedule has one pending tick, too; it may be another by now, if a hint has expired."""
-    waited_for = adaptive.waited_for(state, compiled)
-    if waited_for.fire_ms > now_ms:
-        return _rested(waited_for, state.cursor_s, [])
+def _adaptive(state: ScheduleState, compiled: CompiledSchedule, nominal: int, now_ms: int) -> DueTicks:
+    """Return the one pending tick of an adaptive schedule. It may have changed if a hint has expired."""
+    planned = adaptive.planned_run(state, compiled)
+    if planned.fire_ms > now_ms:
+        return _nothing_due(planned, state.cursor_s, [])
     if state.carry == OnResume.SKIP and state.carry_until_s is not None and nominal <= state.carry_until_s:
         until = max(nominal, now_ms // 1000)
         dropped = [Dropped(state.cursor_s, until, 1, Reason.RESUMED)]
-        return _rested(adaptive.plan(adaptive.passed(state, until), compiled, now_ms), until, dropped)
-    found = adaptive.pending(state, compiled, now_ms)
-    if found is None or found.fire_ms > now_ms:
-        return _rested(found, state.cursor_s, [])
-    return DueTicks([Due(found.nominal_s, found.fire_ms, source=found.source)], [], found.nominal_s, None, None)
+        return _nothing_due(
+            adaptive.plan_next_run(adaptive.with_run_decided(state, until), compiled, now_ms), until, dropped
+        )
+    pending = adaptive.pending_run(state, compiled, now_ms)
+    if pending is None or pending.fire_ms > now_ms:
+        return _nothing_due(pending, state.cursor_s, [])
+    return DueTicks([Due(pending.nominal_s, pending.fire_ms, source=pending.source)], [], pending.nominal_s, None, None)
 
 
-def _rested(found: adaptive.AdaptivePlan | None, cursor: int, dropped: list[Dropped]) -> DueTicks:
-    """Nothing is due; what comes next, comes later."""
-    if found is None:
+def _nothing_due(planned: adaptive.AdaptivePlan | None, cursor: int, dropped: list[Dropped]) -> DueTicks:
+    """Return that no tick is due, and the next run."""
+    if planned is None:
         return DueTicks([], dropped, cursor, None, None)
-    return DueTicks([], dropped, cursor, found.nominal_s, found.fire_ms)
+    return DueTicks([], dropped, cursor, planned.nominal_s, planned.fire_ms)
 
 
 class _Pass:
-    """One bounded walk over missed ticks; lives only as long as that takes."""
+    """One bounded walk over missed ticks."""
 
     def __init__(
         self, state: ScheduleState, compiled: CompiledSchedule, now_ms: int, limits: DueLimits, budget: int
@@ -154,24 +158,26 @@ class _Pass:
         missed, complete = self._missed()
         self._carry([tick for tick in missed if self._is_carried(tick)])
         rest = [tick for tick in missed if not self._is_carried(tick)]
-        if self.cursor == self.state.cursor_s and len(rest) < len(missed):  # the budget did not last for the carried
+        if self.cursor == self.state.cursor_s and len(rest) < len(
+            missed
+        ):  # the budget did not suffice for the ticks of the pause
             return self._stopped(missed[0])
         oldest_ms = self._oldest_ms()
-        outside = [tick for tick in rest if oldest_ms is not None and self._born_ms(tick) <= oldest_ms]
+        outside = [tick for tick in rest if oldest_ms is not None and self._counts_from_ms(tick) <= oldest_ms]
         self._drop(outside, Reason.OUTSIDE_WINDOW)
         young = rest[len(outside) :]
-        left = self._catch_up(young)
-        if left is not None:
-            return self._with_left(self._stopped(*left), young)
+        next_pass = self._catch_up(young)
+        if next_pass is not None:
+            return self._with_rest(self._stopped(*next_pass), young)
         if not complete:
             return self._stopped(self.following)
         return self._with_on_time()
 
     def _missed(self) -> tuple[list[int], bool]:
-        """The missed ticks of this pass, and whether they are all there are."""
+        """Return the missed ticks of this pass, and whether they are all missed ticks."""
         missed: list[int] = []
         while self.following is not None and (self._is_carried(self.following) or self._is_late(self.following)):
-            if len(missed) == self.limits.max_span_ticks:
+            if len(missed) == self.limits.max_dropped_range_ticks:
                 return missed, False
             missed.append(self.following)
             self.following = self.compiled.ticks.next_epoch(self.following)
@@ -181,23 +187,26 @@ class _Pass:
         return self.compiled.fire_ms(tick) < self.now_ms - self.limits.grace_ms
 
     def _is_carried(self, tick: int) -> bool:
-        """Whether a tick fell into a pause; one whose time has not come did not, whatever the clock said then."""
+        """Return whether a tick fell into a pause. A tick before its fire time did not, whatever the clock was then."""
         until = self.state.carry_until_s
         return until is not None and tick <= until and self.compiled.fire_ms(tick) <= self.now_ms
 
     def _oldest_ms(self) -> int | None:
-        """The instant after which a tick is young enough; with no window at all, that is never."""
+        """Return the instant after which a missed tick is inside the catch-up window. A window of zero allows none."""
         window = self.compiled.policy.catchup_window_s
         if window is None:
             return None
         return self.now_ms - window * 1000 if window else NEVER_MS
 
-    def _born_ms(self, tick: int) -> int:
-        """The instant from which a tick's age is counted: Temporal counts from its fire time, which keeps the order."""
+    def _counts_from_ms(self, tick: int) -> int:
+        """Return the instant from which a tick's age counts.
+
+        Temporal counts from the fire time, which keeps the order.
+        """
         return self.compiled.fire_ms(tick) if self.compiled.spec.jitter_mode == "temporal" else tick * 1000
 
     def _carry(self, ticks: list[int]) -> None:
-        """Ticks of a pause, under ``skip`` or ``fire_once``."""
+        """Decide the ticks of a pause under ``skip`` or ``fire_once``."""
         later = self._later()
         if self.state.carry == OnResume.FIRE_ONCE and (later is None or not self._is_carried(later)):
             self._one_of(ticks, Reason.RESUMED)
@@ -205,7 +214,7 @@ class _Pass:
             self._drop(ticks, Reason.RESUMED)
 
     def _catch_up(self, ticks: list[int]) -> tuple[int, int | None] | None:
-        """Apply the policy; return the tick that the next pass begins with, and when, if this one stops early."""
+        """Apply the catch-up policy. If the pass stops early, return the first tick of the next pass and its time."""
         policy = self.compiled.policy.catchup_policy
         if not ticks:
             return None
@@ -224,22 +233,22 @@ class _Pass:
         return None
 
     def _one_of(self, ticks: list[int], reason: Reason) -> bool:
-        """One run for the latest tick that nobody asked to skip; the ones before it are dropped."""
+        """Start one run for the latest tick without a requested skip, and drop the ticks before it."""
         places = reversed(range(len(ticks)))
         place = next((place for place in places if ticks[place] not in self.skips), -1)
         if place >= 0:
             fire_ms = self.compiled.fire_ms(ticks[place])
-            late = fire_ms >= self.now_ms - self.limits.grace_ms  # as a tick of a pause may be: it costs nothing
-            if self.budget < 1 and not late:
+            on_time = fire_ms >= self.now_ms - self.limits.grace_ms  # a tick of a pause may be, and needs no budget
+            if self.budget < 1 and not on_time:
                 return False
             self._drop(ticks[:place], reason)
-            self._start(ticks[place], fire_ms, reason, cost=0 if late else 1)
+            self._start(ticks[place], fire_ms, reason, cost=0 if on_time else 1)
         for tick in ticks[place + 1 :]:
             self._start(tick, self.compiled.fire_ms(tick), reason, cost=0)
         return True
 
     def _later(self) -> int | None:
-        """The first tick after those of this pass that nobody asked to skip."""
+        """Return the first tick after this pass without a requested skip."""
         tick = self.following
         while tick is not None and tick in self.skips:
             tick = self.compiled.ticks.next_epoch(tick)
@@ -275,8 +284,8 @@ class _Pass:
             fire_ms = self.compiled.fire_ms(tick)
         return DueTicks(self.due, self.dropped, self.cursor, tick, fire_ms, self.catchups)
 
-    def _with_left(self, stopped: DueTicks, ticks: list[int]) -> DueTicks:
-        """What was found, and what is left of the ticks that all were to be started at once."""
+    def _with_rest(self, stopped: DueTicks, ticks: list[int]) -> DueTicks:
+        """Add the ticks that the policy would start at once and that did not fit into the pass."""
         later = [tick for tick in ticks if tick > self.cursor]
         if (
             self.compiled.policy.catchup_policy != CatchUp.FIRE_IMMEDIATELY
@@ -284,8 +293,8 @@ class _Pass:
             or not self.skips.isdisjoint(later)
         ):
             return stopped
-        left = Dropped(self.cursor, later[-1], len(later), Reason.OVERLAP)
-        return stopped._replace(left=left, left_next_s=self.following)
+        rest = Dropped(self.cursor, later[-1], len(later), Reason.OVERLAP)
+        return stopped._replace(rest=rest, after_rest_s=self.following)
 
     def _with_on_time(self) -> DueTicks:
         if self.following is None:

@@ -1,4 +1,4 @@
-"""What an outcome does: to its run, to the dial, and to the runs that wait for a free slot."""
+"""Outcomes of attempts: the change of the run and of the schedule's state."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import after_run, replan_adaptive, reschedule_if_idle
 
 MAX_BACKOFF_DOUBLINGS = 10
-"""Retries wait twice as long each time, up to this many times."""
+"""The delay of a retry doubles with each failure, at most this many times."""
 
 
 class ExecutionTiming(NamedTuple):
-    """Who executed an attempt, and from when to when; in nanoseconds, by the clock of the machine that did."""
+    """The executor of an attempt, and when it was called and ended, in nanoseconds of that machine's clock."""
 
     executor: str
     called_ns: int
@@ -23,10 +23,10 @@ class ExecutionTiming(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How an attempt ended, as its executor reports it, and the run as it was held.
+    """The result of an attempt, as its executor reports it, and the run that the instance held.
 
-    STARTED is the end of our part of it: it is executed elsewhere, and somebody worries after ``lease_ms``.  ENQUEUED
-    is no end at all: it has not begun, and is anybody's after ``lease_ms``.
+    STARTED means that the run executes elsewhere. It is checked after ``lease_ms``. ENQUEUED means that it has not
+    begun. Any instance may claim it after ``lease_ms``.
     """
 
     schedule_key: int
@@ -45,8 +45,8 @@ class Outcome(NamedTuple):
     course: ExecutionTiming | None = None
 
     @property
-    def says_nothing(self) -> bool:
-        """Whether it is a tick's success and no more: no result, nothing to explain, no backfill to go on with."""
+    def is_plain_success(self) -> bool:
+        """Return whether it is the success of a tick, with no result, reason, error or execution id to store."""
         return (
             self.state is RunState.SUCCESS
             and not self.origin
@@ -59,56 +59,61 @@ class Outcome(NamedTuple):
 
 
 def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> RunChange:
-    """Return the guarded write for one outcome: final, another try, left to its target, or to whoever takes it."""
+    """Return the fenced write for one outcome: a final state, a retry, or a hand-over to the target or a worker."""
     if outcome.state in (RunState.STARTED, RunState.ENQUEUED):
-        return _left(outcome, now_ms)
+        return _hand_over(outcome, now_ms)
     failed = outcome.state in (RunState.FAILED, RunState.TIMED_OUT)
     failures = outcome.failures + failed
-    retried = failed and outcome.reason is None and failures < policy.max_attempts and not closed
-    delay = policy.retry_delay_ms << min(failures - 1, MAX_BACKOFF_DOUBLINGS) if retried else 0
+    is_retried = failed and outcome.reason is None and failures < policy.max_attempts and not closed
     return RunChange(
-        outcome.schedule_key,
-        outcome.nominal_s,
-        outcome.origin,
-        outcome.fence,
-        RunState.ENQUEUED if retried else outcome.state,
-        Reason.RETRY if retried else outcome.reason,
-        outcome.fence,
-        failures,
-        now_ms + delay if retried else None,
-        None,
-        outcome.started_ms,
-        None if retried else now_ms,
-        outcome.error,
-        outcome.result,
-        outcome.execution_id,
+        schedule_key=outcome.schedule_key,
+        nominal_s=outcome.nominal_s,
+        origin=outcome.origin,
+        fence=outcome.fence,
+        state=RunState.ENQUEUED if is_retried else outcome.state,
+        reason=Reason.RETRY if is_retried else outcome.reason,
+        attempt=outcome.fence,
+        failures=failures,
+        due_ms=now_ms + retry_delay_ms(policy, failures) if is_retried else None,
+        owner=None,
+        started_ms=outcome.started_ms,
+        finished_ms=None if is_retried else now_ms,
+        error=outcome.error,
+        result=outcome.result,
+        execution_id=outcome.execution_id,
     )
 
 
-def _left(outcome: Outcome, now_ms: int) -> RunChange:
+def retry_delay_ms(policy: Policy, failures: int) -> int:
+    """Return the delay before the next attempt: ``retry_delay_ms``, doubled with each failure after the first."""
+    return policy.retry_delay_ms << min(failures - 1, MAX_BACKOFF_DOUBLINGS)
+
+
+def _hand_over(outcome: Outcome, now_ms: int) -> RunChange:
+    """Return the write for a run that its target executes, or that another worker may claim after the lease."""
     return RunChange(
-        outcome.schedule_key,
-        outcome.nominal_s,
-        outcome.origin,
-        outcome.fence,
-        outcome.state,
-        outcome.reason,
-        outcome.fence,
-        outcome.failures,
-        now_ms + outcome.lease_ms,
-        None,
-        outcome.started_ms,
-        None,
-        outcome.error,
-        None,
-        outcome.execution_id,
+        schedule_key=outcome.schedule_key,
+        nominal_s=outcome.nominal_s,
+        origin=outcome.origin,
+        fence=outcome.fence,
+        state=outcome.state,
+        reason=outcome.reason,
+        attempt=outcome.fence,
+        failures=outcome.failures,
+        due_ms=now_ms + outcome.lease_ms,
+        owner=None,
+        started_ms=outcome.started_ms,
+        finished_ms=None,
+        error=outcome.error,
+        result=None,
+        execution_id=outcome.execution_id,
     )
 
 
 def free_slot(
     schedule_state: ScheduleState, compiled: CompiledSchedule | None, state: str, source_origin: int, now_ms: int
 ) -> ScheduleState:
-    """Return the dial after one of its runs has ended in a final state."""
+    """Return the schedule's state after one of its runs has reached a final state."""
     assert state in FINAL
     failed = state in (RunState.FAILED, RunState.TIMED_OUT)
     schedule_state = schedule_state._replace(
@@ -117,40 +122,40 @@ def free_slot(
         failed=schedule_state.failed + failed,
         failures=schedule_state.failures + 1 if failed else 0 if state == RunState.SUCCESS else schedule_state.failures,
     )
-    if compiled is None or not compiled.follows:
+    if compiled is None or not compiled.is_sequential:
         return schedule_state
     if source_origin == 0:
         return after_run(
-            schedule_state._replace(last_end_ms=now_ms) if compiled.gate is not None else schedule_state,
+            schedule_state._replace(last_end_ms=now_ms) if compiled.allowed_seconds is not None else schedule_state,
             compiled,
             now_ms,
         )
-    if compiled.gate is not None:
+    if compiled.allowed_seconds is not None:
         return replan_adaptive(schedule_state, compiled, now_ms)
     return reschedule_if_idle(schedule_state, compiled, now_ms)
 
 
 def should_pause(schedule_state: ScheduleState, policy: Policy, state: str) -> bool:
-    """Whether this final state pauses the schedule."""
+    """Return whether a final state pauses the schedule."""
     return policy.pause_on_failure and state in (RunState.FAILED, RunState.TIMED_OUT) and not schedule_state.paused
 
 
 def run_change(row: RunRow, fence: int) -> RunChange:
-    """Return the write that makes a run as ``row`` says, if its attempt is still ``fence``."""
+    """Return the write that gives a run the values of ``row``, if its attempt is still ``fence``."""
     return RunChange(
-        row.schedule_key,
-        row.nominal_s,
-        row.origin,
-        fence,
-        row.state,
-        row.reason,
-        row.attempt,
-        row.failures,
-        row.due_ms,
-        row.owner,
-        row.started_ms,
-        row.finished_ms,
-        row.error,
-        row.result,
-        row.execution_id,
+        schedule_key=row.schedule_key,
+        nominal_s=row.nominal_s,
+        origin=row.origin,
+        fence=fence,
+        state=row.state,
+        reason=row.reason,
+        attempt=row.attempt,
+        failures=row.failures,
+        due_ms=row.due_ms,
+        owner=row.owner,
+        started_ms=row.started_ms,
+        finished_ms=row.finished_ms,
+        error=row.error,
+        result=row.result,
+        execution_id=row.execution_id,
     )

@@ -1,4 +1,4 @@
-"""Whether a due tick starts, waits or is skipped.  Judged at fire time, under the lock of the dial."""
+"""Whether a due tick starts, waits or is skipped. Decided at fire time, while the schedule's state is locked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tompion.model.run import Reason
 
 
 class OverlapAction(Enum):
-    """What happens to the tick itself."""
+    """The action for the tick itself."""
 
     START = "start"
     WAIT = "wait"
@@ -18,9 +18,9 @@ class OverlapAction(Enum):
 
 
 class OverlapDecision(NamedTuple):
-    """What happens to a tick, and to the runs it meets."""
+    """The action for a tick, and for the runs that are in flight or wait."""
 
-    act: OverlapAction
+    action: OverlapAction
     reason: Reason | None = None
     supersede: bool = False
     cancel: bool = False
@@ -29,24 +29,26 @@ class OverlapDecision(NamedTuple):
 
 START = OverlapDecision(OverlapAction.START)
 WAIT = OverlapDecision(OverlapAction.WAIT)
-REPLACE = OverlapDecision(OverlapAction.WAIT, supersede=True)
-CANCEL = OverlapDecision(OverlapAction.WAIT, supersede=True, cancel=True)
+BUFFER_ONE = OverlapDecision(OverlapAction.WAIT, supersede=True)
+CANCEL_OTHER = OverlapDecision(OverlapAction.WAIT, supersede=True, cancel=True)
 CANCEL_FOR_REQUEST = OverlapDecision(OverlapAction.WAIT, cancel=True)
-TERMINATE = OverlapDecision(OverlapAction.START, supersede=True, terminate=True)
+TERMINATE_OTHER = OverlapDecision(OverlapAction.START, supersede=True, terminate=True)
 TERMINATE_FOR_REQUEST = OverlapDecision(OverlapAction.START, terminate=True)
 SKIP_OVERLAP = OverlapDecision(OverlapAction.SKIP, Reason.OVERLAP)
 SKIP_SUPERSEDED = OverlapDecision(OverlapAction.SKIP, Reason.SUPERSEDED)
 SKIP_FULL = OverlapDecision(OverlapAction.SKIP, Reason.BUFFER_FULL)
 
 
-def admit(
+def decide_overlap(
     policy: Policy, in_flight: int, waiting: int, max_buffer: int, overlap: Overlap | None = None
 ) -> OverlapDecision:
-    """Return what an overlap policy makes of one more tick; ``overlap`` is the request's own, if it has one.
+    """Return the decision of an overlap policy for one more tick.
 
-    A free slot is the tick's, whatever waits: a run that waits beside a free slot waits for something else, such as the
-    resume of its schedule.  Whoever frees a slot starts what waits for it in the same transaction
-    (:func:`~tompion.plan.release.release_runs`), and so does whoever wakes a schedule, before it decides new ticks.
+    ``overlap`` is the policy of a request, if it has one.
+
+    A tick takes a free slot even if runs wait: a run that waits although a slot is free waits for something else, such
+    as the resume of its schedule. The transaction that frees a slot starts the runs that wait for it
+    (:func:`~tompion.plan.release.release_queues`), and so does the fire transaction before it decides new ticks.
     """
     chosen = overlap or policy.overlap_policy
     if chosen == Overlap.ALLOW or in_flight < policy.max_concurrent:
@@ -58,28 +60,30 @@ def admit(
     if overlap is not None:
         return _for_request(policy, overlap, waiting, max_buffer)
     if chosen == Overlap.TERMINATE_OTHER:
-        return TERMINATE
+        return TERMINATE_OTHER
     if chosen == Overlap.CANCEL_OTHER:
-        return CANCEL
-    if waiting and policy.buffer_keep == Keep.FIRST:
-        return SKIP_SUPERSEDED
-    return REPLACE
+        return CANCEL_OTHER
+    assert chosen == Overlap.BUFFER_ONE
+    return SKIP_SUPERSEDED if waiting and policy.buffer_keep == Keep.FIRST else BUFFER_ONE
 
 
 def _for_request(policy: Policy, overlap: Overlap, waiting: int, max_buffer: int) -> OverlapDecision:
-    """A request meets what runs, not the ticks that wait: they stay; another ``buffer_one`` gives way."""
+    """Return the decision for a request.
+
+    It competes with running runs, not with waiting ticks. A ``buffer_one`` replaces another.
+    """
     if overlap == Overlap.TERMINATE_OTHER:
         return TERMINATE_FOR_REQUEST
     if waiting >= max_buffer:
         return SKIP_FULL
     if overlap == Overlap.CANCEL_OTHER:
         return CANCEL_FOR_REQUEST
-    return SKIP_SUPERSEDED if waiting and policy.buffer_keep == Keep.FIRST else REPLACE
+    return SKIP_SUPERSEDED if waiting and policy.buffer_keep == Keep.FIRST else BUFFER_ONE
 
 
-def is_too_soon(last_start_ms: int | None, shortest_ms: int, now_ms: int) -> bool:
-    """Return whether a start now would undercut the shortest interval.
+def is_too_soon(last_start_ms: int | None, min_interval_ms: int, now_ms: int) -> bool:
+    """Return whether a start now would be earlier than the minimum interval allows.
 
-    A clock that was set back puts the last start into the future: that says how far it is away, not that it is to come.
+    If the clock was set back, the last start lies in the future. The distance counts in both directions.
     """
-    return last_start_ms is not None and abs(now_ms - last_start_ms) < shortest_ms
+    return last_start_ms is not None and abs(now_ms - last_start_ms) < min_interval_ms

@@ -1,4 +1,4 @@
-"""Definitions as stored texts, and rules made of them.
+"""Definitions as stored texts, and the schedules compiled from them.
 
 Texts are interned: equal specs, policies and actions of a million schedules are parsed once and shared.
 """
@@ -22,7 +22,7 @@ from tompion.spec.document import document_json, read_spec
 from tompion.spec.ticks import Ticks
 from tompion.spec.zone.tables import load_zone
 
-INTERNED_TEXTS = 16_384
+MAX_INTERNED_TEXTS = 16_384
 POLICY_CHOICES: dict[str, type[StrEnum]] = {
     "overlap_policy": Overlap,
     "catchup_policy": CatchUp,
@@ -33,29 +33,29 @@ POLICY_CHOICES: dict[str, type[StrEnum]] = {
 
 
 def compact(data: Any) -> str:
-    """Return JSON in the one form in which it is stored, so that equal data are equal texts."""
+    """Return JSON in its one stored form. Equal data are equal texts."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def spec_text(spec: SpecDocument) -> str:
-    """Return a spec as it is stored."""
+    """Return a spec as a text to store."""
     return compact(document_json(spec))
 
 
-@lru_cache(maxsize=INTERNED_TEXTS)
+@lru_cache(maxsize=MAX_INTERNED_TEXTS)
 def stored_spec(text: str) -> SpecDocument:
-    """Return the spec that a stored text holds."""
+    """Return the spec of a stored text."""
     return read_spec(json.loads(text))
 
 
 def policy_text(policy: Policy) -> str:
-    """Return a policy as it is stored: without what is as by default."""
+    """Return a policy as a text to store, without default values."""
     return compact(without_defaults(policy))
 
 
-@lru_cache(maxsize=INTERNED_TEXTS)
+@lru_cache(maxsize=MAX_INTERNED_TEXTS)
 def stored_policy(text: str) -> Policy:
-    """Return the policy that a stored text holds."""
+    """Return the policy of a stored text."""
     data: dict[str, Any] = json.loads(text)
     for name, kind in POLICY_CHOICES.items():
         if name in data:
@@ -64,18 +64,18 @@ def stored_policy(text: str) -> Policy:
 
 
 def action_text(action: Action) -> str:
-    """Return an action as it is stored; the queue always stands there, because claims look for it."""
+    """Return an action as a text to store. It always has the queue, because claims search for it."""
     return compact({**without_defaults(action), "queue": action.queue})
 
 
-@lru_cache(maxsize=INTERNED_TEXTS)
+@lru_cache(maxsize=MAX_INTERNED_TEXTS)
 def stored_action(text: str) -> Action:
-    """Return the action that a stored text holds."""
+    """Return the action of a stored text."""
     return Action(**json.loads(text))
 
 
 def zones_text(spec: SpecDocument) -> str:
-    """Return which zone tables the ticks of a spec were computed with; empty if none matter."""
+    """Return the zone tables that the ticks of a spec are computed with, or an empty text if it has no time zone."""
     if spec.timezone is None:
         return ""
     try:
@@ -85,25 +85,25 @@ def zones_text(spec: SpecDocument) -> str:
 
 
 def is_outdated(zones: str) -> bool:
-    """Whether the tables that :func:`zones_text` named are others now."""
+    """Return whether the zone tables that :func:`zones_text` named have changed."""
     return zones != zones_text(SpecDocument(timezone=zones.rpartition(":")[0]))
 
 
 def calendar_text(calendar: NamedCalendar) -> str:
-    """Return a named calendar as it is stored."""
+    """Return a named calendar as a text to store."""
     return compact(asdict(calendar))
 
 
 @lru_cache(maxsize=1_024)
 def stored_calendar(text: str) -> NamedCalendar:
-    """Return the named calendar that a stored text holds."""
+    """Return the named calendar of a stored text."""
     data = json.loads(text)
     windows = tuple(WindowDocument(**window) for window in data.pop("windows"))
     return NamedCalendar(dates=tuple(data.pop("dates")), windows=windows, **data)
 
 
 def stored_definition(row: VersionRow) -> Definition:
-    """Return the definition that a version holds."""
+    """Return the definition of a stored version."""
     about = json.loads(row.about)
     return Definition(
         spec=stored_spec(row.spec),
@@ -118,28 +118,45 @@ def stored_definition(row: VersionRow) -> Definition:
 
 
 def compiled_from_row(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] = ()) -> CompiledSchedule:
-    """Return the rule of a stored version.
+    """Return a stored version, compiled.
 
-    A zone that the installed data no longer have must not silence a schedule: it goes on in UTC and says so.
+    A time zone that the installed data no longer has must not stop a schedule: it fires in UTC, and ``degraded`` has
+    the reason.
     """
     names = (row.schedule_key, row.version, row.namespace, row.schedule_id)
     shared = _shared(row.spec, row.policy, row.action)
     if shared is not None and not calendars:
         return CompiledSchedule._make((*names, *shared[:4], row.payload, *shared[4:], None))
     spec, policy, action = stored_spec(row.spec), stored_policy(row.policy), stored_action(row.action)
+    return compile_or_degrade(*names, spec, policy, action, row.payload, calendars)
+
+
+def compile_or_degrade(  # noqa: PLR0913 - the parts of a version
+    schedule_key: int,
+    version: int,
+    namespace: str,
+    schedule_id: str,
+    spec: SpecDocument,
+    policy: Policy,
+    action: Action,
+    payload: str | None,
+    calendars: tuple[NamedCalendar, ...],
+) -> CompiledSchedule:
+    """Return a compiled schedule. It fires in UTC, and ``degraded`` has the reason, if its time zone is unknown."""
+    names = (schedule_key, version, namespace, schedule_id)
     try:
-        return compile_schedule(*names, spec, policy, action, row.payload, calendars)
+        return compile_schedule(*names, spec, policy, action, payload, calendars)
     except UnknownZone as error:
         degraded = f"{error}; it fires in UTC meanwhile"
         spec = replace(spec, timezone=None)
-    return compile_schedule(*names, spec, policy, action, row.payload, calendars)._replace(degraded=degraded)
+    return compile_schedule(*names, spec, policy, action, payload, calendars)._replace(degraded=degraded)
 
 
-@lru_cache(maxsize=INTERNED_TEXTS)
+@lru_cache(maxsize=MAX_INTERNED_TEXTS)
 def _shared(
     spec_text: str, policy_text: str, action_text: str
 ) -> tuple[SpecDocument, Ticks, Policy, Action, int | None, bool, bool, Ticks | None, int | None] | None:
-    """What equal texts have in common; ``None`` where the ticks depend on more than the texts."""
+    """Return the compiled parts that equal texts share, or ``None`` if the ticks depend on more than the texts."""
     spec = stored_spec(spec_text)
     if depends_on_schedule_id(spec) or spec.exclude.named:
         return None
@@ -147,30 +164,30 @@ def _shared(
         compiled = compile_schedule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
     except UnknownZone:
         return None
-    found = (
+    shared = (
         compiled.spec,
         compiled.ticks,
         compiled.policy,
         compiled.action,
         compiled.start_s,
-        compiled.follows,
-        compiled.simple,
+        compiled.is_sequential,
+        compiled.has_fast_path,
     )
-    return (*found, compiled.gate, compiled.interval_ms)
+    return (*shared, compiled.allowed_seconds, compiled.interval_ms)
 
 
 def definition_row(namespace: str, schedule_id: str, row: VersionRow) -> DefinitionRow:
-    """Return a version as an engine would read it."""
+    """Return a version in the form that an engine reads."""
     return DefinitionRow(
-        row.schedule_key,
-        row.version,
-        namespace,
-        schedule_id,
-        row.spec,
-        row.policy,
-        row.action,
-        row.payload,
-        row.calendars,
+        schedule_key=row.schedule_key,
+        version=row.version,
+        namespace=namespace,
+        schedule_id=schedule_id,
+        spec=row.spec,
+        policy=row.policy,
+        action=row.action,
+        payload=row.payload,
+        calendars=row.calendars,
     )
 
 

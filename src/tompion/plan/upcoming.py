@@ -1,4 +1,4 @@
-"""Which ticks are to come, as far as anybody can know."""
+"""Upcoming ticks, as far as they can be computed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tompion.plan.edit import next_unskipped, skips_of
 
 
 def upcoming_ticks(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Iterator[int]:
-    """Yield the ticks from now on that will run, or would if the schedule were not paused.
+    """Yield the ticks from now on that will run, or would run if the schedule were not paused.
 
-    Those of a pause, or of a time when nobody was there, are not to come: the catch-up policy decides about them.  Of
-    a fixed delay, and of an adaptive schedule, only one is known, and it is never too late for that.
+    Overdue ticks are not upcoming: the catch-up policy decides them. A fixed delay and an adaptive schedule have one
+    known tick, which is never too late.
     """
     if state.closed or state.remaining == 0:
         return
-    if compiled.follows:
+    if compiled.is_sequential:
         pending = next_unskipped(state, compiled)
         yield from () if pending is None else (pending,)
         return

@@ -1,7 +1,6 @@
-"""The only place that reads the time.
+"""The only module that reads the system time.
 
-Pure code takes ``now`` as an argument; whoever needs a clock takes a :class:`Clock`, so that tests can hand in one
-that they move by hand.
+Pure code takes ``now`` as an argument. Other code takes a :class:`Clock`, so that tests can pass one that they move.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What tells the time."""
+    """Source of the current time."""
 
     def now(self) -> float:
         """Return the current instant in seconds since the Unix epoch."""
@@ -20,7 +19,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The system clock."""
 
     def now(self) -> float:
         """Return the current instant in seconds since the Unix epoch."""
@@ -28,17 +27,17 @@ class SystemClock:
 
 
 async def pause(seconds: float) -> None:
-    """Do nothing for a while, by the event loop's own clock; a simulation moves that clock itself."""
+    """Sleep by the clock of the event loop. A simulation moves that clock."""
     await asyncio.sleep(seconds)
 
 
-def wait_here(seconds: float) -> None:
-    """Do nothing for a while, in a thread that may."""
+def pause_thread(seconds: float) -> None:
+    """Block the current thread."""
     time.sleep(seconds)
 
 
 async def wait(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, but no longer than that; return whether it happened."""
+    """Wait for an event at most this long. Return whether it is set."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

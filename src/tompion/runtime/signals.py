@@ -1,4 +1,4 @@
-"""How a command that runs for ever ends: gracefully when it is asked to, at once when it is asked again."""
+"""Signal handling of long-running commands: the first signal stops gracefully, a second SIGINT exits immediately."""
 
 from __future__ import annotations
 
@@ -13,68 +13,67 @@ from types import FrameType
 INTERRUPTED = 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FUNCTION_THREADS = "tompion-function"
-_LINGER_S = 0.2
-GOODBYE_S = 10.0
-"""How long a process may take to end, beyond the grace that its runs have: a store may have stopped to answer."""
+MAX_THREAD_JOIN_S = 0.2
+MAX_SHUTDOWN_S = 10.0
+"""Time that a process has to exit after the grace period of its runs. The store may not respond."""
 
 
 class StopSignals:
-    """Whether to stop, and with which exit code: 0 after SIGTERM, 130 after SIGINT."""
+    """Stop request of a process and its exit code: 0 after SIGTERM, 130 after SIGINT."""
 
     def __init__(self, grace_s: float) -> None:
-        """Wait for signals in the running event loop; after one, the process ends soon after the grace is over."""
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self.code: int | None = None
         self._grace_s = grace_s
         self._timer: threading.Timer | None = None
         self._loop = asyncio.get_running_loop()
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal; a SIGINT after another signal means that somebody does not want to wait."""
+        """Handle a signal. A SIGINT after another signal exits immediately."""
         if self.code is None:
             self.code = INTERRUPTED if number == signal.SIGINT else 0
-            self._loop.call_soon_threadsafe(self.asked.set)
-            self._end_at_last()
+            self._loop.call_soon_threadsafe(self.requested.set)
+            self._start_timer()
         elif number == signal.SIGINT:
-            leave_now(INTERRUPTED)
+            exit_now(INTERRUPTED)
 
-    def _end_at_last(self) -> None:
-        """End the process even if something in it hangs: what it holds is taken over when its lease ends."""
-        self._timer = threading.Timer(self._grace_s + GOODBYE_S, self._give_up)
+    def _start_timer(self) -> None:
+        """Exit after the grace period even if something hangs. Other instances take over the runs."""
+        self._timer = threading.Timer(self._grace_s + MAX_SHUTDOWN_S, self._exit_late)
         self._timer.daemon = True
         self._timer.start()
 
-    def ended(self) -> None:
-        """Note that everything has ended: whatever the process does now is its own business."""
+    def cancel_timer(self) -> None:
+        """Cancel the forced exit, because everything has stopped."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _give_up(self) -> None:
-        os.write(2, b"tompion: not everything here could be ended in time; leaving. What it held is taken over.\n")
-        leave_now(self.code or 0)
+    def _exit_late(self) -> None:
+        os.write(2, b"tompion: shutdown timed out; exiting now. Other instances take over the runs.\n")
+        exit_now(self.code or 0)
 
 
 @contextmanager
-def stopping(grace_s: float) -> Iterator[StopSignals]:
-    """Turn SIGINT and SIGTERM into a request to stop, for as long as the context lasts."""
+def handle_stop_signals(grace_s: float) -> Iterator[StopSignals]:
+    """Turn SIGINT and SIGTERM into a stop request while the context is active."""
     state = StopSignals(grace_s)
-    before = {number: signal.signal(number, state.handle) for number in SIGNALS}
+    previous = {number: signal.signal(number, state.handle) for number in SIGNALS}
     try:
         yield state
     finally:
-        state.ended()
-        for number, handler in before.items():
+        state.cancel_timer()
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
 def has_running_functions() -> bool:
-    """Whether a function of a user is still running: Python would wait for its thread before it lets go."""
+    """Return whether a function of a user is still running. Python would wait for its thread at exit."""
     threads = [thread for thread in threading.enumerate() if thread.name.startswith(FUNCTION_THREADS)]
     for thread in threads:
-        thread.join(_LINGER_S)
+        thread.join(MAX_THREAD_JOIN_S)
     return any(thread.is_alive() for thread in threads)
 
 
-def leave_now(code: int) -> None:
-    """End this process without waiting for any thread."""
+def exit_now(code: int) -> None:
+    """Exit this process without waiting for threads."""
     os._exit(code)

@@ -1,9 +1,9 @@
-"""Threads for functions and for stores, which nobody waits for when the process ends.
+"""Pool of daemon threads for functions and stores.
 
-The standard pool joins its threads before the interpreter leaves: one function that sleeps would keep a stopped process
-alive.  It also starts nothing more once the main thread has ended, though others go on, and whoever tidies up at the
-very end still needs a store.  These are daemons: a run that is cut off with them was handed back before, or its lease
-ends, and it is executed again elsewhere; a transaction that is cut off was never committed.
+The standard pool joins its threads at interpreter exit, so one sleeping function would keep a stopped process alive. It
+also rejects calls once the main thread has ended, although other threads and exit handlers still need a store. Daemon
+threads are safe here: a run that is cut off was handed back, or its lease expires and another instance executes it. A
+transaction that is cut off was never committed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ _Call = tuple[Future[Any], Callable[[], Any]]
 
 
 class ThreadPool:
-    """At most so many threads, each started when it is first needed; calls beyond that wait their turn."""
+    """At most ``max_threads`` threads, started on demand. Further calls wait in order."""
 
-    def __init__(self, most: int, name: str) -> None:
-        """Take how many there may be; none is started yet."""
-        self._most = most
+    def __init__(self, max_threads: int, name: str) -> None:
+        self._max_threads = max_threads
         self._name = name
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
@@ -33,13 +32,13 @@ class ThreadPool:
         self._closed = False
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Call something in a thread, as soon as one is free."""
+        """Call a function in a thread as soon as one is free."""
         future: Future[T] = Future()
         with self._lock:
             if self._closed:
-                raise RuntimeError("stopping: nothing more is started here")
+                raise RuntimeError("the thread pool is closed")
             self._calls.put((future, call))
-            if not self._idle.acquire(blocking=False) and len(self._threads) < self._most:
+            if not self._idle.acquire(blocking=False) and len(self._threads) < self._max_threads:
                 name = f"{self._name}-{len(self._threads) + 1}"
                 thread = threading.Thread(target=self._work, name=name, daemon=True)
                 thread.start()
@@ -47,7 +46,7 @@ class ThreadPool:
         return future
 
     def close(self) -> None:
-        """Start nothing more; calls that wait are cancelled, those that run end by themselves."""
+        """Accept no more calls, and cancel those that wait. Running calls complete."""
         with self._lock:
             self._closed = True
             with suppress(Empty):
@@ -56,7 +55,7 @@ class ThreadPool:
             self._end_threads()
 
     def finish(self) -> None:
-        """Start nothing more; return when everything that was submitted is done and the threads have ended."""
+        """Accept no more calls. Return when all submitted calls are done and the threads have ended."""
         with self._lock:
             self._closed = True
             self._end_threads()
@@ -68,14 +67,17 @@ class ThreadPool:
             self._calls.put(None)
 
     def _work(self) -> None:
-        while self._works_on():
+        while self._run_next():
             pass
 
-    def _works_on(self) -> bool:
-        """Answer the next call; return whether there was one.  A function of its own: an idle thread holds nothing."""
+    def _run_next(self) -> bool:
+        """Run the next call. Return whether there was one.
+
+        It is a separate function so that an idle thread holds no references.
+        """
         call = self._next()
         if call is not None:
-            _answer(*call)
+            _run_call(*call)
         return call is not None
 
     def _next(self) -> _Call | None:
@@ -86,11 +88,11 @@ class ThreadPool:
             return self._calls.get()
 
 
-def _answer(future: Future[Any], call: Callable[[], Any]) -> None:
-    """Make a call and hand on what became of it."""
+def _run_call(future: Future[Any], call: Callable[[], Any]) -> None:
+    """Run a call, and set its result or exception on the future."""
     if not future.set_running_or_notify_cancel():
         return
     try:
         future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - whatever it raises is for whoever waits
+    except BaseException as error:  # noqa: BLE001 - the caller receives it from the future
         future.set_exception(error)

@@ -1,8 +1,8 @@
-"""Tompion inside your own process: the same operations as every other door, over a store of your choice.
+"""Tompion inside your own process: the operations as methods, on a store or a service.
 
-:class:`Tompion` is asynchronous, :class:`SyncTompion` its synchronous twin.  Both only send: each method is an operation
-of :mod:`tompion.operations`, run in one transaction of the store.  Entering the context opens the store and, unless told
-otherwise, runs an engine in the background.
+:class:`Tompion` is asynchronous, :class:`SyncTompion` synchronous. Each method is an operation of
+:mod:`tompion.operations`, run in one transaction of the store. Entering the context opens the store and starts an
+engine in the background, unless ``engine=False``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
-from tompion.runtime.signals import stopping
+from tompion.runtime.signals import handle_stop_signals
 from tompion.sdk.declarations import Declaration, Declarations, F
 from tompion.sdk.remote_worker import RemoteWorker
 from tompion.store.base import Store
@@ -49,17 +49,24 @@ if TYPE_CHECKING:
     from tompion.engine.telemetry.tracing import Tracing
 
 T = TypeVar("T")
-SERVICES = ("http://", "https://")
+SERVICE_SCHEMES = ("http://", "https://")
 REMOTE_QUEUE = "remote"
-"""The queue of a program that is connected to a service: the service's own engine serves the usual one."""
-NOBODY_ANSWERS = 6
-"""The exit code of a program whose service or store cannot be reached when it begins."""
-LEAVE_S = 5.0
-"""How long the end of the process waits for an engine that nobody has closed."""
+"""Default queue of a program that is connected to a service. The service's own engine serves ``default``."""
+EXIT_UNAVAILABLE = 6
+"""Exit code of a program whose service or store is unreachable at the start."""
+MAX_EXIT_WAIT_S = 5.0
+"""Time that the end of the process waits for an engine that is still open."""
 
 
 class _BaseApp:
-    """What both twins are made of: a store, who asks, and an engine's ingredients."""
+    """Common part of both classes: the store, the caller and the parts of an engine.
+
+    ``store`` is a store's URL, or the address of a service. Nothing is opened before ``open()``. ``engine=False`` only
+    manages schedules, for a process that leaves firing to workers. ``executors`` configures the executors of this
+    process by name. ``public_url`` is the base of callback URLs. ``key`` is the API key of a service, ``tls`` holds its
+    client certificate. A service fires by itself, and this process executes the runs of its own ``queues``. ``tracing``
+    is ``otlp`` or a span processor. ``notifications`` are the notification rules of the engine, by name.
+    """
 
     def __init__(  # noqa: PLR0913 - every part has a default
         self,
@@ -78,18 +85,10 @@ class _BaseApp:
         tracing: str | SpanProcessor = "off",
         notifications: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Take the store's URL, or the address of a service; nothing is opened yet.
-
-        ``engine=False`` only manages schedules, for a process that leaves firing to workers.  ``executors`` configures
-        those that this process has, by name; ``public_url`` is where reports about runs are taken.  A service is shown
-        ``key``, or the certificate of ``tls``; its engine fires, and this process executes the runs of its own
-        ``queues``.  ``tracing`` is ``otlp``, or the span processor of an OpenTelemetry SDK that this program has
-        already.  ``notifications`` says whom the engine notifies of what, by name.
-        """
-        self._is_remote = str(store).startswith(SERVICES)
+        self._is_remote = str(store).startswith(SERVICE_SCHEMES)
         if not self._is_remote and not str(store).startswith(STORES):
             raise unknown_store(str(store))
-        self._works = engine and (not self._is_remote or queues is not None)
+        self._executes_runs = engine and (not self._is_remote or queues is not None)
         if queues is None:
             queues = (REMOTE_QUEUE,) if self._is_remote else ("default",)
         if isinstance(queues, str) or not queues:
@@ -98,7 +97,7 @@ class _BaseApp:
             check_name(field, name, settings or Settings())
         check_namespace(namespace, settings or Settings())
         if self._is_remote and notifications:
-            raise InvalidField("notifications", "a service notifies by itself: say so in its configuration")
+            raise InvalidField("notifications", "configure notifications in the service, which sends them")
         self._url = store
         self._key = key
         self._tls = tls
@@ -107,86 +106,86 @@ class _BaseApp:
         self._actor = actor
         self._queues = frozenset(queues)
         self._settings = settings or Settings()
-        self._probe = EngineEvents(listener, Metrics(self._settings.max_metric_namespaces))
-        self._wanted_tracing = tracing
+        self._events = EngineEvents(listener, Metrics(self._settings.max_metric_namespaces))
+        self._tracing_option = tracing
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self.outside = build_notifications(notifications or {}, {}, self._settings, public_url)
+        self.outbound = build_notifications(notifications or {}, self._settings)
         self.declarations = Declarations(queues[0])
         self._opened = False
-        self._pulse: EngineHealth | None = None
+        self._health: EngineHealth | None = None
         self._store: Store | None = None
 
-    def _with_worker(self) -> bool:
-        """Whether this process executes anything: a service is asked for work only if there are functions for it."""
-        return self._works or (self._with_engine and bool(self.declarations.declared))
+    def _needs_worker(self) -> bool:
+        """Return whether this process executes runs. With a service, only if it declares functions or queues."""
+        return self._executes_runs or (self._with_engine and bool(self.declarations.declared))
 
     @property
     def namespace(self) -> str:
-        """Return the namespace that everything here is about."""
+        """Return the namespace of all operations."""
         return self._namespace
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return what this process's engine has done so far, by name."""
-        return dict(self._probe.counts)
+        """Return the counters of this process's engine, by name."""
+        return dict(self._events.counts)
 
     @property
     def health_problems(self) -> tuple[str, ...]:
-        """Return what keeps this process's engine from working; nothing, if it works, or there is none."""
-        return tuple(self._pulse.problems()) if self._opened and self._pulse is not None else ()
+        """Return the problems of this process's engine. Empty without an engine."""
+        return tuple(self._health.problems()) if self._opened and self._health is not None else ()
 
     @property
-    def desk(self) -> OperationRunner:
-        """Return where other doors to the same store hand in what they are asked."""
+    def runner(self) -> OperationRunner:
+        """Return the runner of operations on the opened store, for other APIs in the same process."""
         if self._is_remote:
-            raise TompionError("there is no store here: this is connected to a service")
+            raise TompionError("no store: this app is connected to a service")
         if self._store is None:
             raise TompionError("not open: use it inside 'with' or 'async with', or between open() and close()")
-        handed_on = None if self._tracing is None else self._tracing.handed_on
-        return OperationRunner(self._store, self._settings, self._probe.tally, handed_on)
+        traceparent = None if self._tracing is None else self._tracing.worker_traceparent
+        return OperationRunner(self._store, self._settings, self._events.metrics, traceparent)
 
     @property
     def tracing(self) -> Tracing | None:
-        """Return what writes spans, if anything does."""
+        """Return the tracing of this process, or ``None``."""
         return self._tracing
 
     def schedule(
         self, cron: str | None = None, /, *, schedule_id: str | None = None, **fields: Any
     ) -> Callable[[F], F]:
-        """Declare a function as a schedule, which is made when this is opened.
+        """Declare a function as a schedule, which is created when the app is opened.
 
         >>> @app.schedule("0 9 * * MON-FRI", timezone="America/New_York", overlap="skip", catchup="coalesce")
         ... async def report(run): ...
 
-        The id is ``module.function`` unless said otherwise, and stays the same whoever starts the program.  A restart
-        with the same code changes nothing: what operators have changed stays, and is told.
+        The default id is ``module.function``. A restart with the same code changes nothing: changes by operators stay,
+        and the listener receives a ``drift`` event.
         """
-        given = fields if cron is None else {"cron": cron, **fields}
+        all_fields = fields if cron is None else {"cron": cron, **fields}
 
         def decorate(function: F) -> F:
-            self.declarations.add(function, schedule_id, given)
+            self.declarations.add(function, schedule_id, all_fields)
             return function
 
         return decorate
 
-    def _claim(self) -> None:
+    def _mark_opened(self) -> None:
         if self._opened:
-            raise TompionError("open already: close it first, or make another one for another 'with'")
+            raise TompionError("already open: close it first, or create another app")
         self._opened = True
 
     def _open_store(self) -> None:
         self._store = open_store(self._url)
-        self._tracing = build_tracing(self._wanted_tracing)
+        self._tracing = build_tracing(self._tracing_option)
 
     def _close_store(self) -> None:
-        """Let go of the store, and send the spans that are left to where this process sends them itself."""
+        """Close the store and the tracing. A span processor of the caller stays open."""
         store, self._store = self._store, None
         tracing, self._tracing = self._tracing, None
         if store is not None:
             store.close()
-        if tracing is not None and isinstance(self._wanted_tracing, str):
+        if tracing is not None and isinstance(self._tracing_option, str):
             tracing.close()
 
     def _engine(self) -> Engine:
@@ -195,53 +194,56 @@ class _BaseApp:
             self._store,
             settings=self._settings,
             queues=self._queues,
-            probe=self._probe,
+            events=self._events,
             executors=self._executors,
             public_url=self._public_url,
             functions=self.declarations.functions(),
             tracing=self._tracing,
-            outside=self.outside,
+            outbound=self.outbound,
         )
-        self._pulse = engine.pulse
+        self._health = engine.health
         return engine
 
     def _worker(self) -> RemoteWorker:
-        """Return what executes the runs of a service here."""
-        calls = FunctionExecutor(self._settings.max_threads, self._settings.max_result_bytes)
+        """Return the worker that executes runs of the service in this process."""
+        executor = FunctionExecutor(self._settings.max_threads, self._settings.max_result_bytes)
         for path, function in self.declarations.functions().items():
-            calls.register(path, function)
-        return RemoteWorker(self._async_client(), calls, self._queues, self._settings, self._probe)
+            executor.register(path, function)
+        return RemoteWorker(self._async_client(), executor, self._queues, self._settings, self._events)
 
     def _async_client(self) -> AsyncClient:
         return AsyncClient(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
 
     def _declare(self) -> list[Future[declare.DeclareResult]]:
-        """Make the schedules that this program declares."""
-        return [self._send(partial(_declared, each), writes=True) for each in self.declarations.declared.values()]
+        """Create the schedules that this program declares."""
+        return [
+            self._send(partial(_declare_schedule, declaration), writes=True)
+            for declaration in self.declarations.declared.values()
+        ]
 
-    def _tell(self, found: declare.DeclareResult) -> None:
-        """Say what the declaration of a schedule did, and where operators have decided otherwise."""
-        name = found.schedule.schedule_id
-        if found.did != "unchanged":
-            self._probe.tell(found.did, name, "as the code declares it")
-        elif found.drift:
-            self._probe.tell("drift", name, f"not as the code declares it: {', '.join(found.drift)}")
+    def _report_declaration(self, result: declare.DeclareResult) -> None:
+        """Send an event for a declared schedule that was created, changed or differs from the code."""
+        name = result.schedule.schedule_id
+        if result.outcome != "unchanged":
+            self._events.emit(result.outcome, name, "as declared in the code")
+        elif result.drift:
+            self._events.emit("drift", name, f"differs from the code: {', '.join(result.drift)}")
 
     def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
-        return self.desk.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
+        return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
-def _declared(each: Declaration, session: OperationContext) -> declare.DeclareResult:
+def _declare_schedule(declaration: Declaration, context: OperationContext) -> declare.DeclareResult:
     try:
-        return declare.declare(session, each.schedule_id, **each.fields)
+        return declare.declare(context, declaration.schedule_id, **declaration.fields)
     except InvalidInput as error:
-        if not each.where:
+        if not declaration.where:
             raise
-        raise InvalidInput(f"{each.where}: {error}") from None
+        raise InvalidInput(f"{declaration.where}: {error}") from None
 
 
-def _called(operation: Callable[..., T], args: Any, kwargs: Any, session: OperationContext) -> T:
-    return operation(session, *args, **kwargs)
+def _call(operation: Callable[..., T], args: Any, kwargs: Any, context: OperationContext) -> T:
+    return operation(context, *args, **kwargs)
 
 
 class Tompion(_BaseApp, AsyncMethods):
@@ -256,12 +258,12 @@ class Tompion(_BaseApp, AsyncMethods):
     _loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self) -> Self:
-        """Open the store, migrating an embedded one, and start the engine; ``async with`` does it for you."""
-        self._claim()
+        """Open the store, migrate an embedded one, and start the engine. ``async with`` calls this."""
+        self._mark_opened()
         self._loop = asyncio.get_running_loop()
         try:
             await self._connect()
-            if self._with_worker():
+            if self._needs_worker():
                 engine = self._worker() if self._is_remote else self._engine()
                 await engine.start()
                 self._running = engine
@@ -271,23 +273,30 @@ class Tompion(_BaseApp, AsyncMethods):
         return self
 
     async def _connect(self) -> None:
-        """Open the store, or a connection to the service, and make the schedules that this program declares."""
+        """Open the store or a client of the service, and create the declared schedules."""
         if not self._is_remote:
             await asyncio.get_running_loop().run_in_executor(None, self._open_store)
-            for answer in self._declare():
-                self._tell(await asyncio.wrap_future(answer))
+            for future in self._declare():
+                self._report_declaration(await asyncio.wrap_future(future))
             return
         self._client = self._async_client()
-        for each in self.declarations.declared.values():
-            self._tell(await self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True))
+        for declaration in self.declarations.declared.values():
+            self._report_declaration(
+                await self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+            )
 
     async def close(self) -> None:
-        """Stop the engine gracefully and close the store; whoever is closed already stays so.
+        """Stop the engine gracefully and close the store. Closing twice has no effect.
 
-        The engine lives in the event loop in which it was opened: that is where it can be stopped.
+        It must be called in the event loop in which the app was opened, because the engine runs there.
         """
-        if self._running is not None and self._is_elsewhere() and self._loop is not None and not self._loop.is_closed():
-            raise TompionError("open in another event loop: close it there, where its engine runs")
+        if (
+            self._running is not None
+            and self._is_other_loop()
+            and self._loop is not None
+            and not self._loop.is_closed()
+        ):
+            raise TompionError("opened in another event loop: close it there, where its engine runs")
         engine, self._running = self._running, None
         try:
             if engine is not None:
@@ -299,36 +308,36 @@ class Tompion(_BaseApp, AsyncMethods):
                 await client.close()
             self._opened = False
 
-    async def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
-            return await self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
-        return await asyncio.wrap_future(self._send(partial(_called, operation, args, kwargs), writes=writes))
+            return await self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
+        return await asyncio.wrap_future(self._send(partial(_call, operation, args, kwargs), writes=writes))
 
-    def _is_elsewhere(self) -> bool:
+    def _is_other_loop(self) -> bool:
         return self._loop is not asyncio.get_running_loop()
 
     async def _stop(self, engine: Engine | RemoteWorker) -> None:
         try:
             await engine.stop()
         except RuntimeError:
-            if not self._is_elsewhere():
+            if not self._is_other_loop():
                 raise
             raise TompionError(
-                "closed, but its event loop was closed before: the engine has not said goodbye, and others take over "
-                "what it held when its lease ends; close it first, in the same event loop"
+                "closed, but its event loop was closed before: other instances take over its runs when its lease "
+                "expires; close the app before its event loop"
             ) from None
 
     def run(self) -> int:
-        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else.
+        """Run until SIGTERM or Ctrl-C, and return the exit code.
 
-        If nobody answers at the beginning, that is one line on standard error, and the end of the program.
+        If the store or the service is unreachable at the start, print one line to standard error and exit with 6.
         """
-        return _run(self._until_stopped())
+        return _run(self._run_until_stopped())
 
-    async def _until_stopped(self) -> int:
-        with stopping(self._settings.shutdown_grace_ms / 1000) as state:
+    async def _run_until_stopped(self) -> int:
+        with handle_stop_signals(self._settings.shutdown_grace_ms / 1000) as state:
             async with self:
-                await state.asked.wait()
+                await state.requested.wait()
         return state.code or 0
 
     async def __aenter__(self) -> Self:
@@ -343,7 +352,7 @@ class Tompion(_BaseApp, AsyncMethods):
 
 
 class SyncTompion(_BaseApp, SyncMethods):
-    """Schedules in your own process, synchronously; the engine runs on a thread of its own.
+    """Schedules in your own process, synchronously. The engine runs in a background thread.
 
     >>> with SyncTompion("sqlite:///tompion.db") as tompion:
     ...     tompion.create("report", cron="0 9 * * MON-FRI", function="tasks:report")
@@ -354,13 +363,13 @@ class SyncTompion(_BaseApp, SyncMethods):
     _process = 0
 
     def open(self) -> Self:
-        """Open the store, migrating an embedded one, and start the engine; ``with`` does it for you."""
-        self._claim()
+        """Open the store, migrate an embedded one, and start the engine. ``with`` calls this."""
+        self._mark_opened()
         try:
             self._connect()
             self._process = os.getpid()
-            _open.add(self)
-            if self._with_worker():
+            _open_apps.add(self)
+            if self._needs_worker():
                 self._thread = EngineThread(self._worker if self._is_remote else self._engine)
         except BaseException:
             self.close()
@@ -368,18 +377,20 @@ class SyncTompion(_BaseApp, SyncMethods):
         return self
 
     def _connect(self) -> None:
-        """Open the store, or a connection to the service, and make the schedules that this program declares."""
+        """Open the store or a client of the service, and create the declared schedules."""
         if not self._is_remote:
             self._open_store()
-            for answer in self._declare():
-                self._tell(answer.result())
+            for future in self._declare():
+                self._report_declaration(future.result())
             return
         self._client = Client(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
-        for each in self.declarations.declared.values():
-            self._tell(self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True))
+        for declaration in self.declarations.declared.values():
+            self._report_declaration(
+                self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+            )
 
     def close(self) -> None:
-        """Stop the engine gracefully and close the store; whoever is closed already stays so."""
+        """Stop the engine gracefully and close the store. Closing twice has no effect."""
         thread, self._thread = self._thread, None
         try:
             if thread is not None:
@@ -390,34 +401,34 @@ class SyncTompion(_BaseApp, SyncMethods):
             if client is not None:
                 client.close()
             self._opened = False
-            _open.discard(self)
+            _open_apps.discard(self)
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
-            return self._client._ask(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
-        return self._send(partial(_called, operation, args, kwargs), writes=writes).result()
+            return self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
+        return self._send(partial(_call, operation, args, kwargs), writes=writes).result()
 
-    def _leave(self) -> None:
-        """Close in a hurry, because the process ends: runs are handed back, and who does not answer is left alone."""
-        if self._process != os.getpid():  # a fork of the one that has opened it
+    def _close_at_exit(self) -> None:
+        """Close at the end of the process: hand back runs, and do not wait for a blocked engine."""
+        if self._process != os.getpid():  # this process is a fork of the one that opened it
             return
         thread, self._thread = self._thread, None
-        if thread is None or thread.stop(grace_s=0, wait_s=LEAVE_S):
+        if thread is None or thread.stop(grace_s=0, wait_s=MAX_EXIT_WAIT_S):
             self.close()
 
     def run(self) -> int:
-        """Run until SIGTERM or Ctrl-C, and return the exit code: what a program does that does nothing else.
+        """Run until SIGTERM or Ctrl-C, and return the exit code.
 
-        If nobody answers at the beginning, that is one line on standard error, and the end of the program.
+        If the store or the service is unreachable at the start, print one line to standard error and exit with 6.
         """
-        return _run(self._until_stopped())
+        return _run(self._run_until_stopped())
 
-    async def _until_stopped(self) -> int:
+    async def _run_until_stopped(self) -> int:
         with (
-            stopping(self._settings.shutdown_grace_ms / 1000) as state,
+            handle_stop_signals(self._settings.shutdown_grace_ms / 1000) as state,
             self,
-        ):  # this loop has nothing to do but to wait for a signal
-            await state.asked.wait()
+        ):  # this event loop only waits for a signal
+            await state.requested.wait()
         return state.code or 0
 
     def __enter__(self) -> Self:
@@ -436,14 +447,13 @@ def _run(main: Coroutine[Any, Any, int]) -> int:
         return event_loop.run(main)
     except StoreUnavailable as error:
         sys.stderr.write(f"tompion: {error}\n")
-        raise SystemExit(NOBODY_ANSWERS) from None
+        raise SystemExit(EXIT_UNAVAILABLE) from None
 
 
 class EngineThread:
-    """An engine on an event loop of its own, in a thread of its own."""
+    """An engine in a background thread with its own event loop. The constructor returns when it runs."""
 
     def __init__(self, build: Callable[[], Engine | RemoteWorker]) -> None:
-        """Start, and return when the engine runs."""
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=self._run, args=(build,), name="tompion-engine", daemon=True)
         self._grace_s: float | None = None
@@ -451,7 +461,7 @@ class EngineThread:
         self._loop, self._stopped = self._started.result()
 
     def stop(self, grace_s: float | None = None, wait_s: float | None = None) -> bool:
-        """Stop gracefully; return whether it has, which with ``wait_s`` may take too long."""
+        """Stop gracefully. Return whether it has stopped within ``wait_s``."""
         self._grace_s = grace_s
         self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join(wait_s)
@@ -465,7 +475,7 @@ class EngineThread:
         try:
             engine = build()
             await engine.start()
-        except BaseException as error:  # noqa: BLE001 - whoever started the thread raises it
+        except BaseException as error:  # noqa: BLE001 - the thread that started this one raises it
             self._started.set_exception(error)
             return
         self._started.set_result((asyncio.get_running_loop(), stopped))
@@ -473,12 +483,12 @@ class EngineThread:
         await engine.stop(self._grace_s)
 
 
-_open: WeakSet[SyncTompion] = WeakSet()
+_open_apps: WeakSet[SyncTompion] = WeakSet()
 
 
 @atexit.register
-def _leave_all() -> None:
-    """Close what nobody has closed, without a word."""
-    for tompion in list(_open):
+def _close_all_at_exit() -> None:
+    """Close apps that are still open, ignoring errors."""
+    for tompion in list(_open_apps):
         with suppress(Exception):
-            tompion._leave()  # noqa: SLF001 - the last to see it
+            tompion._close_at_exit()  # noqa: SLF001 - same module

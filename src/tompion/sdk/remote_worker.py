@@ -1,8 +1,8 @@
-"""A worker that is connected to a service over a network: it asks for runs, calls functions, and says how they ended.
+"""Remote worker: claims runs from a service, executes functions and reports the outcomes.
 
-It has no store.  What it is given is leased to it run by run; it says every few seconds that it lives, and learns then
-which runs are to end and which are no longer its own.  An outcome that cannot be delivered is tried again while the
-lease lasts; after that somebody else has the run, and what is said here changes nothing.
+It has no store. Each run has a lease. The response to a heartbeat lists runs to cancel and runs whose lease was lost. An
+outcome that cannot be reported is retried while the lease lasts. After that the service rejects it, because another
+worker has the run.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tompion.operations.runs import callbacks, remote_workers
 from tompion.runtime import clock
 
 POLL_MS = 20_000
-"""How long the service may think about whether there is work."""
-AGAIN_S = (0.2, 1.0, 5.0)
-REFUSED = "failed"
+"""Long-poll timeout of a claim."""
+RETRY_DELAYS_S = (0.2, 1.0, 5.0)
+FAILED_EVENT = "failed"
 EVENTS = {
     RunState.SUCCESS: "succeeded",
     RunState.FAILED: "failed",
@@ -38,17 +38,17 @@ EVENTS = {
 }
 
 
-class WorkerLink(RunSignals):
-    """A link that also knows whether its function was found at all."""
+class WorkerSignals(RunSignals):
+    """Signals of a run, and whether its function could be launched."""
 
     def __init__(self) -> None:
-        """It was, until it turns out otherwise."""
         super().__init__()
         self.launched = True
+        self.is_lost = False
 
 
 class RemoteWorker:
-    """Executes runs of a service somewhere else."""
+    """Executes runs of a service in this process."""
 
     def __init__(
         self,
@@ -56,229 +56,249 @@ class RemoteWorker:
         executor: FunctionExecutor,
         queues: frozenset[str],
         settings: Settings,
-        probe: EngineEvents,
+        events: EngineEvents,
     ) -> None:
-        """Take the service, what calls functions, and which queues are served; nothing starts yet."""
         self._client = client
         self._executor = executor
         self._queues = sorted(queues)
         self._settings = settings
-        self._probe = probe
+        self._events = events
         self._stopping = asyncio.Event()
-        self._active: dict[str, tuple[asyncio.Task[None], RunSignals]] = {}
-        self._room = asyncio.Event()
-        self._room.set()
+        self._active: dict[str, tuple[asyncio.Task[None], WorkerSignals]] = {}
+        self._has_capacity = asyncio.Event()
+        self._has_capacity.set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._worker: Worker | None = None
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Join, and begin to ask for work."""
+        """Register the worker, and start polling and heartbeats."""
         try:
-            await self._join()
-        except BaseException:  # nobody will stop what has not begun
+            await self._register()
+        except BaseException:  # stop() is not called for a worker that did not start
             await self._client.close()
             raise
-        for loop in (self._poll, self._beat):
+        for loop in (self._poll, self._heartbeat):
             self._loops.append(asyncio.create_task(loop(), name=f"tompion-remote{loop.__name__}"))
 
     async def stop(self, grace_s: float | None = None) -> None:
-        """Ask for nothing more, let runs end within the grace, and give the others back."""
+        """Stop claiming, wait for runs within the grace period, and hand back the others."""
         self._stopping.set()
-        self._room.set()
-        polling, beating = self._loops
-        polling.cancel()
-        await asyncio.wait([polling])
+        self._has_capacity.set()
+        poll_task, heartbeat_task = self._loops
+        poll_task.cancel()
+        await asyncio.wait([poll_task])
         grace = self._settings.shutdown_grace_ms / 1000 if grace_s is None else grace_s
         await clock.wait(self._idle, grace)
-        left = dict(self._active)
-        for task, link in left.values():
-            link.lost = True
+        remaining = dict(self._active)
+        for task, signals in remaining.values():
+            signals.is_lost, signals.is_wanted = True, False
             task.cancel()
-        beating.cancel()
-        await asyncio.wait([beating, *(task for task, _ in left.values())], timeout=5)
+        heartbeat_task.cancel()
+        await asyncio.wait([heartbeat_task, *(task for task, _ in remaining.values())], timeout=5)
         try:
-            await self._ask(remote_workers.remove_worker, self._id, tokens=list(left))
+            await self._call(remote_workers.remove_worker, self._id, tokens=list(remaining))
         except TompionError as error:
-            self._probe.warn(f"gone without a goodbye, leases will run out by themselves: {error}")
+            self._events.warn(f"cannot deregister this worker, its leases will expire: {error}")
         await self._executor.aclose()
         await self._client.close()
 
-    # --- asking for work ------------------------------------------------------------------------------------------
+    # --- claiming runs ------------------------------------------------------------------------------------------
 
     @property
     def _id(self) -> int:
         assert self._worker is not None
         return self._worker.worker_id
 
-    async def _join(self) -> None:
+    async def _register(self) -> None:
         name = f"{socket.gethostname()}:{os.getpid()}"
-        self._worker = await self._ask(remote_workers.register_worker, name, queues=self._queues)
+        self._worker = await self._call(remote_workers.register_worker, name, queues=self._queues)
 
     async def _poll(self) -> None:
         async def step() -> None:
-            await self._room.wait()
-            room = self._settings.max_active_launches - len(self._active)
-            given = await self._ask(
+            await self._has_capacity.wait()
+            capacity = self._settings.max_active_launches - len(self._active)
+            assignments = await self._call(
                 remote_workers.claim_runs,
                 self._id,
                 queues=self._queues,
-                limit=min(room, remote_workers.MOST_RUNS),
+                limit=min(capacity, remote_workers.MAX_RUNS),
                 wait_ms=POLL_MS,
             )
-            for each in given:
-                self._begin(each)
+            for assignment in assignments:
+                self._start_run(assignment)
 
-        await self._again(step, "cannot ask for work just now")
+        await self._repeat(step, "cannot claim runs")
 
-    async def _beat(self) -> None:
+    async def _heartbeat(self) -> None:
         async def step() -> None:
             assert self._worker is not None
             await clock.pause(self._worker.heartbeat_ms / 1000)
             await self._write_progress()
             tokens = list(self._active)
-            heard = await self._ask(remote_workers.heartbeat_worker, self._id, queues=self._queues, tokens=tokens)
-            for token in heard.to_cancel:
+            response = await self._call(remote_workers.heartbeat_worker, self._id, queues=self._queues, tokens=tokens)
+            for token in response.to_cancel:
                 self._cancel(token, lost=False)
-            for token in heard.lost:
+            for token in response.lost:
                 self._cancel(token, lost=True)
 
-        await self._again(step, "cannot say that this worker lives")
+        await self._repeat(step, "cannot send a heartbeat")
 
     async def _write_progress(self) -> None:
-        """Say how far runs are, each since the last time."""
-        for token, (_, link) in list(self._active.items()):
-            said, link.progress = link.progress, None
-            if said is not None:
+        """Report new progress of runs."""
+        for token, (_, signals) in list(self._active.items()):
+            progress, signals.progress = signals.progress, None
+            if progress is not None:
                 with suppress(StaleReport):
-                    await self._ask(callbacks.report_run, token, "progress", progress=json.loads(said))
+                    await self._call(callbacks.report_run, token, "progress", progress=json.loads(progress))
 
-    async def _again(self, step: Callable[[], Coroutine[Any, Any, None]], problem: str) -> None:
-        """Do a step until the worker stops, whatever goes wrong."""
+    async def _repeat(self, step: Callable[[], Coroutine[Any, Any, None]], problem: str) -> None:
+        """Repeat a step until the worker stops. Errors are retried with a delay."""
         failures = 0
         while not self._stopping.is_set():
             try:
                 await step()
                 failures = 0
             except NotFound:
-                await self._try_to_join()
+                await self._register_again()
             except TompionError as error:
-                self._probe.warn(f"{problem}, trying again: {error}")
-                await clock.wait(self._stopping, AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+                self._events.warn(f"{problem}, retrying: {error}")
+                await clock.wait(self._stopping, RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                 failures += 1
 
-    async def _try_to_join(self) -> None:
+    async def _register_again(self) -> None:
         try:
-            await self._join()
+            await self._register()
         except TompionError as error:
-            self._probe.warn(f"cannot join again: {error}")
-            await clock.wait(self._stopping, AGAIN_S[-1])
+            self._events.warn(f"cannot register this worker again: {error}")
+            await clock.wait(self._stopping, RETRY_DELAYS_S[-1])
 
-    async def _ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        return await self._client._ask(operation, args, given, writes=True)  # noqa: SLF001 - as one of its methods
+    async def _call(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return await self._client._run_operation(operation, args, kwargs, writes=True)  # noqa: SLF001 - as one of its methods
 
     # --- executing ------------------------------------------------------------------------------------------------
 
-    def _begin(self, given: Assignment) -> None:
-        link = WorkerLink()
-        task = asyncio.create_task(self._execute(given, link), name="tompion-run")
-        self._active[given.token] = (task, link)
+    def _start_run(self, assignment: Assignment) -> None:
+        signals = WorkerSignals()
+        task = asyncio.create_task(self._execute(assignment, signals), name="tompion-run")
+        self._active[assignment.token] = (task, signals)
         self._idle.clear()
         if len(self._active) >= self._settings.max_active_launches:
-            self._room.clear()
-        self._probe.tell("started", given.schedule_id, f"attempt {given.attempt}")
+            self._has_capacity.clear()
+        self._events.emit("started", assignment.schedule_id, f"attempt {assignment.attempt}")
 
     def _cancel(self, token: str, *, lost: bool) -> None:
-        task, link = self._active.get(token, (None, None))
-        if task is None or link is None or link.cancelled is not None:
+        task, signals = self._active.get(token, (None, None))
+        if task is None or signals is None or not signals.is_wanted:
             return
-        link.lost = lost
-        link.cancelled = RunState.CANCELLED
+        signals.is_lost, signals.is_wanted = lost, False
         if lost:
-            self._probe.count("leases_lost")
+            self._events.count("leases_lost")
         task.cancel()
 
-    async def _execute(self, given: Assignment, link: WorkerLink) -> None:
+    async def _execute(self, assignment: Assignment, signals: WorkerSignals) -> None:
         try:
-            ended = await self._outcome(given, link)
-            await self._tell(given, ended, EVENTS[ended.state] if link.launched else "launch_failed")
+            outcome = await self._run_function(assignment, signals)
+            await self._report(assignment, outcome, EVENTS[outcome.state] if signals.launched else "launch_failed")
         finally:
-            self._active.pop(given.token, None)
-            self._room.set()
+            self._active.pop(assignment.token, None)
+            self._has_capacity.set()
             if not self._active:
                 self._idle.set()
 
-    async def _outcome(self, given: Assignment, link: WorkerLink) -> Completed:
-        limit_s = None if given.max_execution_ms is None else given.max_execution_ms / 1000
-        running = asyncio.ensure_future(self._executor.run(None, launch_of(given, link)))
+    async def _run_function(self, assignment: Assignment, signals: WorkerSignals) -> Completed:
+        limit_s = None if assignment.max_execution_ms is None else assignment.max_execution_ms / 1000
+        running = asyncio.ensure_future(self._executor.run(None, run_context(assignment, signals)))
         try:
             done, _ = await asyncio.wait([running], timeout=limit_s)
             if not done:
-                link.unwanted = True
+                signals.is_wanted = False
                 running.cancel()
                 return Completed(
-                    RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({given.max_execution_ms})"
+                    RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({assignment.max_execution_ms})"
                 )
             return running.result()
         except asyncio.CancelledError:
             running.cancel()
-            if link.lost:
+            if signals.is_lost:
                 raise
             return Completed(RunState.CANCELLED, error="cancelled on request")
         except LaunchError as error:
-            self._probe.count("runs_failed_launch")
-            link.launched = False
+            self._events.count("runs_failed_launch")
+            signals.launched = False
             return Completed(RunState.FAILED, error=str(error))
 
-    async def _tell(self, given: Assignment, ended: Completed, event: str) -> None:
-        """Say how a run ended, until somebody has heard it or it is no longer ours."""
-        said: dict[str, Any] = {
-            "result": None if ended.result is None else _clean(json.loads(ended.result)),
-            "error": None if ended.error is None else _clean(ended.error),
+    async def _report(self, assignment: Assignment, outcome: Completed, event: str) -> None:
+        """Report the outcome of a run until the service accepts it or the lease is lost."""
+        fields: dict[str, Any] = {
+            "result": None if outcome.result is None else _storable(json.loads(outcome.result)),
+            "error": None if outcome.error is None else _storable(outcome.error),
         }
         failures = 0
         while True:
             try:
-                await self._ask(callbacks.report_run, given.token, event, **said)
-            except StaleReport as problem:
-                self._probe.count("stale_writes_rejected")
-                self._probe.warn(f"run {given.run_id}: {problem}")
+                await self._call(callbacks.report_run, assignment.token, event, **fields)
+            except StaleReport as error:
+                self._events.count("stale_writes_rejected")
+                self._events.warn(f"run {assignment.run_id}: {error}")
                 return
-            except TompionError as problem:
-                if problem.retryable:
-                    self._probe.warn(f"cannot say how run {given.run_id} ended, trying again: {problem}")
-                    await clock.pause(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+            except TompionError as error:
+                if error.retryable:
+                    self._events.warn(f"cannot report the outcome of run {assignment.run_id}, retrying: {error}")
+                    await clock.pause(RETRY_DELAYS_S[min(failures, len(RETRY_DELAYS_S) - 1)])
                     failures += 1
-                elif event != REFUSED:  # nobody would ever hear how it ended, and somebody would begin it again
-                    event, said = REFUSED, {"error": f"how it ended is not accepted: {problem}"}
+                elif event != FAILED_EVENT:  # without an outcome, another worker would execute the run again
+                    event, fields = FAILED_EVENT, {"error": f"the service rejected the outcome: {error}"}
                 else:
-                    self._probe.warn(f"how run {given.run_id} ended is not accepted: {problem}")
+                    self._events.warn(f"the service rejected the outcome of run {assignment.run_id}: {error}")
                     return
             else:
-                self._probe.tell("ended", given.schedule_id, ended.state)
+                self._events.emit("ended", assignment.schedule_id, outcome.state)
                 return
 
 
-def _clean(value: Any) -> Any:
-    """Return a value in which every text can be sent and stored: a service that refuses it would never hear the end."""
+def _storable(value: Any) -> Any:
+    """Return a value whose texts the service can store. Otherwise it would reject the outcome."""
     if isinstance(value, str):
         return value.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
     if isinstance(value, dict):
-        return {_clean(key): _clean(each) for key, each in value.items()}
-    return [_clean(each) for each in value] if isinstance(value, list) else value
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return [_storable(item) for item in value] if isinstance(value, list) else value
 
 
-def launch_of(given: Assignment, link: RunSignals) -> RunContext:
-    """Return a run as its function sees it."""
-    run = RunId(*map(int, given.run_id.split("-")))
-    nominal_s = int(given.scheduled_for.timestamp())
+def run_context(assignment: Assignment, signals: RunSignals) -> RunContext:
+    """Return the context that the function of a run receives."""
+    run = RunId(*map(int, assignment.run_id.split("-")))
+    nominal_s = int(assignment.scheduled_for.timestamp())
     row = RunRow(
-        *run, given.source, RunState.STARTED, None, 1, given.attempt, given.failures, nominal_s * 1000, None, None,
-        nominal_s * 1000, None, None, None, None, given.request_id, None, None, False, None, None, None,
-    )  # fmt: skip
-    payload = None if given.payload is None else json.dumps(given.payload)
-    names = (given.namespace, given.schedule_id)
-    launch = RunContext(row, *names, given.action, payload, sign=lambda _: given.token, link=link)
-    launch.traceparent = given.traceparent
-    return launch
+        schedule_key=run.schedule_key,
+        nominal_s=run.nominal_s,
+        origin=run.origin,
+        source=assignment.source,
+        state=RunState.STARTED,
+        reason=None,
+        version=1,
+        attempt=assignment.attempt,
+        failures=assignment.failures,
+        fire_ms=nominal_s * 1000,
+        due_ms=None,
+        owner=None,
+        decided_ms=nominal_s * 1000,
+        local_s=None,
+        dst_adjustment=None,
+        overlap=None,
+        payload=None,
+        request_id=assignment.request_id,
+        started_ms=None,
+        finished_ms=None,
+        cancel_requested=False,
+        error=None,
+        result=None,
+        execution_id=None,
+    )
+    payload = None if assignment.payload is None else json.dumps(assignment.payload)
+    names = (assignment.namespace, assignment.schedule_id)
+    context = RunContext(row, *names, assignment.action, payload, sign=lambda _: assignment.token, link=signals)
+    context.traceparent = assignment.traceparent
+    return context

@@ -1,4 +1,4 @@
-"""Starting runs of stored workflows, for whoever keeps time elsewhere."""
+"""Starts runs of stored workflows, for programs with their own scheduler."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from tompion.contract.methods import AsyncMethods
 
 
 class RunLauncher:
-    """Starts runs: the document is loaded, and its executor is given it, by an engine of the same store or service."""
+    """Starts runs of stored workflows. An engine of the same store or service executes them.
+
+    ``tompion`` must be open and asynchronous. :class:`~tompion.SyncTompion` has ``start_run`` itself.
+    """
 
     def __init__(self, tompion: AsyncMethods) -> None:
-        """Take what is open, and asynchronous; a :class:`~tompion.SyncTompion` has ``start_run`` itself."""
         if not isinstance(tompion, AsyncMethods):
             raise TypeError("expected a Tompion or an AsyncClient; a synchronous one has start_run()")
         self._tompion = tompion
@@ -24,7 +26,7 @@ class RunLauncher:
         scheduled_for: datetime | None,
         idempotency_key: str,
     ) -> bool:
-        """Start a run, once for each key; return whether there is such a workflow."""
+        """Start a run, once per idempotency key. Return whether the workflow exists."""
         return await self._tompion.start_run(
             workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key
         )

@@ -1,8 +1,7 @@
-"""How people write a spec in Python: checked at once, asked in datetimes.
+"""The public :class:`Spec`: a spec that is validated when it is created, with methods on datetimes.
 
-:class:`Spec` is a :class:`~tompion.model.spec.SpecDocument` with a friendly constructor and with the questions one has
-about a spec.  The engine underneath works on integers; here they become datetimes in UTC, which compare and subtract
-correctly whatever the clocks did in between.
+:class:`Spec` is a :class:`~tompion.model.spec.SpecDocument` with a convenient constructor. The engine works on integer
+seconds. Here they are datetimes in UTC, which compare and subtract correctly across clock changes.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from tompion.spec.ticks import Ticks
 from tompion.spec.zone.tables import TZDATA_VERSION
 
 MAX_BETWEEN = 100_000
-"""How many ticks :meth:`Spec.between` returns unless told otherwise."""
+"""Default limit of :meth:`Spec.between`."""
 
 __all__ = ["TZDATA_VERSION", "Spec", "read_icalendar"]
 
@@ -53,18 +52,18 @@ When = datetime | int | float
 
 @dataclass(frozen=True, init=False)
 class Spec(SpecDocument):
-    """Which ticks exist.
+    """A spec: which ticks exist.
 
     >>> from tompion import Spec
     >>> spec = Spec(cron="0 9 * * MON-FRI", timezone="Europe/Berlin")
     >>> spec.next(datetime.fromisoformat("2026-03-27T12:00:00+00:00")).isoformat()
     '2026-03-30T07:00:00+00:00'
 
-    Every argument is optional and checked at once: a spec that exists is a spec that can be compiled.  An instant is
-    an aware :class:`~datetime.datetime` or a number of seconds since the epoch.
+    Every argument is optional and checked in the constructor, which raises :class:`~tompion.errors.InvalidSpec`. An
+    instant is an aware :class:`~datetime.datetime` or a number of seconds since the epoch.
     """
 
-    def __init__(  # noqa: PLR0913 - the vocabulary of a spec, all of it optional and by name
+    def __init__(  # noqa: PLR0913 - all fields of a spec, optional and by name
         self,
         *,
         cron: str | Iterable[str] = (),
@@ -84,21 +83,20 @@ class Spec(SpecDocument):
         dst_profile: DstProfile | None = None,
         dialect: Dialect = "tompion",
     ) -> None:
-        """Read, check and compile.  Raises :class:`~tompion.errors.InvalidSpec`."""
-        given = {name: value for name, value in locals().items() if name in SpecDocument.__dataclass_fields__}
-        SpecDocument.__init__(self, **read_document(given))
+        fields = {name: value for name, value in locals().items() if name in SpecDocument.__dataclass_fields__}
+        SpecDocument.__init__(self, **read_document(fields))
         if not self.exclude.named:
             self.compile()
-        else:  # the names are resolved by whoever stores the calendars; all the rest can be checked now
+        else:  # the store resolves the names later, the rest can be checked now
             self.compile(calendars=[NamedCalendar(name) for name in self.exclude.named])
 
     @property
     def zone_name(self) -> str:
-        """The zone that the spec as a whole is read and shown in."""
+        """Return the name of the zone in which the spec is evaluated and displayed."""
         return zone_of(self).name
 
     def compile(self, *, schedule_id: str = "", calendars: Calendars = ()) -> Ticks:
-        """Return the compiled form, which works on integer seconds; equal specs share it."""
+        """Return the compiled form, which works on integer seconds. Equal specs share it."""
         return compile_spec(self, schedule_id=schedule_id, calendars=calendars)
 
     def next(self, after: When, *, schedule_id: str = "", calendars: Calendars = ()) -> datetime | None:
@@ -120,26 +118,27 @@ class Spec(SpecDocument):
     ) -> list[datetime]:
         """Return all ticks from ``start`` to ``end``, both included.
 
-        More than ``limit`` of them raise :class:`~tompion.errors.LimitExceeded`, because a forgotten second field can
-        mean millions.
+        Raise :class:`~tompion.errors.LimitExceeded` if there are more than ``limit``.
         """
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        found = list(islice(ticks.between_epochs(_up(start), _down(end)), _count(limit) + 1))
-        if len(found) > limit:
-            raise LimitExceeded(f"more than {limit} ticks between {start} and {end}: raise limit= or ask for less")
-        return [utc_datetime(tick) for tick in found]
+        epochs = list(islice(ticks.between_epochs(_up(start), _down(end)), _count(limit) + 1))
+        if len(epochs) > limit:
+            raise LimitExceeded(
+                f"more than {limit} ticks between {start} and {end}: use a larger limit= or a shorter range"
+            )
+        return [utc_datetime(tick) for tick in epochs]
 
     def upcoming(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
     ) -> list[datetime]:
-        """Return the next ``n`` ticks later than ``after`` (now, if left out)."""
+        """Return the next ``n`` ticks later than ``after`` (default: now)."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
         return [utc_datetime(tick) for tick in islice(ticks.between_epochs(_now_or(after) + 1, HORIZON), _count(n))]
 
     def occurrences(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
     ) -> list[Tick]:
-        """Return the next ``n`` ticks with their wall time, their fire time and what DST did to them."""
+        """Return the next ``n`` ticks with their wall time, fire time and DST adjustment."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
         return list(islice(occurrences(self, ticks, _now_or(after), schedule_id), _count(n)))
 
@@ -155,15 +154,20 @@ class Spec(SpecDocument):
         schedule_id: str = "",
         calendars: Calendars = (),
     ) -> list[Finding]:
-        """Return what may not be meant: never fires, DST surprises, uneven steps, denser than ``min_interval``."""
-        least = None if min_interval is None else parse_duration(min_interval, field="min_interval")
-        if least is not None and least < 0:
+        """Return likely errors: never fires, DST surprises, uneven steps, shorter than ``min_interval``."""
+        min_interval_s = None if min_interval is None else parse_duration(min_interval, field="min_interval")
+        if min_interval_s is not None and min_interval_s < 0:
             raise InvalidInput(f"min_interval is {display(min_interval)}: it must not be negative")
-        handed = calendars_by_name(calendars)
-        return lint(self, now=_now_or(now), min_interval_s=least, schedule_id=schedule_id, calendars=handed)
+        return lint(
+            self,
+            now=_now_or(now),
+            min_interval_s=min_interval_s,
+            schedule_id=schedule_id,
+            calendars=calendars_by_name(calendars),
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the spec as JSON-ready data, without what is as by default."""
+        """Return the spec as JSON-ready data, without default values."""
         return document_json(self)
 
     def to_json(self) -> str:
@@ -172,7 +176,7 @@ class Spec(SpecDocument):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the spec that :meth:`to_dict` wrote, or that a person did."""
+        """Return a spec from the data of :meth:`to_dict`."""
         if not isinstance(data, Mapping):
             raise InvalidSpec(f"{display(data)} is not a spec", expected="a JSON object")
         unknown = [str(name) for name in data if name not in SpecDocument.__dataclass_fields__]
@@ -185,7 +189,7 @@ class Spec(SpecDocument):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the spec that a JSON text holds."""
+        """Return a spec from JSON text."""
         try:
             data = json.loads(text, object_pairs_hook=_without_duplicates)
         except (ValueError, TypeError, RecursionError) as error:
@@ -196,14 +200,14 @@ class Spec(SpecDocument):
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        twice = next(name for name, _value in pairs if sum(name == other for other, _value in pairs) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
+        duplicate = next(name for name, _value in pairs if sum(name == other for other, _value in pairs) > 1)
+        raise ValueError(f"duplicate key {duplicate!r} in one object")
     return data
 
 
 def _count(n: int) -> int:
     if type(n) is not int or n < 0:
-        raise InvalidInput(f"{display(n)} ticks: ask for a whole number of 0 or more")
+        raise InvalidInput(f"{display(n)} ticks: expected a whole number of 0 or more")
     return n
 
 
@@ -230,7 +234,7 @@ def _seconds(when: When) -> float:
 def _is_finite(number: float) -> bool:
     try:
         return isfinite(number)
-    except OverflowError:  # of a whole number that no float can hold
+    except OverflowError:  # an integer that no float can represent
         return False
 
 

@@ -1,4 +1,4 @@
-"""From a document to ticks: the compiler, and the cache that lets equal specs share one compiled form."""
+"""Compiles spec documents to ticks, with a cache that lets equal specs share one compiled form."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tompion.spec.ticks import Ticks
 from tompion.spec.union import BoundedTicks, UnionTicks
 from tompion.spec.zone.dst import VIXIE, DstPolicy, dst_policy
 from tompion.spec.zone.tables import Zone, load_zone
-from tompion.spec.zone.zoned import WallSource, zoned
+from tompion.spec.zone.zoned import WallSource, wall_source
 
 HASHED = re.compile(r"(?:^|[\s,+])[Hh](?=$|[\s,/(])")
-"""An ``H`` that stands by itself: not the one in THU or MARCH, or equal specs would no longer be shared."""
+"""A separate ``H``, not the one in THU or MARCH, because a spec that depends on the id cannot be shared."""
 
 INTERNED_SPECS = 16_384
-"""How many compiled specs are kept; a million schedules usually share a few thousand."""
+"""Number of compiled specs that are cached. A million schedules usually share a few thousand."""
 
 _RANGE = f"{FIRST_YEAR} to {LAST_YEAR}"
 
@@ -49,8 +49,8 @@ def compile_spec(
 ) -> Ticks:
     """Return the ticks of a spec, or of a single cron string in a time zone.
 
-    ``schedule_id`` is what ``H`` hashes; ``calendars`` are the named calendars that the spec may exclude.  Equal
-    arguments share one result.
+    ``H`` hashes ``schedule_id``. ``calendars`` are the named calendars that the spec may exclude. Equal arguments share
+    one result.
     """
     if not isinstance(schedule_id, str):
         raise InvalidSpec(f"{display(schedule_id)} is not text", field="schedule_id", expected="the schedule's id")
@@ -59,15 +59,15 @@ def compile_spec(
     if not isinstance(spec, SpecDocument):
         raise InvalidSpec(f"{display(spec)} is not a spec", expected="a Spec or a cron string")
     if timezone is not None:
-        raise InvalidSpec("given twice", field="timezone", hint="a Spec has its own timezone")
-    handed = tuple(calendar for calendar in calendars_by_name(calendars) if calendar.name in spec.exclude.named)
-    return _compile_document(spec, schedule_id if depends_on_schedule_id(spec) else "", handed)
+        raise InvalidSpec("the timezone is set twice", field="timezone", hint="a Spec has its own timezone")
+    named = tuple(calendar for calendar in calendars_by_name(calendars) if calendar.name in spec.exclude.named)
+    return _compile_document(spec, schedule_id if depends_on_schedule_id(spec) else "", named)
 
 
 def calendars_by_name(
     calendars: NamedCalendar | Iterable[NamedCalendar] | Mapping[str, NamedCalendar],
 ) -> tuple[NamedCalendar, ...]:
-    """Return calendars that were handed in one by one, as a list or by name."""
+    """Return calendars that were passed one by one, as a list or by name."""
     if isinstance(calendars, NamedCalendar):
         return (calendars,)
     return tuple(calendars.values() if isinstance(calendars, Mapping) else calendars)
@@ -76,27 +76,27 @@ def calendars_by_name(
 def compile_sources(
     spec: SpecDocument, *, schedule_id: str = "", calendars: Iterable[NamedCalendar] = ()
 ) -> tuple[list[tuple[str, Ticks]], BoundedTicks]:
-    """Return each source of a spec by itself, with its path, and all of them within the spec's bounds."""
+    """Return each source of a spec with its path, and all of them within the spec's bounds."""
     compiler = _Compiler(spec, schedule_id, {calendar.name: calendar for calendar in calendars})
     sources = compiler.sources()
-    return sources, compiler.bounded(UnionTicks(tuple(source for _path, source in sources)))
+    return sources, compiler.with_bounds(UnionTicks(tuple(source for _path, source in sources)))
 
 
 def next_many(compiled: Sequence[Ticks], after: int | Sequence[int]) -> list[int | None]:
-    """Return the next tick of very many compiled specs at once, each after one instant or after its own.
+    """Return the next tick of many compiled specs at once, each after one instant or after its own.
 
-    Specs that are shared and asked about the same instant are computed once.
+    Equal specs with the same instant are computed once.
     """
     if isinstance(after, int):
-        known = {ticks: ticks.next_epoch(after) for ticks in set(compiled)}
-        return list(map(known.__getitem__, compiled))
-    questions = list(zip(compiled, after, strict=True))
-    answers = {question: question[0].next_epoch(question[1]) for question in set(questions)}
-    return list(map(answers.__getitem__, questions))
+        ticks_by_spec = {ticks: ticks.next_epoch(after) for ticks in set(compiled)}
+        return list(map(ticks_by_spec.__getitem__, compiled))
+    pairs = list(zip(compiled, after, strict=True))
+    next_ticks = {pair: pair[0].next_epoch(pair[1]) for pair in set(pairs)}
+    return list(map(next_ticks.__getitem__, pairs))
 
 
 def depends_on_schedule_id(spec: SpecDocument) -> bool:
-    """Whether an ``H`` somewhere makes the ticks depend on the schedule's id."""
+    """Return whether an ``H`` makes the ticks depend on the schedule's id."""
     texts = list(spec.cron)
     for calendar in (*spec.calendars, *spec.exclude.calendars):
         texts += _calendar_texts(calendar)
@@ -104,7 +104,7 @@ def depends_on_schedule_id(spec: SpecDocument) -> bool:
 
 
 def cron_rules(spec: SpecDocument) -> Iterator[tuple[str, CronRule | IntervalDocument]]:
-    """Yield the parsed cron strings of a spec with their paths: by number where there are several."""
+    """Yield the parsed cron strings of a spec with their paths, which have an index if there are several."""
     for index, text in enumerate(spec.cron):
         path = f"cron[{index}]" if len(spec.cron) > 1 else "cron"
         try:
@@ -115,30 +115,28 @@ def cron_rules(spec: SpecDocument) -> Iterator[tuple[str, CronRule | IntervalDoc
 
 
 def zone_of(spec: SpecDocument) -> Zone:
-    """Return the zone that a spec as a whole is read and shown in: its own, or the one all its cron strings name."""
+    """Return the zone of a spec: its own, or the one that all of its cron strings name."""
     if spec.timezone is not None:
         return load_zone(spec.timezone)
-    named = {compiled.zone for _path, compiled in cron_rules(spec) if isinstance(compiled, CronRule)}
-    return load_zone(named.pop()) if len(named) == 1 else load_zone(None)
+    zones = {rule.zone for _path, rule in cron_rules(spec) if isinstance(rule, CronRule)}
+    return load_zone(zones.pop()) if len(zones) == 1 else load_zone(None)
 
 
 def compile_cron_rule(
-    compiled: CronRule, zone: Zone, policy: DstPolicy, schedule_id: str = "", excluded: Exclusions = NOTHING_EXCLUDED
+    rule: CronRule, zone: Zone, policy: DstPolicy, schedule_id: str = "", excluded: Exclusions = NOTHING_EXCLUDED
 ) -> WallSource:
     """Return the ticks of one parsed cron string or calendar."""
-    wildcard = compiled.wildcard
-    clock = wall_without(
-        compiled.clock.times_for(schedule_id), compiled.dates.days_for(schedule_id), wildcard, excluded
-    )
-    return zoned(clock, zone, policy.rule_for(wildcard))
+    wildcard = rule.wildcard
+    clock = wall_without(rule.clock.times_for(schedule_id), rule.dates.days_for(schedule_id), wildcard, excluded)
+    return wall_source(clock, zone, policy.rule_for(wildcard))
 
 
 @lru_cache(maxsize=INTERNED_SPECS)
 def _compile_text(text: str, timezone: str | None, schedule_id: str) -> Ticks:
-    compiled = parse_cron(text)
-    if isinstance(compiled, IntervalDocument):
-        return IntervalTicks(compiled.every_s, compiled.offset_s, load_zone(timezone))
-    return compile_cron_rule(compiled, _cron_zone(compiled, timezone, "cron"), VIXIE, schedule_id)
+    rule = parse_cron(text)
+    if isinstance(rule, IntervalDocument):
+        return IntervalTicks(rule.every_s, rule.offset_s, load_zone(timezone))
+    return compile_cron_rule(rule, _cron_zone(rule, timezone, "cron"), VIXIE, schedule_id)
 
 
 @lru_cache(maxsize=INTERNED_SPECS)
@@ -147,7 +145,7 @@ def _compile_document(spec: SpecDocument, schedule_id: str, calendars: tuple[Nam
 
 
 class _Compiler:
-    """Compiles one document; lives only as long as that takes."""
+    """Compiles one document."""
 
     def __init__(self, spec: SpecDocument, schedule_id: str, calendars: Calendars) -> None:
         self._spec = spec
@@ -161,24 +159,24 @@ class _Compiler:
     def ticks(self) -> Ticks:
         sources = tuple(source for _path, source in self.sources())
         inner = sources[0] if len(sources) == 1 else UnionTicks(sources)
-        bounded = self.bounded(inner)
+        bounded = self.with_bounds(inner)
         return inner if bounded.unbounded else bounded
 
     def sources(self) -> list[tuple[str, Ticks]]:
         spec = self._spec
-        compiled: list[tuple[str, Ticks]] = []
-        compiled += [(path, self._cron(path, compiled_schedule)) for path, compiled_schedule in cron_rules(spec)]
+        sources: list[tuple[str, Ticks]] = []
+        sources += [(path, self._cron(path, rule)) for path, rule in cron_rules(spec)]
         for index, calendar in enumerate(spec.calendars):
             path = f"calendars[{index}]"
-            compiled.append((path, self._calendar(path, calendar)))
+            sources.append((path, self._calendar(path, calendar)))
         for index, interval in enumerate(spec.intervals):
-            compiled.append((f"intervals[{index}]", self._interval(interval)))
+            sources.append((f"intervals[{index}]", self._interval(interval)))
         for index, text in enumerate(spec.rrules):
             path = f"rrules[{index}]"
-            compiled.append((path, self._rrule(path, text)))
-        return compiled + [("times", source) for source in self._times()]
+            sources.append((path, self._rrule(path, text)))
+        return sources + [("times", source) for source in self._times()]
 
-    def bounded(self, inner: Ticks) -> BoundedTicks:
+    def with_bounds(self, inner: Ticks) -> BoundedTicks:
         spec = self._spec
         start, end = 0, HORIZON
         if spec.start_at is not None:
@@ -197,23 +195,23 @@ class _Compiler:
             raise InvalidSpec(f"{spec.end_at} is before start_at {spec.start_at}", field="end_at")
         return BoundedTicks(inner, start, end, self._windows)
 
-    def _cron(self, path: str, compiled: CronRule | IntervalDocument) -> Ticks:
-        if isinstance(compiled, IntervalDocument):
-            return self._interval(compiled)
-        zone = _cron_zone(compiled, self._spec.timezone, path)
-        return compile_cron_rule(compiled, zone, self._policy, self._schedule_id, self._excluded)
+    def _cron(self, path: str, rule: CronRule | IntervalDocument) -> Ticks:
+        if isinstance(rule, IntervalDocument):
+            return self._interval(rule)
+        zone = _cron_zone(rule, self._spec.timezone, path)
+        return compile_cron_rule(rule, zone, self._policy, self._schedule_id, self._excluded)
 
     def _calendar(self, path: str, calendar: CalendarDocument) -> Ticks:
         try:
-            compiled = calendar_rule(calendar, self._spec.dialect)
+            rule = calendar_rule(calendar, self._spec.dialect)
         except InvalidSpec as error:
             raise error.located(field=path) from None
-        return compile_cron_rule(compiled, self._zone, self._policy, self._schedule_id, self._excluded)
+        return compile_cron_rule(rule, self._zone, self._policy, self._schedule_id, self._excluded)
 
     def _interval(self, interval: IntervalDocument) -> Ticks:
         if interval.anchor == "completion":
-            return self._allowed(FixedDelayTicks(interval.every_s, self._zone))
-        return self._allowed(IntervalTicks(interval.every_s, interval.offset_s, self._zone))
+            return self._without_excluded(FixedDelayTicks(interval.every_s, self._zone))
+        return self._without_excluded(IntervalTicks(interval.every_s, interval.offset_s, self._zone))
 
     def _rrule(self, path: str, text: str) -> Ticks:
         zone, start = self._zone, None
@@ -221,16 +219,16 @@ class _Compiler:
             instant = first_instant(read_moment(self._spec.start_at, field="start_at"), zone)
             start = instant + zone.offset_at(instant)
         try:
-            compiled = parse_rrule(text, start=start, to_local=lambda epoch: epoch + zone.offset_at(epoch))
+            rule = parse_rrule(text, start=start, to_local=lambda epoch: epoch + zone.offset_at(epoch))
         except InvalidSpec as error:
             raise error.located(text=text) from None
-        if compiled.timezone is not None and load_zone(compiled.timezone) is not zone:
+        if rule.timezone is not None and load_zone(rule.timezone) is not zone:
             raise InvalidSpec(
-                f"DTSTART is in {compiled.timezone}, the spec in {zone.name}",
+                f"DTSTART is in {rule.timezone}, the spec in {zone.name}",
                 field=path,
-                hint=f"set timezone={compiled.timezone!r}",
+                hint=f"set timezone={rule.timezone!r}",
             )
-        return WallSource(rrule_without(compiled, self._excluded), zone, self._policy.rule_for(compiled.wildcard))
+        return WallSource(rrule_without(rule, self._excluded), zone, self._policy.rule_for(rule.wildcard))
 
     def _times(self) -> list[Ticks]:
         moments = [read_moment(text, field=f"times[{index}]") for index, text in enumerate(self._spec.times)]
@@ -238,7 +236,7 @@ class _Compiler:
         locals_ = tuple(moment.seconds for moment in moments if moment.kind != "instant")
         sources: list[Ticks] = []
         if instants:
-            sources.append(self._allowed(InstantTicks(instants, self._zone)))
+            sources.append(self._without_excluded(InstantTicks(instants, self._zone)))
         if locals_:
             clock: WallClock = ListedWall(locals_)
             if any(self._excluded):
@@ -246,20 +244,20 @@ class _Compiler:
             sources.append(WallSource(clock, self._zone, self._policy.fixed))
         return sources
 
-    def _allowed(self, ticks: Ticks) -> Ticks:
+    def _without_excluded(self, ticks: Ticks) -> Ticks:
         if not any(self._excluded):
             return ticks
         return AllowedTicks(ticks, every_second_without(self._excluded), self._zone)
 
 
-def _cron_zone(compiled: CronRule, timezone: str | None, path: str) -> Zone:
-    """Return the zone of a cron string; its prefix and the spec's own must not contradict each other."""
-    if compiled.zone is None:
+def _cron_zone(rule: CronRule, timezone: str | None, path: str) -> Zone:
+    """Return the zone of a cron string. Its prefix and the spec's timezone must not differ."""
+    if rule.zone is None:
         return load_zone(timezone)
-    zone = load_zone(compiled.zone)
+    zone = load_zone(rule.zone)
     if timezone is not None and load_zone(timezone) is not zone:
         raise InvalidSpec(
-            f"the prefix says {compiled.zone}, timezone says {timezone}", field=path, hint="give the zone in one place"
+            f"the prefix is {rule.zone}, but timezone is {timezone}", field=path, hint="set the zone in one place"
         )
     return zone
 

@@ -1,6 +1,6 @@
-"""Dates and times as users write them, turned into integers.
+"""Parses dates and times to integers.
 
-A moment with an offset is an instant.  One without is a wall time in the spec's zone.  A date alone is a whole day.
+A time with an offset is an instant. One without is a wall time in the zone of the spec. A date alone is a whole day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EXPECTED = "an ISO 8601 date or time such as 2026-03-29, 2026-03-29T09:00 or 20
 
 
 class Moment(NamedTuple):
-    """Whole seconds, and what they count: ``instant`` (UTC), ``wall`` or ``day`` (the wall time of its midnight)."""
+    """Whole seconds, and their kind: ``instant`` (UTC), ``wall`` or ``day`` (the wall time of its midnight)."""
 
     seconds: int
     kind: str
@@ -28,9 +28,11 @@ class Moment(NamedTuple):
 
 
 def moment_text(value: str | date | datetime, *, field: str) -> str:
-    """Return a date or time as ISO text, unchanged if it is text already; checks that it can be read."""
+    """Return a date or time as ISO text. Text is checked and returned unchanged."""
     if isinstance(value, datetime) and value.fold and value.tzinfo is None:
-        raise InvalidSpec(f"{value} with fold=1", field=field, hint="give it an offset: as text the fold would be lost")
+        raise InvalidSpec(
+            f"{value} with fold=1", field=field, hint="add an offset, because ISO text cannot express fold"
+        )
     text = value.isoformat() if isinstance(value, date) else value
     if not isinstance(text, str):
         raise InvalidSpec(f"{value!r} is not a date or time", field=field, expected=_EXPECTED)
@@ -40,7 +42,7 @@ def moment_text(value: str | date | datetime, *, field: str) -> str:
 
 def read_moment(text: str, *, field: str, expected: str = _EXPECTED) -> Moment:
     """Read an ISO date or time."""
-    if not text.isprintable() or _ODD_SEPARATOR.match(text):  # the standard library takes anything in between
+    if not text.isprintable() or _ODD_SEPARATOR.match(text):  # the standard library accepts any separator
         raise InvalidSpec(f"{display(text)} is not a date or time", field=field, expected=expected)
     try:
         value = datetime.fromisoformat(text)
@@ -71,7 +73,7 @@ def first_instant(moment: Moment, zone: Zone) -> int:
 
 
 def last_instant(moment: Moment, zone: Zone) -> int:
-    """Return the last instant that is not after a moment; a day lasts until its end."""
+    """Return the last instant that is not after a moment. A day includes all of its instants."""
     if moment.kind == "instant":
         return moment.seconds
     if moment.kind == "day":
@@ -80,7 +82,7 @@ def last_instant(moment: Moment, zone: Zone) -> int:
 
 
 def _instants(local: int, zone: Zone) -> list[int]:
-    """Return every instant at which a wall time is shown; if none is, the first instant after the gap."""
+    """Return every instant at which a wall time occurs. If it is in a gap, return the first instant after it."""
     instants: list[int] = []
     for segment in range(zone.segment_at(local - 2 * DAY), zone.segment_at(local + 2 * DAY) + 1):
         instant = local - zone.offsets[segment]

@@ -1,8 +1,7 @@
-"""Reading and writing documents: loose Python or JSON in, one checked shape out.
+"""Reads and writes spec documents: loose Python or JSON in, one checked shape out.
 
-``read_document`` takes what people write (one string or a list, a timedelta or ``"15m"``, a datetime or ISO text) and
-returns a :class:`SpecDocument`; ``document_json`` writes it back with defaults left out.  Reading what was written
-gives an equal document.
+``read_document`` accepts one string or a list, a timedelta or ``"15m"``, a datetime or ISO text. ``document_json``
+writes a document back without defaults. Reading the result gives an equal document.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from tompion.spec.duration import duration_text, parse_duration
 from tompion.spec.holidays import holidays_json, read_holidays
 
 MAX_SOURCES = 1_000
-"""The most cron strings, calendars, … that one spec may hold of a kind."""
+"""Maximum number of sources of one kind in a spec."""
 
 MAX_DATES = 10_000
-"""The most one-shots, dates or windows in one list."""
+"""Maximum number of times, dates or windows in one list."""
 
 MAX_JITTER_MS = 366 * 86_400_000
 MAX_SEED = 1_000
@@ -48,13 +47,13 @@ FIELDS = tuple(field.name for field in fields(SpecDocument))
 _DEFAULTS = {name: getattr(SpecDocument(), name) for name in FIELDS}
 
 
-def read_document(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checked fields of a document; unknown names are refused with the nearest known one."""
-    for name in given:
+def read_document(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checked fields of a document. Unknown fields are rejected."""
+    for name in data:
         if name not in FIELDS:
             raise InvalidSpec(f"unknown field {name!r}", expected=f"one of {', '.join(FIELDS)}")
     checked: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in data.items():
         if value is not None and value != ():
             checked[name] = _READERS[name](value)
     _check_completion(checked)
@@ -62,28 +61,28 @@ def read_document(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_spec(data: Mapping[str, Any]) -> SpecDocument:
-    """Return the document that loose data describes.  Raises :class:`InvalidSpec`."""
+    """Return the document of loose data. Raises :class:`InvalidSpec`."""
     return SpecDocument(**read_document(data))
 
 
 def document_json(document: SpecDocument) -> dict[str, Any]:
-    """Return a document as JSON-ready data, without what is as by default."""
-    written: dict[str, Any] = {}
+    """Return a document as JSON-ready data without defaults."""
+    data: dict[str, Any] = {}
     for name, default in _DEFAULTS.items():
         value = getattr(document, name)
         if value != default:
-            written[name] = _WRITERS.get(name, _plain)(value)
-    return written
+            data[name] = _WRITERS.get(name, _plain)(value)
+    return data
 
 
 def _many(
     value: object, read: Callable[[Any, str], T], path: str, limit: int, one: type | tuple[type, ...]
 ) -> tuple[T, ...]:
-    """Read one thing or a list of them."""
+    """Read one value or a list of them."""
     if isinstance(value, one):
         value = [value]
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        raise InvalidSpec(f"{display(value)} cannot be read", field=path, expected="one or a list of them")
+        raise InvalidSpec(f"{display(value)} is not a list", field=path, expected="one value or a list")
     elements = list(value)
     if len(elements) > limit:
         raise InvalidSpec(f"{len(elements)} elements", field=path, expected=f"at most {limit}")
@@ -109,8 +108,8 @@ def _read_interval(value: object, path: str) -> IntervalDocument:
     if isinstance(value, IntervalDocument):
         value = {"every": value.every_s, "offset": value.offset_s, "anchor": value.anchor}
     elif isinstance(value, str):
-        written, slash, phase = value.partition("/")
-        value = {"every": written, "offset": phase if slash else 0}
+        every_text, slash, phase = value.partition("/")
+        value = {"every": every_text, "offset": phase if slash else 0}
     elif isinstance(value, int | timedelta) and not isinstance(value, bool):
         value = {"every": value}
     if not isinstance(value, Mapping) or "every" not in value or not set(value) <= {"every", "offset", "anchor"}:
@@ -135,14 +134,14 @@ def _read_interval(value: object, path: str) -> IntervalDocument:
 
 
 def _check_completion(checked: Mapping[str, Any]) -> None:
-    """A fixed delay depends on when runs end, so it can be no part of a union."""
+    """Reject a fixed delay in a union, because its ticks depend on the ends of runs."""
     intervals = checked.get("intervals", ())
     sources = sum(len(checked.get(name, ())) for name in ("cron", "calendars", "intervals", "rrules", "times"))
     if sources > 1 and any(interval.anchor == "completion" for interval in intervals):
         raise InvalidSpec(
-            "a fixed delay (anchor 'completion') beside other sources",
+            "a fixed delay (anchor 'completion') with other sources",
             field="intervals",
-            expected="it alone",
+            expected="it as the only source",
             hint="use two schedules",
         )
 
@@ -182,30 +181,30 @@ def _read_exclude(value: object) -> ExcludeDocument:
         value = {name: getattr(value, name) for name in names}
     if not isinstance(value, Mapping):
         raise InvalidSpec(
-            f"{display(value)} cannot be read", field="exclude", expected=f"an object with {', '.join(names)}"
+            f"{display(value)} is not an object", field="exclude", expected=f"an object with {', '.join(names)}"
         )
     for name in value:
         if name not in names:
             raise InvalidSpec(f"unknown field {name!r}", field="exclude", expected=f"one of {', '.join(names)}")
     path = "exclude."
 
-    def given(name: str) -> object:
+    def entries(name: str) -> object:
         return () if value.get(name) is None else value[name]
 
     return ExcludeDocument(
         calendars=_many(
-            given("calendars"),
+            entries("calendars"),
             lambda element, where: read_calendar(element, field=where),
             path + "calendars",
             MAX_SOURCES,
             (Mapping, CalendarDocument),
         ),
-        dates=_many(given("dates"), _read_date, path + "dates", MAX_DATES, (str, date)),
-        windows=_many(given("windows"), _read_window, path + "windows", MAX_DATES, (Mapping, WindowDocument)),
+        dates=_many(entries("dates"), _read_date, path + "dates", MAX_DATES, (str, date)),
+        windows=_many(entries("windows"), _read_window, path + "windows", MAX_DATES, (Mapping, WindowDocument)),
         holidays=_many(
-            given("holidays"), read_holidays, path + "holidays", MAX_SOURCES, (str, Mapping, HolidaysDocument)
+            entries("holidays"), read_holidays, path + "holidays", MAX_SOURCES, (str, Mapping, HolidaysDocument)
         ),
-        named=_many(given("named"), _text, path + "named", MAX_SOURCES, str),
+        named=_many(entries("named"), _text, path + "named", MAX_SOURCES, str),
     )
 
 
@@ -261,29 +260,29 @@ def _plain(value: object) -> object:
 
 
 def _calendar_json(calendar: CalendarDocument) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     for name in CALENDAR_FIELDS:
         value = getattr(calendar, name)
         if isinstance(value, str):
-            written[name] = value
+            data[name] = value
         elif value is not None:
-            written[name] = [{"start": span.start, "end": span.end, "step": span.step} for span in value]
+            data[name] = [{"start": values.start, "end": values.end, "step": values.step} for values in value]
     if calendar.comment:
-        written["comment"] = calendar.comment
-    return written
+        data["comment"] = calendar.comment
+    return data
 
 
 def _interval_json(interval: IntervalDocument) -> dict[str, Any]:
-    written: dict[str, Any] = {"every": duration_text(interval.every_s)}
+    data: dict[str, Any] = {"every": duration_text(interval.every_s)}
     if interval.offset_s:
-        written["offset"] = duration_text(interval.offset_s)
+        data["offset"] = duration_text(interval.offset_s)
     if interval.anchor != "epoch":
-        written["anchor"] = interval.anchor
-    return written
+        data["anchor"] = interval.anchor
+    return data
 
 
 def _exclude_json(exclude: ExcludeDocument) -> dict[str, Any]:
-    written: dict[str, Any] = {
+    data: dict[str, Any] = {
         "calendars": [_calendar_json(calendar) for calendar in exclude.calendars],
         "dates": list(exclude.dates),
         "windows": [
@@ -293,7 +292,7 @@ def _exclude_json(exclude: ExcludeDocument) -> dict[str, Any]:
         "holidays": [holidays_json(holidays) for holidays in exclude.holidays],
         "named": list(exclude.named),
     }
-    return {name: value for name, value in written.items() if value}
+    return {name: value for name, value in data.items() if value}
 
 
 _WRITERS: dict[str, Callable[[Any], Any]] = {

@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: ``90s``, ``1h30m``, ``1.5d``, ``PT15M``, a number of seconds."""
+"""Parses and writes durations: ``90s``, ``1h30m``, ``1.5d``, ``PT15M``, or a number of seconds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ISO = re.compile(
     r"P(?:(?P<w>\d{1,9})W)?(?:(?P<d>\d{1,9})D)?(?:T(?:(?P<h>\d{1,9})H)?(?:(?P<m>\d{1,9})M)?(?:(?P<s>\d{1,9})S)?)?",
     re.ASCII,
 )
-MAX_TEXT = 100
-"""The longest duration that is read at all."""
+MAX_TEXT_CHARS = 100
+"""Maximum length of a duration."""
 
 _EXPECTED = "a duration such as 90s, 15m, 1h30m or 1d"
 
 
 def parse_duration(value: str | int | timedelta, *, field: str) -> int:
-    """Return a duration in whole seconds; fractions of a second are refused, not rounded."""
+    """Return a duration in whole seconds. Fractions of a second are rejected, not rounded."""
     if isinstance(value, bool):
         raise InvalidSpec(f"{value!r} is not a duration", field=field, expected=_EXPECTED)
     if isinstance(value, int):
@@ -38,7 +38,7 @@ def parse_duration(value: str | int | timedelta, *, field: str) -> int:
 
 
 def duration_text(seconds: int) -> str:
-    """Return the shortest usual spelling, such as ``1h30m``; the inverse of :func:`parse_duration`."""
+    """Return the shortest usual spelling, such as ``1h30m``. Inverse of :func:`parse_duration`."""
     if seconds == 0:
         return "0s"
     text = ""
@@ -50,8 +50,8 @@ def duration_text(seconds: int) -> str:
 
 
 def _from_text(text: str, field: str) -> Fraction:
-    if len(text) > MAX_TEXT:
-        raise InvalidSpec(f"a duration of {len(text)} characters", field=field, expected=f"at most {MAX_TEXT}")
+    if len(text) > MAX_TEXT_CHARS:
+        raise InvalidSpec(f"a duration of {len(text)} characters", field=field, expected=f"at most {MAX_TEXT_CHARS}")
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return Fraction(int(text))
     iso = _ISO.fullmatch(text)

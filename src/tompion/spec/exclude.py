@@ -1,7 +1,7 @@
-"""Compiling exclusions: each kind to the layer where it costs least.
+"""Compiles exclusions, each kind in the layer where it costs least.
 
-Dates and holidays become bits of the day masks, calendars become days and times to take away, windows become sorted
-instants.  Named calendars are resolved from the ones handed in by whoever stores them.
+Dates and holidays become bits of the day masks, calendars become days and times to remove, and windows become sorted
+instants. The caller passes the named calendars.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class CompiledExclusions(NamedTuple):
 def compile_exclusions(
     exclude: ExcludeDocument, zone: Zone, dialect: Dialect, schedule_id: str, calendars: Calendars
 ) -> CompiledExclusions:
-    """Compile everything that a spec excludes.  Raises :class:`InvalidSpec` for a name that nobody resolves."""
+    """Compile all exclusions of a spec. Raises :class:`InvalidSpec` for an unknown calendar."""
     dates = {read_day(text, field=f"exclude.dates[{index}]") for index, text in enumerate(exclude.dates)}
     windows = [_window(window, zone, f"exclude.windows[{index}]") for index, window in enumerate(exclude.windows)]
     for place, holidays in enumerate(exclude.holidays):
         dates |= {read_day(text, field=f"exclude.holidays[{place}].dates") for text in holidays.dates or ()}
     for place, name in enumerate(exclude.named):
-        calendar = _resolved(name, calendars, f"exclude.named[{place}]")
+        calendar = _find_calendar(name, calendars, f"exclude.named[{place}]")
         own_zone = load_zone(calendar.timezone) if calendar.timezone else zone
         if own_zone is zone:
             dates |= {read_day(text, field=f"calendar {display(name)}") for text in calendar.dates}
@@ -46,15 +46,17 @@ def compile_exclusions(
                 _window(WindowDocument(text, text), own_zone, f"calendar {display(name)}") for text in calendar.dates
             ]
         windows += [_window(window, own_zone, f"calendar {display(name)}") for window in calendar.windows]
-    taken = tuple(
-        _taken(calendar, dialect, schedule_id, f"exclude.calendars[{index}]")
+    excluded = tuple(
+        _excluded_calendar(calendar, dialect, schedule_id, f"exclude.calendars[{index}]")
         for index, calendar in enumerate(exclude.calendars)
     )
-    by_wall = Exclusions(frozenset(dates), taken) if dates or taken else NOTHING_EXCLUDED
+    by_wall = Exclusions(frozenset(dates), excluded) if dates or excluded else NOTHING_EXCLUDED
     return CompiledExclusions(by_wall, windows)
 
 
-def _taken(calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str) -> tuple[Days, DayTimes | None]:
+def _excluded_calendar(
+    calendar: CalendarDocument, dialect: Dialect, schedule_id: str, path: str
+) -> tuple[Days, DayTimes | None]:
     try:
         rule = calendar_rule(calendar, dialect, excluding=True)
     except InvalidSpec as error:
@@ -68,10 +70,10 @@ def _window(window: WindowDocument, zone: Zone, path: str) -> tuple[int, int]:
     end_moment = read_moment(window.end, field=f"{path}.to")
     begin = first_instant(begin_moment, zone)
     end = first_instant(end_moment, zone)
-    if end_moment.kind != "instant":  # a wall time that occurs twice has not passed before its second time
+    if end_moment.kind != "instant":  # a wall time that occurs twice has passed only after its second occurrence
         end = last_instant(end_moment, zone) + (end_moment.kind == "day" or end_moment.fraction)
-    lost = begin_moment.kind == end_moment.kind == "wall" and begin_moment.seconds < end_moment.seconds
-    if end < begin or (end == begin and not lost):  # wall times that a gap swallows are an empty window, not a mistake
+    in_gap = begin_moment.kind == end_moment.kind == "wall" and begin_moment.seconds < end_moment.seconds
+    if end < begin or (end == begin and not in_gap):  # wall times inside a DST gap are an empty window, not an error
         problem = f"the window ends at {window.end}, before it begins at {window.begin}"
         if end_moment.seconds >= begin_moment.seconds:
             problem = f"the window from {window.begin} to {window.end} is empty"
@@ -79,10 +81,10 @@ def _window(window: WindowDocument, zone: Zone, path: str) -> tuple[int, int]:
     return begin, end
 
 
-def _resolved(name: str, calendars: Calendars, path: str) -> NamedCalendar:
+def _find_calendar(name: str, calendars: Calendars, path: str) -> NamedCalendar:
     if name not in calendars:
-        known = ", ".join(sorted(calendars)) or "none was handed in"
+        names = ", ".join(sorted(calendars)) or "no calendar was passed"
         raise InvalidSpec(
-            f"unknown calendar {display(name)}", field=path, expected=f"one of the named calendars ({known})"
+            f"unknown calendar {display(name)}", field=path, expected=f"one of the named calendars ({names})"
         )
     return calendars[name]

@@ -1,8 +1,8 @@
-"""Public holidays, written down once.
+"""Public holidays, looked up once.
 
-The ``holidays`` library (an extra) is asked when a spec is *made*; the dates it gives are stored in the spec and are
-all that counts from then on, so that a later release of the library never moves a fire.  Without a range of years the
-dates reach from the year before the pinned time zone data to ten years after it; the linter says when they end.
+The ``holidays`` library (an extra) is used when a spec is *created*. The dates are stored in the spec, so a later
+release of the library never moves a fire. Without a range of years, the dates reach from the year before the pinned
+time zone data to ten years after it. The linter reports when they end.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from tompion.spec.zone.tables import TZDATA_VERSION
 YEARS_BEHIND = 1
 YEARS_AHEAD = 10
 MAX_YEARS = 60
-"""The most years of holidays that one spec writes down."""
+"""Maximum number of years of holidays in one spec."""
 
 _KEYS = ("country", "subdivision", "first_year", "last_year", "dates", "source")
 
 
 def read_holidays(value: object, path: str) -> HolidaysDocument:
-    """Read ``"DE"``, ``"DE-BY"`` or an object, and look the dates up unless they are given."""
+    """Read ``"DE"``, ``"DE-BY"`` or an object, and look up the dates unless they are given."""
     if isinstance(value, HolidaysDocument):
         value = holidays_json(value)
     elif isinstance(value, str):
         code, _dash, part = value.partition("-")
         value = {"country": code, "subdivision": part or None}
     if not isinstance(value, Mapping) or "country" not in value or not set(value) <= set(_KEYS):
-        raise InvalidSpec(f"{display(value)} cannot be read", field=path, expected="{country, subdivision} or 'DE-BY'")
+        raise InvalidSpec(
+            f"{display(value)} is not a country", field=path, expected="{country, subdivision} or 'DE-BY'"
+        )
     country, subdivision = value["country"], value.get("subdivision")
     for name, code in (("country", country), ("subdivision", "" if subdivision is None else subdivision)):
         if not isinstance(code, str):
@@ -42,17 +44,19 @@ def read_holidays(value: object, path: str) -> HolidaysDocument:
             )
     first, last = _years(value, path)
     if value.get("dates") is not None:
-        return HolidaysDocument(country, subdivision, first, last, _given(value, path), str(value.get("source", "")))
-    dates, source = _looked_up(country, subdivision, first, last, path)
+        return HolidaysDocument(
+            country, subdivision, first, last, _read_dates(value, path), str(value.get("source", ""))
+        )
+    dates, source = _look_up(country, subdivision, first, last, path)
     return HolidaysDocument(country, subdivision, first, last, dates, source)
 
 
 def holidays_json(holidays: HolidaysDocument) -> dict[str, Any]:
-    """Return holidays as JSON-ready data, dates included."""
-    written: dict[str, Any] = {"country": holidays.country}
+    """Return holidays as JSON-ready data, including dates."""
+    data: dict[str, Any] = {"country": holidays.country}
     if holidays.subdivision is not None:
-        written["subdivision"] = holidays.subdivision
-    return written | {
+        data["subdivision"] = holidays.subdivision
+    return data | {
         "first_year": holidays.first_year,
         "last_year": holidays.last_year,
         "dates": None if holidays.dates is None else list(holidays.dates),
@@ -73,7 +77,7 @@ def _years(value: Mapping[str, Any], path: str) -> tuple[int, int]:
     return first, last
 
 
-def _given(value: Mapping[str, Any], path: str) -> tuple[str, ...]:
+def _read_dates(value: Mapping[str, Any], path: str) -> tuple[str, ...]:
     dates = value["dates"]
     if not isinstance(dates, list | tuple) or not all(isinstance(date, str) for date in dates):
         raise InvalidSpec("not a list of dates", field=f"{path}.dates", expected="dates such as 2026-12-25")
@@ -82,27 +86,27 @@ def _given(value: Mapping[str, Any], path: str) -> tuple[str, ...]:
     return tuple(dates)
 
 
-def _looked_up(country: str, subdivision: str | None, first: int, last: int, path: str) -> tuple[tuple[str, ...], str]:
+def _look_up(country: str, subdivision: str | None, first: int, last: int, path: str) -> tuple[tuple[str, ...], str]:
     try:
         library = import_module("holidays")
     except ImportError:
         raise InvalidSpec(
             "the holidays library is not installed",
             field=path,
-            hint="pip install 'tompion[holidays]', or give the dates",
+            hint="pip install 'tompion[holidays]', or list the dates",
         ) from None
     supported = library.list_supported_countries()
     if country not in supported:
         raise InvalidSpec(
-            f"no holidays of {display(country)}",
+            f"no holidays are available for {display(country)}",
             field=path,
             expected="an ISO 3166 country code such as DE",
             hint=f"did you mean {country.upper()!r}?" if country.upper() in supported else None,
         )
     if subdivision is not None and subdivision not in supported[country]:
-        known = ", ".join(supported[country]) or "none"
+        subdivisions = ", ".join(supported[country]) or "none"
         raise InvalidSpec(
-            f"{country} has no subdivision {display(subdivision)}", field=path, expected=f"one of {known}"
+            f"{country} has no subdivision {display(subdivision)}", field=path, expected=f"one of {subdivisions}"
         )
-    found = library.country_holidays(country, subdiv=subdivision, years=range(first, last + 1))
-    return tuple(day.isoformat() for day in sorted(found)), f"holidays {library.__version__}"
+    days = library.country_holidays(country, subdiv=subdivision, years=range(first, last + 1))
+    return tuple(day.isoformat() for day in sorted(days)), f"holidays {library.__version__}"

@@ -1,8 +1,7 @@
-"""Importing a calendar of days off from an iCalendar file (RFC 5545).
+"""Imports a calendar of days off from an iCalendar file (RFC 5545).
 
-An all-day event becomes dates, an event with times becomes a window, a recurring one is written out for a bounded
-number of years.  Cancelled events are left out.  What comes back is plain data to be stored: nothing refers to the
-file any more.
+An all-day event becomes dates, an event with times becomes a window. Recurring events are expanded for a bounded number
+of years. Cancelled events are left out. The result is plain data that does not refer to the file.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ from tompion.spec.rrule.compiler import parse_rrule
 from tompion.spec.zone.tables import TZDATA_VERSION, load_zone
 
 YEARS_AHEAD = 10
-"""How many years after the release of the time zone data recurring events are written out for."""
+"""Recurring events are expanded up to this many years after the release of the time zone data."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_EVENTS = 20_000
-"""The most dates and windows that one file may give."""
+"""Maximum number of dates and windows from one file."""
 
 _LINE = re.compile(
     r"(?P<name>[A-Za-z0-9-]+)(?P<parameters>(?:;[^:;\"]*(?:\"[^\"]*\"[^:;\"]*)*)*):(?P<value>.*)", re.DOTALL
 )
 _STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})(Z)?)?", re.ASCII)
 _FIRST, _LAST = (days_from_civil(year, 1, 1) * DAY for year in (2, 9_999))
-"""Far enough inside what a datetime can hold for any offset."""
+"""Far enough inside the range of datetime for any offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """A point in an event: its wall time, whether it is a whole day, and the zone if it names one."""
+    """A point in an event: its wall time, whether it is a whole day, and its zone if it names one."""
 
     wall: int
     whole_day: bool
@@ -50,7 +49,7 @@ class _Stamp:
         return first_instant(Moment(self.wall, "wall"), load_zone(self.zone))
 
     def wall_in(self, zone: str | None) -> int:
-        """Return the wall time that another zone shows at this point."""
+        """Return the wall time at this point in another zone."""
         if zone == self.zone or zone is None or self.zone is None:
             return self.wall
         instant = self.instant()
@@ -75,8 +74,8 @@ class _Event:
 def read_icalendar(name: str, text: str, *, timezone: str | None = None, last_year: int | None = None) -> NamedCalendar:
     """Return the dates and windows of an iCalendar file as a calendar called ``name``.
 
-    ``timezone`` is the zone of times that name none; without it they follow the schedule that uses the calendar.
-    Raises :class:`InvalidSpec`, with the line, for a file that cannot be read.
+    ``timezone`` is the zone of times without one. If it is ``None``, they follow the schedule that uses the calendar.
+    Raises :class:`InvalidSpec`, with the line, for an invalid file.
     """
     if not isinstance(text, str):
         raise InvalidSpec(f"{display(text)} is not text", field="icalendar", expected="the text of an iCalendar file")
@@ -84,7 +83,7 @@ def read_icalendar(name: str, text: str, *, timezone: str | None = None, last_ye
     dates: set[str] = set()
     windows: dict[WindowDocument, None] = {}
     count = 0
-    for event in _settled(list(_events(text.removeprefix("\ufeff")))):
+    for event in _without_replaced(list(_events(text.removeprefix("\ufeff")))):
         for start in () if event.cancelled else _starts(event, until):
             count += 1
             _add(event, start, dates, windows)
@@ -93,8 +92,8 @@ def read_icalendar(name: str, text: str, *, timezone: str | None = None, last_ye
     return NamedCalendar(name, tuple(sorted(dates)), tuple(windows), timezone)
 
 
-def _settled(events: list[_Event]) -> list[_Event]:
-    """Take from each series the occurrences that an event of their own moves or cancels."""
+def _without_replaced(events: list[_Event]) -> list[_Event]:
+    """Remove from each series the occurrences that a separate event moves or cancels."""
     for changed in events:
         if changed.replaces is not None:
             for series in events:
@@ -104,7 +103,7 @@ def _settled(events: list[_Event]) -> list[_Event]:
 
 
 def _add(event: _Event, start: _Stamp, dates: set[str], windows: dict[WindowDocument, None]) -> None:
-    """Add what one occurrence takes away."""
+    """Add the dates or the window of one occurrence."""
     length = _length(event)
     if not _FIRST <= start.wall <= start.wall + length < _LAST:
         raise _unreadable(event.line, "an event outside the years 2 to 9998")
@@ -118,7 +117,7 @@ def _add(event: _Event, start: _Stamp, dates: set[str], windows: dict[WindowDocu
 
 
 def _end(event: _Event, start: _Stamp, length: int) -> _Stamp:
-    """Return the end of an occurrence: as long on the wall as the first one, unless it ends in another zone."""
+    """Return the end of an occurrence: the same wall time length as the first, unless it ends in another zone."""
     if event.end is None or event.end.zone in (None, start.zone) or start.zone is None:
         return _Stamp(start.wall + length, False, start.zone)
     return _Stamp(start.instant() + length, False, "UTC")
@@ -140,7 +139,7 @@ def _length(event: _Event) -> int:
 
 
 def _text(stamp: _Stamp) -> str:
-    """Return a point as ISO text: an instant if its zone is known, else a wall time."""
+    """Return a point as ISO text: an instant if its zone is known, otherwise a wall time."""
     return wall_datetime(stamp.wall).isoformat() if stamp.zone is None else utc_datetime(stamp.instant()).isoformat()
 
 
@@ -160,18 +159,18 @@ def _starts(event: _Event, until: int) -> Iterator[_Stamp]:
         rule = parse_rrule(event.rule, start=start.wall, to_local=lambda epoch: epoch + zone.offset_at(epoch))
     except InvalidSpec as error:
         raise _unreadable(event.line, f"RRULE: {error.problem}") from None
-    found = rule.next_local(start.wall - 1)
-    while found is not None and found < until:
-        if found not in skipped:
-            yield _Stamp(found, start.whole_day, start.zone)
-        found = rule.next_local(found)
+    wall = rule.next_local(start.wall - 1)
+    while wall is not None and wall < until:
+        if wall not in skipped:
+            yield _Stamp(wall, start.whole_day, start.zone)
+        wall = rule.next_local(wall)
 
 
 def _events(text: str) -> Iterator[_Event]:
     event: _Event | None = None
     nested = 0  # an alarm inside an event has its own properties
     seen = False
-    for number, line in _unfolded(text):
+    for number, line in _unfold(text):
         match = _LINE.fullmatch(line)
         if match is None:
             raise _unreadable(number, f"{display(line)} is not a property")
@@ -189,7 +188,7 @@ def _events(text: str) -> Iterator[_Event]:
         elif event is not None and nested == 0:
             _set(event, name, match["parameters"], value, number)
     if event is not None:
-        raise _unreadable(event.line, "an event that does not end: the file is cut short")
+        raise _unreadable(event.line, "an event without END:VEVENT: the file is truncated")
     if not seen:
         raise _unreadable(1, "no BEGIN:VCALENDAR")
 
@@ -239,17 +238,17 @@ def _stamp(value: str, parameters: str, number: int) -> _Stamp:
 def _zone_name(utc: str | None, parameters: str, number: int) -> str | None:
     if utc:
         return "UTC"
-    found = re.search(r";TZID=\"?([^;\"]+)", parameters, re.IGNORECASE)
-    if found is None:
+    match = re.search(r";TZID=\"?([^;\"]+)", parameters, re.IGNORECASE)
+    if match is None:
         return None
     try:
-        return load_zone(found[1]).name
+        return load_zone(match[1]).name
     except InvalidSpec as error:
         raise _unreadable(number, str(error)) from None
 
 
-def _unfolded(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the logical lines with their numbers: a line that begins with white space continues the one before."""
+def _unfold(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the logical lines with their numbers. A line that begins with white space continues the one before."""
     parts: list[str] = []
     start = 1
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):

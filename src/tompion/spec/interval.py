@@ -1,4 +1,4 @@
-"""The sources of ticks that are not days × times: intervals, fixed delays and one-shots."""
+"""Sources of ticks that are not days × times: intervals, fixed delays and one-shots."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from bisect import bisect_left, bisect_right
 from math import gcd
 
 from tompion.spec.calendar.days import DAY, HORIZON
-from tompion.spec.calendar.times import DayTimes, disjoint, times_modulo
+from tompion.spec.calendar.times import DayTimes, are_disjoint, times_modulo
 from tompion.spec.calendar.wall_clock import Wall, WallClock, none_allowed
 from tompion.spec.ticks import Ticks, Trace
 from tompion.spec.zone.tables import Zone
 
 
 class IntervalTicks(Ticks):
-    """Every so many seconds, counted from the Unix epoch: no zone, no state, no drift."""
+    """Ticks at a fixed interval, counted from the Unix epoch, without drift.
+
+    The zone is used only to return wall times.
+    """
 
     __slots__ = ("_zone", "every", "offset")
 
     def __init__(self, every: int, offset: int, zone: Zone) -> None:
-        """The zone only serves to say what the clock on the wall shows."""
         self.every = every
         self.offset = offset % every
         self._zone = zone
@@ -34,40 +36,39 @@ class IntervalTicks(Ticks):
         return tick if tick >= 0 else None
 
     def trace(self, tick: int) -> Trace | None:
-        """Say what the clock on the wall shows at a tick."""
+        """Return the wall time of a tick."""
         if (tick - self.offset) % self.every:
             return None
         return Trace(tick + self._zone.offset_at(tick), "")
 
 
 class FixedDelayTicks(Ticks):
-    """A fixed delay after the end of the previous run: ask for the tick after that end.
+    """Ticks at a fixed delay after the end of the previous run. ``next_epoch`` takes that end.
 
-    The one rule whose ticks are not fixed beforehand; it has no past, so ``prev_epoch`` knows nothing.
+    These are the only ticks that are not known in advance. They have no past, so ``prev_epoch`` returns ``None``.
     """
 
     __slots__ = ("_delay", "_zone")
 
     def __init__(self, delay: int, zone: Zone) -> None:
-        """Take the delay in seconds."""
         self._delay = delay
         self._zone = zone
 
     def next_epoch(self, after: int) -> int | None:
-        """Return when the next run is due if the previous one ended at ``after``."""
+        """Return the next tick if the previous run ended at ``after``."""
         tick = max(after, 0) + self._delay
         return tick if tick < HORIZON else None
 
     def at_or_after(self, instant: int) -> int | None:
-        """Return the instant itself: a run whose delay is over has only waited for it."""
+        """Return the instant itself, because a run whose delay has passed was only waiting for it."""
         return instant if instant < HORIZON else None
 
     def prev_epoch(self, before: int) -> int | None:
-        """There is no telling: it depends on when runs ended."""
+        """Return ``None``: earlier ticks depend on the ends of runs."""
         return None
 
     def trace(self, tick: int) -> Trace | None:
-        """Say what the clock on the wall shows."""
+        """Return the wall time of a tick."""
         return Trace(tick + self._zone.offset_at(tick), "")
 
 
@@ -77,7 +78,6 @@ class InstantTicks(Ticks):
     __slots__ = ("_instants", "_zone")
 
     def __init__(self, instants: tuple[int, ...], zone: Zone) -> None:
-        """Take instants in any order."""
         self._instants = tuple(sorted(set(instants)))
         self._zone = zone
 
@@ -92,7 +92,7 @@ class InstantTicks(Ticks):
         return self._instants[index - 1] if index and self._instants[index - 1] >= 0 else None
 
     def trace(self, tick: int) -> Trace | None:
-        """Say what the clock on the wall shows at a tick."""
+        """Return the wall time of a tick."""
         index = bisect_left(self._instants, tick)
         if index == len(self._instants) or self._instants[index] != tick:
             return None
@@ -100,12 +100,11 @@ class InstantTicks(Ticks):
 
 
 class ListedWall:
-    """One-shots given as wall times: the zone's rules decide which instants they are."""
+    """One-shots given as wall times. The zone's rules map them to instants."""
 
     __slots__ = ("_locals", "wildcard")
 
     def __init__(self, locals_: tuple[int, ...]) -> None:
-        """Take wall times in any order."""
         self._locals = tuple(sorted(set(locals_)))
         self.wildcard = False
 
@@ -121,16 +120,16 @@ class ListedWall:
 
 
 class AllowedTicks(Ticks):
-    """The ticks of a source without a zone of its own that fall on allowed wall times.
+    """The ticks of a source without wall times of its own, at allowed wall times only.
 
-    Inside one segment wall time and instants advance together, so a stretch of excluded wall times is leapt over as a
-    whole, and so is a day on which none of an interval's times is allowed.
+    Inside one segment wall time and instants advance together, so a range of excluded wall times is skipped as a whole,
+    and so is a day on which none of an interval's times is allowed. ``allowed`` has every wall time that is not
+    excluded.
     """
 
     __slots__ = ("_allowed", "_inner", "_zone")
 
     def __init__(self, inner: Ticks, allowed: WallClock, zone: Zone) -> None:
-        """``allowed`` names every wall time that is not excluded."""
         self._inner = inner
         self._allowed = allowed
         self._zone = zone
@@ -138,7 +137,7 @@ class AllowedTicks(Ticks):
     def next_epoch(self, after: int) -> int | None:
         """Return the first allowed tick later than ``after``."""
         zone = self._zone
-        if self._hopeless():
+        if self._never_meets():
             return None
         tick = self._inner.next_epoch(after)
         while tick is not None:
@@ -149,14 +148,14 @@ class AllowedTicks(Ticks):
             if allowed == local:
                 return tick
             around = self._allowed.next_local(local - 2 * DAY)
-            if around is None:  # nothing is allowed any more, not even what a change of offset might repeat
+            if around is None:  # no wall time is allowed after this, not even one that a clock change repeats
                 return None
             ahead = zone.end_of(segment)
             if allowed is not None:
                 if none_allowed(self._times(offset), self._allowed, local // DAY):
                     allowed = max(allowed, (local // DAY + 1) * DAY)
                 ahead = min(ahead, tick + allowed - local)
-            if around > local:  # whole segments may lie in between
+            if around > local:  # there may be whole segments in between
                 ahead = max(ahead, tick + around - local - 2 * DAY)
             tick = self._inner.at_or_after(ahead)
         return None
@@ -164,7 +163,7 @@ class AllowedTicks(Ticks):
     def prev_epoch(self, before: int) -> int | None:
         """Return the last allowed tick earlier than ``before``."""
         zone = self._zone
-        if self._hopeless():
+        if self._never_meets():
             return None
         tick = self._inner.prev_epoch(before)
         while tick is not None:
@@ -188,22 +187,22 @@ class AllowedTicks(Ticks):
         return None
 
     def trace(self, tick: int) -> Trace | None:
-        """Say where an allowed tick comes from."""
+        """Return the origin of an allowed tick."""
         return self._inner.trace(tick) if self.next_epoch(tick - 1) == tick else None
 
     def _times(self, offset: int) -> DayTimes:
         """Return the times of day at which ticks can be while an offset holds.
 
-        An interval's are the same modulo what it and a day have in common.
+        Those of an interval are equal modulo the greatest common divisor of the interval and a day.
         """
         if not isinstance(self._inner, IntervalTicks):
             return times_modulo(0, 1)
         common = gcd(self._inner.every, DAY)
         return times_modulo((self._inner.offset + offset) % common, common)
 
-    def _hopeless(self) -> bool:
-        """Whether ticks and allowed times of day can never meet, so that nobody needs to look."""
+    def _never_meets(self) -> bool:
+        """Return whether ticks and allowed times of day can never meet."""
         allowed = self._allowed
         if not isinstance(allowed, Wall):
             return False
-        return all(disjoint(self._times(offset), allowed.times) for offset in set(self._zone.offsets))
+        return all(are_disjoint(self._times(offset), allowed.times) for offset in set(self._zone.offsets))

@@ -1,11 +1,11 @@
-"""Fire times: ticks moved a little, so that a thousand schedules of the same minute do not start in one second.
+"""Fire times: ticks moved by a small offset, so that many schedules of the same minute do not start in one second.
 
-The offset is a hash of the schedule's id and the tick: the same on every instance and after every restart.  It is
-never more than half the way to a neighbouring tick, so jitter cannot reorder, merge or drop ticks; and no fire time
-lies before ``start_at``.
+The offset is a hash of the schedule's id and the tick: the same on every instance and after every restart. It is always
+less than half of the distance to a neighbouring tick, so jitter cannot reorder, merge or drop ticks. No fire time is
+before ``start_at``.
 
-With the mode ``temporal`` a tick is delayed exactly as a Temporal server would: by another hash, of the tick and a
-seed, and by less than the whole way to the next tick, be that excluded or not.
+With the mode ``temporal`` a tick is delayed exactly as by a Temporal server: by another hash, of the tick and a seed,
+and by less than the distance to the next tick, including excluded ones.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from functools import lru_cache
 from tompion.model.spec import ExcludeDocument, JitterMode, SpecDocument
 from tompion.spec.compiler import compile_spec
 from tompion.spec.farmhash import fingerprint32, go_time
-from tompion.spec.stable_hash import hashed_fraction
+from tompion.spec.stable_hash import hash_bits
 from tompion.spec.ticks import Ticks
 
 _BITS = 64
 
 
 def jitter_offset_ms(schedule_id: str, tick: int, limit_ms: int, mode: JitterMode = "symmetric") -> int:
-    """Return the offset of one tick in milliseconds: within ±``limit_ms``, or from 0 to it for ``delay``."""
+    """Return the offset of a tick in milliseconds: within ±``limit_ms``, or from 0 to it for ``delay``."""
     if limit_ms <= 0:
         return 0
     width = limit_ms + 1 if mode == "delay" else 2 * limit_ms + 1
-    drawn = hashed_fraction("jitter", schedule_id, str(tick)) * width >> _BITS
-    return drawn if mode == "delay" else drawn - limit_ms
+    offset = hash_bits("jitter", schedule_id, str(tick)) * width >> _BITS
+    return offset if mode == "delay" else offset - limit_ms
 
 
 def temporal_delay_ms(seed: str, tick: int, limit_ms: int) -> int:
-    """Return by how much a Temporal server delays a tick, in milliseconds: always less than the limit."""
-    drawn = fingerprint32(go_time(tick) + seed.encode("utf-8", "surrogatepass"))
-    return drawn * min(max(limit_ms, 0), (1 << 32) - 1) >> 32
+    """Return the delay of a tick on a Temporal server in milliseconds, always less than the limit."""
+    offset = fingerprint32(go_time(tick) + seed.encode("utf-8", "surrogatepass"))
+    return offset * min(max(limit_ms, 0), (1 << 32) - 1) >> 32
 
 
 def temporal_fire_ms(raw: Ticks, tick: int, *, seed: str, jitter_ms: int) -> int:
-    """Return when a Temporal server starts a tick; ``raw`` are the ticks without exclusions and end."""
+    """Return the fire time of a tick on a Temporal server. ``raw`` are the ticks without exclusions and end."""
     later = raw.next_epoch(tick)
     limit = jitter_ms if later is None else min(jitter_ms, (later - tick) * 1000)
     return tick * 1000 + temporal_delay_ms(seed, tick, limit)
 
 
 def jitter_limit_ms(gap_s: int) -> int:
-    """Return the most jitter for ticks so far apart: strictly less than half, so that two neighbours never meet."""
+    """Return the maximum jitter for ticks with this gap: less than half of it, so that neighbours never meet."""
     return (gap_s * 1000 - 1) // 2
 
 
-def fire_time_ms(  # noqa: PLR0913 - what a fire time depends on
+def fire_time_ms(  # noqa: PLR0913 - everything that a fire time depends on
     ticks: Ticks,
     tick: int,
     *,
@@ -58,7 +58,7 @@ def fire_time_ms(  # noqa: PLR0913 - what a fire time depends on
     mode: JitterMode = "symmetric",
     not_before: int | None = None,
 ) -> int:
-    """Return when a tick is to be launched, in milliseconds since the epoch."""
+    """Return the fire time of a tick in milliseconds since the epoch."""
     if jitter_ms <= 0:
         return tick * 1000
     limit = jitter_ms
@@ -70,11 +70,11 @@ def fire_time_ms(  # noqa: PLR0913 - what a fire time depends on
     return fire if not_before is None else max(fire, not_before * 1000)
 
 
-REMEMBERED_SPECS = 4_096
+INTERNED_SPECS = 4_096
 
 
 def fire_ms_of(spec: SpecDocument, ticks: Ticks, tick: int, schedule_id: str, not_before: int | None) -> int:
-    """Return when a tick is to be launched, in milliseconds since the epoch; ``not_before`` is ``start_at``."""
+    """Return the fire time of a tick in milliseconds since the epoch. ``not_before`` is ``start_at``."""
     if spec.jitter_ms <= 0:
         return tick * 1000
     seed = schedule_id if spec.jitter_seed is None else spec.jitter_seed
@@ -85,7 +85,7 @@ def fire_ms_of(spec: SpecDocument, ticks: Ticks, tick: int, schedule_id: str, no
     )
 
 
-@lru_cache(maxsize=REMEMBERED_SPECS)
+@lru_cache(maxsize=INTERNED_SPECS)
 def _raw_ticks(spec: SpecDocument) -> Ticks:
-    """The ticks of a spec if nothing were excluded and it had no end."""
+    """Return the ticks of a spec without its exclusions and its end."""
     return compile_spec(replace(spec, exclude=ExcludeDocument(), end_at=None))

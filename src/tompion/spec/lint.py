@@ -1,8 +1,8 @@
-"""What may not be meant: a spec that is valid and still a surprise.
+"""The linter: finds specs that are valid but may not do what the author means.
 
-Each finding has a stable code; ``docs/reference/lint.md`` lists them.  The DST findings are found by asking the engine
-itself which wall times a transition takes or repeats and which ticks become of them, so that they can never disagree
-with what is going to happen.
+Each finding has a stable code, listed in ``docs/reference/lint.md``. DST findings come from the engine itself: it
+computes the wall times that a transition removes or repeats and the resulting ticks, so they always match what will
+happen.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from tompion.spec.union import BoundedTicks
 from tompion.spec.zone.tables import Zone
 from tompion.spec.zone.zoned import WallSource
 
-TRANSITIONS_AHEAD = 2
-"""How many coming clock changes are looked at."""
+MAX_TRANSITIONS = 2
+"""Number of upcoming clock changes that are checked."""
 
-DENSITY_SAMPLE = 2_000
-"""How many coming ticks the density is judged by."""
+MAX_DENSITY_SAMPLE = 2_000
+"""Number of upcoming ticks from which the density is computed."""
 
 
 def lint(
@@ -50,7 +50,7 @@ def lint(
     schedule_id: str = "",
     calendars: Iterable[NamedCalendar] = (),
 ) -> list[Finding]:
-    """Return all findings about a spec, the gravest first."""
+    """Return all findings about a spec, most severe first."""
     ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
     findings = [*_lifetime(spec, ticks, now)]
     for field, rule in _rules(spec):
@@ -74,11 +74,11 @@ def _rules(spec: SpecDocument) -> Iterator[tuple[str, CronRule]]:
 
 def _lifetime(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
     if not (spec.cron or spec.calendars or spec.intervals or spec.rrules or spec.times):
-        yield Finding("no-source", "error", "spec", "never fires: no cron, calendar, interval, rrule or time is given")
+        yield Finding("no-source", "error", "spec", "never fires: it has no cron, calendar, interval, rrule or time")
     elif ticks.next_epoch(-1) is None:
         hint = "check day, month and year"
         if spec.exclude != ExcludeDocument():
-            hint = "the exclusions leave nothing"
+            hint = "the exclusions remove every tick"
         elif spec.start_at is not None or spec.end_at is not None:
             hint = "check start_at and end_at"
         yield Finding("never-fires", "error", "spec", "never fires: no date from 1970 to 2200 matches", hint)
@@ -95,9 +95,9 @@ def _day_fields(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Findin
             "either-day",
             "warning",
             field,
-            f"day of month {month_day.text!r} and day of week {weekday.text!r} are both given: "
+            f"day of month {month_day.text!r} and day of week {weekday.text!r} are both set: "
             "it fires when either matches",
-            f"write '+{weekday.text}' as the weekday to demand both",
+            f"write '+{weekday.text}' as the weekday to require both",
         )
     for starred, other in ((month_day, weekday), (weekday, month_day)):
         if starred.starred and not starred.full and not other.unrestricted and dialect == "tompion":
@@ -115,14 +115,14 @@ def _day_name(part: Field) -> str:
     return part.kind.name.replace("_", " ")
 
 
-_SHORTEST = tuple(28 if month == 1 else 30 if month in (3, 5, 8, 10) else 31 for month in range(12))
+_MIN_MONTH_DAYS = tuple(28 if month == 1 else 30 if month in (3, 5, 8, 10) else 31 for month in range(12))
 
 
 def _short_months(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
     days = [day + 1 for day in bits_of(rule.day_of_month.mask)]
     if not days or min(days) <= 28 or rule.day_of_month.rules or rule.either_day:
         return
-    skipped = [month for month in bits_of(rule.month.mask) if _SHORTEST[month] < min(days)]
+    skipped = [month for month in bits_of(rule.month.mask) if _MIN_MONTH_DAYS[month] < min(days)]
     if skipped and len(skipped) < len(bits_of(rule.month.mask)):
         named = " or ".join(map(str, days))
         hint = "write L for the last day of the month" if dialect != "temporal" else ""
@@ -142,7 +142,7 @@ _COARSER = {
 
 
 def _steps(field: str, rule: CronRule) -> Iterator[Finding]:
-    """Look at steps that go round the whole field: the ones people read as "every n"."""
+    """Check steps over a whole field, which are often misread as "every n"."""
     for part in rule.fields[:6]:
         assert isinstance(part, Field)
         for item in part.items:
@@ -163,9 +163,7 @@ def _step(field: str, part: Field, item: Item, rule: CronRule) -> Iterator[Findi
         if last != item.step:
             noun = coarser.split()[1]
             gap = "varies with its length" if last is None else f"is {last} {unit}{'s' if last > 1 else ''}"
-            message = (
-                f"{part.text!r} is not every {item.step} {unit}s: it starts anew each {noun}, and the last gap {gap}"
-            )
+            message = f"{part.text!r} is not every {item.step} {unit}s: it restarts each {noun}, and the last gap {gap}"
             yield Finding("uneven-step", "warning", field, message, _even_hint(part, item.step))
 
 
@@ -178,7 +176,7 @@ def _even_hint(part: Field, step: int) -> str:
 
 
 def _repeats(part: Field, rule: CronRule) -> bool:
-    """Whether the cycle that a step restarts in follows upon itself: ``*/7`` of one hour a day surprises nobody."""
+    """Return whether the cycle in which a step restarts repeats. ``*/7`` in one hour a day is not a problem."""
     if part.kind is SECOND:
         return len(bits_of(rule.minute.mask)) > 1
     if part.kind is MINUTE:
@@ -190,20 +188,20 @@ def _clock_changes(
     spec: SpecDocument, now: int, schedule_id: str, calendars: Iterable[NamedCalendar]
 ) -> Iterator[Finding]:
     sources, bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
-    told: set[str] = set()
+    messages: set[str] = set()
     for path, source in sources:
         if isinstance(source, WallSource):
             first = source.zone.segment_at(now) + 1
-            for segment in range(first, min(first + TRANSITIONS_AHEAD, len(source.zone.offsets))):
+            for segment in range(first, min(first + MAX_TRANSITIONS, len(source.zone.offsets))):
                 finding = _clock_change(path, source, segment, bounded)
-                if finding is not None and finding.message not in told:
-                    told.add(finding.message)
+                if finding is not None and finding.message not in messages:
+                    messages.add(finding.message)
                     yield finding
 
 
 def _clock_change(path: str, source: WallSource, segment: int, bounded: BoundedTicks) -> Finding | None:
-    """Say what one change of offset does to a source, if it touches it and anything comes of it."""
-    change = source.clock_change(segment, DENSITY_SAMPLE)
+    """Return the effect of one clock change on a source, if there is any."""
+    change = source.clock_change(segment, MAX_DENSITY_SAMPLE)
     zone, instant = source.zone, source.zone.begin_of(segment)
     if change is None or not bounded.admits(instant):
         return None
@@ -229,7 +227,7 @@ def _clock_change(path: str, source: WallSource, segment: int, bounded: BoundedT
 
 
 def _unbroken(source: WallSource, instant: int) -> bool:
-    """Whether the rhythm goes on across a gap in real time, so that skipping lost wall times is no loss."""
+    """Return whether the rhythm continues across a gap in real time, so that skipped wall times are no loss."""
     last = source.prev_epoch(instant)
     following = source.next_epoch(instant - 1)
     earlier = None if last is None else source.prev_epoch(last)
@@ -250,7 +248,7 @@ def _in_gap(zone: Zone, segment: int, fired: list[int], several: bool) -> str:
 
 
 def _idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[NamedCalendar]) -> Iterator[Finding]:
-    """Point out the sources of a union that add nothing to it."""
+    """Report the sources of a union that never fire."""
     sources, _bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
     for path, source in sources if len(sources) > 1 else ():
         if source.next_epoch(-1) is None:
@@ -258,7 +256,7 @@ def _idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[Name
 
 
 def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
-    sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), DENSITY_SAMPLE))
+    sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), MAX_DENSITY_SAMPLE))
     gaps = [(later - earlier, earlier) for earlier, later in pairwise(sample)]
     if not gaps:
         return
@@ -276,7 +274,8 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
             "jitter-capped",
             "info",
             "jitter_ms",
-            f"jitter of {spec.jitter_ms} ms is cut to less than half the gap between ticks ({duration_text(smallest)})",
+            f"jitter of {spec.jitter_ms} ms is reduced to less than half of the gap between "
+            f"ticks ({duration_text(smallest)})",
         )
 
 
@@ -286,11 +285,14 @@ def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
             "hash-without-id",
             "info",
             "cron",
-            "H depends on the schedule's id: without one the times shown are not its own",
+            "H depends on the schedule's id: without an id, the times shown are not those of the schedule",
         )
     if any(interval.anchor == "completion" for interval in spec.intervals):
         yield Finding(
-            "after-completion", "info", "intervals", "its ticks depend on when runs end; what is shown assumes no time"
+            "after-completion",
+            "info",
+            "intervals",
+            "its ticks depend on the ends of runs; the times shown assume that runs take no time",
         )
     for holidays in spec.exclude.holidays:
         if spec.end_at is not None and read_moment(spec.end_at, field="end_at").seconds < _year_end(holidays):
@@ -300,7 +302,7 @@ def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
             "holidays-end",
             "info",
             "exclude.holidays",
-            f"the holidays of {holidays.country}{part} are written down until the end of {holidays.last_year}; "
+            f"the holidays of {holidays.country}{part} are known until the end of {holidays.last_year}; "
             "later ones are not excluded",
         )
     for index, text in enumerate(spec.rrules):
@@ -311,7 +313,7 @@ def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
                 "info",
                 f"rrules[{index}]",
                 "no DTSTART and no start_at: the rule is counted from Thursday, 1970-01-01 00:00",
-                "put 'DTSTART:20260101T090000' on a line before RRULE",
+                "add a line 'DTSTART:20260101T090000' before RRULE",
             )
 
 

@@ -1,4 +1,4 @@
-"""Ticks as people read them: instants with their wall time, and the reason where DST had a hand in them."""
+"""Ticks as users see them: instants with their wall time, and the effect of DST."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def wall_datetime(local: int) -> datetime:
 
 
 def local_datetime(epoch: int, zone: Zone) -> datetime:
-    """Return an instant as the zone's clock shows it."""
+    """Return an instant in the zone's local time."""
     offset = timedelta(seconds=zone.offset_at(epoch))
     return utc_datetime(epoch).astimezone(timezone(offset))
 
 
 def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str = "") -> Iterator[Tick]:
-    """Yield the ticks later than ``after`` with all there is to say about them."""
+    """Yield the ticks later than ``after`` with their wall time, DST adjustment and fire time."""
     zone = zone_of(spec)
     start = None if spec.start_at is None else first_instant(read_moment(spec.start_at, field="start_at"), zone)
     for tick in ticks.between_epochs(after + 1, HORIZON):
-        shown = tick + zone.offset_at(tick)
-        trace = ticks.trace(tick) or Trace(shown, "")
+        local = tick + zone.offset_at(tick)
+        trace = ticks.trace(tick) or Trace(local, "")
         fire_ms = fire_ms_of(spec, ticks, tick, schedule_id, start)
         yield Tick(
             at=utc_datetime(tick),
             local=local_datetime(tick, zone),
-            wall=wall_datetime(trace.local if trace.moved == "gap" else shown),
-            moved=trace.moved,
+            wall=wall_datetime(trace.local if trace.dst_adjustment == "gap" else local),
+            dst_adjustment=trace.dst_adjustment,
             reason=_reason(trace, local_datetime(tick, zone)),
             fire_at=_EPOCH + timedelta(milliseconds=fire_ms),
         )
@@ -53,15 +53,15 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
 
 def _reason(trace: Trace, local: datetime) -> str:
     wall = clock_text(wall_datetime(trace.local))
-    if trace.moved == "gap":
+    if trace.dst_adjustment == "gap":
         return f"{wall} does not exist that day (clocks go forward), so it fires at {clock_text(local)}"
-    if trace.moved == "second_pass":
+    if trace.dst_adjustment == "second_pass":
         return f"the second {wall} of that day (clocks go back)"
-    if trace.moved == "first_pass":
+    if trace.dst_adjustment == "first_pass":
         return f"the first of two {wall} that day (clocks go back)"
     return ""
 
 
 def clock_text(when: datetime) -> str:
-    """Return the time of day, without seconds if there are none."""
+    """Return the time of day, without seconds if they are 0."""
     return f"{when:%H:%M:%S}".removesuffix(":00")

@@ -1,8 +1,8 @@
-"""Spreading schedules by a hash, the same for ever.
+"""The hash behind ``H`` and jitter, which must never change.
 
-``H`` in a cron field and jitter both turn a schedule's id into a number.  The function is part of what is promised to
-users: changing it would move the fires of every schedule that uses it.  It is the first eight bytes of BLAKE2b over
-the parts, each preceded by its length, so that no two different inputs are ever the same bytes.
+Both turn the id of a schedule into a number. The function is part of the public contract: changing it would move the
+fires of every schedule that uses it. It is the first eight bytes of BLAKE2b over the parts, each preceded by its
+length, so that different inputs never have the same bytes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from hashlib import blake2b
 _BITS = 64
 
 
-def hashed_fraction(*parts: str) -> int:
-    """Return 64 evenly spread bits that depend on all parts and nothing else."""
+def hash_bits(*parts: str) -> int:
+    """Return 64 evenly distributed bits that depend on all parts and nothing else."""
     digest = blake2b(digest_size=_BITS // 8)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -22,6 +22,6 @@ def hashed_fraction(*parts: str) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
-def hashed_number(schedule_id: str, purpose: str, count: int) -> int:
-    """Return a number from 0 to ``count - 1`` for a schedule; different purposes are independent."""
-    return hashed_fraction(purpose, schedule_id) * count >> _BITS
+def hash_number(schedule_id: str, purpose: str, count: int) -> int:
+    """Return a number from 0 to ``count - 1`` for a schedule. Different purposes are independent."""
+    return hash_bits(purpose, schedule_id) * count >> _BITS

@@ -1,4 +1,4 @@
-"""What every compiled spec can be asked."""
+"""The interface of compiled specs."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from typing import NamedTuple
 
 
 class Trace(NamedTuple):
-    """Where a tick comes from: the wall time that its rule names and, where DST had a hand in it, what it did.
+    """The origin of a tick: the wall time that its rule names, and the effect of DST.
 
-    ``moved`` is ``""``, ``gap`` (the wall time does not exist), ``first_pass`` or ``second_pass`` (it occurs twice).
+    ``dst_adjustment`` is ``""``, ``gap`` (the wall time does not exist), ``first_pass`` or ``second_pass`` (it occurs
+    twice).
     """
 
     local: int
-    moved: str
+    dst_adjustment: str
 
 
 class Ticks:
-    """An ordered set of instants, asked by arithmetic and never walked from its beginning.
+    """An ordered set of instants, searched by arithmetic and never from its beginning.
 
-    The answers depend on the spec, the time zone tables and the argument; nothing is remembered between two calls.
+    Results depend on the spec, the time zone tables and the argument only.
     """
 
     __slots__ = ()
 
     def next_epoch(self, after: int) -> int | None:
-        """Return the first tick later than ``after``, or ``None`` if there is none before the year 2201."""
+        """Return the first tick later than ``after``, or ``None`` if no tick follows before the year 2201."""
         raise NotImplementedError
 
     def prev_epoch(self, before: int) -> int | None:
-        """Return the last tick earlier than ``before``, or ``None`` if there is none since 1970."""
+        """Return the last tick earlier than ``before``, or ``None`` if no tick precedes it since 1970."""
         raise NotImplementedError
 
     def trace(self, tick: int) -> Trace | None:
-        """Say where a tick comes from; ``None`` if it is not a tick."""
+        """Return the origin of a tick, or ``None`` if the instant is not a tick."""
         raise NotImplementedError
 
     def at_or_after(self, instant: int) -> int | None:
-        """Return the first tick that is not before an instant from which ticks are allowed again."""
+        """Return the first tick at or after an instant from which ticks are allowed again."""
         return self.next_epoch(instant - 1)
 
     def between_epochs(self, start: int, end: int) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Putting sources together: unions, bounds and blackout windows."""
+"""Combines sources: unions, bounds and exclusion windows."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from tompion.spec.ticks import Ticks, Trace
 
 
 class UnionTicks(Ticks):
-    """Every tick of any source; the same instant from two sources is one tick."""
+    """Every tick of any source. The same instant from two sources is one tick."""
 
     __slots__ = ("_sources",)
 
     def __init__(self, sources: tuple[Ticks, ...]) -> None:
-        """Take any number of sources; none at all gives no tick."""
         self._sources = sources
 
     def next_epoch(self, after: int) -> int | None:
@@ -38,12 +37,12 @@ class UnionTicks(Ticks):
         return last
 
     def trace(self, tick: int) -> Trace | None:
-        """Say where a tick comes from: a source that names it as it is goes before one that DST moved onto it."""
+        """Return the origin of a tick. A source that names it directly precedes one that DST moved onto it."""
         traces = [trace for source in self._sources if (trace := source.trace(tick)) is not None]
-        return min(traces, key=lambda trace: trace.moved == "gap", default=None)
+        return min(traces, key=lambda trace: trace.dst_adjustment == "gap", default=None)
 
     def between_epochs(self, start: int, end: int) -> Iterator[int]:
-        """Yield the ticks from ``start`` to ``end``: each source is asked again only when its tick has passed."""
+        """Yield the ticks from ``start`` to ``end``. Each source is advanced only when its tick has passed."""
         waiting = [
             (tick, place)
             for place, source in enumerate(self._sources)
@@ -63,22 +62,24 @@ class UnionTicks(Ticks):
 
 
 class BoundedTicks(Ticks):
-    """Ticks from ``start`` to ``end``, both included, and outside all windows."""
+    """Ticks from ``start`` to ``end``, both included, and outside of all windows.
+
+    Windows include their beginning and not their end. They may overlap.
+    """
 
     __slots__ = ("_begins", "_end", "_ends", "_inner", "_start")
 
     def __init__(self, inner: Ticks, start: int, end: int, windows: list[tuple[int, int]]) -> None:
-        """Each window is closed at its beginning and open at its end; they may overlap."""
         self._inner = inner
         self._start = start
         self._end = end
-        merged = _merged(windows)
+        merged = _merge(windows)
         self._begins = tuple(begin for begin, _end in merged)
         self._ends = tuple(end for _begin, end in merged)
 
     @property
     def unbounded(self) -> bool:
-        """Whether nothing is cut off at all."""
+        """True if there are no bounds and no windows."""
         return self._start <= 0 and self._end >= HORIZON and not self._begins
 
     def next_epoch(self, after: int) -> int | None:
@@ -111,11 +112,11 @@ class BoundedTicks(Ticks):
             start = until
 
     def trace(self, tick: int) -> Trace | None:
-        """Say where a tick comes from."""
+        """Return the origin of a tick."""
         return self._inner.trace(tick) if self.admits(tick) else None
 
     def admits(self, instant: int) -> bool:
-        """Whether an instant is within the bounds and outside all windows."""
+        """Return whether an instant is within the bounds and outside of all windows."""
         return self._start <= instant <= self._end and self._window_at(instant) is None
 
     def _window_at(self, tick: int) -> int | None:
@@ -123,7 +124,7 @@ class BoundedTicks(Ticks):
         return index if index >= 0 and tick < self._ends[index] else None
 
 
-def _merged(windows: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge(windows: list[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(windows):
         if merged and begin <= merged[-1][1]:

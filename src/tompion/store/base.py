@@ -1,16 +1,15 @@
 """The contract of a store.
 
-A store runs *work*, a function of a :class:`Transaction`, inside one transaction, on a thread of its own, and answers
-with a future: asynchronous callers await it, synchronous ones ask for its result, a simulation gets it at once.  Work
-may be called again after a failure, so it must not have effects elsewhere; nothing is launched, and nobody is called,
-between begin and commit.
+A store runs *work*, a function of a :class:`Transaction`, inside one transaction on a thread of its own, and returns a
+future. Asynchronous callers await it, synchronous callers wait for its result, and a simulation gets it immediately.
+Work may be called again after a failure, so it must have no effect outside of the transaction: it launches nothing and
+calls no other service between begin and commit.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
@@ -18,9 +17,14 @@ from typing import TypeVar
 from tompion.errors import StoreError
 from tompion.model.decision_writes import DecisionWrites, WriteResult
 from tompion.model.rows import CalendarRow, DefinitionRow
-from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunId, RunRow, RunState
-from tompion.model.schedule_state import FastAdvanceRow, ScheduleState
-from tompion.model.sql_call import Answers, SqlCall
+from tompion.model.run import Reason, RunRow, RunState
+from tompion.model.sql_call import SqlCall, SqlResults
+from tompion.plan.counters import (
+    fast_advances_without_duplicates,
+    without_duplicates,
+    without_superseded,
+    without_unheld,
+)
 from tompion.store.driver_transaction import Params
 from tompion.store.tables.api_keys import ApiKeyTable
 from tompion.store.tables.audit import AuditTable
@@ -41,7 +45,7 @@ __all__ = ["FAR_S", "Params", "Store", "Transaction", "Work"]
 
 T = TypeVar("T")
 FAR_S = 1 << 40
-"""Later than any nominal time: where a list that is read backwards begins."""
+"""Later than any nominal time. Lists that are read backwards begin here."""
 
 
 class Transaction(
@@ -60,121 +64,75 @@ class Transaction(
     NotificationTable,
     SearchAttributeTable,
 ):
-    """One transaction: the statements, and the one order in which the rows of a decision are written.
+    """One transaction: the statements of all tables, and the order in which the rows of a decision are written.
 
-    ``can_call`` says that users' tables and functions are where ours are, so that a call can be part of it.
+    ``supports_calls`` is true if users' tables and functions are in the same database, so that calls can be part of it.
     """
 
-    can_call = False
+    supports_calls = False
 
-    def enter(self, namespace: str) -> None:
-        """See and change nothing but one namespace from now on, where the database can see to that.
+    def restrict_to(self, namespace: str) -> None:
+        """Restrict the rest of the transaction to one namespace, if the database supports that.
 
-        This is a second wall: every statement names the namespace that it is about by itself.
+        This is a second line of defence. Every statement also names its namespace.
         """
 
-    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
-        """Carry out calls, each within a time limit, as part of this transaction.
+    def execute_calls(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
+        """Execute calls as part of this transaction, each within a time limit.
 
-        One that fails has no effect, says why, and spoils nothing.  There may be time for some of them only: then the
-        answers are those of the first.
+        A call that fails has no effect, and its result has the error. If time runs out, only the results of the first
+        calls are returned.
         """
-        raise StoreError("this store has no place for users' tables and functions; use postgresql://…")
+        raise StoreError("this store cannot call users' tables and functions. Use a postgresql:// store")
 
     def run_list_all_in_flight(self) -> list[RunRow]:
-        """Return everything in flight, as of one moment."""
+        """Return all runs in flight, as of one moment."""
         return self.run_list_in_flight(self.state_list_in_flight())
 
-    def calendars_of(self, row: DefinitionRow) -> list[CalendarRow]:
-        """Return the named calendars of a version, each as it was when the version was written.
+    def calendar_list_for_version(self, row: DefinitionRow) -> list[CalendarRow]:
+        """Return the named calendars of a version, each in the version that was current when it was written.
 
-        Raises :class:`~tompion.errors.StoreError` if one is gone: nobody knows any more which days it excluded.
+        Raises :class:`~tompion.errors.StoreError` if one is missing, because its excluded days are unknown.
         """
         if row.calendars == "{}":
             return []
-        found = []
+        calendars = []
         for name, version in json.loads(row.calendars).items():
             calendar = self.calendar_get(row.namespace, name, version)
             if calendar is None:
                 raise StoreError(f"version {version} of its calendar {name!r} is missing")
-            found.append(calendar)
-        return found
+            calendars.append(calendar)
+        return calendars
 
-    def record(self, record: DecisionWrites) -> WriteResult:
-        """Write what was decided about locked schedules: who gives way first, then the ledger, then the dials."""
-        states = record.states
+    def write_decisions(self, writes: DecisionWrites) -> WriteResult:
+        """Write decisions about locked schedules: replaced runs first, then the ledger, then the states."""
+        states = writes.states
         superseded: list[RunRow] = []
         given_up: list[RunRow] = []
-        if record.supersede:
-            superseded = self.run_supersede(record.supersede, record.now_ms)
-            states = _without(states, Counter(run.schedule_key for run in superseded))
-        if record.cancel:
-            given_up = self.run_give_up_unheld(record.cancel, Reason.SUPERSEDED, record.now_ms)
-            states = self._given_up(states, given_up, record.now_ms)
+        if writes.supersede:
+            superseded = self.run_supersede(writes.supersede, writes.now_ms)
+            states = without_superseded(states, superseded)
+        if writes.cancel:
+            given_up = self.run_give_up_unheld(writes.cancel, Reason.SUPERSEDED, writes.now_ms)
+            self.backfill_wake({run.schedule_key for run in given_up if run.origin}, writes.now_ms)
+            states = without_unheld(states, given_up, writes.now_ms)
         to_end = [
-            *self.run_terminate_in_flight(record.terminate, record.now_ms),
-            *self.run_cancel_in_flight(record.cancel),
+            *self.run_terminate_in_flight(writes.terminate, writes.now_ms),
+            *self.run_cancel_in_flight(writes.cancel),
         ]
-        duplicates = self.run_insert(record.runs)
-        if any(run.owner is None and run.state == RunState.ENQUEUED for run in record.runs):
-            self.notify()  # whoever serves its queue is somebody else
+        duplicates = self.run_insert(writes.runs)
+        if any(run.owner is None and run.state == RunState.ENQUEUED for run in writes.runs):
+            self.notify()  # another instance serves the queue of such a run
         if duplicates:
-            states = _uncounted(states, record, duplicates)
-        started_before = self.run_insert_fast(record.starts)
-        steps = _unstarted(record, started_before) if started_before else record.steps
-        self.dropped_range_insert(record.dropped_ranges)
+            states = without_duplicates(states, writes.runs, duplicates)
+        already_started = self.run_insert_fast(writes.starts)
+        steps = fast_advances_without_duplicates(writes.steps, already_started) if already_started else writes.steps
+        self.dropped_range_insert(writes.dropped_ranges)
         self.state_update(states)
         self.state_advance_fast(steps)
-        return WriteResult(duplicates | started_before, to_end, superseded, given_up)
-
-    def _given_up(self, states: list[ScheduleState], ended: list[RunRow], now_ms: int) -> list[ScheduleState]:
-        """The dials without what was to be cancelled and held by nobody; whoever waits for its slot is looked at."""
-        self.backfill_wake({run.schedule_key for run in ended if run.origin}, now_ms)
-        counts = Counter(run.schedule_key for run in ended)
-        return [
-            state._replace(
-                in_flight=state.in_flight - gone,
-                next_fire_ms=now_ms if state.next_fire_ms is None else min(state.next_fire_ms, now_ms),
-            )
-            if (gone := counts[state.schedule_key])
-            else state
-            for state in states
-        ]
-
-
-def _without(states: list[ScheduleState], superseded: Counter[int]) -> list[ScheduleState]:
-    """The dials without the runs that gave way."""
-    return [
-        state._replace(waiting=state.waiting - gone, skipped=state.skipped + gone)
-        if (gone := superseded[state.schedule_key])
-        else state
-        for state in states
-    ]
-
-
-def _uncounted(states: list[ScheduleState], record: DecisionWrites, duplicates: set[RunId]) -> list[ScheduleState]:
-    """The dials without the runs that were in the ledger already: they are counted there."""
-    there = [run for run in record.runs if run.id in duplicates]
-    flying = Counter(run.schedule_key for run in there if run.state in IN_FLIGHT)
-    waiting = Counter(run.schedule_key for run in there if run.state in OPEN - IN_FLIGHT)
-    return [
-        state._replace(
-            in_flight=state.in_flight - flying[state.schedule_key],
-            starts=state.starts - flying[state.schedule_key],
-            waiting=state.waiting - waiting[state.schedule_key],
+        return WriteResult(
+            duplicates=duplicates | already_started, to_end=to_end, superseded=superseded, given_up=given_up
         )
-        for state in states
-    ]
-
-
-def _unstarted(record: DecisionWrites, duplicates: set[RunId]) -> list[FastAdvanceRow]:
-    """The steps without counting the runs that were in the ledger already."""
-    return [
-        (key, cursor, nominal, fire, in_flight - 1, last, starts - 1)
-        if RunId(key, cursor) in duplicates
-        else (key, cursor, nominal, fire, in_flight, last, starts)
-        for key, cursor, nominal, fire, in_flight, last, starts in record.steps
-    ]
 
 
 Work = Callable[[Transaction], T]
@@ -183,14 +141,14 @@ Work = Callable[[Transaction], T]
 class Store(ABC):
     """A place to keep schedules and runs.
 
-    ``works_beside`` says that transactions are another process's work: while they run, this one can do its own.
+    ``is_out_of_process`` is true if another process executes the transactions, so that this one can work meanwhile.
     """
 
-    works_beside = False
+    is_out_of_process = False
 
     @abstractmethod
     def write(self, work: Work[T]) -> Future[T]:
-        """Run work in a transaction and commit; if it raises, nothing was written."""
+        """Run work in a transaction and commit. If the work raises, nothing is written."""
 
     @abstractmethod
     def read(self, work: Work[T]) -> Future[T]:
@@ -198,8 +156,8 @@ class Store(ABC):
 
     @abstractmethod
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call ``wake`` (from any thread) when something has become due; return how to stop that."""
+        """Call ``wake`` (from any thread) when something has become due. Return a function that unsubscribes."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all threads and connections."""

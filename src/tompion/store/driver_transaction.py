@@ -1,4 +1,4 @@
-"""What a driver can do: tell the time, send a statement for one or for many rows, and wake everybody."""
+"""The part of a transaction that each driver implements: the clock, statements, and notification."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ Params = Mapping[str, Any]
 
 
 class DriverTransaction(ABC):
-    """A transaction, as far as a driver is concerned."""
+    """A transaction as a driver implements it."""
 
     @abstractmethod
     def now_ms(self) -> int:
-        """Return the database's clock, in milliseconds since the epoch."""
+        """Return the database's clock in milliseconds since the epoch."""
 
     @abstractmethod
     def notify(self) -> None:
-        """Wake every engine once this transaction has committed."""
+        """Wake every engine after this transaction has committed."""
 
     @abstractmethod
     def rows(self, name: str, params: Params) -> list[tuple[Any, ...]]:
-        """Send one statement and return its rows."""
+        """Execute one statement and return its rows."""
 
     @abstractmethod
     def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
-        """Send one statement for many rows and return how many it changed."""
+        """Execute one statement for many rows and return the number of changed rows."""
 
     @abstractmethod
     def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-        """Send one statement for many rows and return what it returned for them."""
+        """Execute one statement for many rows and return all result rows."""
 
-    def changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
-        """Send one guarded write for many runs, each row beginning with its id; return the runs that it changed."""
+    def change_runs(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
+        """Execute one guarded write for many runs, each row beginning with its id. Return the changed runs."""
         return {RunId._make(row) for row in self.many_rows(name, rows)}
 
     def _one(self, name: str, /, **params: Any) -> tuple[Any, ...] | None:
-        found = self.rows(name, params)
-        return found[0] if found else None
+        rows = self.rows(name, params)
+        return rows[0] if rows else None

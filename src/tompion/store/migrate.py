@@ -1,4 +1,4 @@
-"""Migrations: the schema is the sum of its numbered scripts, and every store knows how many it has had."""
+"""Migrations: numbered scripts. Every store records the number of the last one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tompion.errors import SchemaOutdated, SchemaTooNew, StoreError
 
 
 class MigrationStatus(NamedTuple):
-    """One migration and whether the store has had it."""
+    """One migration, and whether it was applied to the store."""
 
     number: int
     name: str
@@ -24,23 +24,25 @@ class Migrator(ABC):
 
     @abstractmethod
     def version(self) -> int:
-        """Return the number of the last migration that the store has had; 0 for an empty one."""
+        """Return the number of the last applied migration, 0 for an empty store."""
 
     @abstractmethod
     def apply(self, number: int, script: str) -> bool:
-        """Run one script and its stamp in one transaction; return False if another process has done it meanwhile."""
+        """Apply one script and its stamp in one transaction. Return False if another process has done so meanwhile."""
 
     @abstractmethod
     def stamp(self, number: int) -> str:
-        """Return the statement that says that a migration has been run."""
+        """Return the statement that records a migration as applied."""
 
     def begin(self) -> str:
-        """Return what a script that is run by hand begins with."""
+        """Return the first lines of a script that is run by hand."""
         return "BEGIN;"
 
     def roles(self, worker: str, tenant: str) -> str:
-        """Return the statements that make the roles of a store: whoever works with it, and the wall of a tenant."""
-        raise StoreError(f"there are no roles in {self.dialect}: use the rights of its file; use postgresql://…")
+        """Return the script that creates the database roles: the worker role and the tenant role."""
+        raise StoreError(
+            f"{self.dialect} has no roles. Restrict the permissions of its file instead, or use a postgresql:// store"
+        )
 
     def status(self) -> list[MigrationStatus]:
         """Return all migrations that this release knows."""
@@ -48,16 +50,16 @@ class Migrator(ABC):
         return [MigrationStatus(number, name, number <= version) for number, name, _script in self.migrations]
 
     def up(self) -> list[str]:
-        """Run what is missing and return the names of what was run."""
-        self.refuse_newer()
-        done = []
+        """Apply missing migrations and return their names."""
+        self.reject_newer()
+        applied = []
         for number, name, script in self.migrations:
             if number > self.version() and self.apply(number, script):
-                done.append(f"{number:04}_{name}")
-        return done
+                applied.append(f"{number:04}_{name}")
+        return applied
 
     def sql(self) -> str:
-        """Return the scripts that are missing and their stamps, as text that can be run by hand."""
+        """Return the missing scripts and their stamps as text that can be run by hand."""
         version = self.version()
         return "\n".join(
             f"{self.begin()}\n{script}\n{self.stamp(number)}\nCOMMIT;\n"
@@ -65,18 +67,19 @@ class Migrator(ABC):
             if number > version
         )
 
-    def refuse_newer(self) -> None:
+    def reject_newer(self) -> None:
         """Raise if the store was migrated by a newer release."""
-        version, known = self.version(), len(self.migrations)
-        if version > known:
+        version, supported = self.version(), len(self.migrations)
+        if version > supported:
             raise SchemaTooNew(
-                f"the store has schema {version}, this release knows {known}: use a newer release; nothing was written"
+                f"the store has schema {version}, this release supports up to {supported}. "
+                "Use a newer release. Nothing was written"
             )
 
-    def refuse_older(self) -> None:
-        """Raise if the store still has to be migrated."""
-        version, known = self.version(), len(self.migrations)
-        if version < known:
+    def reject_older(self) -> None:
+        """Raise if the store has to be migrated first."""
+        version, supported = self.version(), len(self.migrations)
+        if version < supported:
             raise SchemaOutdated(
-                f"the store has schema {version}, this release needs {known}: run 'tompion migrate up --store URL'"
+                f"the store has schema {version}, this release needs {supported}. Run 'tompion migrate up --store URL'"
             )

@@ -1,4 +1,4 @@
-"""Reading the ``.sql`` files: each statement has a name, and both dialects use the same names."""
+"""Loads the ``.sql`` files. Each statement has a name, and both dialects use the same names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import FINISH_COLUMNS, START_COLUMNS, RunChange, RunRow
 from tompion.model.schedule_state import FAST_ADVANCE_COLUMNS, SUCCESS_COUNT_COLUMNS, DroppedRange, ScheduleState
 
-# Columns are named, never `*`: a release that already runs goes on working while a newer one adds a column.
+# Columns are listed, never `*`, so that a running release still works after a newer one has added a column.
 COLUMNS = {
     "run": RunRow._fields,
     "audit": AuditRow._fields,
@@ -35,8 +35,8 @@ _PLACE = re.compile(r"\{(?:(\w)\.)?(\w+)\}")
 def load_queries(package: str) -> dict[str, str]:
     """Return the statements of one dialect by name.
 
-    ``{run}`` stands for the columns of the ledger, ``{r.run}`` for those of a table called so in the statement, and so
-    on for every name in :data:`COLUMNS`.
+    ``{run}`` expands to the columns of a run, ``{r.run}`` to the same columns of the table alias ``r``, and likewise
+    for every name in :data:`COLUMNS`.
     """
     queries: dict[str, str] = {}
     for file in sorted(files(package).joinpath("sql").iterdir(), key=lambda entry: entry.name):
@@ -45,7 +45,7 @@ def load_queries(package: str) -> dict[str, str]:
         parts = _NAME.split(file.read_text(encoding="utf-8"))
         for name, part in zip(parts[1::2], parts[2::2], strict=True):
             if name in queries:
-                raise ValueError(f"{file.name}: the statement {name} stands twice")
+                raise ValueError(f"{file.name}: the statement {name} is defined twice")
             queries[name] = _PLACE.sub(_columns, part).strip().rstrip(";")
     return queries
 
@@ -58,11 +58,13 @@ def _columns(place: re.Match[str]) -> str:
 @cache
 def load_migrations(package: str) -> tuple[tuple[int, str, str], ...]:
     """Return the migrations of one dialect in order: number, name, script."""
-    found = []
+    migrations = []
     for file in files(package).joinpath("migrations").iterdir():
         if file.name.endswith(".sql"):
             number, _, name = file.name.removesuffix(".sql").partition("_")
-            found.append((int(number), name, file.read_text(encoding="utf-8")))
-    found.sort()
-    assert [number for number, _name, _text in found] == list(range(1, len(found) + 1)), "migrations are numbered"
-    return tuple(found)
+            migrations.append((int(number), name, file.read_text(encoding="utf-8")))
+    migrations.sort()
+    assert [number for number, _name, _text in migrations] == list(range(1, len(migrations) + 1)), (
+        "migrations are numbered"
+    )
+    return tuple(migrations)

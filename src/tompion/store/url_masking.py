@@ -1,4 +1,4 @@
-"""What may be shown of a store's URL, and of errors that quote it: never the password, wherever it stands."""
+"""Masks passwords in store URLs and in error messages that quote them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 MASK = "***"
-# What stands between a name and the last @; a port that is no number; parameters that are called like a password.
+# Text between a user name and the last @. A port that is not a number. Parameters named like a password.
 _SECRETS = (
     re.compile(r"(?s)(?P<before>//[^:@/?]*:|^[^:@/?]*:)(?!//)(?P<secret>.*)(?=@)"),
     re.compile(r"(?P<before>//[^:@/?\[,]*:)(?!\d*(?:[,/?]|$))(?P<secret>[^@/?]*)(?=[/?]|$)"),
@@ -17,28 +17,28 @@ _QUOTED = re.compile("(?s)\"(.+?)\"|'(.+?)'")
 
 
 def mask_password(url: str) -> str:
-    """Return a store's URL as it may be shown."""
+    """Return a store's URL with its password masked."""
     for pattern in _SECRETS:
         url = pattern.sub(rf"\g<before>{MASK}", url)
     return url
 
 
-def scrubbed(text: str, url: str) -> str:
-    """Return what an error says as it may be shown: it ends where it quotes what is hidden of the URL."""
-    seen = mask_password(url)
-    text = text.replace(url, seen)
-    if _QUOTE.search(text) and _is_cut_short(text, url):
+def scrub_secrets(text: str, url: str) -> str:
+    """Return an error message without the secrets of the URL. It is truncated where it quotes one."""
+    masked = mask_password(url)
+    text = text.replace(url, masked)
+    if _QUOTE.search(text) and _may_quote_a_quoted_secret(text, url):
         return _QUOTE.split(text, maxsplit=1)[0] + MASK
-    whole, shown = f"{url} {unquote(url)}", f"{seen} {unquote(seen)}"
+    whole, visible = f"{url} {unquote(url)}", f"{masked} {unquote(masked)}"
     for quoted in _QUOTED.finditer(text):
         piece = quoted[1] or quoted[2]
-        if piece in whole and piece not in shown:
+        if piece in whole and piece not in visible:
             return text[: quoted.start()] + MASK
     return text
 
 
-def _is_cut_short(text: str, url: str) -> bool:
-    """Whether a text may quote a secret that has quotes itself: nobody knows then where it ends."""
-    secrets = [found["secret"] for pattern in _SECRETS for found in pattern.finditer(url)]
-    parts = [_QUOTE.split(each) for secret in secrets for each in (secret, unquote(secret))]
+def _may_quote_a_quoted_secret(text: str, url: str) -> bool:
+    """Return whether a message may quote a secret that contains quotes, so that its end cannot be found."""
+    secrets = [match["secret"] for pattern in _SECRETS for match in pattern.finditer(url)]
+    parts = [_QUOTE.split(spelling) for secret in secrets for spelling in (secret, unquote(secret))]
     return any(part in text for some in parts if len(some) > 1 for part in some if part)

@@ -1,4 +1,4 @@
-"""What tests of code that uses Tompion need: a rehearsal, in which a week passes in milliseconds."""
+"""Tools for tests of code that uses Tompion: a rehearsal simulates a week in milliseconds."""
 
 from __future__ import annotations
 

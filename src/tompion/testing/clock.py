@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told to move."""
+"""A clock that only moves when a test moves it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import threading
 
 
 class ManualClock:
-    """A clock for tests; any thread may read or move it."""
+    """A thread-safe clock for tests, in seconds since the Unix epoch."""
 
     def __init__(self, now: float) -> None:
-        """Begin at an instant, in seconds since the Unix epoch."""
         self._lock = threading.Lock()
         self._now = now
 
@@ -19,11 +18,11 @@ class ManualClock:
             return self._now
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Move the clock forward."""
         with self._lock:
             self._now += seconds
 
     def set(self, now: float) -> None:
-        """Jump to an instant, back too."""
+        """Set the clock, forward or back."""
         with self._lock:
             self._now = now

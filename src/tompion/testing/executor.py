@@ -1,4 +1,4 @@
-"""An executor that does nothing but remember, for as long as it is told."""
+"""An executor that records its runs and ends them as planned."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from tompion.runtime.clock import pause
 
 
 class Execution(NamedTuple):
-    """One call."""
+    """One recorded call."""
 
     at: float
     launch: RunContext
 
 
 class RecordingExecutor(Executor):
-    """Records every launch; ``plan`` says how long each takes and how it ends."""
+    """Records every run. ``plan`` returns the duration and the outcome of a run."""
 
     def __init__(
         self, now: Callable[[], float], plan: Callable[[RunContext], tuple[float, Completed | Accepted]]
     ) -> None:
-        """Take a clock and what is to happen."""
         self._now = now
         self._plan = plan
         self.executions: list[Execution] = []
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        """Remember the launch, take some time, and end as planned."""
+        """Record the run, wait, and return the planned outcome."""
         self.executions.append(Execution(self._now(), meta))
-        seconds, ended = self._plan(meta)
+        seconds, outcome = self._plan(meta)
         if seconds > 0:
             await pause(seconds)
-        return ended
+        return outcome

@@ -1,8 +1,7 @@
-"""A store that fails as real ones do: before the call, after it, in between, late, or for good.
+"""A store with injected faults: errors before or after a call, delays and crashes.
 
-Wrap any store in a :class:`FaultyStore` and hand it a function that says, call by call, what goes wrong.  A failure
-*before* leaves nothing behind; with a *lost answer* everything was written and the caller is told that it failed, which
-is the fault that finds most mistakes.
+Wrap a store in a :class:`FaultyStore` and pass a function that returns the fault of each call. A fault *before* the call
+writes nothing. With a *lost response* everything is written, but the caller gets an error. This fault finds most bugs.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ T = TypeVar("T")
 
 
 class Fault(StrEnum):
-    """What goes wrong with one call."""
+    """Fault of one call."""
 
     NONE = "none"
     BEFORE = "before"
-    LOST_ANSWER = "lost_answer"
+    LOST_RESPONSE = "lost_response"
     BUSY = "busy"
     DISK_FULL = "disk_full"
     STALL = "stall"
@@ -32,82 +31,81 @@ class Fault(StrEnum):
     CRASH_AFTER = "crash_after"
 
 
-class Mishap(NamedTuple):
-    """A fault, and how long a stalled call takes."""
+class InjectedFault(NamedTuple):
+    """A fault, and the delay of a stalled call."""
 
     fault: Fault
     seconds: float = 0.0
 
 
 class FaultyStore(Store):
-    """One instance's view of a store; ``crash`` is called when the instance is to die."""
+    """Store of one instance. ``fault_of`` returns the fault of each call, ``crash`` ends the instance."""
 
-    def __init__(self, store: Store, mishap: Callable[[str], Mishap], crash: Callable[[], None]) -> None:
-        """Take the real store, and what decides about each call."""
+    def __init__(self, store: Store, fault_of: Callable[[str], InjectedFault], crash: Callable[[], None]) -> None:
         self._store = store
-        self._mishap = mishap
+        self._fault_of = fault_of
         self._crash = crash
         self.dead = False
 
     def write(self, work: Work[T]) -> Future[T]:
-        """Run work in a transaction, or not."""
-        return self._call("write", lambda broken: self._store.write(_failing(work) if broken else work))
+        """Run work in a transaction, with the injected fault."""
+        return self._call("write", lambda fails: self._store.write(_fail_at_commit(work) if fails else work))
 
     def read(self, work: Work[T]) -> Future[T]:
-        """Run work that writes nothing, or not."""
-        return self._call("read", lambda _broken: self._store.read(work))
+        """Run read-only work, with the injected fault."""
+        return self._call("read", lambda _fails: self._store.read(work))
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Pass on notices while the instance lives."""
+        """Forward notifications of the store while the instance is alive."""
         return self._store.subscribe(lambda: None if self.dead else wake())
 
     def close(self) -> None:
-        """Leave the real store open: others use it."""
+        """Do nothing. Other instances use the store."""
 
     def _call(self, kind: str, send: Callable[[bool], Future[T]]) -> Future[T]:
         if self.dead:
-            return Future()  # nobody will ever hear of it
-        fault, seconds = self._mishap(kind)
+            return Future()  # a dead instance never gets a result
+        fault, seconds = self._fault_of(kind)
         if fault is Fault.BEFORE:
             return _failed("the connection was refused")
         if fault is Fault.BUSY:
             return _failed("the database is locked")
         if fault is Fault.CRASH_BEFORE:
-            return self._died()
+            return self._die()
         if fault is Fault.STALL:
-            return self._later(seconds, send)
-        answer = send(fault is Fault.DISK_FULL)
-        if fault is Fault.LOST_ANSWER:
-            return _failed("the connection was lost before the answer came")
-        return self._died() if fault is Fault.CRASH_AFTER else answer
+            return self._send_later(seconds, send)
+        result = send(fault is Fault.DISK_FULL)
+        if fault is Fault.LOST_RESPONSE:
+            return _failed("the connection was lost before the response arrived")
+        return self._die() if fault is Fault.CRASH_AFTER else result
 
-    def _died(self) -> Future[T]:
+    def _die(self) -> Future[T]:
         self.dead = True
         self._crash()
         return Future()
 
-    def _later(self, seconds: float, send: Callable[[bool], Future[T]]) -> Future[T]:
-        """Send the call after a while: by then the world may have moved on."""
+    def _send_later(self, seconds: float, send: Callable[[bool], Future[T]]) -> Future[T]:
+        """Send the call after a delay."""
         future: Future[T] = Future()
 
         def arrive() -> None:
             if self.dead:
                 return
-            answer = send(False)
+            result = send(False)
             if future.cancelled():
                 return
-            error = answer.exception()
+            error = result.exception()
             if error is not None:
                 future.set_exception(error)
             else:
-                future.set_result(answer.result())
+                future.set_result(result.result())
 
         asyncio.get_running_loop().call_later(seconds, arrive)
         return future
 
 
-def _failing(work: Work[T]) -> Work[T]:
-    """The same work, with a disk that is full when it is about to commit."""
+def _fail_at_commit(work: Work[T]) -> Work[T]:
+    """Return the same work with a disk that is full at commit."""
 
     def fail(transaction: Transaction) -> T:
         work(transaction)

@@ -1,7 +1,7 @@
-"""A rehearsal: a real engine on a store in memory, at a time of your choice, which passes when you say so.
+"""A rehearsal: a real engine on a store in memory, with a virtual clock that the test moves.
 
-Functions are really called, at the very moments at which they would be; a week of them takes milliseconds, because
-nobody waits.  ``asyncio.sleep`` in them takes no time either.
+Functions are called at the same virtual times as in production. A week takes milliseconds, because nothing waits.
+``asyncio.sleep`` in functions takes no time either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor, RunContext
-from tompion.executors.function import FunctionExecutor, run_function
+from tompion.executors.function import FunctionExecutor, call_safely
 from tompion.model.schedule import Run
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.runner import OperationRunner
@@ -29,17 +29,20 @@ from tompion.spec.duration import parse_duration
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.virtual_loop import VirtualLoop
 
-PAGE = 1_000
-LAST_ROUNDS = 200
-"""How often everybody gets a turn when time stands again."""
+PAGE_SIZE = 1_000
+SETTLE_ROUNDS = 200
+"""Rounds of the event loop after time has passed, so that due work completes."""
 
 
 class Rehearsal(SyncMethods):
-    """All operations, as methods, on a store of its own; and time, which stands until it is told to pass.
+    """All operations as methods, on a store in memory with virtual time.
 
     >>> with Rehearsal(app, at="2026-03-27T00:00:00Z") as rehearsal:
     ...     rehearsal.advance("7d")
     ...     assert len(rehearsal.all_runs("tasks.report")) == 5
+
+    ``app`` declares the schedules and is never opened. ``at`` is the start time. ``executors`` replace those that
+    workflows name, so that no network is used.
     """
 
     def __init__(
@@ -50,11 +53,7 @@ class Rehearsal(SyncMethods):
         settings: Settings | None = None,
         executors: Mapping[str, Executor] | None = None,
     ) -> None:
-        """Take what declares schedules, if anything, and when to begin; ``app`` itself is never opened.
-
-        ``executors`` stand for those that workflows name: whoever would be called over a network.
-        """
-        begin_s = epoch_ms("at", at) / 1000
+        start_s = epoch_ms("at", at) / 1000
         self._namespace = "default" if app is None else app.namespace
         self._declarations = None if app is None else app.declarations
         self._settings = settings or Settings(
@@ -62,64 +61,64 @@ class Rehearsal(SyncMethods):
         )
         self._executors = dict(executors or {})
         self._loop = VirtualLoop()
-        self._clock = _LoopClock(begin_s, self._loop)
+        self._clock = _LoopClock(start_s, self._loop)
         self._engine: Engine | None = None
         self._store: SqliteStore | None = None
         self.events: list[Event] = []
 
     @property
     def now(self) -> datetime:
-        """Return what time it is."""
+        """Return the virtual time."""
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
     def advance(self, duration: str | float | timedelta) -> None:
-        """Let time pass, and everything happen that is due meanwhile."""
+        """Let virtual time pass, with everything that is due in it."""
         seconds = _seconds(duration)
-        self._running()
-        self._loop.run_until_complete(_passing(seconds))
+        self._parts()
+        self._loop.run_until_complete(_pass_time(seconds))
 
     def outage(self, duration: str | float | timedelta) -> None:
-        """Let time pass while nobody is there: as when every process is down, or the machine asleep."""
+        """Let virtual time pass without an engine, as if every process were down."""
         seconds = _seconds(duration)
-        self._running()
-        self._loop.run_until_complete(_passing(0))
+        self._parts()
+        self._loop.run_until_complete(_pass_time(0))
         self._loop.pass_time(seconds)
 
-    def advance_to(self, moment: When) -> None:
-        """Let time pass until an instant."""
-        self.advance(epoch_ms("moment", moment) / 1000 - self._clock.now())
+    def advance_to(self, instant: When) -> None:
+        """Let virtual time pass until an instant."""
+        self.advance(epoch_ms("instant", instant) / 1000 - self._clock.now())
 
     def all_runs(self, schedule_id: str) -> list[Run]:
         """Return every run of a schedule, the oldest first."""
-        found: list[Run] = []
+        runs: list[Run] = []
         before: str | None = None
         while True:
-            page = self.runs(schedule_id, limit=PAGE, before=before)
-            found += page.items
+            page = self.runs(schedule_id, limit=PAGE_SIZE, before=before)
+            runs += page.items
             before = page.next_page
             if before is None:
-                return found[::-1]
+                return runs[::-1]
 
     def __enter__(self) -> Self:
-        """Open the store, make the schedules that are declared, and start the engine."""
+        """Open the store, create the declared schedules, and start the engine."""
         if self._engine is not None:
-            raise TompionError("this rehearsal is on already")
+            raise TompionError("the rehearsal has already started")
         self._store = SqliteStore(clock=self._clock, inline=True)
-        calls = _Inline(self._settings.max_threads, self._settings.max_result_bytes)
+        executor = _InlineExecutor(self._settings.max_threads, self._settings.max_result_bytes)
         if self._declarations is not None:
             for path, function in self._declarations.functions().items():
-                calls.register(path, function)
-            for each in self._declarations.declared.values():
-                self._ask(declare.declare, (each.schedule_id,), each.fields, writes=True)
+                executor.register(path, function)
+            for declaration in self._declarations.declared.values():
+                self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
         queues = frozenset({"default", *(self._declarations.queues() if self._declarations else ())})
         self._engine = Engine(
             self._store,
-            {"function": calls, **self._executors},
+            {"function": executor, **self._executors},
             clock=self._clock,
             settings=self._settings,
             queues=queues,
             name="rehearsal",
-            probe=EngineEvents(self.events.append),
+            events=EngineEvents(self.events.append),
         )
         self._loop.run_until_complete(self._engine.start())
         return self
@@ -127,25 +126,25 @@ class Rehearsal(SyncMethods):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End whatever goes on, and forget everything."""
-        engine, store = self._running()
+        """Stop the engine and close the store."""
+        engine, store = self._parts()
         self._engine = self._store = None
         self._loop.run_until_complete(engine.stop(0))
         self._loop.close()
         store.close()
 
-    def _running(self) -> tuple[Engine, SqliteStore]:
+    def _parts(self) -> tuple[Engine, SqliteStore]:
         if self._engine is None or self._store is None:
-            raise TompionError("this rehearsal is not on: use it inside 'with'")
+            raise TompionError("the rehearsal has not started: use it inside 'with'")
         return self._engine, self._store
 
-    def _ask(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._store is None:
-            raise TompionError("this rehearsal is not on: use it inside 'with'")
-        sent = OperationRunner(self._store, self._settings).send(
-            lambda session: operation(session, *args, **kwargs), namespace=self._namespace, actor="local", writes=writes
+            raise TompionError("the rehearsal has not started: use it inside 'with'")
+        future = OperationRunner(self._store, self._settings).send(
+            lambda context: operation(context, *args, **kwargs), namespace=self._namespace, actor="local", writes=writes
         )
-        return sent.result()
+        return future.result()
 
 
 def _seconds(duration: str | float | timedelta) -> float:
@@ -156,32 +155,32 @@ def _seconds(duration: str | float | timedelta) -> float:
     else:
         seconds = float(duration)
     if seconds < 0:
-        raise InvalidField("duration", "time does not go back; begin another rehearsal")
+        raise InvalidField("duration", "time cannot go back; start another rehearsal")
     if not isfinite(seconds):
-        raise InvalidField("duration", f"{seconds} is no time that passes")
+        raise InvalidField("duration", f"{seconds} is not a finite duration")
     return seconds
 
 
-async def _passing(seconds: float) -> None:
-    """Let time pass, and whatever is due in its last moment happen."""
+async def _pass_time(seconds: float) -> None:
+    """Let time pass, then complete the work that is due at its end."""
     await pause(seconds)
-    for _ in range(LAST_ROUNDS):
+    for _ in range(SETTLE_ROUNDS):
         await pause(0)
 
 
 class _LoopClock:
-    """Tells the time of a loop, from an instant on."""
+    """Clock of a virtual loop, from a start time."""
 
-    def __init__(self, begin_s: float, loop: VirtualLoop) -> None:
-        self._begin_s = begin_s
+    def __init__(self, start_s: float, loop: VirtualLoop) -> None:
+        self._start_s = start_s
         self._loop = loop
 
     def now(self) -> float:
-        return self._begin_s + self._loop.time()
+        return self._start_s + self._loop.time()
 
 
-class _Inline(FunctionExecutor):
-    """Calls synchronous functions where it is: time stands while they run, as it does for asynchronous ones."""
+class _InlineExecutor(FunctionExecutor):
+    """Calls synchronous functions in the event loop, so that virtual time stands still while they run."""
 
     async def _in_thread(self, call: Callable[[], Any], launch: RunContext) -> tuple[Any, BaseException | None]:
-        return run_function(call)
+        return call_safely(call)

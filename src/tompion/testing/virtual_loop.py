@@ -1,41 +1,40 @@
-"""An event loop whose time moves only when there is nothing left to do: an hour passes in a moment."""
+"""An event loop with virtual time, which moves only when no task can run."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-BUSY_ROUNDS = 3_000
+MAX_BUSY_ROUNDS = 3_000
 
 
 class Stuck(RuntimeError):
-    """Virtual time has come to an end: nobody will move it on."""
+    """Virtual time cannot move: all tasks wait for each other, or one never waits."""
 
 
-class _Skipping:
-    """Stands where a selector would: instead of waiting for a timeout, it lets that much time pass."""
+class _VirtualSelector:
+    """Selector that moves the virtual time instead of waiting for a timeout."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
-        self._still = 0
+        self._busy_rounds = 0
 
     def select(self, timeout: float | None) -> list[Any]:
         if timeout is None:
-            raise Stuck("nothing will ever happen again: every task waits for another")
-        self._still = 0 if timeout > 0 else self._still + 1
-        if self._still > BUSY_ROUNDS:
-            raise Stuck(f"busy for {BUSY_ROUNDS} rounds and no time has passed: some loop makes no progress")
+            raise Stuck("deadlock: every task waits for another")
+        self._busy_rounds = 0 if timeout > 0 else self._busy_rounds + 1
+        if self._busy_rounds > MAX_BUSY_ROUNDS:
+            raise Stuck(f"busy for {MAX_BUSY_ROUNDS} rounds without passing time: a loop makes no progress")
         self._loop.pass_time(timeout)
         return []
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """Runs tasks in virtual time, always in the same order; knows no sockets and no threads."""
+    """Runs tasks in virtual time from second 0, always in the same order, without sockets and threads."""
 
     def __init__(self) -> None:
-        """Begin at second 0."""
         self._virtual = 0.0
-        self._selector = _Skipping(self)
+        self._selector = _VirtualSelector(self)
         super().__init__()
 
     def time(self) -> float:
@@ -43,11 +42,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._virtual
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass."""
+        """Move the virtual time forward."""
         self._virtual += max(0.0, seconds)
 
     def _process_events(self, event_list: list[Any]) -> None:
-        """There are none."""
+        """Do nothing. There are no events."""
 
     def _write_to_self(self) -> None:
-        """Nobody sleeps who would have to be woken."""
+        """Do nothing. The loop never blocks in a selector."""

@@ -1,1 +1,1 @@
-"""The page: static files, and the route that serves them."""
+"""The web UI: its static files and the middleware that serves them."""

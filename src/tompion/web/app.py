@@ -1,8 +1,7 @@
-"""Serving the page: what the build has made, to browsers; everybody else is answered by the API.
+"""Serves the built web UI to browsers. All other clients get the API.
 
-Whether somebody wants the page shows in what they accept: a browser that opens an address names ``text/html``.
-``/schedules/report`` is the page for it, and JSON for everybody else.  No script or style from elsewhere is ever
-run: the policy allows the files of the build, and the styles that carry the number of this very answer.
+A request that accepts ``text/html`` comes from a browser: ``/schedules/report`` is the web UI for it, and JSON for
+other clients. The content security policy allows only the files of the build and styles with the nonce of the response.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 BUILT = files("tompion.web").joinpath("static")
 NONCE = "__TOMPION_NONCE__"
-"""What stands in the built page for the number that each answer has of its own."""
+"""Placeholder in the built HTML for the nonce of each response."""
 ASSETS = "/assets/"
-FOR_MACHINES = ("/api/", "/healthz", "/readyz", "/metrics")
+API_PREFIXES = ("/api/", "/healthz", "/readyz", "/metrics")
 NOT_BUILT = (
-    "The page has not been built. The API is there: /api/v1. To build the page, run in a clone of the repository:\n\n"
+    "The web UI has not been built. The API is available at /api/v1. To build the web UI, run in a clone of the repository:\n\n"
     "    python hatch_build.py\n"
 )
 POLICY = "; ".join([
@@ -42,42 +41,41 @@ POLICY = "; ".join([
     "require-trusted-types-for 'script'",
     "trusted-types default",
 ])  # fmt: skip
-FOR_EVER, FOR_A_DAY = "public, max-age=31536000, immutable", "public, max-age=86400"
-SHORTEST_COMPRESSED = 1_000
+CACHE_IMMUTABLE, CACHE_ONE_DAY = "public, max-age=31536000, immutable", "public, max-age=86400"
+MIN_COMPRESSED_BYTES = 1_000
 
 
 def mount_ui(app: FastAPI) -> None:
-    """Serve the page at every address that a browser opens, behind everything that guards the service."""
-    app.user_middleware.append(Middleware(Pages, built=BUILT))
+    """Serve the web UI at every path that a browser opens, behind the other middleware."""
+    app.user_middleware.append(Middleware(WebUI, built=BUILT))
 
 
-class Pages:
-    """Middleware that answers browsers with the page, and with its files."""
+class WebUI:
+    """Middleware that serves the built web UI in the folder ``built``."""
 
     def __init__(self, app: Any, *, built: Traversable) -> None:
-        """Take the application, and where the built page is."""
         self._app = app
         self._built = built
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a browser; pass on everything else."""
-        answer = self._answer(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
-        await (self._app if answer is None else answer)(scope, receive, send)
+        """Answer a browser, or pass the request to the application."""
+        response = self._response(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
+        await (self._app if response is None else response)(scope, receive, send)
 
-    def _answer(self, scope: Any) -> Response | None:
+    def _response(self, scope: Any) -> Response | None:
         path: str = scope["path"]
-        if path.startswith(FOR_MACHINES):
+        if path.startswith(API_PREFIXES):
             return None
         headers = Headers(scope=scope)
         if path.startswith(ASSETS):
-            return _asset(self._built, path.removeprefix(ASSETS), zipped="gzip" in headers.get("accept-encoding", ""))
+            return _asset(self._built, path.removeprefix(ASSETS), compress="gzip" in headers.get("accept-encoding", ""))
         if path == "/favicon.svg":
-            return _file(self._built, "favicon.svg", zipped=False, kept=FOR_A_DAY)
-        wanted = path == "/" or "text/html" in headers.get("accept", "")
-        return _page(self._built) if wanted else None
+            return _file(self._built, "favicon.svg", compress=False, cache=CACHE_ONE_DAY)
+        is_browser = path == "/" or "text/html" in headers.get("accept", "")
+        return _index(self._built) if is_browser else None
 
 
-def _page(built: Traversable) -> Response:
+def _index(built: Traversable) -> Response:
     index = built.joinpath("index.html")
     if not index.is_file():
         return PlainTextResponse(NOT_BUILT, 503)
@@ -86,24 +84,24 @@ def _page(built: Traversable) -> Response:
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY.replace(NONCE, nonce), "Vary": "Accept"})
 
 
-def _asset(built: Traversable, name: str, *, zipped: bool) -> Response:
-    """Return a file whose name says what is in it, which can be kept for ever."""
+def _asset(built: Traversable, name: str, *, compress: bool) -> Response:
+    """Return a file of the build. Its name contains a hash of its content, so it never changes."""
     if "/" in name or name.startswith("."):
-        return PlainTextResponse("there is no such file", 404)
-    return _file(built.joinpath("assets"), name, zipped=zipped, kept=FOR_EVER)
+        return PlainTextResponse("file not found", 404)
+    return _file(built.joinpath("assets"), name, compress=compress, cache=CACHE_IMMUTABLE)
 
 
-def _file(folder: Traversable, name: str, *, zipped: bool, kept: str) -> Response:
-    found = folder.joinpath(name)
-    if not found.is_file():
-        return PlainTextResponse("there is no such file", 404)
-    body, kind = found.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
-    headers = {"Vary": "Accept-Encoding", "Cache-Control": kept}
-    if zipped and len(body) >= SHORTEST_COMPRESSED:
-        return Response(_zipped(body), headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
-    return Response(body, headers=headers, media_type=kind)
+def _file(folder: Traversable, name: str, *, compress: bool, cache: str) -> Response:
+    file = folder.joinpath(name)
+    if not file.is_file():
+        return PlainTextResponse("file not found", 404)
+    body, media_type = file.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = {"Vary": "Accept-Encoding", "Cache-Control": cache}
+    if compress and len(body) >= MIN_COMPRESSED_BYTES:
+        return Response(_compressed(body), headers={**headers, "Content-Encoding": "gzip"}, media_type=media_type)
+    return Response(body, headers=headers, media_type=media_type)
 
 
 @lru_cache(maxsize=256)
-def _zipped(body: bytes) -> bytes:
+def _compressed(body: bytes) -> bytes:
     return gzip.compress(body, mtime=0)

@@ -1,1 +1,1 @@
-"""Every door gives the same answers."""
+"""Tests of the network interfaces and their clients."""

@@ -1,4 +1,4 @@
-"""Stores that stand still, a service on each, and every way to ask it."""
+"""Fixtures: stores with a manual clock, a service on each, and every interface to it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import CommandLine
-from tests.conformance.api.kit import Blocking, BlockingTompion, Direct, Http, desk_of, serving
-from tests.conformance.api.plain import PlainRequests
-from tests.conformance.operations.kit import BEGIN
+from tests.conformance.api.plain_requests import PlainRequests
+from tests.support.command_line import CommandLine
+from tests.support.operations import BEGIN
+from tests.support.service import Blocking, BlockingTompion, Direct, Http, runner_of, serving
 from tompion import SyncTompion
 from tompion.bootstrap.store import open_store
 from tompion.client import Client
@@ -29,51 +29,51 @@ def clock() -> ManualClock:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]:
-    made: Store
+    opened: Store
     if request.param == "postgres":
-        made = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
+        opened = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
     else:
-        made = SqliteStore(clock=clock)
-    yield made
-    made.close()
+        opened = SqliteStore(clock=clock)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
 def url(store: Store) -> Iterator[str]:
-    with serving(desk_of(store)) as address:
+    with serving(runner_of(store)) as address:
         yield address
 
 
 @pytest.fixture
 def http(url: str) -> Iterator[Http]:
-    asking = Http(url)
-    yield asking
-    asking.close()
+    http = Http(url)
+    yield http
+    http.close()
 
 
 @pytest.fixture(
     params=["client", "async_client", "command_line", "command_line_on_a_store", "embedded", "embedded_async"]
 )
-def door(request: pytest.FixtureRequest, store: Store) -> Iterator[SyncMethods]:
-    """A door to the service, or to its store."""
-    made: Client | Blocking | CommandLine | SyncTompion | BlockingTompion
+def interface(request: pytest.FixtureRequest, store: Store) -> Iterator[SyncMethods]:
+    """An interface to the service, or to its store."""
+    opened: Client | Blocking | CommandLine | SyncTompion | BlockingTompion
     on_a_store: dict[str, Callable[[str], CommandLine | SyncTompion | BlockingTompion]] = {
         "command_line_on_a_store": partial(CommandLine, "--store"),
         "embedded": lambda where: SyncTompion(where, engine=False).open(),
         "embedded_async": BlockingTompion,
     }
     if request.param in on_a_store:
-        made = on_a_store[request.param](request.getfixturevalue("store_url"))
+        opened = on_a_store[request.param](request.getfixturevalue("store_url"))
     else:
         url = request.getfixturevalue("url")
-        made = {"client": Client, "async_client": Blocking}.get(request.param, partial(CommandLine, "--url"))(url)
-    yield made
-    made.close()
+        opened = {"client": Client, "async_client": Blocking}.get(request.param, partial(CommandLine, "--url"))(url)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
 def plain(http: Http) -> PlainRequests:
-    """A door that shares nothing with the clients."""
+    """Plain requests, which share no code with the clients."""
     return PlainRequests(http)
 
 
@@ -85,17 +85,17 @@ def store_url(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
-    """Where a store is that every command opens anew; its time stands still."""
-    monkeypatch.setattr("tompion.bootstrap.store.open_store", partial(open_store, clock=clock))
+    """The URL of a store that every command opens again, with a manual clock."""
+    monkeypatch.setattr("tompion.sdk.app.open_store", partial(open_store, clock=clock))
     if isinstance(store, PostgresStore):
-        found: str = request.getfixturevalue("migrated_url")
-        return found
+        url: str = request.getfixturevalue("migrated_url")
+        return url
     return f"sqlite:///{tmp_path / 'tompion.db'}"
 
 
 @pytest.fixture
 def direct(clock: ManualClock) -> Iterator[Direct]:
-    """The same operations, without a door, on a store of their own."""
-    made = SqliteStore(clock=clock)
-    yield Direct(desk_of(made))
-    made.close()
+    """The operations without an interface, on a store of their own."""
+    store = SqliteStore(clock=clock)
+    yield Direct(runner_of(store))
+    store.close()

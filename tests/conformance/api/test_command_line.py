@@ -1,4 +1,4 @@
-"""The command line before a service that wants keys, and commands that are no operation of a story."""
+"""The command line against a service that requires keys, and commands that are not single operations."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.api.commandline import CommandLine, run
-from tests.conformance.api.kit import Direct, Served, desk_of
+from tests.support.command_line import CommandLine, run
+from tests.support.service import Direct, Served, runner_of
 from tompion.cli.connection import KEY, STORE, URL
 from tompion.config.loader import load
 from tompion.store.base import Store
@@ -19,83 +19,85 @@ DAILY = ("--cron", "@daily", "--function", "tasks:report")
 
 @pytest.fixture
 def guarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Direct]]:
-    """A service that wants keys, and its desk."""
+    """A service that wants keys, and its operation runner."""
     for name in (URL, KEY, STORE):
         monkeypatch.delenv(name, raising=False)
     store = SqliteStore()
-    desk = desk_of(store)
-    served = Served(desk, load({}, {"auth": "required"}))
-    yield served.url, Direct(desk)
+    runner = runner_of(store)
+    served = Served(runner, load({}, {"auth": "required"}))
+    yield served.url, Direct(runner)
     served.close()
     store.close()
 
 
-def test_a_key_from_the_environment_opens_and_without_one_it_is_exit_code_5(
+def test_the_key_comes_from_the_environment_and_a_missing_key_is_exit_code_5(
     guarded: tuple[str, Direct], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, direct = guarded
     monkeypatch.setenv(URL, url)
-    nobody = run(["schedules", "list", "--json"])
-    assert (nobody.code, json.loads(nobody.err)["code"]) == (5, "unauthenticated")
+    anonymous = run(["schedules", "list", "--json"])
+    assert (anonymous.code, json.loads(anonymous.err)["code"]) == (5, "unauthenticated")
     monkeypatch.setenv(KEY, direct.create_key("ci", role="reader").secret)
     assert run(["schedules", "list", "--json"]).code == 0
     reader = run(["schedules", "create", "report", *DAILY, "--json"])
     assert (reader.code, json.loads(reader.err)["code"]) == (5, "forbidden")
 
 
-def test_keys_are_made_listed_and_revoked_over_a_service(guarded: tuple[str, Direct]) -> None:
+def test_keys_are_created_listed_and_revoked_over_a_service(guarded: tuple[str, Direct]) -> None:
     url, direct = guarded
     where = ("--url", url, "--key", direct.create_key("root", role="admin").secret)
-    door = CommandLine(*where)
-    made = door.create_key("ci", role="editor", expires_at="2099-01-01T00:00:00+00:00")
-    assert run(["schedules", "create", "report", *DAILY, "--url", url, "--key", made.secret]).code == 0
-    assert [key.name for key in door.list_keys().items if key.key_id == made.key.key_id] == ["ci"]
-    assert door.revoke_key(made.key.key_id) is True
-    shown = run(["keys", "list", *where])
-    assert "revoked" in shown.out
-    assert made.secret not in shown.out
+    command_line = CommandLine(*where)
+    created = command_line.create_key("ci", role="editor", expires_at="2099-01-01T00:00:00+00:00")
+    assert run(["schedules", "create", "report", *DAILY, "--url", url, "--key", created.secret]).code == 0
+    assert [key.name for key in command_line.list_keys().items if key.key_id == created.key.key_id] == ["ci"]
+    assert command_line.revoke_key(created.key.key_id) is True
+    listed = run(["keys", "list", *where])
+    assert "revoked" in listed.out
+    assert created.secret not in listed.out
 
 
-def test_pages_go_on_where_the_last_one_ended(url: str) -> None:
-    door = CommandLine("--url", url)
+def test_lists_continue_after_the_last_page(url: str) -> None:
+    command_line = CommandLine("--url", url)
     for number in range(5):
-        door.create(f"s{number}", cron="@daily", function="tasks:a")
-    first = door.list_schedules(limit=3)
-    rest = door.list_schedules(limit=3, after=first.next_page)
-    assert [each.schedule_id for page in (first, rest) for each in page.items] == [f"s{number}" for number in range(5)]
+        command_line.create(f"s{number}", cron="@daily", function="tasks:a")
+    first = command_line.list_schedules(limit=3)
+    rest = command_line.list_schedules(limit=3, after=first.next_page)
+    assert [schedule.schedule_id for page in (first, rest) for schedule in page.items] == [
+        f"s{number}" for number in range(5)
+    ]
 
 
-def test_doctor_goes_by_the_service_s_limits_if_it_may_read_them(guarded: tuple[str, Direct], url: str) -> None:
+def test_doctor_uses_the_limits_of_the_service_if_it_can_read_them(guarded: tuple[str, Direct], url: str) -> None:
     def settings(*where: str) -> str:
-        found = json.loads(run(["doctor", *where, "--json"]).out)
-        return str(next(each["text"] for each in found if each["check"] == "settings"))
+        checks = json.loads(run(["doctor", *where, "--json"]).out)
+        return str(next(check["text"] for check in checks if check["check"] == "settings"))
 
-    assert settings("--url", url) == "the service's own count here"
+    assert settings("--url", url) == "limits of the service"
     address, direct = guarded
     key = direct.create_key("ci", role="admin").secret
     assert "only a key for all namespaces" in settings("--url", address, "--key", key)
 
 
-def test_a_whole_ledger_is_proved_over_a_service_and_its_audit_too(url: str) -> None:
-    door = CommandLine("--url", url)
+def test_verify_checks_ledger_and_audit_over_a_service(url: str) -> None:
+    command_line = CommandLine("--url", url)
     nothing = run(["verify", "--url", url])
     assert nothing.code == 3
     for number in range(3):
-        door.create(f"s{number}", cron="@daily", function="tasks:a")
-    door.delete("s2")
-    said = json.loads(run(["verify", "--url", url, "--json"]).out)
-    assert (said["schedules"], said["wrong"], said["problems"]) == (3, 0, [])
-    assert said["audit"]["problem"] is None
+        command_line.create(f"s{number}", cron="@daily", function="tasks:a")
+    command_line.delete("s2")
+    report = json.loads(run(["verify", "--url", url, "--json"]).out)
+    assert (report["schedules"], report["wrong"], report["problems"]) == (3, 0, [])
+    assert report["audit"]["problem"] is None
     assert run(["verify", "--url", url]).out.splitlines()[-1].startswith("3 schedules, ")
     one = run(["verify", "--url", url, "--schedule", "s1", "--start", "2027-01-01T00:00Z"])
     assert one.out.startswith("1 schedule, ")
-    assert run(["verify", "--url", url, "--schedule", "nobody"]).code == 3
-    told = run(["verify", "--url", url, "--retention", "30d"])
-    assert (told.code, "--retention" in told.err) == (2, True)
+    assert run(["verify", "--url", url, "--schedule", "missing"]).code == 3
+    result = run(["verify", "--url", url, "--retention", "30d"])
+    assert (result.code, "--retention" in result.err) == (2, True)
 
 
-def test_what_a_service_finds_wrong_is_exit_code_1(url: str, store: Store) -> None:
-    """A dial that counts a run which nobody has seen."""
+def test_a_problem_that_the_service_finds_is_exit_code_1(url: str, store: Store) -> None:
+    """A schedule state that counts a run that does not exist."""
     CommandLine("--url", url).create("s", cron="* * * * *", function="tasks:a")
     store.write(lambda t: t.state_update([t.state_get([1])[1]._replace(in_flight=1)])).result()
     left = run(["verify", "--url", url])

@@ -1,4 +1,4 @@
-"""What a service shows to Prometheus, and to whom; requests by route and status; how a store stands."""
+"""Metrics of a service: access, requests by route and status, and the backlog of the store."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conformance.api.kit import Http, Served, desk_of
-from tompion.api.auth import authenticator
+from tests.support.service import Http, Served, runner_of
+from tompion.api.auth import api_key_cache
 from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
 from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
 from tompion.config.loader import load
@@ -37,53 +37,53 @@ def numbers(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
-def test_a_scrape_shows_the_whole_table(http: Http) -> None:
+def test_a_scrape_has_every_metric(http: Http) -> None:
     http("PUT", "/api/v1/schedules/report", BOOK)
     http("GET", "/api/v1/schedules/none")
     http("GET", "/nowhere")
     answer = http("GET", "/metrics")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
     text = answer.body.decode()
-    shown = {family.name for family in text_string_to_metric_families(text)}
+    exported = {family.name for family in text_string_to_metric_families(text)}
     engines = {"tompion_clock_skew_seconds", "tompion_runs_active"}  # this service has none
-    assert shown == {*COUNTERS, *HISTOGRAMS, *GAUGES} - engines
-    found = numbers(text)
+    assert exported == {*COUNTERS, *HISTOGRAMS, *GAUGES} - engines
+    values = numbers(text)
     one = "/api/v1/schedules/{schedule_id}"
-    requests = {labels: value for (name, labels), value in found.items() if name == "tompion_http_requests_total"}
+    requests = {labels: value for (name, labels), value in values.items() if name == "tompion_http_requests_total"}
     assert requests == {
         (("method", "PUT"), ("route", one), ("status", "200")): 1,
         (("method", "GET"), ("route", one), ("status", "404")): 1,
         (("method", "GET"), ("route", "other"), ("status", "404")): 1,
     }
-    assert found["tompion_http_request_duration_seconds_count", (("method", "PUT"), ("route", one))] == 1
-    assert found["tompion_store_up", ()] == 1
+    assert values["tompion_http_request_duration_seconds_count", (("method", "PUT"), ("route", one))] == 1
+    assert values["tompion_store_up", ()] == 1
 
 
 @pytest.fixture
 def locked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(authenticator, "BELIEVED_S", 0.0)
-    desk = desk_of(store)
-    served = Served(desk, load({}, {"auth": "required"}))
+    monkeypatch.setattr(api_key_cache, "CACHE_TTL_S", 0.0)
+    runner = runner_of(store)
+    served = Served(runner, load({}, {"auth": "required"}))
     http = Http(served.url)
 
     def scrape(namespace: str | None) -> int:
         if namespace is None:
             return http("GET", "/metrics").status
-        made = desk.send(
+        key = runner.send(
             lambda session: api_keys.create_key(session, "prometheus"), namespace=namespace, actor="ann", writes=True
         ).result()
-        return http("GET", "/metrics", Authorization=f"Bearer {made.secret}").status
+        return http("GET", "/metrics", Authorization=f"Bearer {key.secret}").status
 
     yield scrape
     http.close()
     served.close()
 
 
-def test_whoever_may_look_at_all_namespaces_may_scrape(locked: Any) -> None:
+def test_scraping_needs_a_role_in_all_namespaces(locked: Any) -> None:
     assert [locked(namespace) for namespace in (None, "default", "*")] == [401, 403, 200]
 
 
-def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
+def test_the_backlog_of_the_store_is_exported(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         session = OperationContext(transaction, Settings())
         for name in ("a", "b", "c"):
@@ -94,13 +94,13 @@ def test_how_a_store_stands(store: Store, clock: ManualClock) -> None:
 
     store.write(fill).result()
     clock.set(clock.now() + 120)
-    found = store.read(lambda transaction: store_backlog(OperationContext(transaction, Settings()))).result()
-    assert (found.due, found.waiting, found.paused, found.degraded, found.instances) == (2, 1, 1, 0, 0)
-    (backlog,) = found.queues
-    assert (backlog.queue, backlog.runs, backlog.oldest_s) == ("rare", 1, 120)
+    backlog = store.read(lambda transaction: store_backlog(OperationContext(transaction, Settings()))).result()
+    assert (backlog.due, backlog.waiting, backlog.paused, backlog.degraded, backlog.instances) == (2, 1, 1, 0, 0)
+    (queue,) = backlog.queues
+    assert (queue.queue, queue.runs, queue.oldest_s) == ("rare", 1, 120)
 
 
-def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
+def test_counting_stops_at_its_limit(store: Store, clock: ManualClock) -> None:
     def fill(transaction: Any) -> None:
         for number in range(5):
             crud.create(OperationContext(transaction, Settings()), f"s{number}", **BOOK)
@@ -110,8 +110,8 @@ def test_counting_ends_at_its_bound(store: Store, clock: ManualClock) -> None:
     assert store.read(lambda transaction: transaction.backlog_count(transaction.now_ms(), 3)).result() == (3, 0, 0, 0)
 
 
-def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clock: ManualClock) -> None:
-    """Each part of the statement is answered by a partial index; a sequential scan would grow with the schedules."""
+def test_backlog_queries_do_not_scan_tables(migrated_url: str, clock: ManualClock) -> None:
+    """Each part of the statement uses a partial index. A sequential scan would grow with the schedules."""
     store = PostgresStore(migrated_url, clock=clock)
     try:
         with psycopg.connect(migrated_url) as connection:
@@ -131,8 +131,8 @@ def test_no_number_of_the_store_needs_a_look_at_every_row(migrated_url: str, clo
         store.close()
 
 
-def test_the_middleware_tells_of_each_request_without_its_query() -> None:
-    told: list[AccessRecord] = []
+def test_access_records_have_no_query() -> None:
+    records: list[AccessRecord] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 201, "headers": []})
@@ -140,8 +140,8 @@ def test_the_middleware_tells_of_each_request_without_its_query() -> None:
     async def send(_message: Any) -> None:
         return None
 
-    watching = AccessLogMiddleware(app, tally=Metrics(), routes={}, listener=told.append)
+    middleware = AccessLogMiddleware(app, tally=Metrics(), paths={}, on_request=records.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
-    asyncio.run(watching(scope, None, send))
-    ((method, path, route, status, _seconds),) = told
+    asyncio.run(middleware(scope, None, send))
+    ((method, path, route, status, _seconds),) = records
     assert (method, path, route, status) == ("other", "/x", "other", 201)

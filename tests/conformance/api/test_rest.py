@@ -1,4 +1,4 @@
-"""What plain HTTP promises: statuses, headers, problems, and the rules of PATCH."""
+"""HTTP semantics: statuses, headers, problem documents and the rules of PATCH."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import Http, Served, desk_of
+from tests.support.service import Http, Served, runner_of
 from tompion.api.rest.openapi.document import describe
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.base import Store
@@ -16,10 +16,10 @@ ONE = "/api/v1/schedules/report"
 DAILY = {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "function": "tasks:report"}
 
 
-def test_what_was_read_can_be_sent_back(http: Http) -> None:
-    made = http("PUT", ONE, {**DAILY, "labels": {"a": "b"}, "catchup_window": "1h", "on_worker_lost": "fail"})
-    assert (made.status, made.headers["etag"]) == (200, '"1"')
-    definition = made.said["definition"]
+def test_a_schedule_can_be_read_and_sent_back(http: Http) -> None:
+    created = http("PUT", ONE, {**DAILY, "labels": {"a": "b"}, "catchup_window": "1h", "on_worker_lost": "fail"})
+    assert (created.status, created.headers["etag"]) == (200, '"1"')
+    definition = created.json["definition"]
     assert definition == {
         "spec": {"cron": ["0 9 * * *"], "timezone": "Europe/Berlin", "jitter_ms": 0},
         "function": "tasks:report",
@@ -31,13 +31,13 @@ def test_what_was_read_can_be_sent_back(http: Http) -> None:
         "on_worker_lost": "fail",
     }
     again = http("PUT", ONE, definition)
-    assert (again.status, again.said["definition"], again.said["version"]) == (200, definition, 1)
+    assert (again.status, again.json["definition"], again.json["version"]) == (200, definition, 1)
 
 
-def test_creating_answers_201_and_a_taken_id_409(http: Http) -> None:
+def test_create_returns_201_and_409_for_an_existing_id(http: Http) -> None:
     assert http("POST", "/api/v1/schedules", {**DAILY, "schedule_id": "report"}).status == 201
     taken = http("POST", "/api/v1/schedules", {**DAILY, "schedule_id": "report"})
-    assert (taken.status, taken.said["code"]) == (409, "already_exists")
+    assert (taken.status, taken.json["code"]) == (409, "already_exists")
     assert taken.headers["content-type"] == "application/problem+json"
 
 
@@ -45,44 +45,44 @@ def test_a_stale_etag_is_a_failed_precondition_and_a_stale_token_a_conflict(http
     http("PUT", ONE, DAILY)
     http("POST", f"{ONE}/pause", {})
     stale = http("PUT", ONE, DAILY, If_Match='"1"')
-    assert (stale.status, stale.said["code"], stale.said["token"]) == (412, "stale_token", 2)
+    assert (stale.status, stale.json["code"], stale.json["token"]) == (412, "stale_token", 2)
     conflict = http("PUT", ONE, {**DAILY, "token": 1})
-    assert (conflict.status, conflict.said["code"]) == (409, "stale_token")
+    assert (conflict.status, conflict.json["code"]) == (409, "stale_token")
     assert http("PUT", ONE, DAILY, If_Match='"2"').status == 200
     assert http("PUT", ONE, DAILY, If_Match="nonsense").status == 400
 
 
-def test_a_star_wants_a_schedule_to_be_there_however_it_is(http: Http) -> None:
+def test_if_match_star_requires_an_existing_schedule(http: Http) -> None:
     """RFC 9110, 13.1.1: ``*`` is true if there is anything at all."""
     missing = http("PUT", ONE, DAILY, If_Match="*")
-    assert (missing.status, missing.said["code"]) == (412, "not_found")
+    assert (missing.status, missing.json["code"]) == (412, "not_found")
     assert http("GET", ONE).status == 404
     assert http("POST", f"{ONE}/pause", {}, If_Match="*").status == 404, "it would be without the condition, too"
     http("PUT", ONE, DAILY)
     http("POST", f"{ONE}/pause", {})
-    assert http("PUT", ONE, DAILY, If_Match="*").said["token"] == 3
-    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").said["token"] == 4
-    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").said["token"] == 4
+    assert http("PUT", ONE, DAILY, If_Match="*").json["token"] == 3
+    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").json["token"] == 4
+    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").json["token"] == 4
     assert http("DELETE", ONE, If_Match="*").status == 200
     assert http("PUT", ONE, {**DAILY, "token": -1}).status == 409, "only the header knows the star"
 
 
-def test_the_same_key_is_done_once(http: Http) -> None:
+def test_the_same_idempotency_key_is_done_once(http: Http) -> None:
     http("PUT", ONE, DAILY)
     first, again = (http("POST", f"{ONE}/fire", {}, Idempotency_Key="k1") for _ in range(2))
-    assert (first.status, first.said) == (201, again.said)
+    assert (first.status, first.json) == (201, again.json)
     other = http("POST", f"{ONE}/pause", {}, Idempotency_Key="k1")
-    assert (other.status, other.said["code"]) == (409, "request_reused")
+    assert (other.status, other.json["code"]) == (409, "request_reused")
 
 
-def test_null_in_a_patch_is_absent_and_in_a_merge_patch_clears(http: Http) -> None:
+def test_null_is_ignored_in_a_patch_and_clears_in_a_merge_patch(http: Http) -> None:
     http("PUT", ONE, {**DAILY, "description": "x"})
     plain = http("PATCH", ONE, {"timezone": None, "description": "y"})
-    assert plain.said["definition"]["spec"]["timezone"] == "Europe/Berlin"
-    assert plain.said["definition"]["description"] == "y"
+    assert plain.json["definition"]["spec"]["timezone"] == "Europe/Berlin"
+    assert plain.json["definition"]["description"] == "y"
     merged = http("PATCH", ONE, {"timezone": None}, Content_Type="application/merge-patch+json")
-    assert "timezone" not in merged.said["definition"]["spec"]
-    assert merged.said["definition"]["description"] == "y"
+    assert "timezone" not in merged.json["definition"]["spec"]
+    assert merged.json["definition"]["description"] == "y"
 
 
 @pytest.mark.parametrize(
@@ -106,76 +106,76 @@ def test_null_in_a_patch_is_absent_and_in_a_merge_patch_clears(http: Http) -> No
         ("POST", "/api/v1/backfills/x/cancel", {}, 400, "backfill_id"),
         ("GET", "/api/v1/nowhere", None, 404, None),
         ("DELETE", "/api/v1/schedules", None, 405, None),
-        ("POST", "/api/v1/reports", {"token": "x", "event": "succeeded"}, 400, "token"),
+        ("POST", "/api/v1/callbacks", {"token": "x", "event": "succeeded"}, 400, "token"),
     ],
 )
-def test_what_cannot_be_is_a_problem(
+def test_invalid_requests_return_problem_documents(
     http: Http, method: str, path: str, body: Any, status: int, field: str | None
 ) -> None:
     answer = http(method, path, body)
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
-    assert set(answer.said) >= {"status", "code", "title", "detail", "retryable"}
-    assert answer.said.get("field") == field
+    assert set(answer.json) >= {"status", "code", "title", "detail", "retryable"}
+    assert answer.json.get("field") == field
 
 
-def test_only_json_is_read(http: Http) -> None:
+def test_other_content_types_are_refused(http: Http) -> None:
     answer = http("PUT", ONE, b"a=b", Content_Type="application/x-www-form-urlencoded")
-    assert (answer.status, answer.said["field"]) == (400, "Content-Type")
+    assert (answer.status, answer.json["field"]) == (400, "Content-Type")
 
 
-def test_pages_follow_each_other(http: Http) -> None:
+def test_lists_are_paged(http: Http) -> None:
     for name in "abc":
         http("PUT", f"/api/v1/schedules/{name}", DAILY)
-    first = http("GET", "/api/v1/schedules?limit=2").said
-    second = http("GET", f"/api/v1/schedules?limit=2&after={first['next_page']}").said
-    assert [each["schedule_id"] for each in first["items"] + second["items"]] == ["a", "b", "c"]
+    first = http("GET", "/api/v1/schedules?limit=2").json
+    second = http("GET", f"/api/v1/schedules?limit=2&after={first['next_page']}").json
+    assert [schedule["schedule_id"] for schedule in first["items"] + second["items"]] == ["a", "b", "c"]
     assert second["next_page"] is None
 
 
-def test_a_service_says_whether_it_lives_and_whether_its_store_does(http: Http, store: Store) -> None:
-    assert (http("GET", "/healthz").status, http("GET", "/readyz").said["status"]) == (200, "ready")
+def test_health_and_readiness_endpoints(http: Http, store: Store) -> None:
+    assert (http("GET", "/healthz").status, http("GET", "/readyz").json["status"]) == (200, "ready")
     store.close()
     assert http("GET", "/healthz").status == 200
     answer = http("GET", "/readyz")
-    assert (answer.status, answer.said["code"]) == (503, "not_ready")
-    assert "the store does not answer" in answer.said["problems"][0]
+    assert (answer.status, answer.json["code"]) == (503, "not_ready")
+    assert "the store does not answer" in answer.json["problems"][0]
 
 
 def test_a_service_whose_engine_hangs_is_not_ready(store: Store) -> None:
-    found: list[str] = []
-    served = Served(desk_of(store), problems=lambda: found)
+    engine_problems: list[str] = []
+    served = Served(runner_of(store), problems=lambda: engine_problems)
     http = Http(served.url)
     try:
         assert http("GET", "/readyz").status == 200
-        found.append("the engine has not looked for work for 40 s (it hangs)")
+        engine_problems.append("the engine has not looked for work for 40 s (it hangs)")
         answer = http("GET", "/readyz")
-        assert (answer.status, answer.said["problems"]) == (503, found)
+        assert (answer.status, answer.json["problems"]) == (503, engine_problems)
     finally:
         http.close()
         served.close()
 
 
-def test_namespaces_are_apart(http: Http) -> None:
+def test_namespaces_are_separate(http: Http) -> None:
     http("PUT", f"{ONE}?namespace=one", DAILY)
     assert http("GET", f"{ONE}?namespace=one").status == 200
     assert http("GET", ONE).status == 404
-    assert http("GET", "/api/v1/schedules?namespace=two").said["items"] == []
+    assert http("GET", "/api/v1/schedules?namespace=two").json["items"] == []
 
 
-def test_the_document_of_the_api_names_every_route(http: Http) -> None:
-    document = http("GET", "/api/v1/openapi.json").said
+def test_openapi_has_every_route(http: Http) -> None:
+    document = http("GET", "/api/v1/openapi.json").json
     assert document == json.loads(json.dumps(describe(document["info"]["version"])))
     described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert described == {(route.method, route.address) for route in ROUTES} | {
-        (each.method, each.address) for each in SYSTEM_ROUTES
+    assert described == {(route.method, route.full_path) for route in ROUTES} | {
+        (item.method, item.full_path) for item in SYSTEM_ROUTES
     }
-    references = {each for each in _references(document) if "/schemas/" in each}
+    references = {item for item in _references(document) if "/schemas/" in item}
     assert references
     assert references == {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
 
 
 def _references(node: Any) -> list[str]:
     if isinstance(node, dict):
-        found = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
-        return found + [each for value in node.values() for each in _references(value)]
-    return [each for value in node for each in _references(value)] if isinstance(node, list) else []
+        references = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+        return references + [reference for value in node.values() for reference in _references(value)]
+    return [reference for value in node for reference in _references(value)] if isinstance(node, list) else []

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.conftest import owner_url
 from tests.conformance.engine.kit import BEGIN
-from tests.conformance.engine.users import Scene
+from tests.conformance.engine.users import JOBS, Scene
+from tests.support.databases import owner_url
+from tests.support.servers.database_pool import temporary_objects
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
 
@@ -27,5 +28,6 @@ def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
 
 
 @pytest.fixture
-def scene(migrated_url: str, postgres: PostgresStore, clock: ManualClock) -> Scene:
-    return Scene(owner_url(migrated_url), postgres, clock)
+def scene(migrated_url: str, postgres: PostgresStore, clock: ManualClock) -> Iterator[Scene]:
+    with temporary_objects(owner_url(migrated_url), JOBS, "DROP TABLE jobs"):
+        yield Scene(owner_url(migrated_url), postgres, clock)

@@ -14,7 +14,7 @@ from tompion.store.base import Store, Transaction
 from tompion.testing.clock import ManualClock
 from tompion.testing.executor import RecordingExecutor
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
 UNTIL_DUE_S = 31.0

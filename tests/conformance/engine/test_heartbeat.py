@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from threading import Event, Semaphore
-from typing import Any
 
 import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
 from tompion.config.settings import Settings
-from tompion.engine.engine import FIRES_AHEAD, Engine
+from tompion.engine.engine import Engine
+from tompion.engine.finder import MAX_FIRES_AHEAD
+from tompion.engine.steps.result import StepResult
 from tompion.operations.runs import read
 from tompion.store.base import Transaction, Work
 from tompion.store.postgres.driver import PostgresStore
@@ -19,10 +20,10 @@ from tompion.testing.clock import ManualClock
 pytestmark = pytest.mark.server
 
 BATCH = 3
-SCHEDULES = BATCH * (1 + FIRES_AHEAD)
+SCHEDULES = BATCH * (1 + MAX_FIRES_AHEAD)
 SETTINGS = Settings(fire_batch=BATCH, tick_ms=50, heartbeat_ms=20)
 LEASE_MS = SETTINGS.lock_ttl_ms
-HOLDERS = FIRES_AHEAD + 1
+HOLDERS = MAX_FIRES_AHEAD + 1
 """The fires ahead, and the outcomes of the first: each of them holds the lease for as long as it is open."""
 
 
@@ -31,21 +32,21 @@ class Busy:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._leading, self._beat = engine._membership.leading, engine._membership.beat
+        self._leading, self._beat = engine.runner.in_transaction, engine.lease.renew
         self._first = True
         self._opened = Semaphore(0)
         self._leave = Event()
         self._beaten = asyncio.Event()
-        engine._membership.leading = self._held_open  # type: ignore[method-assign]  # the same, for longer
-        engine._membership.beat = self._noticed  # type: ignore[method-assign]  # the same, and says so
+        engine.runner.in_transaction = self._held_open  # type: ignore[method-assign]  # the same, for longer
+        engine.lease.renew = self._noticed  # type: ignore[method-assign]  # the same, and says so
 
-    def _held_open(self, work: Work[Any]) -> Work[Any]:
-        led = self._leading(work)
+    def _held_open(self, step: Work[StepResult]) -> Work[StepResult | None]:
+        led = self._leading(step)
         if self._first:
             self._first = False
             return led
 
-        def held_open(transaction: Transaction) -> Any:
+        def held_open(transaction: Transaction) -> StepResult | None:
             answer = led(transaction)
             self._opened.release()
             assert self._leave.wait(SECONDS)
@@ -53,8 +54,8 @@ class Busy:
 
         return held_open
 
-    async def _noticed(self, skew_ms: int) -> int:
-        live = await self._beat(skew_ms)
+    async def _noticed(self) -> int:
+        live = await self._beat()
         self._beaten.set()
         return live
 
@@ -79,7 +80,7 @@ async def told(store: PostgresStore, clock: ManualClock) -> list[str]:
     engine = Engine(store, {"function": executor}, clock=clock, settings=SETTINGS)
     busy = Busy(engine)
     await engine.start()
-    number = engine.instance.number
+    number = engine.context.number
     clock.advance(UNTIL_DUE_S)
     try:
         for _ in range(HOLDERS):
@@ -93,7 +94,7 @@ async def told(store: PostgresStore, clock: ManualClock) -> list[str]:
         busy.leave()
     launched = await executor.launched()
     await engine.stop()
-    assert engine.instance.number == number
+    assert engine.context.number == number
     assert {launch.attempt for launch in launched} == {1}
     return sorted(launch.schedule_id for launch in launched)
 

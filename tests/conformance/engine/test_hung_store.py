@@ -10,9 +10,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.servers.proxy import TcpProxy
+from tests.support.servers.proxy import TcpProxy
 
 pytestmark = pytest.mark.server
+
+WORKER = """
+from unittest.mock import patch
+from tompion.cli.main import main
+with patch("tompion.runtime.signals.MAX_SHUTDOWN_S", 1.0):
+    main()
+"""
+"""The command, which ends earlier than usual if something in it hangs."""
 
 
 def test_it_ends_when_asked_to_although_nothing_answers(migrated_url: str) -> None:
@@ -20,7 +28,7 @@ def test_it_ends_when_asked_to_although_nothing_answers(migrated_url: str) -> No
     assert parts.hostname is not None
     assert parts.port is not None
     with TcpProxy(parts.hostname, parts.port) as proxy:
-        command = [sys.executable, "-m", "tompion", "worker", "--store", proxy.reroute(migrated_url)]
+        command = [sys.executable, "-c", WORKER, "worker", "--store", proxy.reroute(migrated_url)]
         environment = {**os.environ, "TOMPION_SHUTDOWN_GRACE_MS": "1000"}
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment

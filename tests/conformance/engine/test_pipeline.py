@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
-from tests.unit.engine.beside import Fate, Fire, with_named_fires
+from tests.support.delayed_store import Fate, Fire, with_named_fires
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.steps.fire import Fired
+from tompion.engine.steps.result import StepResult
 from tompion.errors import StoreUnavailable
 from tompion.executors.base import RunContext
 from tompion.operations.runs import read
@@ -35,7 +35,7 @@ FIRST, SECOND = 2, 3
 class Overlapping(Store):
     """PostgreSQL, on which the first of two fires ends only when the second has claimed, or the other way round."""
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, store: PostgresStore, fates: dict[int, Fate], waits: int) -> None:
         self._store = store
@@ -104,7 +104,7 @@ async def told(store: Overlapping, clock: ManualClock) -> list[RunContext]:
 
 
 def claimed(fire: Fire) -> set[str]:
-    fired: Fired | None = fire.fired
+    fired: StepResult | None = fire.fired
     assert fired is not None
     return {rule.schedule_id for _, rule in fired.launches}
 

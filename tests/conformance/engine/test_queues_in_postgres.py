@@ -115,7 +115,7 @@ def test_a_message_of_pgmq(scene: Scene, declared: str, more: list[Any]) -> None
     (run,) = scene.ask(read.runs, "report").items
     assert (run.state, run.execution_id) == ("SUCCESS", str(number))
     assert (sent["dag"], sent["meta"]["idempotency_key"], sent["meta"]["user_id"]) == ({"steps": [1]}, run.key, "u1")
-    assert sent["callback"]["url"] == "https://tompion.example/api/v1/reports"
+    assert sent["callback"]["url"] == "https://tompion.example/api/v1/callbacks"
 
 
 @pytest.mark.parametrize("moment", [suicidal.BEFORE, suicidal.AFTER])
@@ -126,7 +126,7 @@ def test_a_process_that_is_killed_leaves_a_run_with_its_row_or_neither(scene: Sc
     scene.schedule("marker", cron="0 0 1 1 *")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", suicidal.__name__, scene.url, moment]
-    process = subprocess.run(command, env=environment, timeout=60, check=False)
+    process = subprocess.run(command, env=environment, timeout=120, check=False)
     assert process.returncode == -signal.SIGKILL
     committed = moment == suicidal.AFTER
     assert (scene.runs(), len(scene.jobs())) == (([("SUCCESS", None, 1)], 1) if committed else ([], 0))

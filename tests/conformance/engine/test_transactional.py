@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
 from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
-from tests.conformance.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_waiting
 from tompion.config.settings import Settings
 from tompion.engine.steps import transactional
 from tompion.operations.resources import targets
@@ -101,11 +101,11 @@ def test_without_its_lease_an_engine_adds_nothing(scene: Scene) -> None:
 
     async def story() -> tuple[int, int]:
         async with scene.engine() as engine:
-            number = engine.instance.number
+            number = engine.context.number
             scene.store.write(lambda transaction: transaction.lease_end([number])).result(SECONDS)
             scene.clock.advance(UNTIL_DUE_S)
             await scene.told("ended")
-            return number, engine.instance.number
+            return number, engine.context.number
 
     before, after = asyncio.run(story())
     assert before != after
@@ -166,7 +166,7 @@ def test_a_call_that_always_fails_is_given_up(scene: Scene) -> None:
                 await scene.told("retried", tries)
                 scene.clock.advance(0.1 * tries)
             await scene.told("ended")
-            return dict(engine.probe.counts)
+            return dict(engine.events.counts)
 
     counts = asyncio.run(story())
     assert scene.runs() == [("FAILED", "launch_failed", 3)]
@@ -178,9 +178,9 @@ def test_a_call_that_always_fails_is_given_up(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"table": "schedule_runs", "columns": {"key": "$key"}}, "is not declared here"),
-        ({"function": "pg_terminate_backend", "args": ["1"]}, "is not declared here"),
-        ({"table": "jobs", "columns": {"key": "$colour"}}, "stands for nothing"),
+        ({"table": "schedule_runs", "columns": {"key": "$key"}}, "is not declared (executors.postgres"),
+        ({"function": "pg_terminate_backend", "args": ["1"]}, "is not declared (executors.postgres"),
+        ({"table": "jobs", "columns": {"key": "$colour"}}, "is not a placeholder"),
     ],
 )
 def test_what_is_refused_fails_at_once(scene: Scene, options: dict[str, Any], problem: str) -> None:
@@ -243,12 +243,12 @@ def test_whatever_lets_a_run_begin(scene: Scene, begin: Callable[[Scene], int], 
     assert scene.is_whole()
 
 
-@pytest.mark.parametrize("rounds", [transactional.MOST_ROUNDS, 3])
+@pytest.mark.parametrize("rounds", [transactional.MAX_ROUNDS, 3])
 def test_what_waits_for_a_slot_is_carried_out_one_after_another(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
     """Ten wait, one may run: each end lets the next begin, in one transaction, or in as many as it takes."""
-    monkeypatch.setattr(transactional, "MOST_ROUNDS", rounds)
+    monkeypatch.setattr(transactional, "MAX_ROUNDS", rounds)
     scene.workflow()
     scene.schedule(overlap_policy="queue")
     scene.ask(targets.pause_target, workflow_id="flow")

@@ -32,12 +32,12 @@ def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, 
     scene.schedule(f"configured-{configured}", **document)
 
     async def story() -> None:
-        await engine._membership.join()
+        await engine.lease.register()
         scene.clock.advance(86_400)
         with monkeypatch.context() as patching:
             for name in ("rows", "many", "many_rows"):
                 patching.setattr(PostgresTransaction, name, _counted(getattr(PostgresTransaction, name), names))
-            fired = await engine._membership.lead(lambda t: engine._firing.catch_up(t, 10, 10))
+            fired = await engine.runner.run(lambda t: engine.finder.fire_step.catch_up(t, 10, 10))
             assert len(fired.launches) == 1
 
     asyncio.run(story())
@@ -57,7 +57,7 @@ def _counted(send: Callable[..., Any], names: Counter[str]) -> Callable[..., Any
     ("document", "more"),
     [
         ({"workflow_id": None, "function": "tasks:work"}, {}),
-        ({"workflow_get_version": 1}, {"workflow_get_version": 1}),
+        ({"workflow_version": 1}, {"workflow_get_version": 1}),
         ({}, {"workflow_list_newest": 1, "workflow_get_version": 1}),
     ],
     ids=["a function", "a version of a workflow", "the newest of a workflow"],

@@ -60,7 +60,7 @@ class Unanswerable(PostgresExecutor):
     def call(self, dag: Any, meta: RunContext) -> SqlCall:
         return PostgresExecutor(DECLARED, ExecutorEnv()).call(dag, meta)
 
-    def called(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
+    def outcome_of_call(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
         raise ZeroDivisionError("after")
 
 

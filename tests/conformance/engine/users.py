@@ -18,7 +18,7 @@ from tompion.errors import StoreUnavailable
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
-from tompion.model.sql_call import Answers, SqlCall
+from tompion.model.sql_call import SqlCall, SqlResults
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import workflows
 from tompion.operations.schedules import crud
@@ -37,7 +37,7 @@ SETTINGS = Settings(tick_ms=50)
 class Tapped(Store):
     """PostgreSQL; somebody may look, or act, in a transaction that has made calls, and once it has been committed."""
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, store: Store) -> None:
         """Begin with nobody who does."""
@@ -50,13 +50,13 @@ class Tapped(Store):
         made: list[int] = []
 
         def tapped(transaction: Transaction) -> T:
-            call = transaction.call
+            call = transaction.execute_calls
 
-            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
+            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
                 made.append(len(calls))
                 return call(calls, timeout_ms)
 
-            transaction.call = noticed  # type: ignore[method-assign]  # the same, and says so
+            transaction.execute_calls = noticed  # type: ignore[method-assign]  # the same, and says so
             answer = work(transaction)
             if made:
                 self.before_commit()
@@ -103,13 +103,11 @@ class Scene:
     """A store, a user's table in the same database, and what engines tell."""
 
     def __init__(self, url: str, store: PostgresStore, clock: ManualClock) -> None:
-        """Make the table."""
         self.url = url
         self.store = store
         self.clock = clock
         self.events: list[Event] = []
         self._told = asyncio.Event()
-        self.sql(JOBS)
 
     def sql(self, text: str, *values: Any) -> list[Any]:
         """Do something in the user's name."""
@@ -158,8 +156,8 @@ class Scene:
         """Run an engine for a while."""
         site = ExecutorEnv(public_url="https://tompion.example")
         executors: dict[str, Executor] = {"postgres": PostgresExecutor(configured or DECLARED, site), **others}
-        probe = EngineEvents(self._listen)
-        engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, probe=probe)
+        events = EngineEvents(self._listen)
+        engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, events=events)
         await engine.start()
         try:
             yield engine

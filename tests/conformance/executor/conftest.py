@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.small import dying_with_us, nats_server, valkey_server
-from tests.servers.temporal import temporal_server
+from tests.support.servers.message_brokers import dying_with_us, nats_server, valkey_server
+from tests.support.servers.temporal import temporal_server
 
 ROOT = Path(__file__).parents[3]
 TASKS = "tests.conformance.executor.celery_tasks"
-SECONDS_TO_STOP = 60
+SECONDS_TO_STOP = 120
 
 
 @pytest.fixture(scope="session")

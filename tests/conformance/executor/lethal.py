@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.executor.home import Home
+from tests.support.app import Home
 from tompion.config.settings import Settings
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.options import ExecutorEnv

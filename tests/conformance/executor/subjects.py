@@ -20,9 +20,9 @@ from celery import Celery
 from redis.asyncio import Redis
 from temporalio.client import Client, WorkflowFailureError
 
-from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
-from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tests.servers import LOOPBACK
+from tests.support.executors import CANARY, Seen, Server, python, serving
+from tests.support.servers import LOOPBACK
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor

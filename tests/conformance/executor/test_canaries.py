@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.kit import Http
-from tests.conformance.api.kit import serving as service
-from tests.conformance.executor.home import Home
-from tests.conformance.executor.kit import CANARY, Seen, Server, python, serving
 from tests.conformance.executor.subjects import SECRET
-from tests.servers import LOOPBACK, free_port
+from tests.support.app import Home
+from tests.support.executors import CANARY, Seen, Server, python, serving
+from tests.support.servers import LOOPBACK, free_port
+from tests.support.service import Http
+from tests.support.service import serving as service
 from tompion.contract.json import encode
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.errors import InvalidField, TompionError
@@ -137,12 +137,14 @@ async def shown(home: Home, names: list[str]) -> dict[str, str]:
     return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in pages.items()}
 
 
-def answered(desk: OperationRunner, names: list[str], run_ids: list[str]) -> dict[str, str]:
+def answered(runner: OperationRunner, names: list[str], run_ids: list[str]) -> dict[str, str]:
     """What REST answers at every address that is read, with the ids at hand, and the metrics."""
     at_hand = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
-    paths = [each.address for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.names)]
-    paths += [each.address for each in SYSTEM_ROUTES if each.method == "GET" and each.media_type != "text/event-stream"]
-    with service(desk) as url:
+    paths = [each.full_path for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.path_parameters)]
+    paths += [
+        each.full_path for each in SYSTEM_ROUTES if each.method == "GET" and each.media_type != "text/event-stream"
+    ]
+    with service(runner) as url:
         http = Http(url)
         found = {}
         for path in paths:
@@ -156,7 +158,7 @@ def answered(desk: OperationRunner, names: list[str], run_ids: list[str]) -> dic
                     text = repr(json.loads(text, object_hook=_without_what_was_asked_for))
                 found[f"{path} of {value}"] = f"{answer.headers} {text}"
         http.close()
-    assert {"/metrics of ", "/api/v1/attention of ", f"/api/v1/runs/{{run_id}} of {run_ids[0]}"} <= found.keys()
+    assert {"/metrics of ", "/api/v1/problems of ", f"/api/v1/runs/{{run_id}} of {run_ids[0]}"} <= found.keys()
     return found
 
 
@@ -175,7 +177,7 @@ def test_no_canary_is_found(
             states = await planted(home, planned)
             kept = f"{await home.get('works')} {await home.get_workflow('answered')}"
             run_ids = [run.run_id for name in planned for run in (await home.runs(name)).items]
-            said = await asyncio.to_thread(answered, home.desk, list(planned), run_ids)
+            said = await asyncio.to_thread(answered, home.runner, list(planned), run_ids)
             return states, {**await shown(home, list(planned)), **said}, kept
 
     states, seen, kept = asyncio.run(story())

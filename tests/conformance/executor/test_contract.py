@@ -12,15 +12,15 @@ from uuid import uuid4
 
 import pytest
 
-from tests.conformance.executor.kit import CANARY, launch_of
 from tests.conformance.executor.subjects import SUBJECTS, Options, Subject
-from tests.servers import LOOPBACK, free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import LOOPBACK, free_port
 from tompion.errors import LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
-from tompion.executors.registry import offered
+from tompion.executors.registry import installed_executors
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 pytestmark = pytest.mark.server
 
@@ -56,7 +56,7 @@ def test_every_executor_that_is_installed_is_here() -> None:
 
     And for the one whose server is not everywhere: test_rabbitmq.py.
     """
-    assert set(offered()) - {"postgres", "rabbitmq"} <= set(SUBJECTS)
+    assert set(installed_executors()) - {"postgres", "rabbitmq"} <= set(SUBJECTS)
 
 
 def test_it_works(subject: Subject, name: str) -> None:

@@ -19,7 +19,7 @@ from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
 from tompion.runtime.clock import pause
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 LOOK_S = 0.05
 ROOT = Path(__file__).parents[3]

@@ -19,16 +19,16 @@ from uuid import uuid4
 
 import pytest
 
-from tests.conformance.executor.kit import launch_of
 from tests.conformance.executor.lethal import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
+from tests.support.executors import launch_of
 from tompion import Tompion
 from tompion.executors.base import RunContext
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
 from tompion.runtime.clock import pause
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 LOOK_S = 0.05
 ROOT = Path(__file__).parents[3]

@@ -14,8 +14,8 @@ import nats
 import pytest
 from redis.asyncio import Redis
 
-from tests.conformance.executor.kit import CANARY, launch_of
-from tests.servers import free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import free_port
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, Executor
 from tompion.executors.nats import NatsExecutor
@@ -112,7 +112,7 @@ def test_a_run_is_a_message(queue: Queue) -> None:
     assert message["dag"] == {"steps": [1]}
     assert message["meta"]["payload"] == CANARY
     assert message["meta"]["idempotency_key"] == launch_of({}).key
-    assert message["callback"] == {"url": "https://tompion.example/api/v1/reports", "token": launch_of({}).token}
+    assert message["callback"] == {"url": "https://tompion.example/api/v1/callbacks", "token": launch_of({}).token}
 
 
 def test_the_same_key_is_one_message_whoever_sends_it(queue: Queue) -> None:
@@ -185,7 +185,7 @@ def test_a_subject_that_no_stream_takes(nats_url: str) -> None:
         async with aclosing(NatsExecutor({"servers": [nats_url]}, SITE)) as executor:
             await executor.run(None, launch_of({"subject": "nobody.listens"}))
 
-    with pytest.raises(LaunchError, match=r"no stream takes the subject 'nobody\.listens'"):
+    with pytest.raises(LaunchError, match=r"no stream accepts the subject 'nobody\.listens'"):
         asyncio.run(story())
 
 

@@ -12,15 +12,15 @@ from uuid import uuid4
 import aio_pika
 import pytest
 
-from tests.conformance.executor.kit import CANARY, launch_of
-from tests.servers import free_port
-from tests.servers.rabbitmq import PROGRAM, rabbitmq_server
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import free_port
+from tests.support.servers.rabbitmq import PROGRAM, rabbitmq_server
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.rabbitmq import RabbitExecutor
 
-SECONDS = 60
+SECONDS = 120
 SITE = ExecutorEnv(public_url="https://tompion.example")
 pytestmark = [
     pytest.mark.server,

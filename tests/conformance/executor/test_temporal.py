@@ -14,16 +14,17 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from tests.conformance.executor.kit import CANARY, launch_of
-from tests.conformance.executor.temporal_workflows import QUEUE, working
-from tests.servers import free_port
+from tests.support.executors import CANARY, launch_of
+from tests.support.servers import free_port
+from tests.support.temporal_workflows import QUEUE, working
+from tests.support.waiting import pause
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, RunContext
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
 
-SECONDS = 60
+SECONDS = 120
 """After which a test gives up waiting."""
 NOMINAL = "2027-01-15T08:01:00Z"
 Story = Callable[[TemporalExecutor, Client], Awaitable[Any]]
@@ -72,7 +73,7 @@ async def begun(client: Client, workflow_id: str, count: int = 1) -> WorkflowHan
     """Wait until a workflow is there, and so many executions of it."""
     asked = f"WorkflowId = '{workflow_id}'"
     while (await client.count_workflows(asked)).count < count:
-        pass
+        await pause()
     return client.get_workflow_handle(workflow_id)
 
 
@@ -154,7 +155,7 @@ def test_arguments_as_they_are_wanted(address: str, name: str) -> None:
     ("end", "state", "error"),
     [
         ("cancel", RunState.CANCELLED, "cancelled"),
-        ("terminate", RunState.TERMINATED, "a later run takes its place"),
+        ("terminate", RunState.TERMINATED, "replaced by a later run"),
     ],
 )
 @pytest.mark.parametrize("continued", [0, 1])
@@ -251,7 +252,7 @@ def test_an_id_that_is_somebody_elses_is_refused(address: str, name: str, runnin
         handle = await client.start_workflow(workflow, **given)
         if not running:
             await handle.result()
-        with pytest.raises(LaunchRefused, match="taken by somebody else"):
+        with pytest.raises(LaunchRefused, match="in use by another execution"):
             await executor.run(None, of(name, "echo"))
         assert not await executor.cancel(None, of(name, "echo"), None)
 
@@ -289,7 +290,7 @@ def test_a_tick_steps_aside_for_a_trigger_of_its_schedule(address: str, name: st
         handle = await begun(client, f"{name}-{NOMINAL}")
         tick = await executor.run(None, of(name, "echo"))
         again = await executor.run(None, of(name, "echo", attempt=2))
-        with pytest.raises(LaunchRefused, match="taken by somebody else"):
+        with pytest.raises(LaunchRefused, match="in use by another execution"):
             await executor.run(None, of("another", "echo", workflow_id=name))
         await handle.signal("release", "free")
         return await held, tick, again
@@ -415,13 +416,13 @@ def test_options_that_cannot_be(address: str, change: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ({"type": "Colour", "value": 1}, "is of no known type"),
-        ({"type": ["Int"], "value": 1}, "is of no known type"),
-        (None, "is of no known type"),
-        ({"type": "Datetime", "value": "yesterday"}, "is no Datetime"),
-        ({"type": "Int", "value": "x"}, "is no Int"),
-        ({"type": "Keyword", "value": 5}, "is no Keyword"),
-        (["a", 5], "is no KeywordList"),
+        ({"type": "Colour", "value": 1}, "has an unknown type"),
+        ({"type": ["Int"], "value": 1}, "has an unknown type"),
+        (None, "has an unknown type"),
+        ({"type": "Datetime", "value": "yesterday"}, "is not of the type Datetime"),
+        ({"type": "Int", "value": "x"}, "is not of the type Int"),
+        ({"type": "Keyword", "value": 5}, "is not of the type Keyword"),
+        (["a", 5], "is not of the type KeywordList"),
     ],
 )
 def test_search_attributes_that_cannot_be(address: str, value: Any, problem: str) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
-from tests.conformance.executor.home import SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE, working
+from tests.support.app import SECONDS, Home
+from tests.support.temporal_workflows import QUEUE, working
+from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
@@ -116,7 +117,7 @@ def test_a_later_run_ends_the_earlier_one(
 async def workflow_of(client: Client, schedule_id: str, count: int) -> None:
     """Wait until a schedule has started so many workflows."""
     while (await client.count_workflows(f"TemporalScheduledById = '{schedule_id}'")).count < count:
-        pass
+        await pause()
 
 
 def test_another_try_after_a_failure(address: str, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from opentelemetry import trace
 from redis.asyncio import Redis
 from temporalio.converter import PayloadConverter
 
-from tests.conformance.executor.kit import RUN, launch_of, python, serving
-from tests.conformance.executor.temporal_workflows import QUEUE, working
+from tests.support.executors import RUN, launch_of, python, serving
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor
@@ -24,13 +24,13 @@ from tompion.executors.nats import NatsExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.redis import RedisExecutor
 from tompion.executors.temporal.executor import TemporalExecutor
-from tompion.executors.temporal.workflow_ids import ids_of
+from tompion.executors.temporal.workflow_ids import workflow_ids
 from tompion.model.schedule import Action
 from tompion.model.trace_context import Parent, read_traceparent
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SITE = ExecutorEnv()
-SECONDS = 60
+SECONDS = 120
 
 
 def traced(launch: RunContext, traceparent: str | None) -> RunContext:
@@ -53,7 +53,7 @@ def test_http_has_a_header(traceparent: str | None) -> None:
         asyncio.run(ran(executor, {"url": f"{server.url}/run"}, traceparent))
         (seen,) = server.seen
     assert seen.headers.get("traceparent") == traceparent
-    assert seen.said["meta"].get("traceparent") == traceparent
+    assert seen.json["meta"].get("traceparent") == traceparent
 
 
 @both
@@ -122,7 +122,7 @@ def test_a_workflow_of_temporal_has_the_header_of_its_interceptors(
                 aclosing(TemporalExecutor({"address": temporal_address}, SITE)) as executor,
             ):
                 await executor.run(None, launch)
-            history = await client.get_workflow_handle(ids_of(launch).usual).fetch_history()
+            history = await client.get_workflow_handle(workflow_ids(launch).default).fetch_history()
             return history.events[0].workflow_execution_started_event_attributes.header.fields
 
     fields = asyncio.run(story())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, Bench
+from tests.support.operations import BEGIN, Bench
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.adapting import hint, next_run, run_for
-from tests.conformance.operations.kit import Bench, at, shown, when
+from tests.conformance.operations.adaptive_schedules import hint, next_run, run_for
+from tests.support.operations import Bench, at, shown, when
 from tompion.engine.steps.tzdata_replan import ReplanStep
 from tompion.errors import InvalidField, ScheduleClosed, StaleToken, TompionError
 from tompion.model.run import RunState
@@ -92,7 +92,7 @@ def test_an_interval_whose_run_takes_longer(minutely: Bench) -> None:
     assert run_for(minutely, worker, "08:02:30") == "08:03:30"
     minutely.go("08:03:30")
     assert run_for(minutely, worker, "08:03:40") == "08:04:30"
-    assert minutely.story() == ["08:01 SUCCESS", "08:03:30 SUCCESS"]
+    assert minutely.outcomes() == ["08:01 SUCCESS", "08:03:30 SUCCESS"]
 
 
 def test_a_cron_whose_run_takes_longer(bench: Bench) -> None:
@@ -153,7 +153,7 @@ def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
     minutely.go("08:01:30")
     assert run_for(minutely, worker, "08:01:31") == "08:02:30"
     assert minutely.ask(hints.hints, "report").hints == ()
-    assert minutely.story(source="hint") == ["08:01:30 SUCCESS"]
+    assert minutely.outcomes(source="hint") == ["08:01:30 SUCCESS"]
     assert len({run.key for run in minutely.runs()}) == 2
 
 
@@ -170,15 +170,15 @@ def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The earlier wins, and whoever gives the second is told; so is whoever reads the engine's log."""
     worker = minutely.worker()
     told: list[str] = []
-    monkeypatch.setattr(worker.probe, "warn", told.append)
+    monkeypatch.setattr(worker.events, "warn", told.append)
     run_for(minutely, worker, "08:01:01")
     assert hint(minutely, interval_ms=40_000).warning is None
     both = hint(minutely, at=when("08:01:20"))
     assert (next_run(both), len(both.hints)) == ("08:01:20", 2)
-    assert "both live" in (both.warning or "")
+    assert "are live" in (both.warning or "")
     minutely.go("08:01:20")
     assert run_for(minutely, worker, "08:01:21") == "08:02"
-    assert told == ["report: two hints are live, the earlier wins"]
+    assert told == ["report: two hints are active, the earlier one is used"]
 
 
 def test_a_later_hint_takes_the_place_of_one_of_its_kind(minutely: Bench) -> None:
@@ -229,7 +229,7 @@ def test_nothing_runs_beside_a_trigger_that_is_in_the_way(minutely: Bench) -> No
     worker = minutely.worker()
     minutely.trigger()
     worker.tick()
-    assert minutely.story() == ["08:01 SKIPPED overlap"]
+    assert minutely.outcomes() == ["08:01 SKIPPED overlap"]
     assert minutely.get().next_run_at == when("08:02")
 
 
@@ -253,7 +253,7 @@ def test_a_run_that_is_to_be_skipped(minutely: Bench) -> None:
     assert skipping.next_run_at == when("08:02")
     minutely.go("08:01:10")
     assert worker.tick() == []
-    assert minutely.story(source="hint") == ["08:01:10 SKIPPED skip_requested"]
+    assert minutely.outcomes(source="hint") == ["08:01:10 SKIPPED skip_requested"]
     assert minutely.get().next_run_at == when("08:02")
     with pytest.raises(InvalidField, match="an adaptive schedule"):
         minutely.ask(control.skip, "report", at=[when("08:05")])
@@ -401,7 +401,7 @@ def test_new_zone_tables_aim_an_adaptive_schedule_anew(bench: Bench) -> None:
     bench.create(cron="0 12 * * *", timezone="Europe/Berlin", adaptive=True)
     bench.execute("UPDATE schedules SET zones = 'Europe/Berlin:older'")
     bench.execute(f"UPDATE schedule_state SET next_nominal_s = {int(at('10:00'))}")
-    replanning = ReplanStep(bench.worker().instance)
+    replanning = ReplanStep(bench.worker().context)
     assert bench.read(replanning.outdated) == ["Europe/Berlin:older"]
-    ((name, before, after),) = bench.write(lambda t: replanning.some_of(t, "Europe/Berlin:older"))
+    ((name, before, after),) = bench.write(lambda t: replanning.replan_some(t, "Europe/Berlin:older"))
     assert (name, before, after) == ("report", int(at("10:00")), int(at("11:00")))

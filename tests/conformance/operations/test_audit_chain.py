@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.conftest import owner_url
-from tests.conformance.operations.kit import BEGIN, Bench, open_transaction
+from tests.support.databases import owner_url
+from tests.support.operations import BEGIN, Bench, open_transaction
 from tompion.config.settings import DAY_MS, Settings
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError, TompionError
-from tompion.model.audit import AuditVerification, chain_rows
+from tompion.model.audit import AuditVerification, chain_row
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys, calendars, targets, workflows
 from tompion.operations.schedules import control, crud, hints, history
-from tompion.operations.verify.audit_chain import MOST, verify_audit
+from tompion.operations.verify.audit_chain import MAX_ROWS, verify_audit
 from tompion.operations.verify.namespace import NamespaceVerifier
 from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
@@ -29,7 +29,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 TABLES = ("audit", "audit_heads")
-TRIGGERS = ("audit_is_kept", "audit_is_not_emptied", "audit_heads_are_kept", "audit_heads_are_not_emptied")
+TRIGGERS = ("audit_append_only", "audit_no_removal", "audit_heads_append_only", "audit_heads_no_removal")
 COPY = "at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after"
 
 
@@ -125,7 +125,7 @@ def test_a_row_that_was_changed(told: Bench) -> None:
         damage = f"UPDATE audit SET {column} = {value} WHERE namespace = 'default' AND position = 4"
         found = after(told, damage)
         assert found.problem is not None, column
-        assert "at place 4 of the chain, was changed" in found.problem
+        assert "at position 4 of the chain, was changed" in found.problem
         assert (found.until, found.checked, found.more) == (3, 3, False)
         assert after(told, damage, namespace="b").ok
 
@@ -135,20 +135,20 @@ def test_a_row_that_was_changed_with_its_digest(told: Bench) -> None:
     row, following = told.read(lambda t: t.audit_list_chain("default", 3, 2))
     assert row.position is not None
     assert row.previous is not None
-    forged = chain_rows(row._replace(actor="eve"), row.position, row.previous)
+    forged = chain_row(row._replace(actor="eve"), row.position, row.previous)
     damage = f"UPDATE audit SET actor = 'eve', digest = '{forged.digest}' WHERE audit_number = {row.audit_number}"
     assert problem(told, damage) == (
-        f"row {following.audit_number}, at place 5 of the chain, does not follow the one before it"
+        f"row {following.audit_number}, at position 5 of the chain, does not follow the one before it"
     )
 
 
 def test_rows_that_were_removed(told: Bench) -> None:
     removed = {
-        "position = 1": "the row at place 1 of the chain is missing",
-        "position = 4": "the row at place 4 of the chain is missing",
-        "position BETWEEN 4 AND 6": "the rows at places 4 to 6 of the chain are missing",
-        "position = 10": "the row at place 10 of the chain is missing",
-        "position > 0": "the rows at places 1 to 10 of the chain are missing",
+        "position = 1": "the row at position 1 of the chain is missing",
+        "position = 4": "the row at position 4 of the chain is missing",
+        "position BETWEEN 4 AND 6": "the rows at positions 4 to 6 of the chain are missing",
+        "position = 10": "the row at position 10 of the chain is missing",
+        "position > 0": "the rows at positions 1 to 10 of the chain are missing",
     }
     delete = "DELETE FROM audit WHERE namespace = 'default' AND"
     assert {which: problem(told, f"{delete} {which}") for which in removed} == removed
@@ -159,7 +159,7 @@ def test_a_row_that_was_removed_and_its_place_filled(told: Bench) -> None:
         f"UPDATE audit SET position = {n} WHERE namespace = 'default' AND position = {n + 1}" for n in range(4, 10)
     ]
     found = problem(told, "DELETE FROM audit WHERE namespace = 'default' AND position = 4", *moved)
-    assert "at place 4 of the chain, was changed" in found
+    assert "at position 4 of the chain, was changed" in found
 
 
 def test_a_row_that_was_slipped_in(told: Bench) -> None:
@@ -169,14 +169,14 @@ def test_a_row_that_was_slipped_in(told: Bench) -> None:
         f"INSERT INTO audit ({COPY}, position, previous, digest) "
         f"SELECT {COPY}, 4, previous, digest FROM audit WHERE namespace = 'default' AND position = 3"
     )
-    assert "at place 4 of the chain, was changed" in problem(told, *moved, slipped_in)
+    assert "at position 4 of the chain, was changed" in problem(told, *moved, slipped_in)
 
 
 def test_an_end_that_was_changed(told: Bench) -> None:
     damaged = {
-        "UPDATE audit_heads SET position = 9": "stands at place 10, after the end of the chain",
-        "UPDATE audit_heads SET digest = 'x'": "the row at place 10 of the chain is not the one that its end says",
-        "DELETE FROM audit_heads": "stands at place 1, after the end of the chain",
+        "UPDATE audit_heads SET position = 9": "is at position 10, after the end of the chain",
+        "UPDATE audit_heads SET digest = 'x'": "the row at position 10 of the chain is not the one that the head of the chain names",
+        "DELETE FROM audit_heads": "is at position 1, after the end of the chain",
         "UPDATE audit_heads SET gone_position = 3": "does not follow the one before it",
     }
     for damage, told_of_it in damaged.items():
@@ -231,7 +231,7 @@ def test_what_is_older_than_its_retention_goes_and_the_rest_is_proved(told: Benc
     seal(told)
     assert (proof(told).ok, proof(told).checked, proof(told, after=5).after) == (True, 3, 10)
     gone = "DELETE FROM audit WHERE namespace = 'default' AND position = 11"
-    assert problem(told, gone) == "the row at place 11 of the chain is missing"
+    assert problem(told, gone) == "the row at position 11 of the chain is missing"
 
 
 def test_without_a_retention_the_audit_stays(told: Bench, clock: ManualClock) -> None:
@@ -253,7 +253,7 @@ def test_a_long_audit_is_walked_page_by_page(told: Bench) -> None:
 def test_where_to_begin_is_checked(bench: Bench) -> None:
     refused: list[dict[str, Any]] = [
         {"limit": 0},
-        {"limit": MOST + 1},
+        {"limit": MAX_ROWS + 1},
         {"limit": True},
         {"after": -1},
         {"after": 1 << 63},

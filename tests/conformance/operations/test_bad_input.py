@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import BEGIN, FUNCTION, Bench, when
-from tests.servers.postgres import PostgresServer
+from tests.support.operations import BEGIN, FUNCTION, Bench, when
+from tests.support.servers.postgres import PostgresServer
 from tompion.config.settings import Settings
 from tompion.errors import (
     AlreadyExists,
@@ -96,7 +96,7 @@ WRONG_TYPES: dict[str, list[object]] = {
     "dialect": ["klingon", 5],
     "function": [5, "", "no_colon", "a b:c", ":f", "m:", "m:f()", "x" * 201 + ":f", "a:b\n", ["m:f"]],
     "workflow_id": [5, "", "x" * 201, "a\x00b", " a"],
-    "workflow_get_version": [0, -1, "1", 1.0, True, HUGE],
+    "workflow_version": [0, -1, "1", 1.0, True, HUGE],
     "queue": [None, 5, "", "a\tb"],
     "user_id": [5, "", "a\x7fb"],
     "overlap_policy": ["maybe", 5, None, []],
@@ -141,8 +141,8 @@ FIELD_CASES = [(field, value) for field, values in WRONG_TYPES.items() for value
 def test_a_wrong_value(shared: Bench, field: str, value: object) -> None:
     """Refused by create, by patch and under a request id: an answer to a bad request is not remembered."""
     base: dict[str, Any] = {} if field in ("spec", "cron") else {"cron": "* * * * *"}
-    action = {} if field in ("function", "workflow_id", "workflow_get_version") else {"function": FUNCTION}
-    if field == "workflow_get_version":
+    action = {} if field in ("function", "workflow_id", "workflow_version") else {"function": FUNCTION}
+    if field == "workflow_version":
         action = {"workflow_id": "flow"}
     alone: dict[str, Any] = {field: value}
     given = {**base, **action, **alone}
@@ -180,9 +180,9 @@ DEFINITIONS: list[tuple[dict[str, Any], type[TompionError], list[str]]] = [
     ({"cron": "* * * * *", "function": FUNCTION, "workflow_id": "flow"}, InvalidField, ["function", "workflow_id"]),
     ({"function": FUNCTION}, InvalidField, ["spec", "cron"]),
     (
-        {"cron": "* * * * *", "function": FUNCTION, "workflow_get_version": 2},
+        {"cron": "* * * * *", "function": FUNCTION, "workflow_version": 2},
         InvalidField,
-        ["workflow_get_version", "workflow_id"],
+        ["workflow_version", "workflow_id"],
     ),
     ({"spec": {"cron": "* * * * *"}, "cron": "* * * * *", "function": FUNCTION}, InvalidField, ["spec", "cron"]),
     (
@@ -314,13 +314,13 @@ REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
         "version of a function",
         lambda b: b.ask(crud.patch, "there", workflow_version=2),
         InvalidField,
-        ["workflow_get_version"],
+        ["workflow_version"],
     ),
     (
         "upsert without id",
         lambda b: b.ask(crud.upsert, None, cron="* * * * *", function=FUNCTION),
         InvalidField,
-        ["schedule_id", "upsert needs an id"],
+        ["schedule_id", "upsert needs the id of the schedule"],
     ),
     ("skip nothing", lambda b: b.ask(control.skip, "there", at=[]), InvalidField, ["at", "list of times"]),
     ("pause once", lambda b: b.ask(targets.pause_target, queue="a", request_id=""), InvalidField, ["request_id"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, Worker, shown
+from tests.support.operations import Bench, Worker, shown
 from tompion.errors import InvalidField, NotFound, StaleToken, StoreError
 from tompion.model.schedule import Schedule
 from tompion.operations.resources import calendars
@@ -25,13 +25,13 @@ VERSIONS = {
     "UPDATE schedule_versions SET calendars = '[' WHERE schedule_key = 2": "its version 1 cannot be read",
 }
 DIALS = {
-    "UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    "UPDATE schedule_state SET hints = 'soon' WHERE schedule_key = 2": "its dial cannot be read",
-    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its dial cannot be read",
-    "UPDATE schedule_state SET cursor_s = 999999999999 WHERE schedule_key = 2": "its dial cannot be read",
+    "UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2": "its state row cannot be read",
+    "UPDATE schedule_state SET hints = 'soon' WHERE schedule_key = 2": "its state row cannot be read",
+    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its state row cannot be read",
+    "UPDATE schedule_state SET cursor_s = 999999999999 WHERE schedule_key = 2": "its state row cannot be read",
 }
 READABLE = [*VERSIONS.items(), *DIALS.items()]
-GONE = {"DELETE FROM schedule_state WHERE schedule_key = 2": "its dial is missing"}
+GONE = {"DELETE FROM schedule_state WHERE schedule_key = 2": "its state row is missing"}
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_what_is_known_of_a_damaged_schedule_is_shown(three: Bench) -> None:
     assert (found.created_at, found.updated_at) == (whole.created_at, whole.updated_at)
 
 
-@pytest.mark.parametrize(("damage", "told"), [(NO_DIAL, "its dial is missing"), *READABLE])
+@pytest.mark.parametrize(("damage", "told"), [(NO_DIAL, "its state row is missing"), *READABLE])
 def test_a_damaged_schedule_is_changed_by_nobody_and_says_what_removes_it(three: Bench, damage: str, told: str) -> None:
     """Without its dial it was said not to be there at all, and nothing could be done about it."""
     three.execute(damage)
@@ -182,7 +182,7 @@ def test_nothing_fires_on_days_that_a_calendar_excluded_which_is_gone(excluding:
     excluding.execute("UPDATE schedule_state SET next_nominal_s = cursor_s + 31, next_fire_ms = (cursor_s + 31) * 1000")
     worker = tick(excluding, "08:01")
     assert [rule.schedule_id for _, rule in worker.launched] == ["other"]
-    assert list(worker.instance.schedules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
+    assert list(worker.context.schedules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
     assert [shown(run.scheduled_for) for run in excluding.runs("other")] == ["08:01"]
 
 
@@ -200,10 +200,10 @@ def test_a_dial_that_makes_no_sense_stops_no_other(three: Bench, caplog: pytest.
 
 BACKFILLS = {
     "UPDATE backfills SET overlap = 'bogus' WHERE schedule_key = 2": "ValueError(\"'bogus' is not a valid Overlap\")",
-    "UPDATE backfills SET only_what = 'bogus' WHERE schedule_key = 2": "'bogus' is none of all, missing, failed",
+    "UPDATE backfills SET only_what = 'bogus' WHERE schedule_key = 2": "'bogus' is not one of all, missing, failed",
     "UPDATE backfills SET state = 'bogus' WHERE schedule_key = 2": "its state is 'bogus'",
-    "UPDATE backfills SET version = 9 WHERE schedule_key = 2": "its dial or its definition is missing",
-    NO_DIAL: "its dial or its definition is missing",
+    "UPDATE backfills SET version = 9 WHERE schedule_key = 2": "its state or its definition is missing",
+    NO_DIAL: "its state or its definition is missing",
 }
 
 
@@ -218,7 +218,7 @@ def test_a_backfill_that_makes_no_sense_stops_no_other(
     worker = three.worker()
     assert worker.backfill().claimed == 2
     assert {row.schedule_key for row, _ in worker.launched} == {1, 3}
-    assert "backfill 2 of schedule 2 cannot go on: " in caplog.text
+    assert "backfill 2 of schedule 2 cannot continue: " in caplog.text
     assert told in caplog.text
     caplog.clear()
     assert (worker.backfill().claimed, caplog.text) == (0, "")
@@ -232,7 +232,7 @@ def test_a_backfill_that_makes_no_sense_stops_no_other(
     [
         ("UPDATE schedule_runs SET reason = 'bogus' WHERE state = 'PLANNED' AND schedule_key = 2", "'bogus' is not a"),
         ("UPDATE schedule_versions SET spec = '[' WHERE schedule_key = 2", "b: "),
-        (NO_DIAL, "its dial or its definition is missing"),
+        (NO_DIAL, "its state or its definition is missing"),
     ],
 )
 def test_a_planned_run_that_makes_no_sense_stops_no_other(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench
+from tests.support.operations import FUNCTION, Bench
 from tompion.config.settings import Settings
 from tompion.contract.json import encode
 from tompion.errors import InvalidInput
@@ -65,17 +65,17 @@ def test_another_default_changes_no_schedule_that_there_is(bench: Bench) -> None
 
 def test_no_schedule_is_written_with_less_than_the_least_interval(bench: Bench) -> None:
     bench.settings = told(bench.settings)
-    with pytest.raises(InvalidInput, match="min_interval_ms: 4999; expected at least 5000, which is the least"):
+    with pytest.raises(InvalidInput, match="min_interval_ms: 4999; expected at least 5000, the minimum"):
         bench.create(min_interval_ms=4_999)
-    with pytest.raises(InvalidInput, match=r"max_interval_ms: min_interval_ms \(5000\) is more than"):
+    with pytest.raises(InvalidInput, match=r"max_interval_ms: min_interval_ms \(5000\) is greater than"):
         bench.create(adaptive=True, max_interval_ms=1_000)
 
 
 def test_another_default_is_no_other_code(bench: Bench) -> None:
-    assert bench.ask(declare, "report", **BASE).did == "created"
+    assert bench.ask(declare, "report", **BASE).outcome == "created"
     bench.settings = told(bench.settings)
     again = bench.ask(declare, "report", **BASE)
-    assert (again.did, four(again.schedule)) == ("unchanged", ("skip", "none", 0, 0))
+    assert (again.outcome, four(again.schedule)) == ("unchanged", ("skip", "none", 0, 0))
     assert set(again.drift) == {"overlap_policy", "catchup_policy", "jitter_ms", "min_interval_ms"}
     changed = bench.ask(declare, "report", **BASE, description="new")
-    assert (changed.did, four(changed.schedule)) == ("updated", ("queue", "coalesce", 2_000, 5_000))
+    assert (changed.outcome, four(changed.schedule)) == ("updated", ("queue", "coalesce", 2_000, 5_000))

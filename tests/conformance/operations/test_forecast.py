@@ -1,4 +1,4 @@
-"""How many fires are to come, and where the herds are."""
+"""How many fires are to come, and where the spikes are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, shown
+from tests.support.operations import FUNCTION, Bench, shown
 from tompion.errors import InvalidField, NotFound
 from tompion.operations.insight import forecast
 from tompion.operations.resources import calendars
@@ -17,9 +17,9 @@ def test_every_fire_of_the_hour_is_counted_once(bench: Bench) -> None:
     bench.create("often", cron="*/10 * * * *")
     bench.create("seldom", cron="30 * * * *")
     found = bench.ask(forecast.forecast)
-    counts = {shown(each.start): each.fires for each in found.stretches if each.fires}
+    counts = {shown(each.start): each.fires for each in found.buckets if each.fires}
     assert counts == {"08:10": 1, "08:20": 1, "08:30": 2, "08:40": 1, "08:50": 1}
-    assert (found.looked_at, found.others, found.capped, found.herds) == (2, 0, False, ())
+    assert (found.fully_counted, found.next_fire_only, found.capped, found.spikes) == (2, 0, False, ())
 
 
 def test_what_is_paused_or_of_others_does_not_fire(bench: Bench) -> None:
@@ -27,41 +27,46 @@ def test_what_is_paused_or_of_others_does_not_fire(bench: Bench) -> None:
     bench.ask(control.pause, "resting")
     bench.ask(crud.create, "theirs", cron="* * * * *", function=FUNCTION, namespace="other")
     found = bench.ask(forecast.forecast)
-    assert sum(each.fires for each in found.stretches) == 0
+    assert sum(each.fires for each in found.buckets) == 0
 
 
 def test_of_a_fixed_delay_only_the_next_fire_is_known(bench: Bench) -> None:
     bench.create("poll", intervals={"every": "10m", "anchor": "completion"})
     found = bench.ask(forecast.forecast)
-    assert sum(each.fires for each in found.stretches) == 1
-    assert (found.looked_at, found.others) == (0, 1)
+    assert sum(each.fires for each in found.buckets) == 1
+    assert (found.fully_counted, found.next_fire_only) == (0, 1)
 
 
 def test_a_herd_is_found_and_advised(bench: Bench) -> None:
     for number in range(12):
         bench.create(f"hourly-{number:02}", cron="45 * * * *")
     bench.create("other", cron="15 * * * *")
-    (herd,) = bench.ask(forecast.forecast).herds
-    assert (shown(herd.start), herd.fires) == ("08:45", 12)
-    (kin,) = herd.kin
-    assert (kin.example, kin.schedules, kin.jitter_ms, kin.hashed) == ("hourly-00", 12, 1_800_000, ("H * * * *",))
-    assert "jitter of 1800 seconds" in herd.advice
+    (spike,) = bench.ask(forecast.forecast).spikes
+    assert (shown(spike.start), spike.fires) == ("08:45", 12)
+    (group,) = spike.groups
+    assert (group.example, group.schedules, group.jitter_ms, group.hashed) == (
+        "hourly-00",
+        12,
+        1_800_000,
+        ("H * * * *",),
+    )
+    assert "jitter of 1800 seconds" in spike.advice
 
 
 def test_what_has_jitter_is_counted_where_it_fires(bench: Bench) -> None:
     for number in range(40):
         bench.create(f"spread-{number:02}", cron="30 * * * *", jitter_ms=1_200_000)
     found = bench.ask(forecast.forecast)
-    assert sum(each.fires for each in found.stretches) == 40
-    assert max(each.fires for each in found.stretches) < 10
-    assert found.herds == ()
+    assert sum(each.fires for each in found.buckets) == 40
+    assert max(each.fires for each in found.buckets) < 10
+    assert found.spikes == ()
 
 
 def test_days_that_a_calendar_excludes_have_no_fires(bench: Bench) -> None:
     bench.ask(calendars.put_calendar, {"name": "off", "dates": ["2027-01-16"]})
     bench.create("daily", cron="0 * * * *", exclude={"named": ["off"]})
-    found = bench.ask(forecast.forecast, seconds=3 * 86_400, stretches=3)
-    assert [each.fires for each in found.stretches] == [15, 0, 24]
+    found = bench.ask(forecast.forecast, seconds=3 * 86_400, buckets=3)
+    assert [each.fires for each in found.buckets] == [15, 0, 24]
 
 
 def test_of_very_many_the_specs_of_some_are_read_and_stand_for_the_others(
@@ -71,24 +76,24 @@ def test_of_very_many_the_specs_of_some_are_read_and_stand_for_the_others(
     for number in range(60):
         bench.create(f"often-{number:02}", cron="*/20 * * * *")
     exact = bench.ask(forecast.forecast)
-    monkeypatch.setattr(forecast, "MOST_READ", 20)
+    monkeypatch.setattr(forecast, "MAX_READ", 20)
     found = bench.ask(forecast.forecast)
     assert (exact.one_in, found.one_in) == (1, 3)
-    assert (found.looked_at, found.others, found.capped) == (60, 0, False)
-    assert [each.fires for each in found.stretches] == [each.fires for each in exact.stretches]
-    assert [(herd.fires, herd.kin[0].schedules) for herd in found.herds] == [(60, 60)] * 2
+    assert (found.fully_counted, found.next_fire_only, found.capped) == (60, 0, False)
+    assert [each.fires for each in found.buckets] == [each.fires for each in exact.buckets]
+    assert [(spike.fires, spike.groups[0].schedules) for spike in found.spikes] == [(60, 60)] * 2
 
 
 def test_more_than_can_be_counted_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "MOST_SCHEDULES", 3)
+    monkeypatch.setattr(forecast, "MAX_SCHEDULES", 3)
     for number in range(4):
         bench.create(f"hourly-{number}", cron="30 * * * *")
     found = bench.ask(forecast.forecast)
     assert found.capped
-    assert sum(each.fires for each in found.stretches) == 3
+    assert sum(each.fires for each in found.buckets) == 3
 
 
-@pytest.mark.parametrize("given", [{"seconds": 0}, {"stretches": 0}, {"seconds": 10, "stretches": 11}])
+@pytest.mark.parametrize("given", [{"seconds": 0}, {"buckets": 0}, {"seconds": 10, "buckets": 11}])
 def test_what_cannot_be_cut_is_refused(bench: Bench, given: dict[str, Any]) -> None:
     with pytest.raises(InvalidField):
         bench.ask(forecast.forecast, **given)
@@ -98,7 +103,7 @@ def test_what_cannot_be_cut_is_refused(bench: Bench, given: dict[str, Any]) -> N
 
 
 def test_who_shares_a_spec_is_found_page_by_page_with_tokens(bench: Bench) -> None:
-    """A herd is spread as a whole: by whoever knows all of it, and what each was like when it was looked at."""
+    """A spike is spread as a whole: by whoever knows all of it, and what each was like when it was looked at."""
     for number in range(5):
         bench.create(f"hourly-{number}", cron="45 * * * *")
     bench.create("other", cron="15 * * * *")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, when
+from tests.support.operations import FUNCTION, Bench, when
 from tompion.contract.methods import AsyncMethods, _Async
 from tompion.errors import RequestReused, ScheduleClosed, StaleToken
 from tompion.operations.context import OperationContext
@@ -215,7 +215,7 @@ def test_every_change_takes_a_request_id() -> None:
     assert len(changes) == 30
     assert [each.__name__ for each in changes if "request_id" not in inspect.signature(each).parameters] == [
         "start_run",
-        "report",
+        "report_run",
         "create_key",
     ]
 
@@ -347,7 +347,7 @@ def test_delete_keeps_the_history(bench: Bench) -> None:
     closed = bench.ask(crud.delete, "report")
     assert (closed.state, closed.next_run_at, closed.next_fire_at) == ("closed", None, None)
     assert bench.get() == closed
-    assert bench.story() == ["08:01 SUCCESS"]
+    assert bench.outcomes() == ["08:01 SUCCESS"]
     bench.go("08:02")
     assert worker.tick() == []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import FUNCTION, Bench, shown, when
+from tests.support.operations import FUNCTION, Bench, shown, when
 from tompion import Spec
 from tompion.errors import InvalidField, InvalidSpec, LimitExceeded, TompionError
 from tompion.operations.insight.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for
@@ -71,7 +71,7 @@ def test_what_would_never_run_is_a_finding_here(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ({}, InvalidField, "spec: when should it run"),
+        ({}, InvalidField, "spec: there is no source of ticks"),
         ({"cron": "99 * * * *"}, InvalidSpec, "cron.minute"),
         ({"crom": "* * * * *"}, InvalidField, "crom: there is no such field; did you mean cron?"),
         ({"cron": "* * * * *", "function": FUNCTION}, InvalidField, "function: there is no such field"),

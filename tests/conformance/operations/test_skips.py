@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, at, shown, when
+from tests.support.operations import Bench, at, shown, when
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField
 from tompion.model.schedule import Schedule
@@ -42,7 +42,7 @@ def test_skip_in_a_pause_skips_the_next_tick_that_is_shown(bench: Bench) -> None
     assert worker.tick() == []
     bench.go("12:00")
     assert worker.tick() == ["12:00"]
-    assert bench.story() == ["11:00 SKIPPED skip_requested", "12:00 ENQUEUED"]
+    assert bench.outcomes() == ["11:00 SKIPPED skip_requested", "12:00 ENQUEUED"]
 
 
 def test_skip_when_nobody_was_there_skips_the_next_tick_that_is_shown(bench: Bench) -> None:
@@ -87,7 +87,7 @@ LATEST = [
 
 
 @pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
-@pytest.mark.parametrize(("skips", "story", "spans"), LATEST)
+@pytest.mark.parametrize(("skips", "story", "dropped_ranges"), LATEST)
 @pytest.mark.parametrize("size", [1, 2, 3, 50])
 def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     bench: Bench,
@@ -104,13 +104,13 @@ def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
     bench.go("12:30")
     foretold = bench.ask(read.describe, "report").would_run_on_resume
     bench.resume()
-    worker = bench.worker(settings=Settings(max_span_ticks=size))
+    worker = bench.worker(settings=Settings(max_dropped_range_ticks=size))
     while worker.catch_up().claimed:
         pass
     started = [shown(run.scheduled_for) for run in bench.runs() if run.state == "ENQUEUED"]
     assert started == [each[:5] for each in story if "ENQUEUED" in each] == [shown(tick) for tick in foretold]
     if size == 50:
-        assert bench.story() == [each.format(reason) for each in story]
+        assert bench.outcomes() == [each.format(reason) for each in story]
         assert bench.dropped_ranges() == [each.format(reason) for each in dropped_ranges]
 
 
@@ -126,7 +126,7 @@ def test_the_one_run_of_a_schedule_that_has_no_more_ticks(
     bench.go("12:30")
     bench.resume()
     assert bench.worker().tick() == [ran]
-    assert f"{ran} ENQUEUED {reason}" in bench.story()
+    assert f"{ran} ENQUEUED {reason}" in bench.outcomes()
 
 
 # --- a fixed delay ----------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) ->
     for moment in ("08:00:31", "08:05:34", "08:10:32"):
         bench.go(moment)
         worker.tick()
-    assert bench.story() == [
+    assert bench.outcomes() == [
         "08:00:30 SKIPPED skip_requested", "08:05:30 SKIPPED skip_requested", "08:10:30 ENQUEUED"
     ]  # fmt: skip
     assert bench.state().skips is None
@@ -153,13 +153,13 @@ def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) ->
 
 def test_other_ticks_of_a_fixed_delay_are_not_known(bench: Bench) -> None:
     bench.create(intervals=DELAY)
-    told = r"no tick at 2027-01-15T08:05:30\+00:00; of a fixed delay is known the one at 2027-01-15T08:00:30\+00:00"
+    told = r"no tick at 2027-01-15T08:05:30\+00:00; a fixed delay has its next tick at 2027-01-15T08:00:30\+00:00"
     with pytest.raises(InvalidField, match=told):
         skip(bench, "08:05:30")
     worker = bench.worker()
     bench.go("08:00:31")
     worker.tick()
-    with pytest.raises(InvalidField, match="of a fixed delay is known none before its run has ended"):
+    with pytest.raises(InvalidField, match="a fixed delay has no known tick until its run ends"):
         skip(bench, "08:05:31")
     with pytest.raises(InvalidField, match="no tick left"):
         skip(bench)
@@ -179,8 +179,8 @@ def test_a_fixed_delay_that_was_to_be_skipped_long_ago_does_what_was_shown(bench
     worker = bench.worker()
     while not worker.tick():
         pass
-    assert bench.story()[-1] == "08:10:30 ENQUEUED"
-    assert len(bench.story()) == 3
+    assert bench.outcomes()[-1] == "08:10:30 ENQUEUED"
+    assert len(bench.outcomes()) == 3
 
 
 # --- a skip is taken back ---------------------------------------------------------------------------------------------
@@ -222,11 +222,11 @@ def test_what_has_been_skipped_and_what_is_no_tick_cannot_be_taken_back(bench: B
     skip(bench)
     bench.go("09:00")
     bench.worker().tick()
-    with pytest.raises(InvalidField, match="has been decided already"):
+    with pytest.raises(InvalidField, match="was decided already"):
         unskip(bench, "09:00")
     with pytest.raises(InvalidField, match=r"there is no tick at .*; the next one is at"):
         unskip(bench, "10:30")
-    with pytest.raises(InvalidField, match="nothing at all for all that are to be skipped"):
+    with pytest.raises(InvalidField, match="no value for all ticks to skip"):
         bench.ask(control.unskip, "report", at=[])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.operations.kit import Bench, at, shown, when
+from tests.support.operations import Bench, at, shown, when
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError
 from tompion.model.run import RunState
@@ -55,7 +55,7 @@ def test_a_schedule_without_its_dial(edited: Bench) -> None:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("DELETE FROM schedule_state", "its dial is missing"),
+        ("DELETE FROM schedule_state", "its state row is missing"),
         ("DELETE FROM schedule_versions WHERE version = 3", "its version 3 is missing"),
         ("UPDATE schedule_versions SET spec = '[' WHERE version = 3", "its version 3 cannot be read"),
     ],
@@ -288,24 +288,24 @@ def problems_of(bench: Bench, damage: str) -> list[str]:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("next_fire_ms = NULL", "dial: nobody looks at it any more, and its next tick fires at 2027-01-15 08:07:00Z"),
+        ("next_fire_ms = NULL", "state: no engine wakes up for it, and its next tick fires at 2027-01-15 08:07:00Z"),
         (
             "next_fire_ms = next_fire_ms + 3600000",
-            "dial: nobody looks at it before 2027-01-15 09:07:00Z, and its next tick fires at 2027-01-15 08:07:00Z",
+            "state: no engine wakes up for it before 2027-01-15 09:07:00Z, and its next tick fires at 2027-01-15 08:07:00Z",
         ),
         (
             "next_nominal_s = NULL, next_fire_ms = NULL",
-            "dial: it is aimed at none, and the first tick after its cursor is 2027-01-15 08:07:00Z",
+            "state: its next tick is none, and the first tick after its cursor is 2027-01-15 08:07:00Z",
         ),
         (
             "next_nominal_s = next_nominal_s + 60, next_fire_ms = next_fire_ms + 60000",
-            "dial: it is aimed at 2027-01-15 08:08:00Z, and the first tick after its cursor is 2027-01-15 08:07:00Z",
+            "state: its next tick is 2027-01-15 08:08:00Z, and the first tick after its cursor is 2027-01-15 08:07:00Z",
         ),
-        ("paused = TRUE", "dial: the schedule is active, and the dial is paused"),
-        ("closed = TRUE", "dial: the schedule is active, and the dial is closed"),
-        ("starts = starts + 1", "counter: the dial counts 6 that were started, the ledger 5"),
-        ("successes = 4", "counter: the dial counts 4 that have succeeded, the ledger 5"),
-        ("failed = 1", "counter: the dial counts 1 that have failed, the ledger 0"),
+        ("paused = TRUE", "state: the schedule is active, and its state is paused"),
+        ("closed = TRUE", "state: the schedule is active, and its state is closed"),
+        ("starts = starts + 1", "counter: the state counts 6 runs that were started, the ledger 5"),
+        ("successes = 4", "counter: the state counts 4 runs that have succeeded, the ledger 5"),
+        ("failed = 1", "counter: the state counts 1 runs that have failed, the ledger 0"),
     ],
 )
 def test_a_dial_that_somebody_has_moved(edited: Bench, damage: str, told: str) -> None:
@@ -316,8 +316,8 @@ def test_a_dial_that_somebody_has_moved(edited: Bench, damage: str, told: str) -
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("UPDATE schedules SET state = 'paused'", "dial: the schedule is paused, and the dial is not paused"),
-        ("UPDATE schedules SET state = 'closed'", "dial: the schedule is closed, and the dial is not closed"),
+        ("UPDATE schedules SET state = 'paused'", "state: the schedule is paused, and its state is not paused"),
+        ("UPDATE schedules SET state = 'closed'", "state: the schedule is closed, and its state is not closed"),
     ],
 )
 def test_a_schedule_that_its_dial_does_not_agree_with(edited: Bench, damage: str, told: str) -> None:
@@ -327,7 +327,7 @@ def test_a_schedule_that_its_dial_does_not_agree_with(edited: Bench, damage: str
 def test_a_pause_whose_end_is_lost(edited: Bench) -> None:
     edited.pause(until=when("09:00"))
     assert edited.ask(verify, "report").ok
-    told = ["dial: nobody looks at it any more, and its pause ends at 2027-01-15 09:00:00Z"]
+    told = ["state: no engine wakes up for it, and its pause ends at 2027-01-15 09:00:00Z"]
     assert problems_of(edited, "UPDATE schedule_state SET next_fire_ms = NULL") == told
 
 
@@ -335,7 +335,7 @@ def test_a_fixed_delay_that_is_lost(bench: Bench) -> None:
     bench.create(intervals=[{"every": "10m", "anchor": "completion"}])
     assert bench.ask(verify, "report").ok
     assert problems_of(bench, "UPDATE schedule_state SET next_fire_ms = NULL")[0].startswith(
-        "dial: nobody looks at it any more"
+        "state: no engine wakes up for it"
     )
 
 
@@ -354,7 +354,7 @@ def test_a_span_before_the_first_version(edited: Bench) -> None:
     row = f"SELECT schedule_key, {second('07:50')}, {second('08:00:29')}, 9, 'missed', 1, 0 FROM schedules"
     columns = "schedule_key, after_s, until_s, ticks, reason, version, decided_ms"
     assert problems_of(edited, f"INSERT INTO dropped_ranges ({columns}) {row}") == [
-        "beyond: a span that begins before the first version, at 2027-01-15 08:00:29Z"
+        "beyond: a dropped range that begins before the first version, at 2027-01-15 08:00:29Z"
     ]
 
 
@@ -366,5 +366,8 @@ def test_a_schedule_whose_row_is_gone(edited: Bench) -> None:
     edited.write(audit.seal)
     assert edited.ask(audit_chain.verify_audit).ok
     edited.execute("DELETE FROM schedules WHERE schedule_id = 'report'")
-    assert edited.ask(audit_chain.verify_audit).problem == "schedule 'report' is not there, and nobody has deleted it"
+    assert (
+        edited.ask(audit_chain.verify_audit).problem
+        == "schedule 'report' does not exist, and the audit has no deletion of it"
+    )
     assert edited.ask(audit_chain.verify_audit, namespace="theirs").ok

@@ -14,8 +14,8 @@ import time
 from collections import Counter
 
 from tests.conformance.peers.comparing import compare, draw_questions
-from tests.conformance.peers.corpus import peers_seed
 from tests.conformance.peers.examples import PEERS
+from tests.support.seeds import new_seed
 
 EXPRESSIONS_PER_ROUND = 1_000
 PLACES_EACH = 4
@@ -26,7 +26,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.peers", description=__doc__)
     parser.add_argument("peer", choices=PEERS)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=peers_seed())
+    parser.add_argument("--seed", type=int, default=new_seed())
     arguments = parser.parse_args()
     peer, seed, end = PEERS[arguments.peer], arguments.seed, time.monotonic() + arguments.seconds
     questions, unexplained, codes = 0, 0, Counter[tuple[str, ...]]()

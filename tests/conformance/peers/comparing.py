@@ -24,8 +24,8 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 import tompion
-from tests.conformance.peers.corpus import Syntax, draw_places, expressions
 from tests.oracle.walk import DAY, HOUR, load_zone, offset_at
+from tests.support.corpus import Syntax, draw_places, expressions
 from tompion import Ticks
 
 LONGEST_DST_GAP = 3 * HOUR

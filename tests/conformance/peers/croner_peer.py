@@ -22,8 +22,8 @@ from tests.conformance.peers.comparing import (
     fields_of,
     steps_are_restrictions,
 )
-from tests.conformance.peers.corpus import Syntax
 from tests.oracle.walk import DAY, load_zone
+from tests.support.corpus import Syntax
 
 DRIVER = Path(__file__).parents[2] / "node" / "croner_driver.mjs"
 

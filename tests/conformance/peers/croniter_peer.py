@@ -28,8 +28,8 @@ from tests.conformance.peers.comparing import (
     steps_are_restrictions,
     with_field,
 )
-from tests.conformance.peers.corpus import Syntax
 from tests.oracle.walk import DAY, HOUR, load_zone
+from tests.support.corpus import Syntax
 
 FIFTY_YEARS = 50 * 366 * DAY
 

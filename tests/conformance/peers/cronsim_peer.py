@@ -23,8 +23,8 @@ from tests.conformance.peers.comparing import (
     second_pass,
     with_field,
 )
-from tests.conformance.peers.corpus import Syntax
 from tests.oracle.walk import DAY, load_zone
+from tests.support.corpus import Syntax
 
 MOST_STEPS = 100_000
 """More steps than any answer takes: cronsim looks 50 years ahead, day by day."""

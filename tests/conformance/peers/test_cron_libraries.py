@@ -1,7 +1,7 @@
 """Tompion against croniter, cronsim and croner, on expressions that are new at each run.
 
 Whatever they disagree on must be one of the differences that are documented, and shown one by one by the examples.
-``TOMPION_PEERS_SEED`` repeats a run; the seed stands in every failure.
+``TOMPION_TEST_SEED`` draws other cases. The seed stands in every failure.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import sys
 import pytest
 
 from tests.conformance.peers.comparing import Outcome, Peer, Spec, ask, compare, draw_questions, explain
-from tests.conformance.peers.corpus import ZONES, all_transitions, peers_seed
 from tests.conformance.peers.croner_peer import run_driver
 from tests.conformance.peers.examples import EXAMPLES, PEERS, Example, read_answer
 from tests.oracle.walk import load_zone, offset_at
+from tests.support.corpus import ZONES, all_transitions
+from tests.support.seeds import suite_seed
 
 EXPRESSIONS = 2_200
 PLACES_EACH = 3
@@ -27,12 +28,12 @@ MOST_SHOWN = 20
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
 def test_every_disagreement_is_documented(peer: Peer, chunk: int, capfd: pytest.CaptureFixture[str]) -> None:
-    seed = peers_seed()
+    seed = suite_seed()
     rng = random.Random(f"{peer.name} {chunk} {seed}")
     questions = draw_questions(rng, peer, EXPRESSIONS // CHUNKS, PLACES_EACH)
     outcome = compare(peer, questions)
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\n{peer.name} chunk {chunk}: TOMPION_PEERS_SEED={seed}, {summary(outcome)}\n")
+        sys.stderr.write(f"\n{peer.name} chunk {chunk}: TOMPION_TEST_SEED={seed}, {summary(outcome)}\n")
     assert len({question.expression for question in questions}) * CHUNKS >= 2_000
     assert outcome.agreed > 0.9 * outcome.questions
     shown = "\n".join(str(each) for each in outcome.unexplained[:MOST_SHOWN])

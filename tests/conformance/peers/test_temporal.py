@@ -17,10 +17,11 @@ import pytest
 
 import tompion
 from tests.conformance.peers.comparing import Change, changes, show
-from tests.conformance.peers.corpus import Syntax, draw_expression, draw_places, draw_year, peers_seed
 from tests.conformance.peers.examples import page_rows, read_instant
-from tests.conformance.peers.temporal_server import TemporalServer, Window, running_server
 from tests.oracle.walk import DAY, HOUR
+from tests.support.corpus import Syntax, draw_expression, draw_places, draw_year
+from tests.support.seeds import suite_seed
+from tests.support.temporal_schedules import TemporalServer, Window, running_server
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
@@ -88,7 +89,7 @@ def is_mastered(zone: str, change: Change) -> bool:
 
 @pytest.mark.slow
 def test_agrees_with_the_server(server: TemporalServer, capfd: pytest.CaptureFixture[str]) -> None:
-    seed = peers_seed()
+    seed = suite_seed()
     rng = random.Random(f"temporal {seed}")
     asked = []
     for number in range(SPECS):
@@ -105,7 +106,7 @@ def test_agrees_with_the_server(server: TemporalServer, capfd: pytest.CaptureFix
             where = f"seed {seed}: {cron!r} in {zone}, {show(window[0], zone)} to {show(window[1], zone)}"
             assert theirs == ours, f"{where}: {difference(ours, theirs, zone)}"
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\ntemporal: TOMPION_PEERS_SEED={seed}, {SPECS} specs, {total} ticks\n")
+        sys.stderr.write(f"\ntemporal: TOMPION_TEST_SEED={seed}, {SPECS} specs, {total} ticks\n")
     assert total > 1_000
 
 

@@ -3,7 +3,7 @@
 First the oracle itself is held against facts that were worked out by hand; then it judges the engine at more than a
 hundred thousand instants; then it judges engines that are wrong on purpose, and must find each of them out.
 
-The cases are new at each run. ``TOMPION_ORACLE_SEED`` repeats one; the seed stands in every failure.
+``TOMPION_TEST_SEED`` draws other cases. The seed stands in every failure.
 """
 
 import sys
@@ -26,9 +26,9 @@ from tests.oracle.rounds import (
     build_engine,
     place_of_round,
     run_round,
-    seed_from_environment,
 )
 from tests.oracle.walk import DAY, HOUR, Walk, load_zone, moment_of, offset_at, walk_seconds
+from tests.support.seeds import new_seed, suite_seed
 
 CASES = 100_000
 CHUNKS = 4
@@ -214,11 +214,12 @@ def own_rounds(chunk: int) -> list[int]:
     return list(rounds_of_chunk(chunk))[: BLOCKS_PER_CHUNK * ROUNDS_PER_BLOCK]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_engine_agrees_with_the_oracle(chunk: int, capfd: pytest.CaptureFixture[str]) -> None:
-    seed = seed_from_environment()
+    seed = suite_seed()
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\noracle chunk {chunk}: TOMPION_ORACLE_SEED={seed}\n")
+        sys.stderr.write(f"\noracle chunk {chunk}: TOMPION_TEST_SEED={seed}\n")
     tally = Tally()
     for number in rounds_of_chunk(chunk):
         if tally.rounds >= len(own_rounds(chunk)) and tally.cases * CHUNKS >= CASES:
@@ -254,7 +255,7 @@ def lost_a_day(place: Place) -> bool:
 
 
 def test_the_chunks_together_visit_every_required_place() -> None:
-    seed = seed_from_environment()
+    seed = suite_seed()
     numbers_of_all = [number for chunk in range(CHUNKS) for number in own_rounds(chunk)]
     assert len(set(numbers_of_all)) == len(numbers_of_all)
     places = [place_of_round(seed, number) for number in numbers_of_all]
@@ -353,6 +354,7 @@ def find_out(build: Callable[[Spec], Engine]) -> Disagreed | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG_ENGINES)
 def test_a_wrong_engine_is_found_out(name: str) -> None:
     assert find_out(WRONG_ENGINES[name]) is not None
@@ -388,10 +390,8 @@ def test_a_rejected_spec_is_a_disagreement() -> None:
 
 
 def test_the_seed_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOMPION_ORACLE_SEED", "42")
-    assert seed_from_environment() == 42
-    monkeypatch.delenv("TOMPION_ORACLE_SEED")
-    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "one run in several processes")
-    assert len({seed_from_environment() for _ in range(5)}) == 1
-    monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID")
-    assert len({seed_from_environment() for _ in range(5)}) > 1
+    monkeypatch.setenv("TOMPION_TEST_SEED", "42")
+    assert suite_seed() == 42
+    monkeypatch.delenv("TOMPION_TEST_SEED")
+    assert len({suite_seed() for _ in range(5)}) == 1
+    assert len({new_seed() for _ in range(5)}) > 1

@@ -1,1 +1,1 @@
-"""The contract of a store, on every driver."""
+"""The contract of a store, tested on every driver."""

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.conformance.store.samples import NOW_MS
+from tests.support.rows import NOW_MS
 from tompion.store.base import Store, Transaction
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
-SECONDS = 30
+SECONDS = 120
 """After which a test gives up waiting."""
 
 Write = Callable[[Callable[[Transaction], Any]], Any]
@@ -36,21 +36,21 @@ def clock() -> ManualClock:
 @pytest.fixture(params=["memory", "file", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[Store]:
     """An empty store."""
-    made: Store
+    opened: Store
     if request.param == "postgres":
-        made = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
+        opened = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
     else:
-        made = SqliteStore(":memory:" if request.param == "memory" else tmp_path / "tompion.db", clock=clock)
-    yield made
-    made.close()
+        opened = SqliteStore(":memory:" if request.param == "memory" else tmp_path / "tompion.db", clock=clock)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
 def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
     """An empty PostgreSQL store, for what only that driver has to prove."""
-    made = PostgresStore(migrated_url, clock=clock)
-    yield made
-    made.close()
+    opened = PostgresStore(migrated_url, clock=clock)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

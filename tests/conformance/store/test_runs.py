@@ -1,4 +1,4 @@
-"""Runs: every write names what it expects, and rows that are otherwise are not touched."""
+"""Runs: every write names what it expects, and other rows are not changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.store.conftest import Write
-from tests.conformance.store.samples import NOW_MS, change, held, run
+from tests.support.rows import NOW_MS, change, held, run
 from tompion.model.run import FINAL, RunId, RunRow
 from tompion.store.base import FAR_S, Transaction
 
@@ -15,15 +15,15 @@ MINE, OTHER = 7, 8
 
 
 def stored(write: Write, row: RunRow) -> RunRow:
-    found: RunRow | None = write(lambda t: t.run_get(row.id))
-    assert found is not None
-    return found
+    result: RunRow | None = write(lambda t: t.run_get(row.id))
+    assert result is not None
+    return result
 
 
-def test_runs_are_inserted_as_they_are(write: Write) -> None:
+def test_inserted_runs_round_trip(write: Write) -> None:
     full = run(
         1, 60, 3, source="trigger", state="STARTED", reason="retry", version=2, attempt=4, failures=5, fire_ms=6,
-        due_ms=7, owner=8, decided_ms=9, local_s=10, moved="gap", overlap="skip", payload='{"ä":"😀"}',
+        due_ms=7, owner=8, decided_ms=9, local_s=10, dst_adjustment="gap", overlap="skip", payload='{"ä":"😀"}',
         request_id="r", started_ms=11, finished_ms=None, cancel_requested=True, error="e", result="", execution_id="x",
         queued_ms=12,
     )  # fmt: skip
@@ -34,7 +34,7 @@ def test_runs_are_inserted_as_they_are(write: Write) -> None:
     assert write(lambda t: t.run_insert([])) == set()
 
 
-def test_a_run_that_exists_is_reported_and_left_alone_though_decided_in_the_same_moment(write: Write) -> None:
+def test_existing_run_is_reported_and_not_changed(write: Write) -> None:
     first = [run(1, 60), run(1, 120)]
     write(lambda t: t.run_insert(first))
     again = [run(1, 120, attempt=5), run(1, 180), run(1, 120, 9), run(1, 60, attempt=5)]
@@ -44,7 +44,7 @@ def test_a_run_that_exists_is_reported_and_left_alone_though_decided_in_the_same
     assert stored(write, again[2]) == again[2]
 
 
-def test_a_run_that_this_transaction_has_added_or_changed_exists_too(write: Write) -> None:
+def test_run_added_by_the_same_transaction_counts_as_existing(write: Write) -> None:
     write(lambda t: t.run_insert([run(1, 60)]))
 
     def twice(t: Transaction) -> set[RunId]:
@@ -55,7 +55,7 @@ def test_a_run_that_this_transaction_has_added_or_changed_exists_too(write: Writ
     assert write(twice) == {RunId(1, 60), RunId(1, 120)}
 
 
-def test_a_tick_that_simply_starts_is_a_run_like_any_other(write: Write) -> None:
+def test_fast_insert_creates_a_normal_run(write: Write) -> None:
     write(lambda t: t.run_insert([run(1, 60)]))
     starts = [(1, 60, 2, 60_000, MINE, NOW_MS, 3_660), (2, 60, 3, 60_500, MINE, NOW_MS, None)]
     assert write(lambda t: t.run_insert_fast(starts)) == {RunId(1, 60)}
@@ -64,15 +64,17 @@ def test_a_tick_that_simply_starts_is_a_run_like_any_other(write: Write) -> None
     assert stored(write, run(2, 60)) == run(2, 60, version=3, attempt=1, fire_ms=60_500, due_ms=None, owner=MINE)
 
 
-def test_many_rows_at_once_are_as_good_as_one_by_one(write: Write) -> None:
+def test_wide_insert_equals_single_inserts(write: Write) -> None:
     """Stores have their own ways with many rows, and any number may be left over."""
     size = 1_203
     there = [run(1, at) for at in range(0, size, 401)]
     write(lambda t: t.run_insert(there))
     rows = [run(1, at, attempt=1, payload=f'"{at}"') for at in range(size)]
     assert write(lambda t: t.run_insert(rows)) == {row.id for row in there}
-    known = {row.id: row for row in there}
-    assert write(lambda t: t.run_list_page(1, (FAR_S, 0), size)) == [known.get(row.id, row) for row in reversed(rows)]
+    rows_by_id = {row.id: row for row in there}
+    assert write(lambda t: t.run_list_page(1, (FAR_S, 0), size)) == [
+        rows_by_id.get(row.id, row) for row in reversed(rows)
+    ]
     starts = [(2, at, 1, at * 1000, MINE, NOW_MS, at) for at in range(size)]
     assert write(lambda t: t.run_insert_fast(starts)) == set()
     expected = [run(2, at, attempt=1, owner=MINE, due_ms=None, local_s=at) for at in range(size)]
@@ -82,7 +84,7 @@ def test_many_rows_at_once_are_as_good_as_one_by_one(write: Write) -> None:
     assert finished == {row.id for row in expected}
 
 
-def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
+def test_settle_requires_the_fence_and_a_run_in_flight(write: Write) -> None:
     rows = [run(1, at, attempt=2, owner=MINE, started_ms=5, execution_id="x") for at in (1, 2, 3)]
     buffered = run(1, 4, state="BUFFERED", attempt=2)
     write(lambda t: t.run_insert([*rows, buffered]))
@@ -90,7 +92,7 @@ def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
     assert write(lambda t: t.run_settle(changes)) == {rows[0].id}
     done = stored(write, rows[0])
     assert done == rows[0]._replace(state="SUCCESS", due_ms=None, owner=None, finished_ms=NOW_MS)
-    assert [stored(write, each) for each in (rows[1], buffered)] == [rows[1], buffered]
+    assert [stored(write, run_row) for run_row in (rows[1], buffered)] == [rows[1], buffered]
     retried = change(rows[2], state="ENQUEUED", reason="retry", attempt=3, failures=1, due_ms=9, owner=OTHER,
                      started_ms=6, finished_ms=None, error="e", result="r", execution_id="y")  # fmt: skip
     assert write(lambda t: t.run_settle([retried])) == {rows[2].id}
@@ -100,7 +102,7 @@ def test_settling_needs_the_fence_and_a_run_in_flight(write: Write) -> None:
     )  # fmt: skip
 
 
-def test_a_success_without_a_word_is_settled_as_any_other(write: Write) -> None:
+def test_fast_finish_settles_like_a_normal_success(write: Write) -> None:
     rows = [run(1, at, attempt=2, owner=MINE, started_ms=5, due_ms=None) for at in (1, 2, 3)]
     retried = run(1, 4, attempt=2, owner=MINE, reason="retry", error="e", cancel_requested=True)
     write(lambda t: t.run_insert([*rows, retried]))
@@ -122,21 +124,21 @@ def test_a_success_without_a_word_is_settled_as_any_other(write: Write) -> None:
 
 
 @pytest.mark.parametrize("reason", ["retry", "target_paused"])
-def test_a_reason_that_is_no_longer_true_goes_with_the_end(write: Write, reason: str) -> None:
+def test_settle_clears_an_outdated_reason(write: Write, reason: str) -> None:
     row = run(1, attempt=1, reason=reason)
     write(lambda t: t.run_insert([row]))
     write(lambda t: t.run_settle([change(row, state="FAILED")]))
     assert stored(write, row).reason is None
 
 
-def test_settling_without_a_reason_keeps_the_one_there_is(write: Write) -> None:
+def test_settle_without_a_reason_keeps_the_existing_one(write: Write) -> None:
     row = run(1, attempt=1, reason="catch_up")
     write(lambda t: t.run_insert([row]))
     write(lambda t: t.run_settle([change(row)]))
     assert stored(write, row).reason == "catch_up"
 
 
-def test_settling_ends_the_request_to_cancel(write: Write) -> None:
+def test_settle_clears_the_cancel_request(write: Write) -> None:
     row = run(1, attempt=1, cancel_requested=True)
     write(lambda t: t.run_insert([row]))
     write(lambda t: t.run_settle([change(row, state="CANCELLED")]))
@@ -148,22 +150,22 @@ def test_final_states_are_final(write: Write, state: str) -> None:
     row = run(1, state=state, attempt=1, owner=MINE, due_ms=1, finished_ms=NOW_MS)
     write(lambda t: t.run_insert([row]))
     for work in (
-        lambda t: t.settle_runs([change(row, state="FAILED")]),
-        lambda t: t.release_runs([change(row, state="ENQUEUED")]),
-        lambda t: t.mark_started([held(row)], 5),
-        lambda t: t.expose_runs([held(row)], 5),
-        lambda t: t.hand_back([held(row)], 5),
-        lambda t: t.check_runs([held(row)]),
-        lambda t: t.claim_runs(OTHER, NOW_MS, ["default"], 10),
-        lambda t: t.adopt_runs(MINE, [held(row)]),
-        lambda t: t.in_flight_of([(1, 9)]),
-        lambda t: t.queued_of(1, 9),
-        lambda t: t.give_up_runs([(1, 9)], "deleted", 5),
-        lambda t: t.cancel_runs([(1, 9)]),
-        lambda t: t.terminate_runs([(1, 9)], 5),
-        lambda t: t.supersede_runs([(1, None)], 5),
-        lambda t: t.drop_waiting(1, "deleted", 5),
-        lambda t: t.zombie_runs(NOW_MS, 10),
+        lambda t: t.run_settle([change(row, state="FAILED")]),
+        lambda t: t.run_release_waiting([change(row, state="ENQUEUED")]),
+        lambda t: t.run_mark_started([held(row)], 5),
+        lambda t: t.run_release_expired([held(row)], 5),
+        lambda t: t.run_hand_back([held(row)], 5),
+        lambda t: t.run_check_held([held(row)]),
+        lambda t: t.run_claim(OTHER, NOW_MS, ["default"], 10),
+        lambda t: t.run_readopt(MINE, [held(row)]),
+        lambda t: t.run_list_in_flight([(1, 9)]),
+        lambda t: t.run_list_waiting(1, 9),
+        lambda t: t.run_give_up_unheld([(1, 9)], "deleted", 5),
+        lambda t: t.run_cancel_in_flight([(1, 9)]),
+        lambda t: t.run_terminate_in_flight([(1, 9)], 5),
+        lambda t: t.run_supersede([(1, None)], 5),
+        lambda t: t.run_drop_waiting(1, "deleted", 5),
+        lambda t: t.run_list_zombies(NOW_MS, 10),
     ):
         assert not write(work)
     write(lambda t: t.run_hold_planned([1], NOW_MS))
@@ -171,7 +173,7 @@ def test_final_states_are_final(write: Write, state: str) -> None:
     assert stored(write, row) == row
 
 
-def test_only_what_waits_is_released(write: Write) -> None:
+def test_only_waiting_runs_are_released(write: Write) -> None:
     rows = [run(1, at, state=state) for at, state in enumerate(("PLANNED", "BUFFERED", "ENQUEUED"))]
     write(lambda t: t.run_insert(rows))
     start = {"state": "ENQUEUED", "attempt": 1, "due_ms": 9, "owner": MINE, "finished_ms": None}
@@ -182,17 +184,17 @@ def test_only_what_waits_is_released(write: Write) -> None:
     assert stored(write, rows[2]) == rows[2]
 
 
-def test_only_the_owner_with_the_last_fence_starts_hands_back_and_hears_of_a_cancellation(write: Write) -> None:
+def test_only_the_owner_with_the_last_fence_can_start_check_and_hand_back(write: Write) -> None:
     row = run(1, attempt=3, owner=MINE, due_ms=None)
     write(lambda t: t.run_insert([row]))
     stale = held(row, 2)
     for work in (
-        lambda t: t.mark_started([stale], 5),
-        lambda t: t.expose_runs([stale], 5),
-        lambda t: t.hand_back([stale], 5),
-        lambda t: t.check_runs([stale]),
-        lambda t: t.check_runs([]),
-        lambda t: t.expose_runs([], 5),
+        lambda t: t.run_mark_started([stale], 5),
+        lambda t: t.run_release_expired([stale], 5),
+        lambda t: t.run_hand_back([stale], 5),
+        lambda t: t.run_check_held([stale]),
+        lambda t: t.run_check_held([]),
+        lambda t: t.run_release_expired([], 5),
     ):
         assert not write(work)
     assert stored(write, row) == row
@@ -206,25 +208,25 @@ def test_only_the_owner_with_the_last_fence_starts_hands_back_and_hears_of_a_can
     assert stored(write, row)[10:12] == (50, None)
 
 
-def test_what_a_lapsed_instance_held_is_anybodys(write: Write) -> None:
+def test_runs_of_an_expired_lease_become_claimable(write: Write) -> None:
     rows = [run(1, 1, attempt=2, owner=MINE, due_ms=None), run(1, 2, attempt=1, owner=MINE, due_ms=None)]
     waiting = run(1, 3, attempt=1, due_ms=900)
     write(lambda t: t.run_insert([*rows, waiting]))
     gone = [held(rows[0]), held(rows[1], 7), held(waiting)]
     assert write(lambda t: t.run_release_expired(gone, 500)) == {rows[0].id}
     assert stored(write, rows[0]) == rows[0]._replace(due_ms=500)
-    assert [stored(write, each) for each in (rows[1], waiting)] == [rows[1], waiting]
+    assert [stored(write, run_row) for run_row in (rows[1], waiting)] == [rows[1], waiting]
 
 
-def test_as_many_as_are_in_flight_are_found_the_newest_first(write: Write) -> None:
+def test_runs_in_flight_are_listed_newest_first(write: Write) -> None:
     rows = [run(1, at, state="STARTED" if at % 2 else "SUCCESS") for at in range(1, 9)]
     write(lambda t: t.run_insert([*rows, run(1, 7, 3), run(2, 1)]))
-    found = write(lambda t: t.run_list_in_flight([(1, 3), (2, 1), (3, 5)]))
-    assert sorted(row.id for row in found) == [(1, 5, 0), (1, 7, 0), (1, 7, 3), (2, 1, 0)]
+    runs = write(lambda t: t.run_list_in_flight([(1, 3), (2, 1), (3, 5)]))
+    assert sorted(row.id for row in runs) == [(1, 5, 0), (1, 7, 0), (1, 7, 3), (2, 1, 0)]
     assert write(lambda t: t.run_list_in_flight([])) == []
 
 
-def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
+def test_supersede_keeps_runs_with_another_overlap_policy(write: Write) -> None:
     rows = [run(1, 1, state="BUFFERED"), run(1, 2, state="BUFFERED"), run(2, 3, state="BUFFERED")]
     others = [
         run(1, 4, state="BUFFERED", overlap="buffer_all"),
@@ -232,18 +234,18 @@ def test_superseding_spares_what_has_a_policy_of_its_own(write: Write) -> None:
         run(3, 6, state="BUFFERED"),
     ]
     write(lambda t: t.run_insert(rows + others))
-    assert sorted(each[:2] for each in write(lambda t: t.run_supersede([(1, None), (2, None)], 99))) == [
+    assert sorted(run_row[:2] for run_row in write(lambda t: t.run_supersede([(1, None), (2, None)], 99))) == [
         (1, 1), (1, 2), (2, 3),
     ]  # fmt: skip
     expected: dict[str, Any] = {"state": "SKIPPED", "reason": "superseded", "due_ms": None, "finished_ms": 99,
                                 "queued_ms": None}  # fmt: skip
     assert stored(write, rows[0]) == rows[0]._replace(**expected)
-    assert [stored(write, each) for each in others] == others
-    assert [each.id[:2] for each in write(lambda t: t.run_supersede([(1, "buffer_all")], 99))] == [(1, 4)]
+    assert [stored(write, run_row) for run_row in others] == others
+    assert [run_row.id[:2] for run_row in write(lambda t: t.run_supersede([(1, "buffer_all")], 99))] == [(1, 4)]
     assert write(lambda t: t.run_supersede([], 99)) == []
 
 
-def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
+def test_drop_waiting_skips_all_waiting_runs_of_one_schedule(write: Write) -> None:
     waiting = [run(1, 1, state="BUFFERED", overlap="skip"), run(1, 2, state="PLANNED")]
     others = [run(1, 3), run(2, 4, state="BUFFERED")]
     write(lambda t: t.run_insert(waiting + others))
@@ -251,24 +253,24 @@ def test_dropping_takes_all_that_waits_of_one_schedule(write: Write) -> None:
     assert stored(write, waiting[0]) == waiting[0]._replace(
         state="SKIPPED", reason="deleted", due_ms=None, queued_ms=None, finished_ms=99
     )
-    assert [stored(write, each) for each in others] == others
+    assert [stored(write, run_row) for run_row in others] == others
 
 
-def test_cancelling_asks_and_terminating_ends(write: Write) -> None:
+def test_cancel_requests_the_end_and_terminate_ends_runs(write: Write) -> None:
     flying = [run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=OTHER, state="STARTED")]
     unclaimed, waiting, foreign = run(1, 3), run(1, 4, state="BUFFERED", attempt=1), run(2, 5, attempt=1)
     write(lambda t: t.run_insert([*flying, waiting, foreign]))
-    asked = [row._replace(cancel_requested=True) for row in flying]
-    assert sorted(write(lambda t: t.run_cancel_in_flight([(1, 2)]))) == asked
+    cancelled = [row._replace(cancel_requested=True) for row in flying]
+    assert sorted(write(lambda t: t.run_cancel_in_flight([(1, 2)]))) == cancelled
     write(lambda t: t.run_insert([unclaimed]))
     ended = write(lambda t: t.run_terminate_in_flight([(1, 3), (3, 1)], 99))
     over: dict[str, Any] = {"state": "TERMINATED", "reason": "superseded", "due_ms": None, "finished_ms": 99}
-    assert sorted(ended) == [row._replace(**over) for row in [*asked, unclaimed]]
-    assert [stored(write, each) for each in (waiting, foreign)] == [waiting, foreign]
+    assert sorted(ended) == [row._replace(**over) for row in [*cancelled, unclaimed]]
+    assert [stored(write, run_row) for run_row in (waiting, foreign)] == [waiting, foreign]
     assert write(lambda t: t.run_cancel_in_flight([])) == []
 
 
-def test_what_nobody_holds_is_given_up(write: Write) -> None:
+def test_unheld_runs_are_given_up(write: Write) -> None:
     held_runs = [
         run(1, 1, attempt=1, owner=MINE, due_ms=None),
         run(1, 2, attempt=1, state="STARTED", due_ms=5, execution_id="elsewhere"),
@@ -283,19 +285,19 @@ def test_what_nobody_holds_is_given_up(write: Write) -> None:
     ended = write(lambda t: t.run_give_up_unheld([(1, 5), (3, 1)], "superseded", 77))
     over: dict[str, Any] = {"state": "CANCELLED", "reason": "superseded", "due_ms": None, "finished_ms": 77}
     assert sorted(ended) == [row._replace(**over) for row in idle]
-    assert [stored(write, each) for each in (*held_runs, *others)] == [*held_runs, *others]
+    assert [stored(write, run_row) for run_row in (*held_runs, *others)] == [*held_runs, *others]
     assert write(lambda t: t.run_give_up_unheld([], "superseded", 77)) == []
 
 
-def test_planned_runs_are_held_and_come_due_again(write: Write) -> None:
+def test_held_planned_runs_become_due_again(write: Write) -> None:
     due = run(1, 1, state="PLANNED", fire_ms=100, due_ms=100)
     later = run(1, 2, state="PLANNED", fire_ms=300, due_ms=300)
     foreign = run(2, 3, state="PLANNED", due_ms=100)
     write(lambda t: t.run_insert([due, later, foreign]))
     write(lambda t: t.run_hold_planned([1], 200))
-    assert [stored(write, each).due_ms for each in (due, later, foreign)] == [None, 300, 100]
+    assert [stored(write, run_row).due_ms for run_row in (due, later, foreign)] == [None, 300, 100]
     write(lambda t: t.run_unhold_planned([1, 2], 250))
-    assert [stored(write, each).due_ms for each in (due, later, foreign)] == [250, 300, 100]
+    assert [stored(write, run_row).due_ms for run_row in (due, later, foreign)] == [250, 300, 100]
     write(lambda t: t.run_hold_planned([1], 400))
     write(lambda t: t.run_unhold_planned([1], 250))
-    assert [stored(write, each).due_ms for each in (due, later)] == [250, 300]
+    assert [stored(write, run_row).due_ms for run_row in (due, later)] == [250, 300]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write, each
-from tests.conformance.store.samples import NOW_MS, audit, backfill, dropped_range, run, schedule, version
-from tests.conformance.store.samples import state as sample_state
+from tests.support.rows import NOW_MS, audit, backfill, dropped_range, run, schedule, version
+from tests.support.rows import state as sample_state
 from tompion.errors import StoreError
 from tompion.model.rows import DefinitionRow, ScheduleFilter, ScheduleRow
 from tompion.store.base import Store, Transaction
@@ -15,13 +15,13 @@ from tompion.store.base import Store, Transaction
 def add(write: Write, row: ScheduleRow, **state: object) -> int:
     def work(t: Transaction) -> int:
         key = t.schedule_insert(row)
-        t.state_insert(sample_state(key, **{"next_fire_ms": 5, **state}))  # type: ignore[arg-type]  # any field of a dial
+        t.state_insert(sample_state(key, **{"next_fire_ms": 5, **state}))  # type: ignore[arg-type]  # any field of a state
         return key
 
     return int(write(work))
 
 
-def test_a_schedule_is_kept_as_it_is(write: Write) -> None:
+def test_schedule_round_trips(write: Write) -> None:
     row = schedule("a", workflow_id="w", user_id="u", labels='{"k":"v"}', description="ä", zones="2026f", purge=True)
     key = write(lambda t: t.schedule_insert(row))
     kept = row._replace(schedule_key=key)
@@ -35,7 +35,7 @@ def test_a_schedule_is_kept_as_it_is(write: Write) -> None:
     assert write(lambda t: t.schedule_list_by_key([])) == {}
 
 
-def test_an_id_is_taken_once_in_a_namespace(store: Store, write: Write) -> None:
+def test_schedule_id_is_unique_in_a_namespace(store: Store, write: Write) -> None:
     first = write(lambda t: t.schedule_insert(schedule("a")))
     with pytest.raises(StoreError):
         store.write(lambda t: t.schedule_insert(schedule("a"))).result(SECONDS)
@@ -47,7 +47,7 @@ def page(write: Write, after: str = "", limit: int = 10, **wanted: str) -> list[
     return [row.schedule_id for row in rows]
 
 
-def test_pages_of_schedules_are_in_the_order_of_code_points(write: Write) -> None:
+def test_pages_of_schedules_are_sorted_by_code_point(write: Write) -> None:
     for name in ("b", "a", "B", "é", "z", "a-b", "ab", "😀"):
         add(write, schedule(name))
     add(write, schedule("other", namespace="other"))
@@ -59,7 +59,7 @@ def test_pages_of_schedules_are_in_the_order_of_code_points(write: Write) -> Non
     assert page(write, state="closed") == ["closed"]
 
 
-def test_schedules_are_found_by_state(write: Write) -> None:
+def test_schedules_are_filtered_by_status(write: Write) -> None:
     add(write, schedule("active"))
     add(write, schedule("paused", state="paused"), next_fire_ms=None)
     add(write, schedule("exhausted"), next_fire_ms=None)
@@ -72,7 +72,7 @@ def test_schedules_are_found_by_state(write: Write) -> None:
     assert page(write, state="paused") == ["paused"]
 
 
-def test_schedules_are_found_by_what_they_say(write: Write) -> None:
+def test_schedules_are_filtered_by_text_and_labels(write: Write) -> None:
     add(write, schedule("a", workflow_id="w", user_id="u", labels='{"team":"x","a.b":"1","say \\"hi\\"":"2"}'))
     add(write, schedule("b", workflow_id="v", labels='{"team":"y"}', description="Nightly REPORT é"))
     assert page(write, workflow_id="w") == ["a"]
@@ -80,7 +80,7 @@ def test_schedules_are_found_by_what_they_say(write: Write) -> None:
     assert page(write, label="team", label_value="y") == ["b"]
     assert page(write, label="a.b", label_value="1") == ["a"]
     assert page(write, label='say "hi"', label_value="2") == ["a"]
-    assert page(write, label="nobody", label_value="y") == []
+    assert page(write, label="unknown", label_value="y") == []
     assert page(write, text="report É") == []
     assert page(write, text="report é") == ["b"]
     assert page(write, text="A") == ["a"]
@@ -91,7 +91,7 @@ def test_schedules_are_found_by_what_they_say(write: Write) -> None:
         assert page(write, text=text) == ["c"]
 
 
-def test_versions_are_kept_and_ended(write: Write) -> None:
+def test_versions_are_stored_and_ended(write: Write) -> None:
     rows = [version(1, 1, payload='{"a":1}'), version(1, 2, after_s=100), version(2, 1)]
     write(lambda t: each(t.version_insert, *rows))
     write(lambda t: t.version_end(1, 1, 100))
@@ -103,18 +103,18 @@ def test_versions_are_kept_and_ended(write: Write) -> None:
     assert write(lambda t: t.version_get(1, 3)) is None
 
 
-def test_definitions_are_found_by_pairs(write: Write) -> None:
+def test_definitions_are_listed_by_schedule_and_version(write: Write) -> None:
     first, second = write(lambda t: [t.schedule_insert(schedule(name)) for name in ("a", "b")])
     write(lambda t: each(t.version_insert, *(version(key, number) for key in (first, second) for number in (1, 2))))
-    found = write(lambda t: t.version_list_definitions([(first, 2), (second, 1), (second, 9)]))
+    definitions = write(lambda t: t.version_list_definitions([(first, 2), (second, 1), (second, 9)]))
     row = version(first, 2)
     expected = DefinitionRow(first, 2, "default", "a", row.spec, row.policy, row.action, row.payload, row.calendars)
-    assert min(found) == expected
-    assert [row[:4] for row in sorted(found)] == [(first, 2, "default", "a"), (second, 1, "default", "b")]
+    assert min(definitions) == expected
+    assert [row[:4] for row in sorted(definitions)] == [(first, 2, "default", "a"), (second, 1, "default", "b")]
     assert write(lambda t: t.version_list_definitions([])) == []
 
 
-def test_closed_schedules_may_be_forgotten_when_nothing_flies(write: Write) -> None:
+def test_closed_schedule_is_purgeable_without_runs_in_flight(write: Write) -> None:
     old = add(write, schedule("old", state="closed", updated_ms=10))
     wanted = add(write, schedule("wanted", state="closed", purge=True))
     add(write, schedule("young", state="closed"))
@@ -125,7 +125,7 @@ def test_closed_schedules_may_be_forgotten_when_nothing_flies(write: Write) -> N
     assert len(write(lambda t: t.schedule_list_purgeable(100, 1000, 1))) == 1
 
 
-def test_purging_leaves_the_audit_alone(write: Write) -> None:
+def test_purge_keeps_the_audit(write: Write) -> None:
     keys = [add(write, schedule(name)) for name in ("a", "b")]
 
     def fill(t: Transaction) -> None:
@@ -150,7 +150,7 @@ def test_purging_leaves_the_audit_alone(write: Write) -> None:
     assert len(write(lambda t: t.audit_list("default", "a", NOW_MS, 9))) == 1
 
 
-def test_schedules_by_the_zone_tables_they_were_planned_with(write: Write) -> None:
+def test_schedules_are_listed_by_zone_tables(write: Write) -> None:
     first, _none, second = (
         add(write, schedule(name, zones=zones)) for name, zones in (("b", "x"), ("a", ""), ("c", "y"))
     )

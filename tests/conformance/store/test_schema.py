@@ -1,4 +1,4 @@
-"""Both dialects: the same statements, the same tables, and migrations that nothing can surprise."""
+"""Both dialects have the same statements and tables, and migrations are safe."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import psycopg
 import pytest
 from psycopg.pq import ExecStatus
 
-from tests.conformance.conftest import owner_url
 from tests.conformance.store.conftest import SECONDS
-from tests.conformance.store.samples import state
+from tests.support.databases import owner_url
+from tests.support.rows import state
 from tompion.errors import SchemaOutdated, SchemaTooNew, StoreError, StoreUnavailable
 from tompion.model.backfill import BackfillRow
 from tompion.model.notification import NotificationRow
@@ -28,7 +28,7 @@ from tompion.store.sql_loader import load_queries
 from tompion.store.sqlite.driver import APPLICATION_ID, SqliteMigrator, SqliteStore, check_own_database
 
 SQLITE, POSTGRES = "tompion.store.sqlite", "tompion.store.postgres"
-ONLY_HERE = {"numbers", "tompion_schema", "sqlite_sequence"}
+ONLY_IN_ONE = {"numbers", "tompion_schema", "sqlite_sequence"}
 ROWS: dict[str, tuple[str, ...]] = {
     "schedules": ScheduleRow._fields,
     "schedule_versions": VersionRow._fields,
@@ -40,7 +40,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "workflows": WorkflowRow._fields,
     "audit": AuditRow._fields,
     "instances": InstanceRow._fields,
-    "notices": ("notification_number", *NotificationRow._fields),
+    "notifications": ("notification_number", *NotificationRow._fields),
 }
 Columns = dict[str, list[tuple[str, str, bool]]]
 
@@ -54,24 +54,24 @@ def sqlite_connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def sqlite_columns(connection: sqlite3.Connection) -> Columns:
-    found: Columns = {}
+    columns: Columns = {}
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     for (table,) in tables:
         info = connection.execute('SELECT name, type, "notnull" OR pk FROM pragma_table_info(?)', [table])
-        found[table] = [(name, kind.lower(), bool(required)) for name, kind, required in info]
-    return found
+        columns[table] = [(name, kind.lower(), bool(required)) for name, kind, required in info]
+    return columns
 
 
 def postgres_columns(url: str) -> Columns:
-    found: Columns = {}
+    columns: Columns = {}
     types = {"bigint": "integer", "boolean": "integer"}
     with psycopg.connect(url) as connection:
         for table, name, kind, nullable in connection.execute(
             "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns "
             "WHERE table_schema = current_schema ORDER BY table_name, ordinal_position"
         ):
-            found.setdefault(table, []).append((name, types.get(kind, str(kind)), nullable == "NO"))
-    return found
+            columns.setdefault(table, []).append((name, types.get(kind, str(kind)), nullable == "NO"))
+    return columns
 
 
 def test_both_dialects_have_the_same_statements() -> None:
@@ -79,15 +79,15 @@ def test_both_dialects_have_the_same_statements() -> None:
 
 
 def test_both_dialects_have_the_same_tables(sqlite_connection: sqlite3.Connection, migrated_url: str) -> None:
-    ours, theirs = sqlite_columns(sqlite_connection), postgres_columns(migrated_url)
-    assert ours.keys() - ONLY_HERE == theirs.keys() - ONLY_HERE
-    for table in ours.keys() - ONLY_HERE:
-        assert ours[table] == theirs[table], table
+    sqlite, postgres = sqlite_columns(sqlite_connection), postgres_columns(migrated_url)
+    assert sqlite.keys() - ONLY_IN_ONE == postgres.keys() - ONLY_IN_ONE
+    for table in sqlite.keys() - ONLY_IN_ONE:
+        assert sqlite[table] == postgres[table], table
 
 
-def test_the_tables_are_what_the_rows_say(migrated_url: str) -> None:
-    found = postgres_columns(migrated_url)
-    assert {table: tuple(name for name, _kind, _required in found[table]) for table in ROWS} == ROWS
+def test_tables_match_the_row_classes(migrated_url: str) -> None:
+    columns = postgres_columns(migrated_url)
+    assert {table: tuple(name for name, _kind, _required in columns[table]) for table in ROWS} == ROWS
 
 
 def test_both_dialects_have_the_same_named_indexes(sqlite_connection: sqlite3.Connection, migrated_url: str) -> None:
@@ -112,22 +112,22 @@ def test_each_statement_can_be_prepared_by_sqlite(name: str, sqlite_connection: 
         "schedule_count_by_status",
         "schedule_count_in_status",
         "schedule_count_open",
-        "troubled",
+        "schedule_list_unhealthy",
         "state_count_fires_by_bucket",
         "state_count_fires_by_spec",
     ],
 )
-def test_what_looks_at_everything_reads_an_index_and_keys(name: str, sqlite_connection: sqlite3.Connection) -> None:
-    """Each was read in the order of the ids, in which nothing lies: three times as slow with 100,000 schedules."""
+def test_query_over_a_namespace_uses_a_covering_index(name: str, sqlite_connection: sqlite3.Connection) -> None:
+    """Regression: each was read in the order of the ids, three times as slow with 100,000 schedules."""
     text = load_queries(SQLITE)[name]
     named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
     assert any("COVERING INDEX schedules_state (namespace=?" in step for step in steps)
-    assert not [step for step in steps if re.match(r"SCAN (schedules|dials|d|s|v)\b", step)], steps
+    assert not [step for step in steps if re.match(r"SCAN (schedules|schedule_state|d|s|v)\b", step)], steps
 
 
-def test_a_rare_state_is_not_sought_among_all_schedules(sqlite_connection: sqlite3.Connection) -> None:
-    """A list of what is paused read all 100,000 schedules in the order of their ids, to find 200."""
+def test_list_by_rare_status_uses_the_status_index(sqlite_connection: sqlite3.Connection) -> None:
+    """Regression: a list of 200 paused schedules read all 100,000 in the order of their ids."""
     text = load_queries(SQLITE)["schedule_list_rare"]
     named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
@@ -140,19 +140,19 @@ def test_a_rare_state_is_not_sought_among_all_schedules(sqlite_connection: sqlit
         ("state_list_upcoming_in_namespace", "SEARCH d USING COVERING INDEX schedule_state_due"),
         ("run_list_recent", "SEARCH r USING INTEGER PRIMARY KEY"),
         ("run_list_latest_decided", "SEARCH r USING INTEGER PRIMARY KEY"),
-        ("dropped_range_list_latest", "SEARCH t USING INDEX tick_spans_age"),
-        ("run_count_missed", "SEARCH t USING INDEX tick_spans_age"),
+        ("dropped_range_list_latest", "SEARCH t USING INDEX dropped_ranges_age"),
+        ("run_count_missed", "SEARCH t USING INDEX dropped_ranges_age"),
         ("run_claim_remote", "SEARCH r USING INDEX schedule_runs_due"),
         ("queue_list_waiting", "SEARCH r USING INDEX schedule_runs_due"),
         ("queue_list_held", "SCAN r USING INDEX schedule_runs_queued"),
         ("run_list_held_for_target", "SCAN r USING INDEX schedule_runs_queued"),
-        ("standing", "SCAN schedules USING INDEX schedules_paused"),
+        ("backlog_count", "SCAN schedules USING INDEX schedules_paused"),
     ],
 )
-def test_what_is_found_by_time_does_not_begin_with_all_schedules(
+def test_query_by_time_does_not_scan_the_namespace(
     name: str, first: str, sqlite_connection: sqlite3.Connection
 ) -> None:
-    """SQLite began with the namespace, and read the whole history of every schedule to find the newest runs."""
+    """Regression: SQLite began with the namespace and read the whole history of every schedule."""
     text = load_queries(SQLITE)[name]
     named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
     steps = [row[3] for row in sqlite_connection.execute(f"EXPLAIN QUERY PLAN {text}", named)]
@@ -165,42 +165,42 @@ def test_each_statement_can_be_prepared_by_postgres(migrated_url: str) -> None:
         for name, statement in load_statements().items():
             numbers: dict[str, int] = {}
 
-            def numbered(found: re.Match[str], numbers: dict[str, int] = numbers) -> str:
-                return f"${numbers.setdefault(found[1] or str(found.start()), len(numbers) + 1)}"
+            def numbered(match: re.Match[str], numbers: dict[str, int] = numbers) -> str:
+                return f"${numbers.setdefault(match[1] or str(match.start()), len(numbers) + 1)}"
 
             text = re.sub(r"%(?:\((\w+)\))?s", numbered, statement.text.decode())
             result = connection.pgconn.prepare(name.encode(), text.encode())
             assert result.status == ExecStatus.COMMAND_OK, (name, result.error_message)
 
 
-def test_a_postgres_that_was_never_migrated_is_refused_and_left_alone(postgres_url: str) -> None:
+def test_unmigrated_postgres_is_rejected_and_not_changed(postgres_url: str) -> None:
     with pytest.raises(SchemaOutdated, match="migrate up"):
         PostgresStore(postgres_url)
     assert postgres_columns(postgres_url) == {}
     migrator = PostgresMigrator(postgres_url)
-    assert [(each.number, each.applied) for each in migrator.status()] == [(1, False)]
+    assert [(migration.number, migration.applied) for migration in migrator.status()] == [(1, False)]
     assert migrator.up() == ["0001_first"]
     assert migrator.up() == []
-    assert [each.applied for each in migrator.status()] == [True]
+    assert [migration.applied for migration in migrator.status()] == [True]
     assert migrator.sql() == ""
     PostgresStore(postgres_url).close()
 
 
-def test_the_script_for_postgres_can_be_run_by_hand(postgres_url: str) -> None:
+def test_postgres_script_can_be_run_by_hand(postgres_url: str) -> None:
     migrator = PostgresMigrator(postgres_url)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(migrator.sql().encode())
     assert migrator.version() == 1
 
 
-def test_the_script_for_sqlite_can_be_run_by_hand(tmp_path: Path) -> None:
+def test_sqlite_script_can_be_run_by_hand(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
     connection.executescript(SqliteMigrator(connection).sql())
     assert SqliteMigrator(connection).version() == 1
     connection.close()
 
 
-def test_a_newer_postgres_schema_is_refused(migrated_url: str) -> None:
+def test_newer_postgres_schema_is_rejected(migrated_url: str) -> None:
     with psycopg.connect(owner_url(migrated_url)) as connection:
         connection.execute("UPDATE tompion_schema SET version = 99")
     with pytest.raises(SchemaTooNew):
@@ -210,7 +210,7 @@ def test_a_newer_postgres_schema_is_refused(migrated_url: str) -> None:
     assert PostgresMigrator(migrated_url).version() == 99
 
 
-def test_a_newer_sqlite_schema_is_refused(tmp_path: Path) -> None:
+def test_newer_sqlite_schema_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     connection = sqlite3.connect(path)
     connection.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 99")
@@ -221,7 +221,7 @@ def test_a_newer_sqlite_schema_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", ["CREATE TABLE schedules (name TEXT)", "PRAGMA user_version = 1"])
-def test_a_sqlite_file_of_another_program_is_refused_and_left_alone(script: str, tmp_path: Path) -> None:
+def test_sqlite_file_of_another_program_is_rejected_and_not_changed(script: str, tmp_path: Path) -> None:
     """Not even its journal mode is changed."""
     path = tmp_path / "x.db"
     connection = sqlite3.connect(path)
@@ -233,7 +233,7 @@ def test_a_sqlite_file_of_another_program_is_refused_and_left_alone(script: str,
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
 
 
-def test_a_sqlite_file_says_whose_it_is(tmp_path: Path) -> None:
+def test_sqlite_file_has_the_application_id(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     for _ in range(2):
         SqliteStore(path).close()
@@ -242,8 +242,8 @@ def test_a_sqlite_file_says_whose_it_is(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_a_new_sqlite_file_is_nobody_elses_while_others_create_it(tmp_path: Path) -> None:
-    """Whose a file is, its version and its tables are read at one moment: another may be creating it meanwhile."""
+def test_concurrent_creators_of_a_sqlite_file_all_succeed(tmp_path: Path) -> None:
+    """Application id, version and tables are read at one moment, because another process may be creating the file."""
     together = Barrier(4)
 
     def migrate(path: Path) -> None:
@@ -256,11 +256,11 @@ def test_a_new_sqlite_file_is_nobody_elses_while_others_create_it(tmp_path: Path
 
     with ThreadPoolExecutor(4) as threads:
         for number in range(10):
-            for each in [threads.submit(migrate, tmp_path / f"{number}.db") for _ in range(4)]:
-                each.result(SECONDS)
+            for future in [threads.submit(migrate, tmp_path / f"{number}.db") for _ in range(4)]:
+                future.result(SECONDS)
 
 
-def test_migrators_at_once_do_it_once(postgres_url: str) -> None:
+def test_concurrent_migrators_apply_each_migration_once(postgres_url: str) -> None:
     together = Barrier(4)
 
     def migrate() -> list[str]:
@@ -269,11 +269,11 @@ def test_migrators_at_once_do_it_once(postgres_url: str) -> None:
         return migrator.up()
 
     with ThreadPoolExecutor(4) as threads:
-        done = [each.result(SECONDS) for each in [threads.submit(migrate) for _ in range(4)]]
+        done = [future.result(SECONDS) for future in [threads.submit(migrate) for _ in range(4)]]
     assert sorted(done) == [[], [], [], ["0001_first"]]
 
 
-def test_a_failed_migration_leaves_nothing(postgres_url: str) -> None:
+def test_failed_migration_is_rolled_back(postgres_url: str) -> None:
     migrator = PostgresMigrator(postgres_url)
     number, name, script = migrator.migrations[0]
     migrator.migrations = ((number, name, script + "\nSELECT 1/0;"),)
@@ -282,7 +282,7 @@ def test_a_failed_migration_leaves_nothing(postgres_url: str) -> None:
     assert postgres_columns(postgres_url) == {}
 
 
-def test_the_search_path_says_where_the_tables_are(postgres_url: str) -> None:
+def test_search_path_selects_the_schema(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA mine")
     url = f"{postgres_url}?options=-csearch_path%3Dmine"
@@ -294,7 +294,7 @@ def test_the_search_path_says_where_the_tables_are(postgres_url: str) -> None:
     store.close()
 
 
-def test_a_postgres_that_is_not_there_is_unavailable(postgres_url: str) -> None:
+def test_unreachable_postgres_is_unavailable(postgres_url: str) -> None:
     with pytest.raises(StoreUnavailable):
         PostgresStore("postgresql://postgres@127.0.0.1:1/none")
     with pytest.raises(StoreError):

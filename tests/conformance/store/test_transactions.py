@@ -1,4 +1,4 @@
-"""Transactions: all or nothing, and a notice for whoever waits."""
+"""Transactions: all or nothing, and a notification of subscribers after the commit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.conformance.store.conftest import SECONDS, Write
-from tests.conformance.store.samples import NOW_MS, change, held, run, state
+from tests.support.rows import NOW_MS, change, held, run, state
 from tompion.errors import StoreError
 from tompion.model.schedule_state import ScheduleState
 from tompion.store.base import Store, Transaction
@@ -20,10 +20,10 @@ from tompion.testing.clock import ManualClock
 
 
 class Wanted(Exception):
-    """What a test raises."""
+    """An error raised by a test."""
 
 
-def test_an_exception_leaves_nothing_and_reaches_the_caller(store: Store, write: Write) -> None:
+def test_exception_rolls_back_and_reaches_the_caller(store: Store, write: Write) -> None:
     def work(t: Transaction) -> None:
         t.state_insert(state(1))
         t.run_insert([run(1)])
@@ -35,7 +35,7 @@ def test_an_exception_leaves_nothing_and_reaches_the_caller(store: Store, write:
     assert write(lambda t: (t.state_get([1]), t.run_list_waiting(1, 9))) == ({}, [])
 
 
-def test_a_failing_statement_leaves_nothing(store: Store, write: Write) -> None:
+def test_failing_statement_rolls_back(store: Store, write: Write) -> None:
     def work(t: Transaction) -> None:
         t.state_insert(state(1))
         t.state_update([state(1, in_flight=-1)])
@@ -45,14 +45,14 @@ def test_a_failing_statement_leaves_nothing(store: Store, write: Write) -> None:
     assert write(lambda t: t.state_get([1])) == {}
 
 
-def test_a_batch_of_which_one_row_is_wrong_leaves_nothing(store: Store, write: Write) -> None:
+def test_batch_with_one_invalid_row_rolls_back(store: Store, write: Write) -> None:
     write(lambda t: t.many("state_insert_many", [state(1), state(2)]))
     with pytest.raises(StoreError):
         store.write(lambda t: t.state_update([state(1, 5), state(2, waiting=-1)])).result(SECONDS)
     assert write(lambda t: t.state_get([1])) == {1: state(1)}
 
 
-def test_time_is_the_clock_that_was_given(write: Write, clock: ManualClock) -> None:
+def test_time_comes_from_the_given_clock(write: Write, clock: ManualClock) -> None:
     assert write(lambda t: t.now_ms()) == NOW_MS
     clock.advance(1.5)
     assert write(lambda t: t.now_ms()) == NOW_MS + 1500
@@ -60,16 +60,16 @@ def test_time_is_the_clock_that_was_given(write: Write, clock: ManualClock) -> N
     assert write(lambda t: t.now_ms()) == 0
 
 
-def test_reading_sees_what_was_written(store: Store, write: Write) -> None:
+def test_read_sees_committed_writes(store: Store, write: Write) -> None:
     write(lambda t: t.state_insert(state(1)))
     assert store.read(lambda t: t.state_get([1])).result(SECONDS) == {1: state(1)}
 
 
 def failing() -> None:
-    raise Wanted  # somebody's fault is nobody else's problem
+    raise Wanted  # a failing subscriber must not affect the others
 
 
-def test_everybody_who_subscribed_hears_of_a_commit(store: Store, write: Write) -> None:
+def test_all_subscribers_are_notified_of_a_commit(store: Store, write: Write) -> None:
     heard = threading.Event()
     store.subscribe(failing)
     stop = store.subscribe(heard.set)
@@ -83,13 +83,13 @@ def test_everybody_who_subscribed_hears_of_a_commit(store: Store, write: Write) 
     stop()
 
 
-def test_a_store_that_is_closed_leaves_no_thread(tmp_path: Path, migrated_url: str) -> None:
+def test_closed_store_leaves_no_thread(tmp_path: Path, migrated_url: str) -> None:
     before = set(threading.enumerate())
-    for made in (SqliteStore(tmp_path / "x.db"), PostgresStore(migrated_url)):
-        made.subscribe(lambda: None)
-        made.write(lambda t: t.now_ms()).result(SECONDS)
-        made.read(lambda t: t.now_ms()).result(SECONDS)
-        made.close()
+    for store in (SqliteStore(tmp_path / "x.db"), PostgresStore(migrated_url)):
+        store.subscribe(lambda: None)
+        store.write(lambda t: t.now_ms()).result(SECONDS)
+        store.read(lambda t: t.now_ms()).result(SECONDS)
+        store.close()
     assert set(threading.enumerate()) == before
 
 
@@ -109,7 +109,7 @@ class Counting:
 
 
 def statements_for(store: PostgresStore, size: int) -> int:
-    """How many statements one round of an engine takes for a batch."""
+    """Return the number of statements that one engine pass sends for a batch."""
 
     def work(t: Transaction) -> int:
         assert isinstance(t, PostgresTransaction)
@@ -122,11 +122,11 @@ def statements_for(store: PostgresStore, size: int) -> int:
         rows = [run(key, attempt=1, owner=1) for key in keys]
         t.run_insert(rows)
         assert len(t.run_insert(rows)) == size
-        t.state_update([ScheduleState._make(each)._replace(next_fire_ms=None) for each in claimed])
+        t.state_update([ScheduleState._make(columns)._replace(next_fire_ms=None) for columns in claimed])
         t.state_advance_fast([(key, 60, None, None, 1, 5, 1) for key in keys])
         assert len(t.run_mark_started([held(row) for row in rows], 5)) == size
         starts = [(key, 99, 1, 99_000, 1, 5, None) for key in keys]
-        assert (len(t.insert_starts(starts)), len(t.insert_starts(starts))) == (0, size)
+        assert (len(t.run_insert_fast(starts)), len(t.run_insert_fast(starts))) == (0, size)
         assert len(t.run_release_expired([held(row) for row in rows], 5)) == 0
         assert len(t.run_check_held([held(row) for row in rows])) == size
         assert len(t.run_settle([change(row) for row in rows])) == size
@@ -136,5 +136,5 @@ def statements_for(store: PostgresStore, size: int) -> int:
     return store.write(work).result(SECONDS)
 
 
-def test_a_batch_takes_as_many_statements_whatever_its_size(postgres: PostgresStore) -> None:
+def test_batch_takes_a_constant_number_of_statements(postgres: PostgresStore) -> None:
     assert statements_for(postgres, 10) == statements_for(postgres, 1000) == 15

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.executor.home import SECONDS, Home
 from tests.conformance.temporal.kit import HASTY
-from tests.servers.temporal import find_binary
+from tests.support.app import SECONDS, Home
+from tests.support.servers.temporal import find_binary
 from tompion.bootstrap.temporal import serve_temporal
 from tompion.config.loader import load
 from tompion.executors.options import ExecutorEnv
@@ -30,7 +30,7 @@ async def listening(store: str, cluster: str, seconds: int = 2 * SECONDS) -> Asy
         load({}, {"temporal_address": "127.0.0.1:0"}),
     )
     home = Home(store, {"temporal": executor}, HASTY)
-    door = serve_temporal(lambda: home.desk, told, mistakes=mistakes.append)
+    door = serve_temporal(lambda: home.runner, told, on_internal_error=mistakes.append)
     async with asyncio.timeout(seconds), home, door as address:
         assert address is not None
         yield home, address

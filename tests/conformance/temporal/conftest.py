@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.temporal import temporal_server
+from tests.support.servers.temporal import temporal_server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

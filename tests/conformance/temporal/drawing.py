@@ -10,9 +10,9 @@ from temporalio.api.schedule.v1 import CalendarSpec, IntervalSpec, Range, Schedu
 
 import tompion
 from tests.conformance.peers.comparing import changes
-from tests.conformance.peers.corpus import Syntax, draw_expression, draw_places, draw_year
 from tests.conformance.peers.test_temporal import EAST, WEST, is_mastered
 from tests.oracle.walk import DAY, HOUR
+from tests.support.corpus import Syntax, draw_expression, draw_places, draw_year
 
 JITTERS_S = (0, 0, 1, 30, 90, 600, 4_000, 12 * HOUR)
 FIELDS = {"second": (0, 59), "minute": (0, 59), "hour": (0, 23), "day_of_month": (1, 31), "month": (1, 12),

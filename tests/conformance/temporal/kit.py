@@ -16,9 +16,9 @@ from google.protobuf.message import Message
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 
-from tests.conformance.executor.home import QUICK, SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE
-from tompion.api.auth.authenticator import Authenticator, OpenAuthenticator
+from tests.support.app import QUICK, SECONDS, Home
+from tests.support.temporal_workflows import QUEUE
+from tompion.api.auth.authenticator import Authenticator, Credentials, OpenAuthenticator
 from tompion.api.rate_limit import NamespaceRateLimiter
 from tompion.api.temporal.dispatcher import Dispatcher, ServiceDeps, read_namespaces
 from tompion.api.temporal.errors import GrpcError
@@ -60,9 +60,9 @@ class Through(ServiceClient):
         timeout: timedelta | None,  # noqa: ASYNC109 - the signature is the SDK's
     ) -> R:
         name = "".join(part.capitalize() for part in rpc.split("_"))
-        said = [*metadata.items(), *([("authorization", f"Bearer {self.api_key}")] if self.api_key else [])]
         try:
-            body = await self.door.answer(f"/{SERVICES[service]}/{name}", req.SerializeToString(), said)
+            credentials = Credentials(authorization=(f"Bearer {self.api_key}",) if self.api_key else ())
+            body = await self.door.dispatch(f"/{SERVICES[service]}/{name}", req.SerializeToString(), credentials)
         except GrpcError as error:
             raise RPCError(error.message, RPCStatusCode(error.code), error.status) from None
         return resp_type.FromString(body)
@@ -86,7 +86,11 @@ class Written(Executor):
 
 
 def door_to(
-    desk: OperationRunner, *namespaces: str, gate: Authenticator | None = None, read_only: bool = False, per_s: int = 0
+    runner: OperationRunner,
+    *namespaces: str,
+    gate: Authenticator | None = None,
+    read_only: bool = False,
+    per_s: int = 0,
 ) -> Dispatcher:
     """A door that raises what should never happen."""
 
@@ -94,10 +98,10 @@ def door_to(
         raise AssertionError("the door has made a mistake") from error
 
     named = read_namespaces(namespaces or ("default",))
-    house = ServiceDeps(
-        desk, "test", named, gate or OpenAuthenticator(), read_only, raised, NamespaceRateLimiter(per_s)
+    deps = ServiceDeps(
+        runner, "test", named, gate or OpenAuthenticator(), read_only, raised, NamespaceRateLimiter(per_s)
     )
-    return Dispatcher(house, METHODS)
+    return Dispatcher(deps, METHODS)
 
 
 def client_of(door: Dispatcher, namespace: str = "default", api_key: str | None = None) -> Client:
@@ -110,7 +114,7 @@ async def opened(
 ) -> AsyncIterator[tuple[Home, Client]]:
     """A whole Tompion, and the SDK in front of it."""
     async with asyncio.timeout(seconds), Home(store, executors, settings) as home:
-        yield home, client_of(door_to(home.desk, *namespaces))
+        yield home, client_of(door_to(home.runner, *namespaces))
 
 
 def told(story: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://", cluster: str = "") -> T:

@@ -31,9 +31,10 @@ from temporalio.client import (
     ScheduleState,
 )
 
-from tests.conformance.executor.home import SECONDS
-from tests.conformance.executor.temporal_workflows import working
 from tests.conformance.temporal.kit import opened, schedule
+from tests.support.app import SECONDS
+from tests.support.temporal_workflows import working
+from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 
@@ -61,7 +62,7 @@ async def until(handle: ScheduleHandle, reached: Callable[[str], bool]) -> str:
     try:
         async with asyncio.timeout(PATIENCE_S):
             while not reached(said := await summary(handle)):
-                pass
+                await pause()
     except TimeoutError:
         pass
     return said
@@ -178,7 +179,7 @@ async def ticked(client: Client, name: str, count: int) -> None:
     handle = await client.create_schedule(name, named(made, name))
     async with asyncio.timeout(SECONDS / 2):
         while (await handle.describe()).info.num_actions < count:
-            pass
+            await pause()
     await handle.delete()
 
 

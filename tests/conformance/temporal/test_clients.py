@@ -31,9 +31,9 @@ from temporalio.client import (
 )
 from temporalio.service import RPCStatusCode
 
-from tests.conformance.executor.home import Home
-from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.clients import listening, node, temporal
+from tests.support.app import Home
+from tests.support.temporal_workflows import QUEUE, working
 from tompion.model.run import RunState
 from tompion.model.schedule import Run
 

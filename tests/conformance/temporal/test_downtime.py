@@ -16,7 +16,8 @@ from temporalio.client import Client, ScheduleIntervalSpec, ScheduleOverlapPolic
 
 from tests.conformance.temporal.kit import HASTY, Written, opened, schedule
 from tests.conformance.temporal.test_behaviour import Sides, named, rows, summary, ticked, until
-from tests.servers.temporal import temporal_server
+from tests.support.servers.temporal import temporal_server
+from tests.support.waiting import pause
 from tompion.executors.base import Executor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
@@ -49,7 +50,7 @@ async def made(client: Client, first: datetime) -> None:
         handle = await client.create_schedule(name, named(schedule(spec, 0, policy=POLICIES[title]), name))
         # A server that is stopped before it has planned them takes up to a minute to take them up again.
         while not (await handle.describe()).info.next_action_times:
-            pass
+            await pause()
 
     await asyncio.gather(*map(one, POLICIES))
 

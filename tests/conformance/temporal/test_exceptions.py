@@ -24,10 +24,10 @@ from temporalio.api.workflowservice.v1 import CreateScheduleRequest, DescribeSch
 from temporalio.client import Client, RPCError, ScheduleBackfill, ScheduleOverlapPolicy
 from temporalio.service import RPCStatusCode
 
-from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.drawing import Drawn
 from tests.conformance.temporal.kit import HASTY, Written, opened
 from tests.conformance.temporal.test_side_by_side import both, shown_spec, times
+from tests.support.temporal_schedules import ACTION
 from tompion.executors.base import Completed, RunContext
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]

@@ -25,9 +25,9 @@ from temporalio.client import (
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 from typer.testing import CliRunner
 
-from tests.conformance.api.kit import desk_of, serving
 from tests.conformance.temporal.kit import opened, schedule
 from tests.conformance.temporal.test_grpc import Papers, guarded
+from tests.support.service import runner_of, serving
 from tompion import SyncTompion, Tompion
 from tompion.api.temporal.importer import ScheduleImporter, TemporalCluster
 from tompion.bootstrap.store import open_store
@@ -78,7 +78,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
     if request.param == "store":
         yield store, ("--store", store)
         return
-    with closing(open_store(store)) as opened, serving(desk_of(opened)) as url:
+    with closing(open_store(store)) as opened, serving(runner_of(opened)) as url:
         yield store, ("--url", url)
 
 
@@ -89,20 +89,20 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
     names = ("jittered", "paused", "rome", "never", "over", "excluded")
     jittered, paused, rome, never, over, excluded = (found[f"move-{name}"] for name in names)
     assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
-    assert jittered["differs"] == ["state: it is paused here"]
-    assert (paused["made"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
+    assert jittered["differs"] == ["state: paused in Tompion"]
+    assert (paused["created"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
     [_, window, ours, theirs, why] = rome["differs"]
     assert "at most 30 s late" in window
-    assert re.match(r"times: only here \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server loses these
-    assert theirs.startswith("times: only there ")
-    assert why.startswith("times: clocks change there")
+    assert re.match(r"times: only in Tompion \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server loses these
+    assert theirs.startswith("times: only in Temporal ")
+    assert why.startswith("times: the clocks change then")
     assert rome["compared_times"] - rome["same_times"] == 3
-    assert (excluded["made"], excluded["differs"]) == (
+    assert (excluded["created"], excluded["differs"]) == (
         False,
-        ["not copied: it has no time to come: all are excluded, or none is left"],
+        ["not copied: it has no upcoming times: all are excluded, or none is left"],
     )
-    assert (never["made"], never["compared_times"]) == (True, 0)
-    assert (over["made"], over["differs"]) == (False, ["not copied: its last time is over"])
+    assert (never["created"], never["compared_times"]) == (True, 0)
+    assert (over["created"], over["differs"]) == (False, ["not copied: it has ended"])
     with SyncTompion(store, engine=False) as tompion:
         ours = tompion.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
@@ -122,7 +122,7 @@ def test_a_dry_run_compares_and_copies_nothing(cluster: str, target: tuple[str, 
     store, options = target
     code, found = moved(cluster, *options, "--dry-run")
     assert code == 0
-    assert {each["made"] for each in found.values()} == {False}
+    assert {each["created"] for each in found.values()} == {False}
     assert found["move-jittered"]["same_times"] == 1_000
     with SyncTompion(store, engine=False) as tompion:
         assert tompion.list_schedules().items == ()
@@ -134,7 +134,7 @@ def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
     _, found = moved(cluster, "--store", store, "--shadow", "--into", "moved")
     with SyncTompion(store, engine=False, namespace="moved") as tompion:
         for name, each in found.items():
-            if each["made"]:
+            if each["created"]:
                 assert tompion.get(name).definition.policy.shadow
         assert tompion.get("move-jittered").state == "active"
 
@@ -142,9 +142,9 @@ def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
 def test_what_people_read(cluster: str, tmp_path: Path) -> None:
     argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/tompion.db", "--dry-run"]
     said = CliRunner().invoke(app, argv).output
-    assert "move-jittered  1000 of 1000 times ahead are the same  state: it is paused here" in said
-    assert "move-over  not copied: its last time is over" in said
-    assert "compared, nothing copied\n" in said
+    assert "move-jittered  1000 of 1000 upcoming times are equal  state: paused in Tompion" in said
+    assert "move-over  not copied: it has ended" in said
+    assert "compared, nothing imported.\n" in said
 
 
 class Ailing:
@@ -177,13 +177,13 @@ def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.Monke
 
             monkeypatch.setattr(ServiceClient, "connect", connected)
             mover = ScheduleImporter(home, TemporalCluster("nowhere", "default"), shadow=False)
-            return [each async for each in mover.move(1_800_000_000)]
+            return [each async for each in mover.import_all(1_800_000_000)]
 
     bad, good = asyncio.run(tell())
-    assert (bad.made, bad.possible) == (False, False)
+    assert (bad.created, bad.possible) == (False, False)
     assert bad.differs == ("not copied: Temporal cannot describe it: its history is lost",)
-    assert (good.made, good.compared_times) == (True, 0)
-    assert good.differs[-1] == "times: not compared, Temporal cannot tell its own: it took too long"
+    assert (good.created, good.compared_times) == (True, 0)
+    assert good.differs[-1] == "times: not compared, Temporal does not return its own: it took too long"
 
 
 def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
@@ -207,11 +207,14 @@ def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
     ("options", "problem"),
     [
         (("--tls-ca", "/no/such/file"), "cannot read /no/such/file"),
-        (("--tls-cert", __file__), "one needs the other"),
-        (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "either a service or a store"),
+        (("--tls-cert", __file__), "must be used together"),
+        (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "use a service or a store"),
     ],
 )
-def test_options_that_cannot_be(options: tuple[str, ...], problem: str) -> None:
+def test_options_that_cannot_be(
+    options: tuple[str, ...], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the store is in the working directory
     done = CliRunner().invoke(app, ["import", "temporal", "--address", "127.0.0.1:1", *options])
     assert done.exit_code != 0
     assert problem in str(done.exception)

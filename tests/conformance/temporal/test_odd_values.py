@@ -22,9 +22,9 @@ from temporalio.api.workflowservice.v1 import (
     UpdateScheduleRequest,
 )
 
-from tests.conformance.api.kit import Direct, desk_of
 from tests.conformance.temporal.kit import door_to
 from tests.conformance.temporal.test_door import ask, create
+from tests.support.service import Direct, runner_of
 from tompion.api.temporal.dispatcher import Dispatcher
 from tompion.api.temporal.errors import Code, GrpcError
 from tompion.bootstrap.store import open_store
@@ -97,8 +97,8 @@ def told(store_url: str, story: Callable[[Dispatcher, Direct], Awaitable[Any]]) 
     async def tell() -> Any:
         store = open_store(store_url)
         try:
-            desk = desk_of(store)
-            return await story(door_to(desk), Direct(desk))
+            runner = runner_of(store)
+            return await story(door_to(runner), Direct(runner))
         finally:
             store.close()
 

@@ -24,10 +24,11 @@ from temporalio.client import (
 )
 from temporalio.common import RetryPolicy, SearchAttributeKey
 
-from tests.conformance.executor.home import SECONDS, Home
-from tests.conformance.executor.temporal_workflows import QUEUE, working
 from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
-from tests.servers import free_port
+from tests.support.app import SECONDS, Home
+from tests.support.servers import free_port
+from tests.support.temporal_workflows import QUEUE, working
+from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.model.run import RunState
@@ -144,7 +145,7 @@ def test_a_running_workflow_is_shown_and_the_rest_waits(temporal_address: str, t
         handle = await client.create_schedule("holding", made, trigger_immediately=True)
         async with asyncio.timeout(SECONDS):
             while not (running := (await handle.describe()).info.running_actions):
-                pass
+                await pause()
             while not (execution := workflow_of(running[0])).first_execution_run_id:
                 running = (await handle.describe()).info.running_actions
         for _ in range(3):
@@ -190,7 +191,7 @@ def test_a_namespace_has_a_cluster_of_its_own(temporal_address: str, tmp_path: P
 
     async def tell() -> Any:
         async with opened(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
-            client = client_of(door_to(home.desk, "default", "payments"), "payments")
+            client = client_of(door_to(home.runner, "default", "payments"), "payments")
             async with working(temporal_address):
                 handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)
                 await home.told("ended", "paying")

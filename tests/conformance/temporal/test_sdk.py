@@ -29,8 +29,8 @@ from temporalio.client import (
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.service import RPCStatusCode
 
-from tests.conformance.executor.home import Home
 from tests.conformance.temporal.kit import action, schedule, told
+from tests.support.app import Home
 from tompion.model.run import RunState
 
 TEAM = SearchAttributeKey.for_keyword("Team")

@@ -23,10 +23,10 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.client import Client
 
-from tests.conformance.peers.corpus import peers_seed
-from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.drawing import Drawn, draw
 from tests.conformance.temporal.kit import opened
+from tests.support.seeds import suite_seed
+from tests.support.temporal_schedules import ACTION
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
@@ -67,7 +67,7 @@ async def shown_spec(client: Client, schedule_id: str) -> ScheduleSpec:
 
 @pytest.mark.slow
 def test_the_same_times(temporal_address: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    seed = peers_seed()
+    seed = suite_seed()
     rng = random.Random(f"side by side {seed}")
     drawn = [draw(rng) for _ in range(SCHEDULES)]
     turn = asyncio.Semaphore(AT_ONCE)
@@ -86,5 +86,5 @@ def test_the_same_times(temporal_address: str, tmp_path: Path, capfd: pytest.Cap
 
     total = asyncio.run(tell())
     with capfd.disabled():  # the seed is to be seen even when all is well
-        sys.stderr.write(f"\nside by side: TOMPION_PEERS_SEED={seed}, {SCHEDULES} schedules, {total} times\n")
+        sys.stderr.write(f"\nside by side: TOMPION_TEST_SEED={seed}, {SCHEDULES} schedules, {total} times\n")
     assert total > 1_000

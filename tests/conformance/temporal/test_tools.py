@@ -90,7 +90,7 @@ class Tool:
 
 
 def with_tool(version: str, story: Callable[[Tool], Awaitable[Any]]) -> Any:
-    async def connected(address: str, desk: OperationRunner) -> Any:
+    async def connected(address: str, runner: OperationRunner) -> Any:
         async with grpc.aio.insecure_channel(address) as channel:
             return await story(Tool(channel, version))
 

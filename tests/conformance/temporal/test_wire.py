@@ -36,8 +36,8 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest
 
-from tests.conformance.peers.temporal_server import ACTION
 from tests.conformance.temporal.test_grpc import told
+from tests.support.temporal_schedules import ACTION
 from tompion.api.temporal.reflection import METHODS as REFLECTION
 from tompion.api.temporal.system_service import METHODS, WORKFLOW_SERVICE
 from tompion.operations.runner import OperationRunner
@@ -118,7 +118,7 @@ def connected(story: Story) -> Any:
     The schedule ``kept`` stays as it was; requests may be about ``changed``.
     """
 
-    async def with_channel(address: str, desk: OperationRunner) -> Any:
+    async def with_channel(address: str, runner: OperationRunner) -> Any:
         async with grpc.aio.insecure_channel(address, options=[("grpc.max_send_message_length", -1)]) as channel:
 
             async def call(name: str, body: bytes, **more: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""The benchmark of the service measures what it says; how fast anything is, no test may say."""
+"""The benchmark of the REST service runs. Speed is not asserted."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def test_everything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_request_that_is_refused_is_no_result() -> None:
-    with running("bench.rest.bare") as url, pytest.raises(RuntimeError, match="404"):
+    with running("bench.rest.bare_app") as url, pytest.raises(RuntimeError, match="404"):
         asyncio.run(rate(url, "get", 4, 1))
 
 

@@ -1,4 +1,4 @@
-"""The benchmark runs, asks everybody the same questions and adds up; how fast anything is, no test may say."""
+"""The benchmark of the time engine runs with the same cases for all libraries. Speed is not asserted."""
 
 import json
 from collections import Counter
@@ -11,11 +11,11 @@ import pytest
 import tompion
 from bench.spec.__main__ import QUICK, SEED, exit_code, main, measure
 from bench.spec.caches import clear_all, clear_all_but_fields, clear_expressions, engine_caches
-from bench.spec.contest import Rounds, Spread, Turn, contest, spread
 from bench.spec.expressions import SHAPES, Shape, distinct_expressions, draw_expression
+from bench.spec.libraries import croniter_next, cronsim_next, moment_of, reusable
 from bench.spec.memory import bytes_each
 from bench.spec.report import WIDTH, Report, Row, Section, Target, as_json, as_text
-from bench.spec.rivals import croniter_next, cronsim_next, moment_of, reusable
+from bench.spec.timing import Rounds, Spread, Turn, contest, spread
 from bench.spec.workload import ZONES, Case, Workload, agree, build_workload
 from tompion.spec.calendar.cron import parse_cron
 from tompion.spec.zone.tables import load_zone
@@ -66,7 +66,7 @@ def test_both_forms_of_an_instant_are_the_same() -> None:
 
 
 def test_a_question_on_which_the_libraries_differ_is_left_out() -> None:
-    """In New York's autumn night croniter fires `30 1` in both passes; after the first, the others wait a day."""
+    """In New York's autumn night croniter fires `30 1` in both passes. After the first, the others wait a day."""
     after = int(datetime(2025, 11, 2, 5, 45, tzinfo=UTC).timestamp())
     moment = moment_of(after, "America/New_York")
     iterator = reusable("30 1 * * *")
@@ -162,7 +162,7 @@ def test_a_missed_target_is_an_error_only_if_one_wants_it_so() -> None:
     work = Workload([], [], 0, 0)
     missed = Report(work, [Section("", [Row("late", 300, "B", target=Target("≤", 200)), Row("info", 1, "µs")])])
     reached = Report(work, [Section("", [Row("good", 100, "B", target=Target("≤", 200))])])
-    assert [exit_code(found, strict=strict) for found in (missed, reached) for strict in (False, True)] == [0, 1, 0, 0]
+    assert [exit_code(item, strict=strict) for item in (missed, reached) for strict in (False, True)] == [0, 1, 0, 0]
     assert "✗" in as_text(missed)
     assert "✓" in as_text(reached)
 
@@ -187,7 +187,7 @@ def test_the_table_fits_a_terminal(report: Report) -> None:
     assert all(row.label in text for section in report.sections for row in section.rows)
 
 
-def test_json_says_the_same(report: Report) -> None:
+def test_json_has_the_same_figures(report: Report) -> None:
     data = json.loads(json.dumps(as_json(report)))
     assert data["targets_missed"] == len(report.missed)
     assert data["workload"]["cases"] == report.workload.cases

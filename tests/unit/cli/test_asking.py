@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 from tompion.cli import connection
-from tompion.cli.connection import asked
+from tompion.cli.connection import connection_options
 from tompion.errors import InvalidInput
 
 REPORT = ("schedules", "create", "report", "--cron", "@daily", "--function", "tasks:report")
@@ -40,25 +40,35 @@ def read(*argv: str) -> dict[str, object]:
 def test_the_command_line_counts_before_the_environment_and_a_service_before_a_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (asked().address, asked().is_service) == ("sqlite:///tompion.db", False)
+    assert (connection_options().address, connection_options().is_service) == ("sqlite:///tompion.db", False)
     monkeypatch.setenv("TOMPION_STORE", "sqlite:///b.db")
-    assert asked().address == "sqlite:///b.db"
+    assert connection_options().address == "sqlite:///b.db"
     monkeypatch.setenv("TOMPION_URL", "http://a")
-    monkeypatch.setenv("TOMPION_KEY", "flt_x")
-    assert (asked().address, asked().is_service, asked().key) == ("http://a", True, "flt_x")
-    assert (asked(url="http://b").address, asked(url="http://b", key="k").key) == ("http://b", "k")
-    assert (asked(store="sqlite:///c.db").address, asked(store="sqlite:///c.db").key) == ("sqlite:///c.db", None)
+    monkeypatch.setenv("TOMPION_KEY", "tpn_x")
+    assert (connection_options().address, connection_options().is_service, connection_options().key) == (
+        "http://a",
+        True,
+        "tpn_x",
+    )
+    assert (connection_options(url="http://b").address, connection_options(url="http://b", key="k").key) == (
+        "http://b",
+        "k",
+    )
+    assert (connection_options(store="sqlite:///c.db").address, connection_options(store="sqlite:///c.db").key) == (
+        "sqlite:///c.db",
+        None,
+    )
 
 
 def test_a_service_and_a_store_at_once_are_a_mistake() -> None:
-    with pytest.raises(InvalidInput, match="either a service or a store"):
-        asked(url="http://a", store="sqlite:///b.db")
-    with pytest.raises(InvalidInput, match="asks for no key"):
-        asked(store="sqlite:///b.db", key="flt_x")
+    with pytest.raises(InvalidInput, match="use a service or a store"):
+        connection_options(url="http://a", store="sqlite:///b.db")
+    with pytest.raises(InvalidInput, match="needs no API key"):
+        connection_options(store="sqlite:///b.db", key="tpn_x")
 
 
 def test_a_key_is_never_shown() -> None:
-    left = run(["schedules", "list", "--url", "http://127.0.0.1:1", "--key", "flt_hush"])
+    left = run(["schedules", "list", "--url", "http://127.0.0.1:1", "--key", "tpn_hush"])
     assert left.code == 6
     assert "hush" not in left.out + left.err
     assert "hush" not in run(["schedules", "list", "--help"]).out
@@ -153,7 +163,7 @@ def test_a_calendar_comes_from_an_icalendar_file() -> None:
 def test_an_error_is_a_line_or_a_problem_with_its_exit_code(argv: tuple[str, ...], code: int, problem: str) -> None:
     read(*REPORT)
     line, machine = run([*argv]), run([*argv, "--json"])
-    assert (line.code, line.out, line.err.count("\n"), line.err[:8]) == (code, "", 1, "tompion: ")
+    assert (line.code, line.out, line.err.count("\n"), line.err[:9]) == (code, "", 1, "tompion: ")
     assert (machine.code, machine.out) == (code, "")
     said = json.loads(machine.err)
     assert (said["code"], line.err) == (problem, f"tompion: {said['detail']}\n")
@@ -187,7 +197,7 @@ def test_what_is_watched_is_shown_again_until_it_is_interrupted(monkeypatch: pyt
         if len(waits) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(connection, "wait_here", wait)
+    monkeypatch.setattr(connection, "pause_thread", wait)
     left = run(["schedules", "get", "report", "--watch", "2"])
     assert (left.code, left.err, waits) == (130, "", [2.0, 2.0, 2.0])
     assert left.out.count("schedule   report\n") == 3
@@ -197,7 +207,7 @@ def test_a_backfill_that_nobody_would_run_is_recorded_and_not_waited_for() -> No
     read("schedules", "create", "a", "--every", "1h", "--function", "tasks:a")
     left = run(["schedules", "backfill", "a", "2026-01-01T00:00Z", "2026-01-01T05:00Z"])
     assert left.code == 0
-    assert "no engine is alive" in left.err
+    assert "No engine is running" in left.err
     assert "0 of 6" in left.out
     ranges = ["--range", "2026-01-01T00:00Z/2026-01-01T01:00Z", "--range", "2026-01-02T00:00Z/2026-01-02T03:00Z"]
     several = run(["schedules", "backfill", "a", *ranges, "--no-wait", "--json"])

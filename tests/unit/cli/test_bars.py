@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion import SyncTompion
 from tompion.cli.main import main
 
@@ -52,7 +52,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Screen]:
             patch.setenv("COLUMNS", "100")
             with pytest.raises(SystemExit) as caught:
                 main()
-        thread.join(timeout=60)
+        thread.join(timeout=120)
         os.close(reader)
         return Screen(caught.value.code, b"".join(sent).decode())
 

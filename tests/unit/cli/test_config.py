@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 
 GOOD = '[[schedule]]\nid = "report"\ncron = "0 9 * * *"\nfunction = "tasks:report"\noverlap = "queue"\n'
 
@@ -39,8 +39,8 @@ def test_any_setting_is_set_by_its_name_and_says_that_a_flag_said_so(monkeypatch
     ("pair", "told"),
     [
         ("read_only", "--set: 'read_only'; expected NAME=VALUE"),
-        ("read_onyl=true", "--set read_onyl: there is no such setting; did you mean read_only?"),
-        ("zzz=1", "--set zzz: there is no such setting; 'tompion config' shows all"),
+        ("read_onyl=true", "--set read_onyl: unknown setting; did you mean read_only?"),
+        ("zzz=1", "--set zzz: unknown setting; 'tompion config' lists all"),
         ("read_only=perhaps", "--set read_only: 'perhaps'; expected true or false"),
         ("tick_ms=soon", "--set tick_ms: 'soon'; expected a whole number"),
         ("auth=none", "--set auth: 'none'; expected open or required"),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion import SyncTompion
 from tompion.cli.output import tables
 from tompion.runtime.clock import SystemClock
@@ -70,7 +70,10 @@ def test_schedules_without_an_engine_are_bad_and_the_way_out_is_told() -> None:
     left = run(["doctor"])
     assert left.code == 1
     told = next(line for line in left.out.splitlines() if line.startswith("bad"))
-    assert told == "bad   instances   no engine is alive: nothing fires; 'tompion worker' or 'tompion serve' runs one"
+    assert (
+        told
+        == "bad   instances   no engine is running, no schedule fires; start one with 'tompion serve' or 'tompion worker'"
+    )
 
 
 def test_a_queue_that_nobody_serves_a_stuck_run_and_a_forgotten_pause_are_found() -> None:
@@ -82,7 +85,7 @@ def test_a_queue_that_nobody_serves_a_stuck_run_and_a_forgotten_pause_are_found(
     change(f"UPDATE schedule_runs SET fire_ms = fire_ms - {DAY_MS}")
     code, found = checks()
     assert code == 1
-    assert found["queues"] == ("bad", "runs wait in nowhere, which nobody serves")
+    assert found["queues"] == ("bad", "runs wait in nowhere, which no worker serves")
     assert found["runs"][0] == "bad"
     assert found["paused"] == ("warn", "paused for more than 30 days: b")
 
@@ -117,9 +120,9 @@ def test_a_pipe_gets_one_frame_of_top() -> None:
     lines = left.out.splitlines()
     assert lines[lines.index("next ticks") + 2].split()[-1] == "report"
     assert "ENQUEUED" in lines[lines.index("running") + 2]
-    assert "nothing has run yet" in lines
+    assert "No finished runs yet." in lines
     frame = json.loads(run(["top", "--json"]).out)
-    assert {each["schedule_id"] for each in frame["coming"]} == {"report"}
+    assert {each["schedule_id"] for each in frame["upcoming"]} == {"report"}
     assert (frame["schedules"]["active"], frame["schedules"]["in_flight"]) == (1, 1)
 
 

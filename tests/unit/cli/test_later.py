@@ -15,7 +15,7 @@ from tompion.cli.logging import queue
 from tompion.cli.logging.queue import QueuedLog
 from tompion.engine.telemetry.events import Event
 
-SECONDS = 30
+SECONDS = 120
 
 
 class Reader:
@@ -55,8 +55,8 @@ def test_everything_is_printed_in_its_order() -> None:
 
 
 def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MOST_WAITING", 3)
-    monkeypatch.setattr(queue, "LAST_WORDS_S", 0.01)
+    monkeypatch.setattr(queue, "MAX_QUEUED_LINES", 3)
+    monkeypatch.setattr(queue, "MAX_FLUSH_S", 0.01)
     reader = Reader()
     lines = QueuedLog(reader)
     reader.reads.clear()
@@ -66,11 +66,11 @@ def test_what_nobody_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         lines.say(str(number))
     assert not lines.finish()
     reader.reads.set()
-    monkeypatch.setattr(queue, "LAST_WORDS_S", SECONDS)
+    monkeypatch.setattr(queue, "MAX_FLUSH_S", SECONDS)
     assert lines.finish()
     lines.say("last")
     assert lines.finish()
-    assert reader.seen == ["first", "0", "1", "2", "warning: 7 lines were not printed: nobody read them", "last"]
+    assert reader.seen == ["first", "0", "1", "2", "warning: 7 log lines were dropped: the reader is stalled", "last"]
 
 
 @pytest.mark.server

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.api.commandline import Left, run
+from tests.support.command_line import Left, run
 from tompion import SyncTompion
 from tompion.contract.methods import SyncMethods
 from tompion.errors import StoreUnavailable
@@ -54,15 +54,15 @@ def test_all_pages_are_gone_through_and_told_as_one() -> None:
     assert (len(found["schedule_ids"]), found["unchanged"], found["next_page"]) == (MANY, 0, None)
     assert paused() == found["schedule_ids"]
     again = run(["schedules", "pause", "--all", "--yes"])
-    assert again.err == f"paused 0 schedules, {MANY} were paused already\n"
+    assert again.err == f"Paused 0 schedules, {MANY} already paused.\n"
 
 
 def test_a_limit_is_one_page_and_says_where_to_go_on() -> None:
     fill()
     assert run(["schedules", "pause", "--all", "--yes", "--limit", "3"]).err == (
-        "paused 3 schedules; there is more: --after s002\n"
+        "Paused 3 schedules. There are more: --after s002\n"
     )
-    assert run(["schedules", "pause", "--all", "--yes", "--after", "s002"]).err == "paused 1 schedule\n"
+    assert run(["schedules", "pause", "--all", "--yes", "--after", "s002"]).err == "Paused 1 schedule.\n"
     assert len(paused()) == 4
 
 
@@ -77,25 +77,25 @@ def test_the_same_request_id_triggers_every_schedule_once_however_many_pages_the
 def test_a_dry_run_changes_nothing_asks_nobody_and_names_all() -> None:
     fill()
     left = run(["schedules", "pause", "--label", "team=b", "--dry-run"])
-    assert (left.code, left.out, left.err) == (0, "s002\ns003\n", "would pause 2 schedules\n")
+    assert (left.code, left.out, left.err) == (0, "s002\ns003\n", "Would pause 2 schedules.\n")
     assert paused() == []
 
 
 def test_ids_need_no_question_and_what_is_refused_is_told_with_exit_code_1() -> None:
     fill()
     left = run(["schedules", "pause", "s001", "nobody", "s002"])
-    assert (left.code, left.out) == (1, "refused nobody: there is no schedule 'nobody'\n")
-    assert left.err == "paused 2 schedules, 1 refused\n"
+    assert (left.code, left.out) == (1, "nobody: rejected: there is no schedule 'nobody'\n")
+    assert left.err == "Paused 2 schedules, 1 rejected.\n"
     assert paused() == ["s001", "s002"]
-    assert run(["schedules", "resume", "s001", "s003"]).err == "resumed 1 schedule, 1 were not paused\n"
+    assert run(["schedules", "resume", "s001", "s003"]).err == "Resumed 1 schedule, 1 not paused.\n"
 
 
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (("--label", "team=a"), "--yes: needed where nobody can be asked"),
-        ((), "which schedules?"),
-        (("s001", "s002", "--token", "1"), "--token: it is of one schedule"),
+        (("--label", "team=a"), "--yes is required without a terminal"),
+        ((), "no schedules selected"),
+        (("s001", "s002", "--token", "1"), "--token works with one schedule only"),
         (("s001", "--label", "team=a", "--yes"), "schedule_ids: given together with a filter"),
         (("--state", "odd", "--yes"), "state:"),
     ],
@@ -120,7 +120,7 @@ def test_whoever_is_stopped_in_the_middle_is_told_where_to_go_on(monkeypatch: py
     monkeypatch.setattr(SyncTompion, "pause_matching", failing)
     left = run(["schedules", "pause", "--all", "--yes"])
     assert left.code == 6
-    assert left.err == "paused 100 schedules; there is more: --after s099\ntompion: the store has gone\n"
+    assert left.err == "Paused 100 schedules. There are more: --after s099\ntompion: the store has gone\n"
 
 
 @pytest.mark.parametrize(("answer", "code", "count"), [(b"y\n", 0, 4), (b"n\n", 130, 0)])
@@ -153,17 +153,17 @@ def test_runs_of_all_schedules_are_listed_and_a_source_needs_a_schedule() -> Non
     run(["schedules", "trigger", "--all", "--yes"])
     left = run(["runs", "list", "--limit", "3"])
     assert [line.split()[-1] for line in left.out.splitlines()[1:]] == ["s003", "s002", "s001"]
-    assert "there is more: --before " in left.err
+    assert "There are more: --before " in left.err
     assert run(["runs", "list", "--source", "trigger"]).code == 2
 
 
 def test_coming_ticks_and_figures_are_shown_to_people() -> None:
     fill(2)
-    coming = run(["coming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
+    coming = run(["upcoming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
     assert [line.split()[-1] for line in coming.out.splitlines()] == ["schedule", "s001", "s001"]
-    assert run(["coming", "--for", "soon"]).code == 2
+    assert run(["upcoming", "--for", "soon"]).code == 2
     run(["schedules", "trigger", "--all", "--yes"])
     shown = run(["stats"]).out
     assert "2 active" in shown
-    assert len(shown.partition("what was decided\n")[2].splitlines()) == 13
+    assert len(shown.partition("outcomes\n")[2].splitlines()) == 13
     assert shown.splitlines()[-1].split()[-3:] == ["2", "-", "-"], shown

@@ -53,7 +53,7 @@ def test_up_says_what_it_ran_and_then_that_there_is_nothing_to_do(migrate: Run, 
     assert (first.code, first.err) == (0, "")
     assert first.out.splitlines()[0] == "applied 0001_first"
     assert file.exists()
-    assert migrate("up", "--store", url) == Result(0, "nothing to do\n", "")
+    assert migrate("up", "--store", url) == Result(0, "Nothing to do.\n", "")
 
 
 def test_status_is_a_table_of_what_the_store_has_had(migrate: Run, url: str) -> None:
@@ -76,7 +76,7 @@ def test_the_printed_scripts_do_what_up_does(migrate: Run, url: str, file: Path)
     script = migrate("sql", "--store", url).out
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(script)
-    assert migrate("up", "--store", url).out == "nothing to do\n"
+    assert migrate("up", "--store", url).out == "Nothing to do.\n"
     assert migrate("sql", "--store", url).out == "-- nothing to do\n", "a comment, so that it can be piped as it is"
 
 
@@ -162,7 +162,7 @@ def test_an_empty_file_belongs_to_nobody(migrate: Run, url: str, file: Path) -> 
         ("/var/jobs.db", "'/var/jobs.db' is not a store; expected sqlite:////var/jobs.db "),
         (
             "sqlite:///jobs.db?mode=ro",
-            "'sqlite:///jobs.db?mode=ro' has a query string, and a SQLite store takes no par",
+            "'sqlite:///jobs.db?mode=ro' has a query string, but a SQLite store takes no par",
         ),
         ("sqlite://?cache=shared", "'sqlite://?cache=shared' has a query string"),
     ],

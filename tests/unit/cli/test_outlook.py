@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.api.commandline import run
+from tests.support.command_line import run
 from tompion.cli import connection
 from tompion.engine.steps.audit import seal
 from tompion.store.sqlite.driver import SqliteStore
@@ -27,29 +28,32 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_needs_attention_is_a_table() -> None:
-    shown = run(["attention"])
+    shown = run(["problems"])
     assert (shown.code, shown.err) == (0, "")
-    assert shown.out.split()[:4] == ["urgency", "about", "since", "what"]
+    assert shown.out.split()[:4] == ["urgency", "about", "since", "problem"]
     assert "engine" in shown.out
-    assert run(["attention", "--limit", "0"]).code == 2
+    assert run(["problems", "--limit", "0"]).code == 2
 
 
-def test_what_is_to_come_is_counted_in_stretches() -> None:
-    shown = run(["forecast", "--for", "24h", "--stretches", "4"])
+def test_a_forecast_counts_fires_in_buckets() -> None:
+    """The first bucket has begun, so 24 buckets of an hour cover at least the next 23 hours."""
+    assert run(["schedules", "delete", "report", "--purge"]).code == 0
+    once = f"{datetime.now(UTC) + timedelta(hours=12):%Y-%m-%dT%H:%M:%SZ}"
+    assert run(["schedules", "create", "once", "--at", once, "--function", "tasks:report"]).code == 0
+    shown = run(["forecast", "--for", "24h", "--buckets", "24"])
     assert shown.code == 0, shown
     rows = [line.split() for line in shown.out.splitlines()]
     assert rows[0] == ["from", "fires"]
-    assert sum(int(row[-1]) for row in rows[1:5]) == 1
+    assert len(rows) == 25
+    assert sum(int(row[-1]) for row in rows[1:]) == 1
 
 
 def test_an_edit_is_shown_as_a_comparison_and_writes_nothing() -> None:
     before = run(["schedules", "get", "report", "--json"]).out
-    edited = run(
-        ["schedules", "effect", "report", "--cron", "30 9 * * *", "--function", "tasks:report", "--count", "2"]
-    )
+    edited = run(["schedules", "diff", "report", "--cron", "30 9 * * *", "--function", "tasks:report", "--count", "2"])
     assert edited.code == 0, edited
     assert {line[0] for line in edited.out.splitlines()} == {"-", "+"}
-    assert "nothing is written" in edited.err
+    assert "Nothing was written" in edited.err
     assert run(["schedules", "get", "report", "--json"]).out == before
 
 
@@ -67,7 +71,7 @@ def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
         store.write(seal).result()
     assert run(["audit", "--verify"]).code == 0
     with closing(sqlite3.connect("tompion.db", isolation_level=None)) as database:
-        database.execute("DROP TRIGGER audit_is_kept")
+        database.execute("DROP TRIGGER audit_append_only")
         changed = database.execute("UPDATE audit SET actor = 'mallory' WHERE position IS NOT NULL").rowcount
     broken = run(["audit", "--verify"])
     assert (broken.code, changed > 0) == (1, True)
@@ -82,7 +86,7 @@ def test_an_audit_that_somebody_changed_is_exit_code_1() -> None:
         ("schedules", "verify", "report"),
         ("keys", "list"),
         ("doctor",),
-        ("attention",),
+        ("problems",),
         ("forecast",),
     ],
 )
@@ -94,7 +98,7 @@ def test_what_shows_something_can_be_watched(argv: tuple[str, ...], monkeypatch:
         if len(waits) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(connection, "wait_here", wait)
+    monkeypatch.setattr(connection, "pause_thread", wait)
     watched = run([*argv, "--watch", "5", "--json"])
     assert (watched.code, waits) == (130, [5.0, 5.0])
     decoder, text = json.JSONDecoder(), watched.out

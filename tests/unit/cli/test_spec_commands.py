@@ -198,7 +198,7 @@ def test_jitter_shows_when_each_tick_fires(tompion: Run) -> None:
 
 
 def test_nothing_to_come_is_said_and_is_no_error(tompion: Run) -> None:
-    assert tompion("next", "0 0 30 2 *") == (0, "no ticks after that; 'tompion lint' says why\n", "")
+    assert tompion("next", "0 0 30 2 *") == (0, "No ticks after that. 'tompion lint' shows the reason.\n", "")
     assert tompion("next", "0 0 30 2 *", "--json") == (0, "[]\n", "")
 
 
@@ -273,7 +273,7 @@ def test_explain_needs_no_calendar_to_name_it(tompion: Run) -> None:
 
 
 def test_lint_with_nothing_to_say_exits_0(tompion: Run) -> None:
-    assert tompion("lint", "0 9 * * MON-FRI") == (0, "nothing to say\n", "")
+    assert tompion("lint", "0 9 * * MON-FRI") == (0, "No findings.\n", "")
     assert tompion("lint", "0 9 * * MON-FRI", "--json") == (0, "[]\n", "")
 
 
@@ -281,7 +281,7 @@ def test_lint_with_nothing_to_say_exits_0(tompion: Run) -> None:
     ("arguments", "code", "first"),
     [
         (["0 0 30 2 *"], 1, "error: never fires: no date from 1970 to 2200 matches [never-fires]"),
-        (["0 0 13 * FRI"], 1, "warning: day of month '13' and day of week 'FRI' are both given"),
+        (["0 0 13 * FRI"], 1, "warning: day of month '13' and day of week 'FRI' are both set"),
         (["0 0 31 * *"], 0, "info: months without a day 31 are skipped [short-months]"),
         (["H H * * *"], 0, "info: H depends on the schedule's id"),
         (["* * * * *", "--min-interval", "5m"], 1, "warning: fires 1m apart"),
@@ -310,8 +310,8 @@ def test_lint_as_json_has_the_documented_keys_and_the_same_exit_code(tompion: Ru
             "code": "either-day",
             "severity": "warning",
             "field": "cron",
-            "message": "day of month '13' and day of week 'FRI' are both given: it fires when either matches",
-            "hint": "write '+FRI' as the weekday to demand both",
+            "message": "day of month '13' and day of week 'FRI' are both set: it fires when either matches",
+            "hint": "write '+FRI' as the weekday to require both",
         }
     ]
 
@@ -324,9 +324,9 @@ def test_lint_with_an_id_resolves_h(tompion: Run) -> None:
 # --- bad input --------------------------------------------------------------------------------------------------
 
 BAD: list[tuple[list[str], str]] = [
-    (["next"], "nothing to look at; expected a cron string, --every, --rrule, --at or --spec"),
-    (["explain"], "nothing to look at"),
-    (["lint"], "nothing to look at"),
+    (["next"], "no spec given; expected a cron string, --every, --rrule, --at or --spec"),
+    (["explain"], "no spec given"),
+    (["lint"], "no spec given"),
     (["next", "61 * * * *"], "cron.minute: 61 is out of range at position 1 of '61 * * * *'; expected 0 to 59"),
     (["next", "0 9 * *"], "cron: 4 fields at position 1 of '0 9 * *'"),
     (["next", "0 9 * * FRY"], "did you mean FRI?"),
@@ -341,11 +341,11 @@ BAD: list[tuple[list[str], str]] = [
     (["next", "0 9 * * *", "--after", "2026-03-29T09:00"], "--after: '2026-03-29T09:00' has no offset"),
     (
         ["next", "0 9 * * *", "--after", "9999-12-31T23:59:59-14:00"],
-        "--after: '9999-12-31T23:59:59-14:00' lies outside",
+        "--after: '9999-12-31T23:59:59-14:00' is outside",
     ),
     (
         ["lint", "0 9 * * *", "--after", "0001-01-01T00:00:00+14:00"],
-        "--after: '0001-01-01T00:00:00+14:00' lies outside",
+        "--after: '0001-01-01T00:00:00+14:00' is outside",
     ),
     (["next", "0 9 * * *", "--start", "9999-12-31T23:59:59-14:00"], "start_at: '9999-12-31T23:59:59-14:00' is not a"),
     (["next", "0 9 * * *", "--end", "9999-12-31T23:59:59-14:00"], "end_at: '9999-12-31T23:59:59-14:00' is not a"),
@@ -358,7 +358,7 @@ BAD: list[tuple[list[str], str]] = [
     (["next", "--rrule", "FREQ=NEVER"], "rrules: FREQ is 'NEVER' at position 6"),
     (["next", "--at", "noon"], "times[0]: 'noon' is not a date or time"),
     (["next", "0 9 * * *", "--exclude", "25.12.2026"], "exclude.dates[0]: '25.12.2026' is not a date"),
-    (["next", "0 9 * * *", "--holidays", "XX"], "exclude.holidays[0]: no holidays of 'XX'"),
+    (["next", "0 9 * * *", "--holidays", "XX"], "exclude.holidays[0]: no holidays are available for 'XX'"),
     (["next", "0 9 * * *", "--holidays", "DE-XX"], "DE has no subdivision 'XX'; expected one of BB, BE"),
     (["next", "0 9 * * *", "--start", "x"], "start_at: 'x' is not a date or time"),
     (["next", "0 9 * * *", "--start", "2026-02-01", "--end", "2026-01-01"], "end_at: 2026-01-01 is before start_at"),
@@ -397,8 +397,8 @@ def test_bad_input_is_one_clear_line_on_standard_error_and_exit_2(
         ("{", "not JSON: "),
         ("[]", "[] is not a spec; expected a JSON object"),
         ('{"crons": "0 9 * * *"}', "unknown field 'crons'"),
-        ('{"cron": 5}', "cron: 5 cannot be read"),
-        ("{}", "nothing to look at"),
+        ('{"cron": 5}', "cron: 5 is not a list"),
+        ("{}", "no spec given"),
         ('{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}', "exclude.named[0]: unknown calendar 'company'"),
     ],
 )

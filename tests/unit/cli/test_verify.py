@@ -86,7 +86,7 @@ def test_a_whole_ledger_is_one_line(verify: Run, schedules: None, file: Path) ->
 
 def test_a_namespace_without_schedules_is_not_said_to_be_whole(verify: Run, schedules: None) -> None:
     """A mistyped name was answered by: each accounted for."""
-    told = "tompion: nothing to verify: there is no schedule in namespace 'other'\n"
+    told = "tompion: nothing to verify: no schedule in namespace 'other'\n"
     assert verify("--namespace", "other") == Result(3, "", told)
 
 
@@ -96,7 +96,7 @@ def test_a_missing_tick_is_a_line_and_exit_code_1(verify: Run, schedules: None, 
     assert (result.code, result.err) == (1, "")
     line, summary = result.out.splitlines()
     assert line.startswith("b: 3 ticks missing (")
-    assert line.endswith("Z: no run and no span")
+    assert line.endswith("Z: no run and no dropped range")
     assert summary.startswith("1 of 3 schedules with problems; ")
 
 
@@ -116,7 +116,7 @@ def test_what_was_tampered_with_is_a_line_each_and_the_others_are_checked(
     first, lost, gone, summary = result.out.splitlines()
     assert first.startswith("a: 1 version missing or unreadable; first version 1 cannot be read: ")
     assert gone == "gone: 1 version missing or unreadable; first all its versions are missing"
-    assert lost.startswith("b: 1 dial missing or wrong; first it has no dial")
+    assert lost.startswith("b: 1 schedule state missing or wrong; first it has no ")
     assert summary.startswith("3 of 4 schedules with problems; ")
 
 
@@ -127,7 +127,7 @@ def test_a_fixed_delay_is_said_not_to_be_checked(verify: Run, url: str) -> None:
     result = verify()
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith(
-        "2 schedules, no ticks to account for; not wholly checked: 2 schedules with a fixed delay, "
+        "2 schedules, no ticks to account for; not fully checked: 2 schedules with a fixed delay, "
     )
 
 
@@ -172,15 +172,15 @@ def test_what_the_engines_no_longer_keep_is_not_looked_for(verify: Run, url: str
     [
         (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
-        (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' lies outside the years 1 to 9999"),
-        (("--start", "0001-01-01T00:00:00+14:00"), "--start: '0001-01-01T00:00:00+14:00' lies outside the years"),
+        (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' is outside the years 1 to 9999"),
+        (("--start", "0001-01-01T00:00:00+14:00"), "--start: '0001-01-01T00:00:00+14:00' is outside the years"),
         (
             ("--start", "2026-01-02T00:00Z", "--end", "2026-01-01T00:00Z"),
             "--end: 2026-01-01T00:00Z is before --start, 2026-01-02T00:00Z",
         ),
         (("--namespace", ""), "namespace: '' is not a name"),
         (("--retention", "long"), "--retention: 'long' is not a duration"),
-        (("--retention", "0s"), "--retention: '0s' keeps nothing"),
+        (("--retention", "0s"), "--retention: '0s' is too short"),
     ],
 )
 def test_a_wrong_question_is_one_line(arguments: tuple[str, ...], told: str, verify: Run, schedules: None) -> None:
@@ -195,14 +195,14 @@ def test_a_schedule_that_is_not_there_has_an_exit_code_of_its_own(verify: Run, s
 
 
 def test_a_mistyped_file_is_refused_and_not_created(verify: Run, file: Path) -> None:
-    assert verify() == Result(2, "", f"tompion: store: there is no file {file}\n")
+    assert verify() == Result(2, "", f"tompion: store: no such file: {file}\n")
     assert not file.exists()
 
 
 def test_an_empty_file_is_refused_and_stays_empty(verify: Run, file: Path) -> None:
     """It was made a store, with nothing in it, and that was said to be the problem."""
     file.touch()
-    told = f"tompion: store: the file {file} is empty: there is no store in it; nothing was written\n"
+    told = f"tompion: store: the file {file} is empty, it holds no store; nothing was written\n"
     assert verify() == Result(2, "", told)
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (b"", [file.name])
 
@@ -272,11 +272,13 @@ def test_an_audit_that_somebody_changed_is_named(verify: Run, schedules: None, f
     store = SqliteStore(file)
     store.write(seal).result()
     store.close()
-    assert re.search(r"audit: \d+ rows as written; at place \d+ its chain ends with [0-9a-f]{64}\n", verify().out)
+    assert re.search(
+        r"audit: \d+ rows unchanged; the hash chain ends at position \d+ with [0-9a-f]{64}\n", verify().out
+    )
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("DROP TRIGGER audit_is_kept")
+        connection.execute("DROP TRIGGER audit_append_only")
         connection.execute("UPDATE audit SET actor = 'eve' WHERE position = 2")
     result = verify()
     assert result.code == 1
-    assert re.search(r"audit: row \d+, at place 2 of the chain, was changed\n", result.out)
+    assert re.search(r"audit: row \d+, at position 2 of the chain, was changed\n", result.out)
     assert verify("--schedule", "a").code == 0

@@ -13,7 +13,7 @@ from rich.console import Console
 from tompion import SyncTompion
 from tompion.cli.commands import notifications, stats, top, workers
 from tompion.cli.output import console, views
-from tompion.cli.snapshot import glance
+from tompion.cli.snapshot import read_top_snapshot
 from tompion.errors import TompionError
 
 LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south-east"
@@ -47,28 +47,28 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
-    "schedules": (lambda home: home.list_schedules(), views.schedule_list),
-    "count": (lambda home: home.count_schedules(text="o"), views.counted),
-    "sharers": (lambda home: home.same_spec(LONG), views.sharers),
-    "schedule": (lambda home: home.get(LONG), views.schedule_facts),
-    "description": (lambda home: home.describe(LONG), views.description),
-    "runs": (lambda home: home.runs(LONG), views.run_list),
+    "schedules": (lambda home: home.list_schedules(), views.print_schedules),
+    "count": (lambda home: home.count_schedules(text="o"), views.print_count),
+    "same_spec": (lambda home: home.same_spec(LONG), views.print_same_spec),
+    "schedule": (lambda home: home.get(LONG), views.print_schedule),
+    "description": (lambda home: home.describe(LONG), views.print_description),
+    "runs": (lambda home: home.runs(LONG), views.print_runs),
     "runs of all schedules": (
         lambda home: home.recent_runs(),
-        lambda page: views.run_list(page, of_many=True),
+        lambda page: views.print_runs(page, of_many=True),
     ),
-    "coming": (lambda home: home.upcoming(seconds=86_400 * 7), stats.tick_list),
-    "stats": (lambda home: home.stats(), stats.figures),
-    "notices": (lambda home: home.list_notifications(), notifications.notice_list),
-    "run": (lambda home: home.runs(LONG).items[0], views.run_facts),
-    "backfills": (lambda home: home.backfills("other"), views.backfill_list),
-    "history": (lambda home: home.history(LONG), views.change_list),
-    "versions": (lambda home: home.versions("other"), views.version_list),
-    "audit": (lambda home: home.history(), views.change_list),
-    "queues": (lambda home: home.list_queues(), workers.queue_rows),
-    "instances": (lambda home: home.list_instances(), workers.instance_rows),
-    "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.dropped_list),
-    "verification": (lambda home: home.verify("other"), views.verification),
+    "upcoming": (lambda home: home.upcoming(seconds=86_400 * 7), stats.print_upcoming),
+    "stats": (lambda home: home.stats(), stats.print_stats),
+    "notices": (lambda home: home.list_notifications(), notifications.print_notifications),
+    "run": (lambda home: home.runs(LONG).items[0], views.print_run),
+    "backfills": (lambda home: home.backfills("other"), views.print_backfills),
+    "history": (lambda home: home.history(LONG), views.print_changes),
+    "versions": (lambda home: home.versions("other"), views.print_versions),
+    "audit": (lambda home: home.history(), views.print_changes),
+    "queues": (lambda home: home.list_queues(), workers.print_queues),
+    "instances": (lambda home: home.list_instances(), workers.print_instances),
+    "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.print_dropped),
+    "verification": (lambda home: home.verify("other"), views.print_verification),
 }
 
 
@@ -96,7 +96,7 @@ def test_no_line_of_a_table_is_wider_than_the_terminal(
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_frame_of_top_fits(width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = glance(home)
+    found = read_top_snapshot(home)
     lines = seen(monkeypatch, width, lambda: console.console().print(top.frame(found, width, 5)))
     assert max(map(len, lines)) <= width
     assert any("SKIPPED" in line for line in lines)

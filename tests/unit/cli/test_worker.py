@@ -19,13 +19,14 @@ import pytest
 import typer
 from rich.cells import cell_len
 
-from tompion.bootstrap.service import masked
-from tompion.cli.commands.worker import first_line, leave
+from tompion.cli.commands.worker import exit_process, first_line
 from tompion.cli.logging.queue import QueuedLog
-from tompion.cli.logging.text import TextLog, duration, shortened, wrapped
+from tompion.cli.logging.text import TextLog, duration
 from tompion.cli.main import main
+from tompion.cli.output.text import shorten, wrap
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.runtime import signals
+from tompion.store.url_masking import mask_password
 
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
 
@@ -118,7 +119,7 @@ def test_a_duration_that_cannot_be_known_is_not_shown(clock: Hand, printed: Prin
 def test_launches_whose_end_nobody_hears_of_are_forgotten(
     clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tompion.cli.logging.text._MAX_KNOWN", 2)
+    monkeypatch.setattr("tompion.cli.logging.text._MAX_LAUNCHES", 2)
     lines = TextLog(clock)
     for name in ("a", "b", "c"):
         lines(Event("launched", name, "schedule", NOON))
@@ -150,7 +151,7 @@ def test_a_mistake_of_our_own_is_a_line_even_if_quiet_and_a_traceback_on_standar
 ) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         _ = 1 // 0
-    EngineEvents(TextLog(clock, quiet=True)).unexpected("cannot fire", caught.value)
+    EngineEvents(TextLog(clock, quiet=True)).report_error("cannot fire", caught.value)
     out, err = capsys.readouterr()
     assert out.startswith("2026-03-28 12:00:00Z                    error     cannot fire: ZeroDivisionError: ")
     assert "Traceback" in err
@@ -269,16 +270,16 @@ def test_a_very_narrow_terminal_wraps_by_itself(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("width", range(1, 30))
 def test_a_shortened_id_is_as_long_as_it_may_be(width: int) -> None:
-    short = shortened(LONG, width)
+    short = shorten(LONG, width)
     assert len(short) == width
-    assert shortened("x" * width, width) == "x" * width
-    assert cell_len(shortened("長" * 40, width)) <= width
+    assert shorten("x" * width, width) == "x" * width
+    assert cell_len(shorten("長" * 40, width)) <= width
 
 
 @pytest.mark.parametrize("width", [25, 40, 80])
 def test_nothing_is_lost_by_wrapping(width: int) -> None:
     line = f"2026-03-28 12:00:00Z one {LONG * 3} 長長長 two{' three' * 20}"
-    parts = wrapped(line, width, 21)
+    parts = wrap(line, width, 21)
     assert all(cell_len(part) <= width for part in parts)
     assert "".join("".join(parts).split()) == "".join(line.split())
 
@@ -311,7 +312,7 @@ def test_a_duration_is_as_exact_as_a_person_wants(seconds: float, text: str) -> 
     ],
 )
 def test_a_password_is_never_shown(url: str, shown: str) -> None:
-    assert masked(url) == shown
+    assert mask_password(url) == shown
     assert first_line(url, ("a", "b")) == f"running the schedules of {shown}, queues a, b"
 
 
@@ -326,13 +327,13 @@ class Ended(NamedTuple):
 def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     """Send signals to this process while it would stop gracefully."""
     left: list[int] = []
-    monkeypatch.setattr(signals, "leave_now", left.append)
+    monkeypatch.setattr(signals, "exit_now", left.append)
 
     async def run() -> int | None:
-        with signals.stopping(30) as state:
+        with signals.handle_stop_signals(30) as state:
             for number in numbers:
                 signal.raise_signal(number)
-            await asyncio.wait_for(state.asked.wait(), 30)
+            await asyncio.wait_for(state.requested.wait(), 30)
         return state.code
 
     before = [signal.getsignal(number) for number in signals.SIGNALS]
@@ -360,16 +361,16 @@ def test_a_function_that_does_not_end_is_left_behind(
 ) -> None:
     """Python waits for every thread before it ends, and a worker that was told to stop would never have stopped."""
     left: list[int] = []
-    monkeypatch.setattr(signals, "leave_now", left.append)
+    monkeypatch.setattr(signals, "exit_now", left.append)
     release = threading.Event()
     thread = threading.Thread(target=release.wait, name=f"{signals.FUNCTION_THREADS}_0", daemon=True)
     thread.start()
     with pytest.raises(typer.Exit):
-        leave(0, QueuedLog(TextLog(clock)))
-    assert (left, printed()) == ([0], ["warning: left a function behind that has not ended; its run is handed back"])
+        exit_process(0, QueuedLog(TextLog(clock)))
+    assert (left, printed()) == ([0], ["warning: a function is still running; its run is handed back"])
     release.set()
     with pytest.raises(typer.Exit) as ended:
-        leave(130, QueuedLog(TextLog(clock)))
+        exit_process(130, QueuedLog(TextLog(clock)))
     thread.join()
     assert (left, printed(), ended.value.exit_code) == ([0], [], 130)
 
@@ -380,8 +381,8 @@ def test_a_function_that_does_not_end_is_left_behind(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--app-dir", "no-such-directory"), "--app-dir no-such-directory: there is no such directory"),
-        (("--queue", " "), "--queue: a queue has a name"),
+        (("--app-dir", "no-such-directory"), "--app-dir no-such-directory: no such directory"),
+        (("--queue", " "), "--queue: expected the name of a queue"),
         (("--store", "jobs.db"), "store: 'jobs.db' is not a store"),
         (("--store", "sqlite:///no/such/directory/jobs.db"), "cannot open the SQLite file no/such/directory/jobs.db"),
     ],

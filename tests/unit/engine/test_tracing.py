@@ -1,4 +1,4 @@
-"""One trace for each run, whoever goes on with it: with the real SDK, and an exporter that keeps what it is given."""
+"""One trace for each run across instances, with the real SDK and a recording exporter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, TraceIdRatioBased
 from opentelemetry.trace import SpanKind, StatusCode
 
-from tests.unit.engine.kit import BEGIN, World, die
+from tests.unit.engine.harness import BEGIN, EngineHarness, kill
 from tompion.engine.telemetry.tracing import Tracing
 from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.model.run import RunState, idempotency_key
@@ -27,17 +27,17 @@ KEY = "0873d2335530a38cc1a735df3ecde576eab490688a91c7303392228a0e156ffa"
 
 
 class Traced:
-    """What was written, by name."""
+    """The exported spans, by name."""
 
-    def __init__(self, world: World, sampler: Sampler = ALWAYS_ON) -> None:
+    def __init__(self, harness: EngineHarness, sampler: Sampler = ALWAYS_ON) -> None:
         self._exporter = InMemorySpanExporter()
-        self._world = world
+        self._harness = harness
         self._sampler = sampler
         self.one = self.another()
 
     def another(self) -> Tracing:
         processor = SimpleSpanProcessor(self._exporter)
-        return Tracing(processor, self._sampler, Resource({"service.name": "tompion"}), self._world.clock)
+        return Tracing(processor, self._sampler, Resource({"service.name": "tompion"}), self._harness.clock)
 
     @property
     def spans(self) -> Sequence[ReadableSpan]:
@@ -57,21 +57,21 @@ def of(span: ReadableSpan) -> dict[str, Any]:
     return {name.removeprefix("tompion."): value for name, value in (span.attributes or {}).items()}
 
 
-def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> None:
-    world.create(cron="1 8 * * *")
-    world.plan = lambda _: (5.0, Completed())
-    traced = Traced(world)
+def test_run_is_a_trace_from_its_fire_time_to_its_outcome(harness: EngineHarness) -> None:
+    harness.create(cron="1 8 * * *")
+    harness.plan = lambda _: (5.0, Completed())
+    traced = Traced(harness)
 
-    async def story() -> None:
-        await world.engine(tracing=traced.one).start()
+    async def scenario() -> None:
+        await harness.engine(tracing=traced.one).start()
         await pause(60)
 
-    world.run(story)
-    (launch,) = [each.launch for each in world.executor.executions]
+    harness.run(scenario)
+    (launch,) = [execution.launch for execution in harness.executor.executions]
     assert {span.name for span in traced.spans} == {
         "tompion.run",
         "tompion.decide",
-        "tompion.executors",
+        "tompion.launch",
         "tompion.execute",
     }
     (root,) = traced.named("tompion.run")
@@ -83,9 +83,9 @@ def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> Non
     (call,) = traced.named("tompion.execute")
     assert seconds(call) == pytest.approx((30, 35), abs=0.1)
     assert of(call) == {"executor": "function"}
-    said = of(root)
-    assert said.pop("lateness_s") == pytest.approx(0, abs=0.1)
-    assert said == {
+    attributes = of(root)
+    assert attributes.pop("lateness_s") == pytest.approx(0, abs=0.1)
+    assert attributes == {
         "namespace": "default", "schedule_id": "report", "run_id": launch.run_id, "key": launch.key,
         "nominal_s": int(launch.scheduled_for.timestamp()), "source": "schedule", "attempt": 1, "outcome": "SUCCESS",
         "retried": False,
@@ -96,19 +96,19 @@ def test_a_run_is_a_trace_from_its_fire_time_to_its_outcome(world: World) -> Non
     assert copy(launch).traceparent == launch.traceparent
 
 
-def test_another_try_is_linked_not_a_child(world: World) -> None:
-    world.create(cron="1 8 * * *", max_attempts=2)
-    world.plan = lambda launch: (
+def test_retry_has_a_link_to_the_first_attempt(harness: EngineHarness) -> None:
+    harness.create(cron="1 8 * * *", max_attempts=2)
+    harness.plan = lambda launch: (
         0.0,
         Completed(RunState.FAILED, error="no luck\nat all") if launch.attempt == 1 else Completed(),
     )
-    traced = Traced(world)
+    traced = Traced(harness)
 
-    async def story() -> None:
-        await world.engine(tracing=traced.one).start()
+    async def scenario() -> None:
+        await harness.engine(tracing=traced.one).start()
         await pause(100)
 
-    world.run(story)
+    harness.run(scenario)
     first, second = traced.named("tompion.run")
     assert (of(first)["outcome"], of(first)["retried"], first.status.description) == ("FAILED", True, "no luck")
     assert (of(second)["outcome"], of(second)["attempt"], second.parent) == ("SUCCESS", 2, None)
@@ -116,44 +116,44 @@ def test_another_try_is_linked_not_a_child(world: World) -> None:
     assert second.context.trace_id == first.context.trace_id
 
 
-def test_after_a_crash_another_instance_goes_on_with_the_trace(world: World) -> None:
-    """The first attempt's span is never written; whoever was called by it, and the second attempt, know its id."""
-    world.create(cron="1 8 * * *")
-    world.plan = lambda _: (20.0, Completed())
-    traced = Traced(world)
+def test_another_instance_continues_the_trace_after_a_crash(harness: EngineHarness) -> None:
+    """The span of the first attempt is never written. Its children and the second attempt have its id all the same."""
+    harness.create(cron="1 8 * * *")
+    harness.plan = lambda _: (20.0, Completed())
+    traced = Traced(harness)
 
-    async def story() -> None:
-        first = world.engine(tracing=traced.one)
+    async def scenario() -> None:
+        first = harness.engine(tracing=traced.one)
         await first.start()
         await pause(31)
-        await die(first)
-        await world.engine(tracing=traced.another()).start()
+        await kill(first)
+        await harness.engine(tracing=traced.another()).start()
         await pause(200)
 
-    world.run(story)
-    lost, found = [each.launch for each in world.executor.executions]
+    harness.run(scenario)
+    lost, rescued = [execution.launch for execution in harness.executor.executions]
     (root,) = traced.named("tompion.run")
     assert of(root)["attempt"] == 2
     before = read_traceparent(lost.traceparent or "")
     assert before is not None
     assert before.trace_id == root.context.trace_id
     assert [link.context.span_id for link in root.links] == [span_id_of(lost.key, 1)]
-    assert found.traceparent != lost.traceparent
+    assert rescued.traceparent != lost.traceparent
 
 
-def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> None:
-    """Whoever calls the target knows when; whoever hears of the end, perhaps another instance, writes the rest."""
-    world.create(cron="1 8 * * *", max_execution_ms=20_000)
-    world.plan = lambda _: (1.0, Accepted("there"))  # type: ignore[assignment,return-value]  # a target that calls back
-    traced = Traced(world)
+def test_remote_run_is_traced_by_two_instances(harness: EngineHarness) -> None:
+    """The instance that calls the target writes the call. The instance that settles the report writes the rest."""
+    harness.create(cron="1 8 * * *", max_execution_ms=20_000)
+    harness.plan = lambda _: (1.0, Accepted("there"))  # type: ignore[assignment,return-value]  # a target that calls back
+    traced = Traced(harness)
 
-    async def story() -> None:
-        await world.engine(tracing=traced.one).start()
+    async def scenario() -> None:
+        await harness.engine(tracing=traced.one).start()
         await pause(35)
-        assert {span.name for span in traced.spans} == {"tompion.executors", "tompion.execute"}
+        assert {span.name for span in traced.spans} == {"tompion.launch", "tompion.execute"}
         await pause(60)
 
-    world.run(story)
+    harness.run(scenario)
     (root,) = traced.named("tompion.run")
     assert of(root)["outcome"] == "TIMED_OUT"
     assert root.status.status_code is StatusCode.ERROR
@@ -161,50 +161,50 @@ def test_what_is_executed_elsewhere_ends_where_it_is_reported(world: World) -> N
     assert len(traced.named("tompion.execute")) == 1
 
 
-def test_what_waits_and_what_is_skipped(world: World) -> None:
-    world.create(cron="1,2 8 * * *", overlap_policy="queue")
-    world.create("other", cron="1,2 8 * * *", overlap_policy="skip")
-    world.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
-    traced = Traced(world)
+def test_queued_and_skipped_runs_are_traced(harness: EngineHarness) -> None:
+    harness.create(cron="1,2 8 * * *", overlap_policy="queue")
+    harness.create("other", cron="1,2 8 * * *", overlap_policy="skip")
+    harness.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
+    traced = Traced(harness)
 
-    async def story() -> None:
-        await world.engine(tracing=traced.one).start()
+    async def scenario() -> None:
+        await harness.engine(tracing=traced.one).start()
         await pause(200)
 
-    world.run(story)
+    harness.run(scenario)
     (wait,) = traced.named("tompion.wait")
     assert seconds(wait) == pytest.approx((90, 130), abs=1)
     (skipped,) = [of(span) for span in traced.named("tompion.run") if of(span)["outcome"] == "SKIPPED"]
     assert (skipped["schedule_id"], skipped["reason"]) == ("other", "overlap")
 
 
-def test_only_wanted_traces_are_written_and_executors_are_told(world: World) -> None:
-    world.create(cron="1 8 * * *")
-    traced = Traced(world, ALWAYS_OFF)
+def test_only_sampled_traces_are_written_and_the_flag_is_passed_on(harness: EngineHarness) -> None:
+    harness.create(cron="1 8 * * *")
+    traced = Traced(harness, ALWAYS_OFF)
 
-    async def story() -> None:
-        await world.engine(tracing=traced.one).start()
+    async def scenario() -> None:
+        await harness.engine(tracing=traced.one).start()
         await pause(60)
 
-    world.run(story)
-    (launch,) = [each.launch for each in world.executor.executions]
+    harness.run(scenario)
+    (launch,) = [execution.launch for execution in harness.executor.executions]
     assert traced.spans == ()
     assert launch.traceparent is not None
     assert launch.traceparent.endswith("-00")
 
 
-def test_every_instance_wants_the_same_traces(world: World) -> None:
+def test_all_instances_sample_the_same_traces(harness: EngineHarness) -> None:
     sampler = TraceIdRatioBased(0.5)
-    one, other = Traced(world, sampler).one, Traced(world, sampler).one
+    one, other = Traced(harness, sampler).one, Traced(harness, sampler).one
     keys = [idempotency_key("default", "report", "schedule", number) for number in range(200)]
-    wanted = [one._is_wanted(key) for key in keys]
-    assert wanted == [other._is_wanted(key) for key in keys]
+    wanted = [one._is_sampled(key) for key in keys]
+    assert wanted == [other._is_sampled(key) for key in keys]
     assert set(wanted) == {True, False}
 
 
-def test_spans_of_a_function_are_part_of_its_run(world: World) -> None:
-    world.create(cron="1 8 * * *")
-    traced = Traced(world)
+def test_spans_of_a_function_are_part_of_its_run(harness: EngineHarness) -> None:
+    harness.create(cron="1 8 * * *")
+    traced = Traced(harness)
     provider = TracerProvider()
     inner = InMemorySpanExporter()
     provider.add_span_processor(SimpleSpanProcessor(inner))
@@ -213,13 +213,13 @@ def test_spans_of_a_function_are_part_of_its_run(world: World) -> None:
         with provider.get_tracer("tasks").start_as_current_span("inside"):
             return 0.0, Completed()
 
-    world.plan = work
+    harness.plan = work
 
-    async def story() -> None:
-        await world.engine(tracing=traced.one).start()
+    async def scenario() -> None:
+        await harness.engine(tracing=traced.one).start()
         await pause(60)
 
-    world.run(story)
+    harness.run(scenario)
     (span,) = inner.get_finished_spans()
     (call,) = traced.named("tompion.execute")
     assert span.parent is not None
@@ -228,12 +228,12 @@ def test_spans_of_a_function_are_part_of_its_run(world: World) -> None:
     assert not trace.get_current_span().get_span_context().is_valid
 
 
-def test_a_trigger_links_to_what_its_caller_was_doing(world: World) -> None:
-    world.create()
-    run = world.ask(control.trigger, "report")
-    traced = Traced(world)
-    traced.one.triggered(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-    traced.one.triggered(run.key, "")
+def test_trigger_has_a_link_to_the_span_of_its_caller(harness: EngineHarness) -> None:
+    harness.create()
+    run = harness.call(control.trigger, "report")
+    traced = Traced(harness)
+    traced.one.record_trigger(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    traced.one.record_trigger(run.key, "")
     (span,) = traced.spans
     (link,) = span.links
     assert (
@@ -256,13 +256,13 @@ def test_a_trigger_links_to_what_its_caller_was_doing(world: World) -> None:
         "00-1-1-01",
     ],
 )
-def test_what_is_no_traceparent_is_none(text: str) -> None:
+def test_invalid_traceparent_is_ignored(text: str) -> None:
     assert read_traceparent(text) is None
 
 
-def test_ids_are_the_same_for_ever() -> None:
+def test_ids_are_stable() -> None:
     assert f"{trace_id_of(KEY):032x}" == KEY[:32]
     assert traceparent_of(KEY, 1, sampled=True) == f"00-{KEY[:32]}-{span_id_of(KEY, 1, 'execute'):016x}-01"
     assert traceparent_of(KEY, 1, sampled=True) == "00-0873d2335530a38cc1a735df3ecde576-6bfb8738a0846511-01"
-    assert trace_id_of("a key of somebody else") == trace_id_of("a key of somebody else") != trace_id_of("another")
+    assert trace_id_of("a key of another system") == trace_id_of("a key of another system") != trace_id_of("another")
     assert read_traceparent(traceparent_of(KEY, 3, sampled=False)) is not None

@@ -25,7 +25,7 @@ from tompion.model.run import (
 NEW_YEAR = 1_735_689_600  # 2025-01-01T00:00:00Z
 VECTOR = "0873d2335530a38cc1a735df3ecde576eab490688a91c7303392228a0e156ffa"
 
-# One row per state, one column per state in the order of the rows; x: the transition is allowed.
+# One row and one column per state, in the same order. x: the transition is allowed.
 TABLE = """
 PLANNED    . x x . . . x x . .
 BUFFERED   . . x . . . x x . .
@@ -44,7 +44,7 @@ ALLOWED = {
 }
 
 
-def test_the_table_above_speaks_of_every_state() -> None:
+def test_transition_table_covers_every_state() -> None:
     assert list(ROWS) == list(RunState)
     assert set(TRANSITIONS) == set(RunState)
 
@@ -63,26 +63,26 @@ def test_states_are_waiting_or_in_flight_or_final() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(FINAL))
-def test_nothing_leaves_a_final_state(state: RunState) -> None:
+def test_final_states_have_no_transitions(state: RunState) -> None:
     assert TRANSITIONS[state] == frozenset()
 
 
 @pytest.mark.parametrize("state", sorted(OPEN))
-def test_an_open_state_reaches_a_final_one(state: RunState) -> None:
+def test_open_state_reaches_a_final_state(state: RunState) -> None:
     assert TRANSITIONS[state] & FINAL
 
 
 @pytest.mark.parametrize("state", sorted(WAITING))
-def test_only_what_was_in_flight_has_an_outcome(state: RunState) -> None:
+def test_only_runs_in_flight_have_an_outcome(state: RunState) -> None:
     assert TRANSITIONS[state] & FINAL == {RunState.SKIPPED, RunState.CANCELLED}
 
 
-def test_every_state_but_the_first_is_reached_from_another() -> None:
+def test_every_state_but_the_first_is_reachable() -> None:
     reached = {after for before, after in ALLOWED if before != after}
     assert reached == set(RunState) - {RunState.PLANNED}
 
 
-def test_no_run_goes_back_to_waiting_once_it_was_in_flight() -> None:
+def test_run_in_flight_never_returns_to_waiting() -> None:
     assert all(not TRANSITIONS[state] & WAITING for state in IN_FLIGHT)
 
 
@@ -93,7 +93,7 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def test_the_vector() -> None:
+def test_idempotency_key_matches_the_test_vector() -> None:
     assert idempotency_key("default", "daily-report", RunSource.SCHEDULE, NEW_YEAR) == VECTOR
     assert digest("daily-report:1735689600") == VECTOR
 
@@ -112,15 +112,17 @@ def test_the_vector() -> None:
         ("", "schedule", 0, None, "/nightly:1735689600"),
     ],
 )
-def test_what_the_key_is_made_of(namespace: str, source: str, origin: int, request_id: str | None, text: str) -> None:
+def test_idempotency_key_depends_on_its_parts(
+    namespace: str, source: str, origin: int, request_id: str | None, text: str
+) -> None:
     assert idempotency_key(namespace, "nightly", source, NEW_YEAR, origin, request_id) == digest(text)
 
 
-def test_ids_in_any_script() -> None:
+def test_idempotency_key_accepts_ids_in_any_script() -> None:
     assert idempotency_key("default", "täglich-日報", RunSource.SCHEDULE, 0) == digest("täglich-日報:0")
 
 
-def test_a_trigger_is_its_request_whenever_it_is_sent() -> None:
+def test_trigger_key_depends_on_the_request_id_only() -> None:
     keys = {idempotency_key("default", "a", RunSource.TRIGGER, NEW_YEAR + n, n, "same") for n in range(5)}
     assert len(keys) == 1
 
@@ -137,7 +139,7 @@ def test_different_runs_have_different_keys() -> None:
     assert len(set(keys)) == len(keys) == 36
 
 
-def test_neither_version_nor_attempt_can_be_part_of_the_key() -> None:
+def test_idempotency_key_has_no_version_or_attempt() -> None:
     names = set(signature(idempotency_key).parameters)
     assert names == {"namespace", "schedule_id", "source", "nominal_s", "origin", "request_id"}
 
@@ -150,7 +152,7 @@ def test_run_id_as_text() -> None:
     assert str(RunId(7, NEW_YEAR, 12)) == "7-1735689600-12"
 
 
-def test_a_row_and_a_change_of_the_same_run_have_the_same_id() -> None:
+def test_row_and_change_of_a_run_have_the_same_id() -> None:
     row = RunRow(
         7, NEW_YEAR, 2, "trigger", "ENQUEUED", None, 1, 1, 0, 0, None, None, 0, None, None, None, None, None, None,
         None, False, None, None, None,

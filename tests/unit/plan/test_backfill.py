@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.plan.kit import KEY, NOON, NOON_MS, VERSION, check_rows, dial_of, every, rows_of, rule_of, world_at
+from tests.unit.plan.cases import (
+    KEY,
+    NOON,
+    NOON_MS,
+    VERSION,
+    check_rows,
+    compiled_of,
+    context_at,
+    every,
+    rows_of,
+    state_of,
+)
 from tompion.model.backfill import DONE, RUNNING, BackfillRow
 from tompion.model.policy import Overlap
 from tompion.model.run import Reason, RunSource, RunState
@@ -35,11 +46,11 @@ def stepped(
     compiled: CompiledSchedule,
     limit: int,
     earlier: dict[int, str],
-    **world: Any,
+    **context: Any,
 ) -> BackfillChunk:
-    """One step, and what holds after any; ``earlier`` says what became of ticks that have one run."""
+    """Run one step with checks that hold after any. ``earlier`` has the states of ticks that have one run."""
     states = {tick: {state} for tick, state in earlier.items()}
-    result = next_chunk(backfill, schedule_state, compiled, world_at(NOON_MS, **world), limit, states)
+    result = next_chunk(backfill, schedule_state, compiled, context_at(NOON_MS, **context), limit, states)
     after, decision = result.backfill, result.decision
     check_rows(decision)
     assert all((run.source, run.origin) == (RunSource.BACKFILL, NUMBER) for run in decision.runs)
@@ -51,7 +62,7 @@ def stepped(
     assert after.cursor_s <= backfill.end_s or after.cursor_s == backfill.cursor_s
     moving = {name: getattr(after, name) for name in ("cursor_s", "done", "state", "next_ms", "finished_ms")}
     assert after == backfill._replace(**moving)
-    standing = decision.standing()
+    standing = decision.state_after_requests()
     assert standing[:8] == schedule_state[:8]
     assert (standing.remaining, standing.last_start_ms) == (schedule_state.remaining, schedule_state.last_start_ms)
     return result
@@ -75,38 +86,38 @@ def ran(result: BackfillChunk) -> list[int]:
     ],
 )
 def test_both_ends_are_included(start_s: int, end_s: int, hours: list[int]) -> None:
-    compiled = rule_of(every(HOUR))
-    result = stepped(backfill_of(start_s, end_s), dial_of(compiled), compiled, 100, {})
+    compiled = compiled_of(every(HOUR))
+    result = stepped(backfill_of(start_s, end_s), state_of(compiled), compiled, 100, {})
     assert ran(result) == hours
     assert rows_of(result.decision) == [(RunState.ENQUEUED, None)] * len(hours)
     assert (result.backfill.state, result.backfill.finished_ms) == (DONE, NOON_MS)
 
 
 def test_nothing_beyond_the_ends_of_the_schedule() -> None:
-    compiled = rule_of(every(HOUR, start_at="2026-01-01T09:00:00Z", end_at="2026-01-01T10:30:00Z"))
-    result = stepped(backfill_of(), dial_of(compiled), compiled, 100, {})
+    compiled = compiled_of(every(HOUR, start_at="2026-01-01T09:00:00Z", end_at="2026-01-01T10:30:00Z"))
+    result = stepped(backfill_of(), state_of(compiled), compiled, 100, {})
     assert ran(result) == [-3, -2]
     assert result.backfill.state == DONE
 
 
 def test_a_schedule_without_ticks_is_done_at_once() -> None:
-    compiled = rule_of(SpecDocument(cron=("0 0 30 2 *",)))
-    result = stepped(backfill_of(), dial_of(compiled), compiled, 100, {})
+    compiled = compiled_of(SpecDocument(cron=("0 0 30 2 *",)))
+    result = stepped(backfill_of(), state_of(compiled), compiled, 100, {})
     assert (result.decision.runs, result.backfill.state, result.backfill.done) == ([], DONE, 0)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
-def test_in_chunks(limit: int) -> None:
-    compiled = rule_of(every(HOUR))
-    backfill, found, steps = backfill_of(), [], 0
+def test_backfill_runs_in_chunks(limit: int) -> None:
+    compiled = compiled_of(every(HOUR))
+    backfill, nominals, steps = backfill_of(), [], 0
     while backfill.state == RUNNING:
         assert backfill.next_ms == NOON_MS
-        result = stepped(backfill, dial_of(compiled), compiled, limit, {})
+        result = stepped(backfill, state_of(compiled), compiled, limit, {})
         assert len(result.decision.runs) <= limit
-        found += ran(result)
+        nominals += ran(result)
         backfill = result.backfill
         steps += 1
-    assert found == [-5, -4, -3, -2, -1]
+    assert nominals == [-5, -4, -3, -2, -1]
     assert steps == -(-5 // limit)
     assert backfill.done == 5
 
@@ -147,12 +158,12 @@ def test_only(state: str | None, everything: bool, missing: bool, failed: bool) 
         ("CANCELLED bogus", False, False),
     ],
 )
-def test_one_run_of_several_says_that_a_tick_ran_or_failed(states: str, missing: bool, failed: bool) -> None:
+def test_one_of_several_runs_decides_whether_a_tick_ran_or_failed(states: str, missing: bool, failed: bool) -> None:
     assert [is_wanted(only, set(states.split())) for only in ("all", "missing", "failed")] == [True, missing, failed]
 
 
-def test_only_what_nobody_knows_is_a_mistake() -> None:
-    with pytest.raises(ValueError, match="'bogus' is none of all, missing, failed"):
+def test_unknown_filter_raises() -> None:
+    with pytest.raises(ValueError, match="'bogus' is not one of all, missing, failed"):
         is_wanted("bogus", set())
 
 
@@ -160,13 +171,13 @@ def test_only_what_nobody_knows_is_a_mistake() -> None:
     ("only", "remaining", "last"),
     [("all", None, NOON), ("missing", None, NOON - HOUR), ("failed", 1, NOON - HOUR), ("missing", 0, NOON)],
 )
-def test_what_is_still_to_be_decided_is_neither_missing_nor_failed(only: str, remaining: int | None, last: int) -> None:
-    state = dial_of(rule_of(every(HOUR)), cursor_s=NOON - HOUR, remaining=remaining)
+def test_undecided_tick_is_neither_missing_nor_failed(only: str, remaining: int | None, last: int) -> None:
+    state = state_of(compiled_of(every(HOUR)), cursor_s=NOON - HOUR, remaining=remaining)
     assert last_decided(state, only, NOON) == last
     assert last_decided(state, only, NOON - 2 * HOUR) == NOON - 2 * HOUR
 
 
-def test_only_speaks_of_every_state() -> None:
+def test_filters_cover_every_run_state() -> None:
     assert [state for state, *_ in ONLY[1:]] == list(RunState)
 
 
@@ -174,18 +185,18 @@ def test_only_speaks_of_every_state() -> None:
     ("only", "hours"),
     [("all", [-5, -4, -3, -2, -1]), ("missing", [-5, -4, -1]), ("failed", [-2])],
 )
-def test_only_some_of_the_range(only: str, hours: list[int]) -> None:
-    compiled = rule_of(every(HOUR))
+def test_filter_selects_a_part_of_the_range(only: str, hours: list[int]) -> None:
+    compiled = compiled_of(every(HOUR))
     earlier = {NOON - 4 * HOUR: "SKIPPED", NOON - 3 * HOUR: "SUCCESS", NOON - 2 * HOUR: "FAILED"}
-    result = stepped(backfill_of(only=only), dial_of(compiled), compiled, 100, earlier)
+    result = stepped(backfill_of(only=only), state_of(compiled), compiled, 100, earlier)
     assert ran(result) == hours
     assert (result.backfill.done, result.backfill.state) == (len(hours), DONE)
 
 
-def test_ticks_that_are_not_wanted_are_work_too() -> None:
-    compiled = rule_of(every(HOUR))
+def test_unwanted_ticks_count_towards_the_limit() -> None:
+    compiled = compiled_of(every(HOUR))
     earlier = {NOON - HOUR * number: "SUCCESS" for number in range(1, 6)}
-    result = stepped(backfill_of(only="failed"), dial_of(compiled), compiled, 2, earlier)
+    result = stepped(backfill_of(only="failed"), state_of(compiled), compiled, 2, earlier)
     assert (result.decision.runs, result.backfill.cursor_s) == ([], NOON - 4 * HOUR)
     assert (result.backfill.state, result.backfill.done) == (RUNNING, 0)
 
@@ -206,18 +217,18 @@ def test_ticks_that_are_not_wanted_are_work_too() -> None:
     ],
 )
 def test_a_queue_waits_for_a_free_slot(in_flight: int, waiting: int, most: int, hours: list[int]) -> None:
-    compiled = rule_of(every(HOUR), max_concurrent=most)
-    state = dial_of(compiled, in_flight=in_flight, waiting=waiting)
+    compiled = compiled_of(every(HOUR), max_concurrent=most)
+    state = state_of(compiled, in_flight=in_flight, waiting=waiting)
     result = stepped(backfill_of(overlap=Overlap.QUEUE), state, compiled, 100, {})
     assert ran(result) == hours
     assert all(run.state == RunState.ENQUEUED for run in result.decision.runs)
-    assert result.decision.standing().waiting == waiting
+    assert result.decision.state_after_requests().waiting == waiting
     assert (result.backfill.state, result.backfill.next_ms) == (RUNNING, NOON_MS + RECHECK_MS)
 
 
-def test_a_queue_that_has_room_left_goes_on_at_once() -> None:
-    compiled = rule_of(every(HOUR), max_concurrent=3)
-    result = stepped(backfill_of(overlap=Overlap.QUEUE), dial_of(compiled), compiled, 2, {})
+def test_queue_with_free_slots_continues_at_once() -> None:
+    compiled = compiled_of(every(HOUR), max_concurrent=3)
+    result = stepped(backfill_of(overlap=Overlap.QUEUE), state_of(compiled), compiled, 2, {})
     assert (ran(result), result.backfill.next_ms) == ([-5, -4], NOON_MS)
 
 
@@ -231,38 +242,38 @@ def test_a_queue_that_has_room_left_goes_on_at_once() -> None:
         (Overlap.TERMINATE_OTHER, ["SKIPPED"] * 4 + ["ENQUEUED"]),
     ],
 )
-def test_other_policies_hand_out_everything(overlap: Overlap, states: list[str]) -> None:
-    compiled = rule_of(every(HOUR))
-    result = stepped(backfill_of(overlap=overlap), dial_of(compiled), compiled, 100, {})
+def test_other_policies_hand_out_every_tick(overlap: Overlap, states: list[str]) -> None:
+    compiled = compiled_of(every(HOUR))
+    result = stepped(backfill_of(overlap=overlap), state_of(compiled), compiled, 100, {})
     assert [run.state for run in result.decision.runs] == states
     assert result.backfill.state == DONE
 
 
 @pytest.mark.parametrize("overlap", list(Overlap))
-def test_while_its_target_is_paused_a_backfill_waits(overlap: Overlap) -> None:
+def test_backfill_waits_while_its_target_is_paused(overlap: Overlap) -> None:
     """A backfill filled the buffer of a schedule whose target was paused, and the schedule's own ticks were skipped.
 
     Its remaining ticks were skipped too, and lost: a thousand of them waited, the others found the buffer full.
     """
-    compiled = rule_of(every(HOUR))
+    compiled = compiled_of(every(HOUR))
     backfill = backfill_of(overlap=overlap)
-    result = stepped(backfill, dial_of(compiled), compiled, 100, {}, target_paused=True, max_buffer=2)
+    result = stepped(backfill, state_of(compiled), compiled, 100, {}, target_paused=True, max_buffer=2)
     assert result.decision.runs == []
     assert result.backfill == backfill._replace(next_ms=NOON_MS + RECHECK_MS)
 
 
-def test_a_shadow_is_recorded() -> None:
-    compiled = rule_of(every(HOUR), shadow=True)
-    result = stepped(backfill_of(), dial_of(compiled), compiled, 100, {})
+def test_backfill_of_a_shadow_is_recorded() -> None:
+    compiled = compiled_of(every(HOUR), shadow=True)
+    result = stepped(backfill_of(), state_of(compiled), compiled, 100, {})
     assert rows_of(result.decision) == [(RunState.SKIPPED, Reason.SHADOW)] * 5
 
 
-def test_neither_pause_nor_limits_apply() -> None:
-    compiled = rule_of(every(HOUR), min_interval_ms=10**9)
-    state = dial_of(compiled, paused=True, remaining=0, last_start_ms=NOON_MS - 1, skips=str(NOON - 2 * HOUR))
+def test_pause_and_limits_do_not_apply_to_a_backfill() -> None:
+    compiled = compiled_of(every(HOUR), min_interval_ms=10**9)
+    state = state_of(compiled, paused=True, remaining=0, last_start_ms=NOON_MS - 1, skips=str(NOON - 2 * HOUR))
     result = stepped(backfill_of(), state, compiled, 100, {})
     assert rows_of(result.decision) == [(RunState.ENQUEUED, None)] * 5
-    assert result.decision.standing() == state._replace(in_flight=5, starts=5)
+    assert result.decision.state_after_requests() == state._replace(in_flight=5, starts=5)
 
 
 @given(
@@ -277,17 +288,17 @@ def test_neither_pause_nor_limits_apply() -> None:
 def test_any_backfill_runs_exactly_its_range(
     every_s: int, start: int, length: int, limit: int, most: int, overlap: Overlap
 ) -> None:
-    compiled = rule_of(every(every_s), max_concurrent=most)
+    compiled = compiled_of(every(every_s), max_concurrent=most)
     start_s, end_s = NOON - 1_000 + start, NOON - 1_000 + start + length
-    backfill, found = backfill_of(start_s, end_s, overlap=overlap), []
-    state = dial_of(compiled)
+    backfill, nominals = backfill_of(start_s, end_s, overlap=overlap), []
+    state = state_of(compiled)
     for _ in range(200):
         result = stepped(backfill, state, compiled, limit, {})
-        found += [run.nominal_s for run in result.decision.runs]
+        nominals += [run.nominal_s for run in result.decision.runs]
         backfill = result.backfill
         assert overlap != Overlap.QUEUE or result.decision.in_flight <= most
         if backfill.state == DONE:
             break
     assert backfill.state == DONE
-    assert found == [second for second in range(start_s, end_s + 1) if second % every_s == 0]
-    assert backfill.done == len(found)
+    assert nominals == [second for second in range(start_s, end_s + 1) if second % every_s == 0]
+    assert backfill.done == len(nominals)

@@ -1,4 +1,4 @@
-"""Control operations: where a dial stands afterwards, and what it passed over."""
+"""Control operations: where a state stands afterwards, and what it passed over."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.plan.kit import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, dial_of, every, rule_of
+from tests.unit.plan.cases import DELAY, KEY, LIMITS, NOON, NOON_MS, VERSION, compiled_of, every, state_of
 from tompion.model.policy import CatchUp, OnResume
 from tompion.model.run import Reason
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import ExcludeDocument, NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
-from tompion.plan.due_ticks import generate
+from tompion.plan.due_ticks import find_due_ticks
 from tompion.plan.edit import (
     add_skips,
     close_state,
     cursor_before,
     new_state,
     next_unskipped,
-    pause_state,
     replace_version,
-    resume_state,
     set_remaining,
     skips_of,
 )
+from tompion.plan.pause import pause_state, resume_state
 
 HOUR = 3_600
 HOURLY = every(HOUR)
@@ -44,7 +43,7 @@ UNTIL = NOON + 3 * HOUR  # the last whole second before it
     [(NOON_MS - 1, NOON), (NOON_MS, NOON), (NOON_MS + 1, NOON + HOUR), (NOON_MS + 999, NOON + HOUR)],
 )
 def test_the_first_tick_is_not_before_now(now_ms: int, first: int) -> None:
-    state = new_state(rule_of(HOURLY), now_ms)
+    state = new_state(compiled_of(HOURLY), now_ms)
     assert (state.next_nominal_s, state.next_fire_ms) == (first, first * 1000)
     assert state.cursor_s == cursor_before(now_ms) < first
     assert (state.schedule_key, state.version) == (KEY, VERSION)
@@ -60,13 +59,13 @@ def test_the_first_tick_is_not_before_now(now_ms: int, first: int) -> None:
         ("2026-01-01T15:00:00Z", NOON + 3 * HOUR),
     ],
 )
-def test_nor_before_the_start(start_at: str, first: int) -> None:
-    assert new_state(rule_of(every(HOUR, start_at=start_at)), NOON_MS - 1).next_nominal_s == first
+def test_first_tick_is_not_before_start_at(start_at: str, first: int) -> None:
+    assert new_state(compiled_of(every(HOUR, start_at=start_at)), NOON_MS - 1).next_nominal_s == first
 
 
 @pytest.mark.parametrize(("now_ms", "first"), [(NOON_MS, NOON), (NOON_MS + 1, NOON + 1)])
 def test_a_fixed_delay_begins_at_once(now_ms: int, first: int) -> None:
-    assert new_state(rule_of(DELAY), now_ms).next_nominal_s == first
+    assert new_state(compiled_of(DELAY), now_ms).next_nominal_s == first
 
 
 @pytest.mark.parametrize(
@@ -88,101 +87,105 @@ def test_a_fixed_delay_begins_at_once(now_ms: int, first: int) -> None:
 def test_a_fixed_delay_within_bounds_begins_at_once(bounds: dict[str, Any], first: int | None) -> None:
     """A fixed delay with a start, an end or an exclusion began one delay late.
 
-    Only the bare delay knew that its first run has nothing to wait for; within bounds it was asked as if a run had just
-    ended.
+    Only a delay without bounds started its first run at once. With bounds it counted as if a run had just ended.
     """
-    state = new_state(rule_of(SpecDocument(intervals=DELAY.intervals, **bounds)), NOON_MS)
+    state = new_state(compiled_of(SpecDocument(intervals=DELAY.intervals, **bounds)), NOON_MS)
     assert state.next_nominal_s == first
 
 
 @pytest.mark.parametrize("policy", list(CatchUp))
 def test_a_new_schedule_never_catches_up_on_the_time_before(policy: CatchUp) -> None:
-    compiled = rule_of(HOURLY, catchup_policy=policy)
-    generated = generate(new_state(compiled, LATER), compiled, LATER, LIMITS, 100)
+    compiled = compiled_of(HOURLY, catchup_policy=policy)
+    generated = find_due_ticks(new_state(compiled, LATER), compiled, LATER, LIMITS, 100)
     assert (generated.due, generated.dropped) == ([], [])
 
 
-def test_created_without_a_future() -> None:
-    state = new_state(rule_of(every(HOUR, end_at="2026-01-01T11:00:00Z")), NOON_MS)
+def test_new_schedule_without_future_ticks() -> None:
+    state = new_state(compiled_of(every(HOUR, end_at="2026-01-01T11:00:00Z")), NOON_MS)
     assert (state.next_nominal_s, state.next_fire_ms) == (None, None)
 
 
-def test_created_paused_or_exhausted() -> None:
-    silent = [new_state(rule_of(HOURLY), NOON_MS, paused=True), new_state(rule_of(HOURLY), NOON_MS, remaining=0)]
+def test_new_schedule_that_is_paused_or_exhausted() -> None:
+    silent = [
+        new_state(compiled_of(HOURLY), NOON_MS, paused=True),
+        new_state(compiled_of(HOURLY), NOON_MS, remaining=0),
+    ]
     assert [(state.next_nominal_s, state.next_fire_ms) for state in silent] == [(NOON, None)] * 2
-    assert new_state(rule_of(HOURLY), NOON_MS, remaining=2).remaining == 2
+    assert new_state(compiled_of(HOURLY), NOON_MS, remaining=2).remaining == 2
 
 
 # ---------------------------------------------------------------- replaced
 
 
-@pytest.mark.parametrize("state", [dial_of(rule_of(HOURLY)), dial_of(rule_of(HOURLY), paused=True, next_fire_ms=None)])
-def test_with_the_same_ticks_everything_stays(state: ScheduleState) -> None:
-    new = rule_of(HOURLY, version=4, catchup_policy=CatchUp.COALESCE)
-    edited = replace_version(state._replace(carry=OnResume.SKIP, carry_until_s=NOON), rule_of(HOURLY), new, LATER)
+@pytest.mark.parametrize(
+    "state", [state_of(compiled_of(HOURLY)), state_of(compiled_of(HOURLY), paused=True, next_fire_ms=None)]
+)
+def test_update_with_the_same_ticks_keeps_the_state(state: ScheduleState) -> None:
+    new = compiled_of(HOURLY, version=4, catchup_policy=CatchUp.COALESCE)
+    edited = replace_version(state._replace(carry=OnResume.SKIP, carry_until_s=NOON), compiled_of(HOURLY), new, LATER)
     assert edited.dropped_ranges == []
     assert edited.state == state._replace(version=4, carry=OnResume.SKIP, carry_until_s=NOON)
 
 
-def test_equal_specs_are_the_same_ticks_even_if_they_were_compiled_twice() -> None:
+def test_equal_specs_have_the_same_ticks_even_if_compiled_twice() -> None:
     """An upsert that changed nothing passed over the missed ticks of a schedule, as if its spec were another one.
 
     The compiled form of its spec had been dropped from the cache in the meantime, and only identity was compared.
     """
-    old, again = rule_of(HOURLY), rule_of(every(HOUR, end_at="2100-01-01"))
+    old, again = compiled_of(HOURLY), compiled_of(every(HOUR, end_at="2100-01-01"))
     new = again._replace(spec=old.spec, version=4)
     assert new.ticks is not old.ticks
-    assert replace_version(dial_of(old), old, new, LATER) == (dial_of(old)._replace(version=4), [])
+    assert replace_version(state_of(old), old, new, LATER) == (state_of(old)._replace(version=4), [])
 
 
-def test_another_list_of_a_named_calendar_makes_other_ticks() -> None:
+def test_new_version_of_a_named_calendar_changes_the_ticks() -> None:
     spec = every(HOUR, exclude=ExcludeDocument(named=("closing",)))
-    compiled = rule_of(HOURLY)
+    compiled = compiled_of(HOURLY)
     old, new = (
         compile_schedule(KEY, version, "default", "a", spec, compiled.policy, compiled.action, None, (calendar,))
         for version, calendar in ((3, NamedCalendar("closing")), (4, NamedCalendar("closing", ("2026-01-01",))))
     )
-    edited = replace_version(dial_of(old), old, new, LATER)
+    edited = replace_version(state_of(old), old, new, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, 3, LATER)]
     assert edited.state.next_nominal_s == NOON + 12 * HOUR
 
 
-def test_with_other_ticks_the_past_is_not_replayed() -> None:
-    old, new = rule_of(HOURLY), rule_of(every(1_800), version=4, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    state = dial_of(old, carry=OnResume.FIRE_ONCE, carry_until_s=NOON, starts=3, remaining=5, skips="1")
+def test_update_with_other_ticks_does_not_replay_the_past() -> None:
+    old, new = compiled_of(HOURLY), compiled_of(every(1_800), version=4, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    state = state_of(old, carry=OnResume.FIRE_ONCE, carry_until_s=NOON, starts=3, remaining=5, skips="1")
     edited = replace_version(state, old, new, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.EDITED, VERSION, LATER)]
     after = edited.state
     assert (after.cursor_s, after.next_nominal_s, after.version) == (UNTIL, UNTIL + 1_800, 4)
     assert (after.carry, after.carry_until_s) == (None, None)
     assert (after.starts, after.remaining, after.skips) == (3, 5, "1")
-    assert generate(after, new, LATER, LIMITS, 100).due == []
+    assert find_due_ticks(after, new, LATER, LIMITS, 100).due == []
 
 
-def test_a_tick_at_the_very_moment_of_the_change_is_the_new_ones() -> None:
-    old, new = rule_of(HOURLY), rule_of(every(1_800), version=4)
-    edited = replace_version(dial_of(old), old, new, NOON_MS)
+def test_tick_at_the_moment_of_the_update_belongs_to_the_new_version() -> None:
+    old, new = compiled_of(HOURLY), compiled_of(every(1_800), version=4)
+    edited = replace_version(state_of(old), old, new, NOON_MS)
     assert edited.dropped_ranges == []
     assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON - 1, NOON)
 
 
-def test_nothing_was_passed_over() -> None:
-    old, new = rule_of(HOURLY), rule_of(every(60), version=4)
-    edited = replace_version(dial_of(old, NOON), old, new, NOON_MS + 90_000)
+def test_update_without_overdue_ticks_drops_none() -> None:
+    old, new = compiled_of(HOURLY), compiled_of(every(60), version=4)
+    edited = replace_version(state_of(old, NOON), old, new, NOON_MS + 90_000)
     assert edited.dropped_ranges == []
     assert (edited.state.cursor_s, edited.state.next_nominal_s) == (NOON + 89, NOON + 120)
 
 
-def test_other_jitter_is_another_spec() -> None:
-    old, new = rule_of(HOURLY), rule_of(every(HOUR, jitter_ms=1_000), version=4)
-    edited = replace_version(dial_of(old), old, new, LATER)
+def test_changed_jitter_counts_as_another_spec() -> None:
+    old, new = compiled_of(HOURLY), compiled_of(every(HOUR, jitter_ms=1_000), version=4)
+    edited = replace_version(state_of(old), old, new, LATER)
     assert [dropped_range.ticks for dropped_range in edited.dropped_ranges] == [4]
     assert edited.state.next_fire_ms == new.fire_ms(NOON + 4 * HOUR)
 
 
 def ahead_of_now() -> tuple[CompiledSchedule, int]:
     """A rule and a tick whose fire time lies long before it."""
-    compiled = rule_of(every(HOUR, jitter_ms=1_500_000))
+    compiled = compiled_of(every(HOUR, jitter_ms=1_500_000))
     return compiled, next(
         tick for tick in range(NOON, NOON + 50 * HOUR, HOUR) if compiled.fire_ms(tick) < (tick - 600) * 1000
     )
@@ -192,9 +195,9 @@ def test_the_cursor_never_moves_back() -> None:
     """Negative jitter let the cursor run ahead of the clock: the tick at hand has run, though it is still to come."""
     old, tick = ahead_of_now()
     now_ms = old.fire_ms(tick)
-    state = dial_of(old, tick)
+    state = state_of(old, tick)
     assert state.cursor_s == tick > now_ms // 1000
-    new = rule_of(HOURLY, version=4)
+    new = compiled_of(HOURLY, version=4)
     for edited in (
         replace_version(state, old, new, now_ms),
         set_remaining(state._replace(remaining=0), old, 3, now_ms),
@@ -210,27 +213,27 @@ def test_the_cursor_never_moves_back() -> None:
     ("changes", "fire_ms"),
     [({"paused": True}, None), ({"paused": True, "pause_until_ms": 5}, 5), ({"remaining": 0}, None)],
 )
-def test_an_edit_wakes_nobody(changes: dict[str, Any], fire_ms: int | None) -> None:
-    old = rule_of(HOURLY)
+def test_edit_does_not_make_a_paused_schedule_due(changes: dict[str, Any], fire_ms: int | None) -> None:
+    old = compiled_of(HOURLY)
     for spec in (HOURLY, every(60)):
-        edited = replace_version(dial_of(old, **changes), old, rule_of(spec, version=4), LATER)
+        edited = replace_version(state_of(old, **changes), old, compiled_of(spec, version=4), LATER)
         assert edited.state.next_fire_ms == fire_ms
         assert {name: getattr(edited.state, name) for name in changes} == changes
 
 
-def test_a_fixed_delay_in_flight_stays_one() -> None:
-    old, new = rule_of(HOURLY), rule_of(DELAY, version=4)
-    assert replace_version(dial_of(old, NOON, in_flight=1), old, new, LATER).state.next_nominal_s is None
-    assert replace_version(dial_of(old, NOON), old, new, LATER).state.next_nominal_s == UNTIL + 1
-    back = replace_version(dial_of(new, NOON), new, old, LATER)
+def test_edit_of_a_fixed_delay_with_a_run_in_flight() -> None:
+    old, new = compiled_of(HOURLY), compiled_of(DELAY, version=4)
+    assert replace_version(state_of(old, NOON, in_flight=1), old, new, LATER).state.next_nominal_s is None
+    assert replace_version(state_of(old, NOON), old, new, LATER).state.next_nominal_s == UNTIL + 1
+    back = replace_version(state_of(new, NOON), new, old, LATER)
     assert [dropped_range.ticks for dropped_range in back.dropped_ranges] == [1]
 
 
 @given(st.sampled_from([7, 60, HOUR]), st.sampled_from([7, 45, 60, HOUR]), st.integers(0, 10**7), st.integers(0, 99))
 @settings(max_examples=80)
-def test_an_edit_loses_and_repeats_nothing(every_s: int, other_s: int, late_ms: int, decided: int) -> None:
-    old, new = rule_of(every(every_s)), rule_of(every(other_s), version=4)
-    state = dial_of(old, NOON - 1 + decided)
+def test_edit_neither_loses_nor_repeats_a_tick(every_s: int, other_s: int, late_ms: int, decided: int) -> None:
+    old, new = compiled_of(every(every_s)), compiled_of(every(other_s), version=4)
+    state = state_of(old, NOON - 1 + decided)
     now_ms = (state.cursor_s + 1) * 1000 + late_ms
     edited = replace_version(state, old, new, now_ms)
     if every_s == other_s:
@@ -255,14 +258,14 @@ def test_an_edit_loses_and_repeats_nothing(every_s: int, other_s: int, late_ms: 
 
 @pytest.mark.parametrize("until_ms", [None, LATER])
 def test_paused(until_ms: int | None) -> None:
-    state = dial_of(rule_of(HOURLY), in_flight=1, waiting=2)
+    state = state_of(compiled_of(HOURLY), in_flight=1, waiting=2)
     stopped = pause_state(state, until_ms)
     assert stopped == state._replace(paused=True, pause_until_ms=until_ms, next_fire_ms=until_ms)
     assert pause_state(stopped, until_ms) == stopped
 
 
-def test_a_deleted_schedule_is_not_woken_by_the_end_of_a_pause() -> None:
-    gone = close_state(dial_of(rule_of(HOURLY)), rule_of(HOURLY), NOON_MS).state
+def test_end_of_a_pause_does_not_reopen_a_deleted_schedule() -> None:
+    gone = close_state(state_of(compiled_of(HOURLY)), compiled_of(HOURLY), NOON_MS).state
     assert pause_state(gone, LATER).next_fire_ms is None
 
 
@@ -271,8 +274,8 @@ def test_a_deleted_schedule_is_not_woken_by_the_end_of_a_pause() -> None:
     [(OnResume.POLICY, None, None), (OnResume.SKIP, "skip", UNTIL), (OnResume.FIRE_ONCE, "fire_once", UNTIL)],
 )
 def test_resumed(on_resume: OnResume, carry: str | None, until: int | None) -> None:
-    compiled = rule_of(HOURLY)
-    state = dial_of(compiled)
+    compiled = compiled_of(HOURLY)
+    state = state_of(compiled)
     again = resume_state(pause_state(state, LATER), compiled, LATER, on_resume)
     assert again == state._replace(carry=carry, carry_until_s=until)
     assert resume_state(again, compiled, LATER + 99, OnResume.FIRE_ONCE) == again
@@ -294,39 +297,40 @@ RESUMES: list[tuple[OnResume, CatchUp, list[int], list[tuple[int, str]]]] = [
 def test_what_runs_after_a_resume(
     on_resume: OnResume, policy: CatchUp, run: list[int], lost: list[tuple[int, str]]
 ) -> None:
-    compiled = rule_of(HOURLY, catchup_policy=policy)
-    state = resume_state(pause_state(dial_of(compiled), None), compiled, LATER, on_resume)
-    generated = generate(state, compiled, LATER, LIMITS, 100)
+    compiled = compiled_of(HOURLY, catchup_policy=policy)
+    state = resume_state(pause_state(state_of(compiled), None), compiled, LATER, on_resume)
+    generated = find_due_ticks(state, compiled, LATER, LIMITS, 100)
     assert [due.nominal_s for due in generated.due] == [NOON + HOUR * number for number in run]
     assert [(dropped.ticks, dropped.reason) for dropped in generated.dropped] == lost
     assert generated.next_nominal_s == NOON + 4 * HOUR
 
 
-def test_what_waited_is_looked_at_at_once() -> None:
-    compiled = rule_of(HOURLY)
+def test_resume_with_waiting_runs_is_due_at_once() -> None:
+    compiled = compiled_of(HOURLY)
     assert resume_state(
-        pause_state(dial_of(compiled, NOON, waiting=1), None), compiled, NOON_MS + 5, OnResume.POLICY
+        pause_state(state_of(compiled, NOON, waiting=1), None), compiled, NOON_MS + 5, OnResume.POLICY
     ).next_fire_ms == (NOON_MS + 5)
 
 
 @pytest.mark.parametrize("on_resume", list(OnResume))
-def test_a_resume_of_an_exhausted_or_deleted_schedule_is_silent(on_resume: OnResume) -> None:
-    compiled = rule_of(HOURLY)
+def test_resume_of_an_exhausted_or_deleted_schedule_has_no_next_fire(on_resume: OnResume) -> None:
+    compiled = compiled_of(HOURLY)
     assert (
-        resume_state(pause_state(dial_of(compiled, remaining=0), None), compiled, LATER, on_resume).next_fire_ms is None
+        resume_state(pause_state(state_of(compiled, remaining=0), None), compiled, LATER, on_resume).next_fire_ms
+        is None
     )
-    gone = pause_state(close_state(dial_of(compiled), compiled, NOON_MS).state, None)
+    gone = pause_state(close_state(state_of(compiled), compiled, NOON_MS).state, None)
     assert resume_state(gone, compiled, LATER, on_resume).next_fire_ms is None
 
 
 @pytest.mark.parametrize(("mode", "sign"), [("symmetric", -1), ("delay", 1)])
 def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: int) -> None:
-    """A tick that jitter had put before itself, into a pause, ran after a resume with ``skip``.
+    """A tick that jitter had moved forward into a pause ran after a resume with ``skip``.
 
-    It was still to come at the resume, so it was not taken for a tick of the pause; but its fire time was long over, so
-    it was taken for a missed one, and caught up.
+    At the resume it was an upcoming tick, so it did not count as a tick of the pause. But its fire time was in the
+    past, so it counted as missed and was caught up.
     """
-    compiled = rule_of(every(HOUR, jitter_ms=1_500_000, jitter_mode=mode), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    compiled = compiled_of(every(HOUR, jitter_ms=1_500_000, jitter_mode=mode), catchup_policy=CatchUp.FIRE_IMMEDIATELY)
     ticks = range(NOON + HOUR, NOON + 50 * HOUR, HOUR)
     tick = next(tick for tick in ticks if (compiled.fire_ms(tick) - tick * 1000) * sign > 600_000)
     for now_ms, done in (
@@ -334,8 +338,8 @@ def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: i
         (compiled.fire_ms(tick), True),
         (compiled.fire_ms(tick) + 99_000, True),
     ):
-        state = resume_state(pause_state(dial_of(compiled, tick - HOUR), None), compiled, now_ms, OnResume.SKIP)
-        generated = generate(state, compiled, now_ms, LIMITS, 100)
+        state = resume_state(pause_state(state_of(compiled, tick - HOUR), None), compiled, now_ms, OnResume.SKIP)
+        generated = find_due_ticks(state, compiled, now_ms, LIMITS, 100)
         assert generated.due == []
         assert sum(dropped.ticks for dropped in generated.dropped) == done
         assert generated.next_nominal_s == (tick + HOUR if done else tick)
@@ -345,23 +349,23 @@ def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: i
 
 
 @pytest.mark.parametrize("remaining", [None, 1, 7])
-def test_a_limit_changes_nothing_else(remaining: int | None) -> None:
-    compiled = rule_of(HOURLY)
+def test_set_remaining_changes_nothing_else(remaining: int | None) -> None:
+    compiled = compiled_of(HOURLY)
     for had in (None, 2):
-        state = dial_of(compiled, remaining=had)
+        state = state_of(compiled, remaining=had)
         assert set_remaining(state, compiled, remaining, LATER) == (state._replace(remaining=remaining), [])
 
 
 @pytest.mark.parametrize("had", [None, 0, 2])
-def test_no_action_left(had: int | None) -> None:
-    state = dial_of(rule_of(HOURLY), remaining=had)
-    assert set_remaining(state, rule_of(HOURLY), 0, LATER) == (state._replace(remaining=0, next_fire_ms=None), [])
+def test_schedule_without_remaining_actions_has_no_next_fire(had: int | None) -> None:
+    state = state_of(compiled_of(HOURLY), remaining=had)
+    assert set_remaining(state, compiled_of(HOURLY), 0, LATER) == (state._replace(remaining=0, next_fire_ms=None), [])
 
 
 @pytest.mark.parametrize("remaining", [None, 3])
-def test_an_exhausted_schedule_starts_afresh(remaining: int | None) -> None:
-    compiled = rule_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
-    edited = set_remaining(dial_of(compiled, remaining=0), compiled, remaining, LATER)
+def test_exhausted_schedule_starts_from_now(remaining: int | None) -> None:
+    compiled = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY)
+    edited = set_remaining(state_of(compiled, remaining=0), compiled, remaining, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.LIMIT_REACHED, VERSION, LATER)]
     assert (edited.state.cursor_s, edited.state.next_nominal_s, edited.state.remaining) == (
         UNTIL,
@@ -375,8 +379,8 @@ def test_an_exhausted_schedule_starts_afresh(remaining: int | None) -> None:
 
 
 def test_closed() -> None:
-    compiled = rule_of(HOURLY)
-    state = dial_of(compiled, in_flight=1, carry=OnResume.SKIP, carry_until_s=NOON, skips=str(NOON), paused=True)
+    compiled = compiled_of(HOURLY)
+    state = state_of(compiled, in_flight=1, carry=OnResume.SKIP, carry_until_s=NOON, skips=str(NOON), paused=True)
     edited = close_state(state, compiled, LATER)
     assert edited.dropped_ranges == [DroppedRange(KEY, NOON - 1, UNTIL, 4, Reason.DELETED, VERSION, LATER)]
     assert edited.state == state._replace(
@@ -393,10 +397,10 @@ def test_closed() -> None:
 
 @pytest.mark.parametrize("spec", [HOURLY, every(1_800)])
 @pytest.mark.parametrize(("wait_ms", "first"), [(0, UNTIL), (-500, UNTIL), (2 * HOUR * 1000, UNTIL + 2 * HOUR)])
-def test_created_again_it_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: int, first: int) -> None:
-    compiled = rule_of(HOURLY)
-    gone = close_state(dial_of(compiled, UNTIL, starts=9, paused=True), compiled, LATER).state
-    edited = replace_version(gone, compiled, rule_of(spec, version=4), LATER + wait_ms)
+def test_recreated_schedule_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: int, first: int) -> None:
+    compiled = compiled_of(HOURLY)
+    gone = close_state(state_of(compiled, UNTIL, starts=9, paused=True), compiled, LATER).state
+    edited = replace_version(gone, compiled, compiled_of(spec, version=4), LATER + wait_ms)
     assert edited.dropped_ranges == []
     assert not edited.state.closed
     assert edited.state.paused
@@ -405,7 +409,7 @@ def test_created_again_it_never_runs_a_tick_twice(spec: SpecDocument, wait_ms: i
 
 
 def test_skipping() -> None:
-    state = dial_of(rule_of(HOURLY))
+    state = state_of(compiled_of(HOURLY))
     once = add_skips(state, [NOON + HOUR, NOON])
     assert once == state._replace(skips=f"{NOON},{NOON + HOUR}")
     assert add_skips(once, [NOON, NOON + 2 * HOUR]).skips == f"{NOON},{NOON + HOUR},{NOON + 2 * HOUR}"
@@ -413,9 +417,9 @@ def test_skipping() -> None:
     assert add_skips(once, []) == once
 
 
-def test_the_next_tick_that_nobody_skips() -> None:
-    compiled = rule_of(HOURLY)
-    state = dial_of(compiled)._replace(next_nominal_s=NOON)
+def test_next_tick_without_a_requested_skip() -> None:
+    compiled = compiled_of(HOURLY)
+    state = state_of(compiled)._replace(next_nominal_s=NOON)
     assert (next_unskipped(state, compiled), skips_of(state)) == (NOON, set())
     assert next_unskipped(add_skips(state, [NOON + HOUR]), compiled) == NOON
     both = add_skips(state, [NOON, NOON + HOUR])

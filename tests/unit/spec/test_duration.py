@@ -84,12 +84,12 @@ NOT_DURATIONS = [
 
 
 @pytest.mark.parametrize(("written", "seconds"), SPELLINGS)
-def test_a_duration_may_be_written_as(written: str | int | timedelta, seconds: int) -> None:
+def test_duration_is_parsed(written: str | int | timedelta, seconds: int) -> None:
     assert parse_duration(written, field="every") == seconds
 
 
 @pytest.mark.parametrize("text", NOT_DURATIONS)
-def test_what_is_no_duration_is_refused_with_examples(text: str) -> None:
+def test_invalid_duration_is_rejected_with_examples(text: str) -> None:
     with pytest.raises(InvalidSpec, match="is not a duration") as caught:
         parse_duration(text, field="intervals[0].every")
     assert caught.value.field == "intervals[0].every"
@@ -99,20 +99,20 @@ def test_what_is_no_duration_is_refused_with_examples(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "position"), [("x", 0), ("15m x", 3), ("1h30m5", 5), ("1h30x5m", 2), ("", 0), ("1h 5m", 2)]
 )
-def test_the_error_points_at_the_first_character_that_cannot_be_read(text: str, position: int) -> None:
+def test_duration_error_has_the_position(text: str, position: int) -> None:
     with pytest.raises(InvalidSpec) as caught:
         parse_duration(text, field="every")
     assert caught.value.position == position
 
 
 @pytest.mark.parametrize("value", ["0.5s", "1500ms", "1.0001s", "0.1m0.05s", timedelta(microseconds=1)])
-def test_a_fraction_of_a_second_is_refused_and_never_rounded(value: str | timedelta) -> None:
+def test_fraction_of_a_second_is_rejected(value: str | timedelta) -> None:
     with pytest.raises(InvalidSpec, match="not a whole number of seconds"):
         parse_duration(value, field="every")
 
 
 @pytest.mark.parametrize("value", [True, False, 1.5, 90.0, None, [], {}, b"15m", object()])
-def test_what_is_neither_text_nor_number_nor_timedelta_is_refused(value: object) -> None:
+def test_duration_of_another_type_is_rejected(value: object) -> None:
     """True is an int to Python, and ``every=True`` would have meant every second."""
     with pytest.raises(InvalidSpec, match="is not a duration"):
         parse_duration(value, field="every")  # type: ignore[arg-type]  # that is what is tested
@@ -134,17 +134,17 @@ CANONICAL = [
 
 
 @pytest.mark.parametrize(("seconds", "text"), CANONICAL)
-def test_a_duration_is_written_in_its_usual_spelling(seconds: int, text: str) -> None:
+def test_duration_is_written_in_its_usual_spelling(seconds: int, text: str) -> None:
     assert duration_text(seconds) == text
 
 
 @given(st.integers(min_value=0, max_value=10**15))
-def test_what_is_written_is_read_back_as_the_same_length(seconds: int) -> None:
+def test_duration_text_round_trips(seconds: int) -> None:
     assert parse_duration(duration_text(seconds), field="every") == seconds
 
 
 @given(st.timedeltas(min_value=timedelta(0)))
-def test_a_timedelta_is_read_exactly_or_refused(value: timedelta) -> None:
+def test_timedelta_is_converted_exactly_or_rejected(value: timedelta) -> None:
     if value.microseconds:
         with pytest.raises(InvalidSpec):
             parse_duration(value, field="every")
@@ -153,7 +153,7 @@ def test_a_timedelta_is_read_exactly_or_refused(value: timedelta) -> None:
 
 
 @given(st.text(max_size=30) | st.text("0123456789.wdhmsPTHMSDW /", max_size=20))
-def test_any_text_is_a_length_or_an_invalid_spec(text: str) -> None:
+def test_any_text_gives_a_duration_or_invalid_spec(text: str) -> None:
     try:
         seconds = parse_duration(text, field="every")
     except InvalidSpec as error:

@@ -28,16 +28,16 @@ DELAYS = [
 
 
 @pytest.mark.parametrize(("moment", "seed", "most", "delay"), DELAYS)
-def test_a_delay_is_that_of_temporal(moment: str, seed: str, most: int, delay: int) -> None:
+def test_delay_equals_that_of_temporal(moment: str, seed: str, most: int, delay: int) -> None:
     tick = int(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp())
     assert temporal_delay_ms(seed, tick, most) == delay
 
 
-def test_an_instant_is_written_as_go_does() -> None:
+def test_instant_has_the_binary_form_of_go() -> None:
     assert go_time(0).hex() == "010000000e7791f70000000000ffff"
 
 
-def test_no_delay_reaches_its_most() -> None:
+def test_delay_is_less_than_its_limit() -> None:
     assert all(0 <= temporal_delay_ms("s", tick, 7) < 7 for tick in range(200))
     assert temporal_delay_ms("s", 0, 0) == 0
     assert temporal_delay_ms("s", 0, -5) == 0
@@ -45,7 +45,7 @@ def test_no_delay_reaches_its_most() -> None:
 
 # As the reference implementation has them: one for each way in which a length is treated.
 @pytest.mark.parametrize("size", [0, 1, 4, 5, 12, 13, 24, 25, 40, 41, 100])
-def test_every_length_has_a_fingerprint_of_its_own(size: int) -> None:
+def test_inputs_of_every_length_have_different_fingerprints(size: int) -> None:
     data = bytes(range(1, size + 1))
     assert 0 <= fingerprint32(data) < 1 << 32
     assert size == 0 or fingerprint32(data[:-1] + b"\xff") != fingerprint32(data)

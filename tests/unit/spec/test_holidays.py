@@ -66,56 +66,57 @@ def other_library(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "country", "subdivision"),
     [("DE-BY", "DE", "BY"), ("DE", "DE", None), ("US-CA", "US", "CA"), ("GB", "GB", None)],
 )
-def test_the_dates_are_those_of_the_library(text: str, country: str, subdivision: str | None) -> None:
-    found = written(text)
+def test_dates_are_those_of_the_library(text: str, country: str, subdivision: str | None) -> None:
+    document = written(text)
     years = range(RELEASE - YEARS_BEHIND, RELEASE + YEARS_AHEAD + 1)
     judge = holidays.country_holidays(country, subdiv=subdivision, years=years)
-    assert found.dates == tuple(day.isoformat() for day in sorted(judge))
-    assert (found.country, found.subdivision) == (country, subdivision)
-    assert (found.first_year, found.last_year) == (years[0], years[-1])
-    assert found.source == LIBRARY
+    assert document.dates == tuple(day.isoformat() for day in sorted(judge))
+    assert (document.country, document.subdivision) == (country, subdivision)
+    assert (document.first_year, document.last_year) == (years[0], years[-1])
+    assert document.source == LIBRARY
 
 
-def test_bavaria_has_epiphany_and_germany_as_a_whole_has_not() -> None:
-    """Dates that no library has to be asked about."""
+def test_subdivision_has_its_own_holidays() -> None:
+    """Dates without a lookup in the library."""
     assert {"2026-01-06", "2026-06-04", "2026-12-25"} <= set(written("DE-BY").dates)
     assert "2026-12-25" in written("DE").dates
     assert not {"2026-01-06", "2026-06-04"} & set(written("DE").dates)
 
 
-def test_an_object_says_the_same_as_the_short_form() -> None:
+def test_object_equals_the_short_form() -> None:
     assert written({"country": "DE", "subdivision": "BY"}) == written("DE-BY")
     assert written({"country": "DE", "subdivision": None}) == written("DE")
 
 
-def test_the_years_may_be_chosen() -> None:
-    found = written({"country": "DE", "first_year": 2030, "last_year": 2031})
-    assert {day[:4] for day in found.dates} == {"2030", "2031"}
+def test_range_of_years_can_be_set() -> None:
+    document = written({"country": "DE", "first_year": 2030, "last_year": 2031})
+    assert {day[:4] for day in document.dates} == {"2030", "2031"}
     assert (
-        written({"country": "DE", "first_year": 2030, "last_year": 2030}).dates == found.dates[: len(found.dates) // 2]
+        written({"country": "DE", "first_year": 2030, "last_year": 2030}).dates
+        == document.dates[: len(document.dates) // 2]
     )
 
 
-def test_the_longest_range_of_years_is_accepted() -> None:
+def test_longest_range_of_years_is_accepted() -> None:
     last = 2000 + MAX_YEARS - 1
     assert written({"country": "DE", "first_year": 2000, "last_year": last}).dates[-1] == f"{last}-12-26"
 
 
-def test_ticks_on_a_holiday_are_left_out_and_the_others_stay() -> None:
+def test_ticks_on_a_holiday_are_excluded() -> None:
     """Labour Day 2026 is a Friday."""
     spec = spec_without("DE-BY")
     assert [tick.day for tick in spec.upcoming(3, utc("2026-04-29T12:00"))] == [30, 2, 3]
 
 
-def test_a_holiday_is_a_day_of_the_clock_on_the_wall() -> None:
-    """23:30 of 1 May in Tokyo is 14:30 UTC; 23:30 UTC of the day before is already 1 May there."""
+def test_holiday_is_a_local_day() -> None:
+    """23:30 of 1 May in Tokyo is 14:30 UTC. 23:30 UTC of the day before is already 1 May there."""
     excluded = {"country": "DE", "dates": ["2026-05-01"]}
     spec = Spec(cron="30 8,23 * * *", timezone="Asia/Tokyo", exclude={"holidays": excluded})
-    found = spec.between(utc("2026-04-30T00:00"), utc("2026-05-02T00:00"))
-    assert found == [utc("2026-04-30T14:30"), utc("2026-05-01T23:30")]
+    ticks = spec.between(utc("2026-04-30T00:00"), utc("2026-05-02T00:00"))
+    assert ticks == [utc("2026-04-30T14:30"), utc("2026-05-01T23:30")]
 
 
-def test_several_countries_are_all_left_out() -> None:
+def test_holidays_of_several_countries_are_excluded() -> None:
     spec = spec_without(["DE", {"country": "GB", "subdivision": "ENG"}])
     assert spec.next(utc("2026-05-01")) == utc("2026-05-02T07:00")
     assert spec.next(utc("2026-05-25")) == utc("2026-05-26T07:00")
@@ -125,7 +126,7 @@ def test_several_countries_are_all_left_out() -> None:
 # --- written down -----------------------------------------------------------------------------------------------
 
 
-def test_the_dates_are_part_of_the_json() -> None:
+def test_dates_are_part_of_the_json() -> None:
     spec = spec_without("DE-BY")
     data = spec.to_dict()["exclude"]["holidays"]
     assert data == [
@@ -141,7 +142,7 @@ def test_the_dates_are_part_of_the_json() -> None:
     assert "subdivision" not in spec_without("DE").to_dict()["exclude"]["holidays"][0]
 
 
-def test_a_stored_spec_is_read_without_the_library(request: pytest.FixtureRequest) -> None:
+def test_stored_spec_is_read_without_the_library(request: pytest.FixtureRequest) -> None:
     """A worker without the extra must be able to run what the API stored."""
     spec = spec_without("DE-BY")
     text = spec.to_json()
@@ -150,7 +151,7 @@ def test_a_stored_spec_is_read_without_the_library(request: pytest.FixtureReques
     assert Spec.from_json(text).next(utc("2026-05-01")) == utc("2026-05-02T07:00")
 
 
-def test_a_stored_spec_is_not_changed_by_a_later_release(request: pytest.FixtureRequest) -> None:
+def test_stored_spec_is_not_changed_by_a_later_release(request: pytest.FixtureRequest) -> None:
     spec = spec_without("DE-BY")
     text = spec.to_json()
     request.getfixturevalue("other_library")
@@ -158,20 +159,20 @@ def test_a_stored_spec_is_not_changed_by_a_later_release(request: pytest.Fixture
     assert written("DE-BY").dates == ("2026-01-02",)
 
 
-def test_a_stored_spec_without_any_holiday_is_not_looked_up_again(no_library: None) -> None:
+def test_stored_spec_with_empty_dates_is_not_looked_up_again(no_library: None) -> None:
     """An empty list is an answer, too."""
-    found = written({"country": "DE", "dates": []})
-    assert found.dates == ()
-    assert Spec.from_json(spec_without({"country": "DE", "dates": []}).to_json()).exclude.holidays == (found,)
+    document = written({"country": "DE", "dates": []})
+    assert document.dates == ()
+    assert Spec.from_json(spec_without({"country": "DE", "dates": []}).to_json()).exclude.holidays == (document,)
 
 
-def test_a_changed_copy_of_a_spec_is_not_looked_up_again(no_library: None) -> None:
+def test_changed_copy_of_a_spec_is_not_looked_up_again(no_library: None) -> None:
     """Nor is an empty list in the document that the copy is made from."""
     spec = spec_without({"country": "DE", "dates": []})
     assert replace(spec, timezone="UTC").exclude == spec.exclude
 
 
-def test_dates_may_be_given_by_hand_without_the_library(no_library: None) -> None:
+def test_dates_can_be_listed_without_the_library(no_library: None) -> None:
     spec = spec_without({"country": "Narnia", "subdivision": "East", "dates": ["2026-05-01"], "source": "the lion"})
     assert spec.next(utc("2026-05-01")) == utc("2026-05-02T07:00")
     assert spec.exclude.holidays[0].source == "the lion"
@@ -180,17 +181,17 @@ def test_dates_may_be_given_by_hand_without_the_library(no_library: None) -> Non
 # --- refused ----------------------------------------------------------------------------------------------------
 
 
-def test_without_the_library_the_error_says_how_to_get_it(no_library: None) -> None:
+def test_missing_library_error_has_the_install_command(no_library: None) -> None:
     with pytest.raises(InvalidSpec, match="the holidays library is not installed") as caught:
         spec_without("DE")
     assert caught.value.field == "exclude.holidays[0]"
-    assert caught.value.hint == "pip install 'tompion[holidays]', or give the dates"
+    assert caught.value.hint == "pip install 'tompion[holidays]', or list the dates"
 
 
 BAD: list[tuple[Any, str, str]] = [
-    ("XX", "exclude.holidays[0]", "no holidays of 'XX'; expected an ISO 3166 country code"),
-    ([""], "exclude.holidays[0]", "no holidays of ''; expected an ISO 3166 country code"),
-    (["DE", "XX"], "exclude.holidays[1]", "no holidays of 'XX'"),
+    ("XX", "exclude.holidays[0]", "no holidays are available for 'XX'; expected an ISO 3166 country code"),
+    ([""], "exclude.holidays[0]", "no holidays are available for ''; expected an ISO 3166 country code"),
+    (["DE", "XX"], "exclude.holidays[1]", "no holidays are available for 'XX'"),
     ("DE-XX", "exclude.holidays[0]", "DE has no subdivision 'XX'; expected one of BB, BE, BW, BY"),
     ({"subdivision": "BY"}, "exclude.holidays[0]", "expected {country, subdivision} or 'DE-BY'"),
     ({"country": "DE", "region": "BY"}, "exclude.holidays[0]", "expected {country, subdivision} or 'DE-BY'"),
@@ -215,12 +216,12 @@ BAD: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("excluded", "field", "says"), BAD)
-def test_what_cannot_be_looked_up_is_refused(excluded: Any, field: str, says: str) -> None:
+@pytest.mark.parametrize(("excluded", "field", "message"), BAD)
+def test_unknown_country_or_subdivision_is_rejected(excluded: Any, field: str, message: str) -> None:
     with pytest.raises(InvalidSpec) as caught:
         spec_without(excluded)
     assert caught.value.field == field
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -230,33 +231,33 @@ def test_what_cannot_be_looked_up_is_refused(excluded: Any, field: str, says: st
         ({"country": "DE", "subdivision": 5}, "exclude.holidays[0].subdivision"),
     ],
 )
-def test_the_error_names_the_part_that_is_wrong(excluded: Any, field: str) -> None:
+def test_error_names_the_invalid_part(excluded: Any, field: str) -> None:
     with pytest.raises(InvalidSpec) as caught:
         spec_without(excluded)
     assert caught.value.field == field
 
 
 @pytest.mark.parametrize("name", ["__name__", "registry", "utils", "country_holidays", "HolidaySum"])
-def test_the_name_of_something_else_in_the_library_is_no_country(name: str) -> None:
+def test_other_names_of_the_library_are_not_countries(name: str) -> None:
     """``country_holidays(name)`` calls whatever the library has under that name: a str, a module, a function."""
     with pytest.raises(InvalidSpec):
         spec_without([name])
 
 
-def test_a_class_of_the_library_that_is_no_country_is_refused() -> None:
+def test_other_classes_of_the_library_are_rejected() -> None:
     """It was accepted, and the spec then excluded nothing at all."""
     with pytest.raises(InvalidSpec):
         spec_without("HolidayBase")
 
 
-def test_a_document_of_the_model_is_looked_up_like_data() -> None:
+def test_holidays_document_is_looked_up_like_data() -> None:
     assert "2026-05-01" in written([HolidaysDocument("DE")]).dates
 
 
-def test_the_supported_countries_of_the_library_can_all_be_looked_up_for_one_year() -> None:
-    """Each country has code of its own; none of it may surprise us."""
+def test_all_supported_countries_can_be_looked_up() -> None:
+    """Each country has its own code in the library, and all of it must work."""
     supported = holidays.list_supported_countries()
     assert len(supported) > 100
     for country in sorted(supported)[::25]:
-        found = written({"country": country, "first_year": 2026, "last_year": 2026})
-        assert all(day.startswith("2026") for day in found.dates), country
+        document = written({"country": country, "first_year": 2026, "last_year": 2026})
+        assert all(day.startswith("2026") for day in document.dates), country

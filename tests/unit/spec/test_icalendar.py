@@ -1,4 +1,4 @@
-"""Importing iCalendar files: what programs really write, and what a damaged file is told."""
+"""Importing iCalendar files: files of common programs, and errors of damaged files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tompion.spec.zone.tables import TZDATA_VERSION
 
 
 def calendar(*events: str, newline: str = "\r\n") -> str:
-    """A file with one event per argument; an event is its properties, one to a line."""
+    """A file with one event per argument. Each argument has the properties, one per line."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN"]
     for event in events:
         lines += ["BEGIN:VEVENT", *event.split("\n"), "END:VEVENT"]
@@ -63,13 +63,13 @@ DAYS: list[tuple[str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("event", "dates"), DAYS)
-def test_an_all_day_event_becomes_dates(event: str, dates: list[str]) -> None:
+def test_all_day_event_becomes_dates(event: str, dates: list[str]) -> None:
     assert read(event) == NamedCalendar("company", tuple(dates))
 
 
-def test_the_dates_of_all_events_are_sorted_and_come_once() -> None:
-    found = read("DTSTART:20261226", "DTSTART:20261225\nDURATION:P2D", "DTSTART:20261224")
-    assert found.dates == ("2026-12-24", "2026-12-25", "2026-12-26")
+def test_dates_are_sorted_and_unique() -> None:
+    imported = read("DTSTART:20261226", "DTSTART:20261225\nDURATION:P2D", "DTSTART:20261224")
+    assert imported.dates == ("2026-12-24", "2026-12-25", "2026-12-26")
 
 
 # --- events with times ------------------------------------------------------------------------------------------
@@ -118,28 +118,31 @@ TIMED: list[tuple[str, list[WindowDocument]]] = [
 
 
 @pytest.mark.parametrize(("event", "windows"), TIMED)
-def test_an_event_with_times_becomes_windows(event: str, windows: list[WindowDocument]) -> None:
-    found = read(event)
-    assert (list(found.windows), found.dates) == (windows, ())
+def test_event_with_times_becomes_windows(event: str, windows: list[WindowDocument]) -> None:
+    imported = read(event)
+    assert (list(imported.windows), imported.dates) == (windows, ())
 
 
-def test_times_without_a_zone_follow_the_zone_that_is_given() -> None:
-    found = read_icalendar("company", calendar("DTSTART:20260701T090000\nDURATION:PT1H"), timezone="Asia/Tokyo")
-    assert (found.timezone, found.windows) == ("Asia/Tokyo", (window("2026-07-01T09:00:00", "2026-07-01T10:00:00"),))
+def test_times_without_a_zone_use_the_given_zone() -> None:
+    imported = read_icalendar("company", calendar("DTSTART:20260701T090000\nDURATION:PT1H"), timezone="Asia/Tokyo")
+    assert (imported.timezone, imported.windows) == (
+        "Asia/Tokyo",
+        (window("2026-07-01T09:00:00", "2026-07-01T10:00:00"),),
+    )
 
 
-def test_a_summary_becomes_the_note_without_its_escapes() -> None:
-    found = read("SUMMARY:Freeze\\, all teams\\; really \\\\o/\nDTSTART:20260701T090000\nDURATION:PT1H")
-    assert found.windows[0].note == r"Freeze, all teams; really \o/"
+def test_summary_becomes_the_note_without_escapes() -> None:
+    imported = read("SUMMARY:Freeze\\, all teams\\; really \\\\o/\nDTSTART:20260701T090000\nDURATION:PT1H")
+    assert imported.windows[0].note == r"Freeze, all teams; really \o/"
 
 
-def test_a_recurring_event_is_written_out_until_ten_years_after_the_release_of_the_zone_data() -> None:
-    found = read("DTSTART;VALUE=DATE:20201225\nRRULE:FREQ=YEARLY")
+def test_recurring_event_is_expanded_for_ten_years() -> None:
+    imported = read("DTSTART;VALUE=DATE:20201225\nRRULE:FREQ=YEARLY")
     last = int(TZDATA_VERSION[:4]) + YEARS_AHEAD
-    assert found.dates == tuple(f"{year}-12-25" for year in range(2020, last + 1))
+    assert imported.dates == tuple(f"{year}-12-25" for year in range(2020, last + 1))
 
 
-def test_the_last_year_may_be_chosen() -> None:
+def test_last_year_can_be_set() -> None:
     text = calendar("DTSTART;VALUE=DATE:20201225\nRRULE:FREQ=YEARLY")
     assert read_icalendar("company", text, last_year=2022).dates == ("2020-12-25", "2021-12-25", "2022-12-25")
 
@@ -148,18 +151,18 @@ def test_the_last_year_may_be_chosen() -> None:
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\n", "\r"])
-def test_a_file_may_have_any_line_ends(newline: str) -> None:
+def test_any_line_ends_are_accepted(newline: str) -> None:
     text = calendar("DTSTART;VALUE=DATE:20261225", newline=newline)
     assert read_icalendar("company", text).dates == ("2026-12-25",)
 
 
 @pytest.mark.parametrize("space", [" ", "\t"])
-def test_a_folded_line_is_put_together_again(space: str) -> None:
+def test_folded_line_is_joined(space: str) -> None:
     folded = f"DTSTA\n{space}RT;VALUE=DA\n{space}TE:2026\n{space}1225"
     assert read(folded).dates == ("2026-12-25",)
 
 
-def test_what_is_no_event_is_passed_over() -> None:
+def test_other_components_are_ignored() -> None:
     """Time zones, to-dos and alarms carry the same properties as events."""
     lines = (
         ["BEGIN:VCALENDAR", "BEGIN:VTIMEZONE", "TZID:Europe/Berlin", "BEGIN:STANDARD", "DTSTART:19701025T030000",
@@ -172,23 +175,23 @@ def test_what_is_no_event_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("status", ["STATUS:CANCELLED", "status:cancelled"])
-def test_a_cancelled_event_is_left_out(status: str) -> None:
+def test_cancelled_event_is_ignored(status: str) -> None:
     assert read(f"DTSTART:20261225\n{status}", "DTSTART:20261226\nSTATUS:CONFIRMED").dates == ("2026-12-26",)
 
 
-def test_other_properties_with_quotes_and_colons_are_passed_over() -> None:
+def test_other_properties_with_quotes_and_colons_are_ignored() -> None:
     noise = 'ATTENDEE;CN="Doe: John; Jr";ROLE=CHAIR:mailto:doe@example.org\nDESCRIPTION:a:b;c\nX-EMPTY:'
     assert read(f"{noise}\nDTSTART:20261225").dates == ("2026-12-25",)
 
 
-def test_a_file_without_events_excludes_nothing() -> None:
+def test_file_without_events_excludes_nothing() -> None:
     assert read() == NamedCalendar("company")
 
 
-def test_what_was_imported_can_be_excluded_by_name() -> None:
-    found = read("DTSTART:20261225", "DTSTART;TZID=Europe/Berlin:20261228T080000\nDURATION:PT2H")
+def test_imported_calendar_can_be_excluded_by_name() -> None:
+    imported = read("DTSTART:20261225", "DTSTART;TZID=Europe/Berlin:20261228T080000\nDURATION:PT2H")
     spec = Spec(cron="0 9 * * *", timezone="Europe/Berlin", exclude={"named": ["company"]})
-    days = [tick.day for tick in spec.upcoming(4, datetime(2026, 12, 24, tzinfo=UTC), calendars=[found])]
+    days = [tick.day for tick in spec.upcoming(4, datetime(2026, 12, 24, tzinfo=UTC), calendars=[imported])]
     assert days == [24, 26, 27, 29]
 
 
@@ -216,12 +219,12 @@ DAMAGED: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "says"), DAMAGED)
-def test_a_damaged_file_is_refused_with_the_line(text: str, says: str) -> None:
+@pytest.mark.parametrize(("text", "message"), DAMAGED)
+def test_invalid_file_is_rejected_with_the_line(text: str, message: str) -> None:
     with pytest.raises(InvalidSpec) as caught:
         read_icalendar("company", text)
     assert caught.value.field == "icalendar"
-    assert str(caught.value).startswith(f"icalendar: {says}")
+    assert str(caught.value).startswith(f"icalendar: {message}")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +235,7 @@ def test_a_damaged_file_is_refused_with_the_line(text: str, says: str) -> None:
         "DTSTART:20260101\nDURATION:P999W",
     ],
 )
-def test_a_file_that_gives_too_much_is_refused(event: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_with_too_many_dates_is_rejected(event: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(icalendar, "MAX_EVENTS", 100)
     with pytest.raises(InvalidSpec, match="line 4: more than 100 dates"):
         read(event)
@@ -251,20 +254,20 @@ PROPERTIES = st.sampled_from(
     | st.lists(PROPERTIES | st.text(max_size=20), max_size=12).map("\r\n".join)
     | st.lists(PROPERTIES, max_size=6).map(lambda lines: calendar("\n".join(lines) or "X:1"))
 )
-def test_any_text_at_all_is_a_calendar_or_an_invalid_spec(text: str) -> None:
+def test_any_text_gives_a_calendar_or_invalid_spec(text: str) -> None:
     try:
-        found = read_icalendar("company", text)
+        imported = read_icalendar("company", text)
     except InvalidSpec as error:
         assert len(str(error).splitlines()) == 1  # noqa: PT017 - both outcomes are right, each has its own check
     else:
-        Spec(cron="0 9 * * *", exclude={"named": ["company"]}).compile(calendars=[found])
+        Spec(cron="0 9 * * *", exclude={"named": ["company"]}).compile(calendars=[imported])
 
 
 # --- regressions ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("day", ["20260231", "20260229", "20260431"])
-def test_a_day_that_its_month_does_not_have_is_refused(day: str) -> None:
+def test_nonexistent_day_is_rejected(day: str) -> None:
     """31 February became 3 March, and the wrong day was excluded without a word."""
     with pytest.raises(InvalidSpec):
         read(f"DTSTART;VALUE=DATE:{day}")
@@ -280,39 +283,39 @@ def test_a_day_that_its_month_does_not_have_is_refused(day: str) -> None:
         "DTSTART;TZID=Asia/Tokyo:00010101T000000\nDURATION:PT1H",
     ],
 )
-def test_an_event_outside_all_calendars_is_refused(event: str) -> None:
+def test_event_outside_a_calendar_is_rejected(event: str) -> None:
     with pytest.raises(InvalidSpec):
         read(event)
 
 
-def test_an_event_may_begin_in_one_zone_and_end_in_another() -> None:
-    """09:00 in Berlin to 09:00 UTC is two hours in summer; it was taken for no time at all and dropped."""
-    found = read("DTSTART;TZID=Europe/Berlin:20260701T090000\nDTEND:20260701T090000Z")
-    assert found.windows == (window("2026-07-01T07:00:00+00:00", "2026-07-01T09:00:00+00:00"),)
+def test_event_may_start_and_end_in_different_zones() -> None:
+    """Regression: 09:00 in Berlin to 09:00 UTC, two hours in summer, was treated as empty and dropped."""
+    imported = read("DTSTART;TZID=Europe/Berlin:20260701T090000\nDTEND:20260701T090000Z")
+    assert imported.windows == (window("2026-07-01T07:00:00+00:00", "2026-07-01T09:00:00+00:00"),)
 
 
-def test_an_exception_in_utc_takes_away_an_occurrence_in_a_zone() -> None:
+def test_exception_in_utc_removes_an_occurrence_in_a_zone() -> None:
     event = (
         "DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=3\nEXDATE:20260106T080000Z"
     )
-    assert [found.begin[:10] for found in read(event).windows] == ["2026-01-05", "2026-01-07"]
+    assert [window.begin[:10] for window in read(event).windows] == ["2026-01-05", "2026-01-07"]
 
 
-def test_an_until_in_utc_includes_the_occurrence_at_that_instant() -> None:
-    """RFC 5545 demands UNTIL in UTC wherever DTSTART names a zone; in Tokyo the last occurrence was lost."""
+def test_until_in_utc_includes_the_occurrence_at_that_instant() -> None:
+    """Regression: RFC 5545 requires UNTIL in UTC if DTSTART names a zone. In Tokyo the last occurrence was lost."""
     event = "DTSTART;TZID=Asia/Tokyo:20260101T050000\nDURATION:PT1H\nRRULE:FREQ=DAILY;UNTIL=20260102T200000Z"
     assert len(read(event).windows) == 3
 
 
-def test_a_file_that_breaks_off_inside_an_event_is_refused() -> None:
-    """A download that was cut short lost its last event, and nobody was told."""
+def test_truncated_file_is_rejected() -> None:
+    """Regression: a truncated download silently lost its last event."""
     with pytest.raises(InvalidSpec):
         read_icalendar("company", "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261225\r\n")
 
 
-def test_a_line_folded_after_a_space_keeps_the_space() -> None:
-    found = read("SUMMARY:Company \n holiday\nDTSTART:20260701T090000\nDURATION:PT1H")
-    assert found.windows[0].note == "Company holiday"
+def test_line_folded_after_a_space_keeps_the_space() -> None:
+    imported = read("SUMMARY:Company \n holiday\nDTSTART:20260701T090000\nDURATION:PT1H")
+    assert imported.windows[0].note == "Company holiday"
 
 
 @pytest.mark.parametrize(
@@ -322,11 +325,11 @@ def test_a_line_folded_after_a_space_keeps_the_space() -> None:
         "DTSTART:20261225T000000\nDURATION:+P1D",
     ],
 )
-def test_what_the_rfc_allows_is_read(noise: str) -> None:
+def test_forms_that_the_rfc_allows_are_accepted(noise: str) -> None:
     assert len(read(noise).dates) + len(read(noise).windows) == 1
 
 
-def test_a_byte_order_mark_is_passed_over() -> None:
+def test_byte_order_mark_is_ignored() -> None:
     assert read_icalendar("company", "\ufeff" + calendar("DTSTART:20261225")).dates == ("2026-12-25",)
 
 
@@ -335,7 +338,7 @@ class TooManySteps(Exception):
 
 
 @pytest.mark.parametrize("event", ["DTSTART:20260101T000000", "DTSTART;VALUE=DATE:20260101"])
-def test_an_event_every_second_is_refused_even_if_it_gives_nothing(event: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_event_every_second_is_rejected(event: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every second for ten years is 300 million steps, and events without a length never reached the limit."""
     original, steps = icalendar._add, 0
 
@@ -358,11 +361,11 @@ def test_an_event_every_second_is_refused_even_if_it_gives_nothing(event: str, m
         ("DTSTART;VALUE=DATE:20260102\nSTATUS:CANCELLED", ["2026-01-01", "2026-01-03"]),
     ],
 )
-def test_an_occurrence_that_was_moved_or_cancelled_is_no_longer_where_it_was(exception: str, dates: list[str]) -> None:
+def test_moved_or_cancelled_occurrence_is_removed_from_the_series(exception: str, dates: list[str]) -> None:
     """Every calendar program writes one changed occurrence of a series as an event of its own."""
     series = "UID:1\nDTSTART;VALUE=DATE:20260101\nRRULE:FREQ=DAILY;COUNT=3"
-    found = read(series, f"UID:1\nRECURRENCE-ID;VALUE=DATE:20260102\n{exception}")
-    assert list(found.dates) == dates
+    imported = read(series, f"UID:1\nRECURRENCE-ID;VALUE=DATE:20260102\n{exception}")
+    assert list(imported.dates) == dates
 
 
 def test_additional_dates_are_read() -> None:
@@ -373,7 +376,7 @@ def test_additional_dates_are_read() -> None:
     )
 
 
-def test_the_first_line_is_line_1_even_if_it_is_folded() -> None:
+def test_folded_first_line_is_line_1() -> None:
     with pytest.raises(InvalidSpec) as caught:
         read_icalendar("company", " nonsense")
     assert "line 1" in str(caught.value)

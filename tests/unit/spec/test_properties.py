@@ -1,4 +1,4 @@
-"""What holds for every spec, whatever it says: drawn at random, around clock changes more often than not."""
+"""Properties of every spec, drawn at random and mostly around clock changes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def instants(draw: st.DrawFn, zone: str) -> int:
 
 @st.composite
 def exclusions(draw: st.DrawFn, near: int) -> Document:
-    """What a spec excludes, near enough to an instant to matter."""
+    """Exclusions near an instant."""
     exclude: Document = {}
     if draw(st.booleans()):
         exclude["calendars"] = draw(st.lists(calendars, min_size=1, max_size=2))
@@ -129,27 +129,27 @@ def compiled(spec: Document) -> Ticks:
 
 
 def walk(ticks: Ticks, after: int, count: int) -> list[int]:
-    found: list[int] = []
+    sequence: list[int] = []
     tick = ticks.next_epoch(after)
-    while tick is not None and len(found) < count:
-        found.append(tick)
+    while tick is not None and len(sequence) < count:
+        sequence.append(tick)
         tick = ticks.next_epoch(tick)
-    return found
+    return sequence
 
 
 def inside(ticks: Ticks, first: int, last: int) -> list[int]:
-    """All ticks of a span; no property below asks for one with more than a few hundred."""
-    found = list(islice(ticks.between_epochs(first, last), 2_000))
-    assert len(found) < 2_000
-    return found
+    """All ticks of a range. The properties below use at most a few hundred."""
+    sequence = list(islice(ticks.between_epochs(first, last), 2_000))
+    assert len(sequence) < 2_000
+    return sequence
 
 
 def span_of(ticks: Ticks, near: int, count: int = 60) -> tuple[int, int, list[int]]:
     """A span around an instant that holds at most ``count`` ticks, with the ticks in it."""
     first = max(near - DAY, 0)
-    found = walk(ticks, first - 1, count)
-    last = found[-1] if len(found) == count else min(first + 40 * DAY, HORIZON - 1)
-    return first, last, [tick for tick in found if tick <= last]
+    sequence = walk(ticks, first - 1, count)
+    last = sequence[-1] if len(sequence) == count else min(first + 40 * DAY, HORIZON - 1)
+    return first, last, [tick for tick in sequence if tick <= last]
 
 
 quickly = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -160,7 +160,7 @@ quickly = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow,
 
 @quickly
 @given(cases(), st.data())
-def test_next_is_later_and_constant_up_to_its_answer(case: tuple[Document, int], data: st.DataObject) -> None:
+def test_next_is_later_and_constant_up_to_its_result(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     ticks = compiled(spec)
     tick = ticks.next_epoch(near)
@@ -177,7 +177,7 @@ def test_next_is_later_and_constant_up_to_its_answer(case: tuple[Document, int],
 
 @quickly
 @given(cases(), st.data())
-def test_prev_is_earlier_and_constant_down_to_its_answer(case: tuple[Document, int], data: st.DataObject) -> None:
+def test_prev_is_earlier_and_constant_down_to_its_result(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     ticks = compiled(spec)
     tick = ticks.prev_epoch(near)
@@ -197,50 +197,50 @@ def test_prev_is_earlier_and_constant_down_to_its_answer(case: tuple[Document, i
 def test_prev_and_next_are_inverse_on_ticks(case: tuple[Document, int]) -> None:
     spec, near = case
     ticks = compiled(spec)
-    found = walk(ticks, near - DAY, 25)
-    for earlier, later in zip(found, found[1:], strict=False):  # noqa: RUF007 - one tick is allowed to be alone
+    sequence = walk(ticks, near - DAY, 25)
+    for earlier, later in zip(sequence, sequence[1:], strict=False):  # noqa: RUF007 - one tick is allowed to be alone
         assert ticks.prev_epoch(later) == earlier
         assert ticks.next_epoch(earlier) == later
         assert ticks.prev_epoch(later + 1) == later
-    assert all(ticks.trace(tick) is not None for tick in found)
-    assert all(ticks.trace(tick + 1) is None for tick in found if tick + 1 not in found[1:] and tick != found[-1])
+    assert all(ticks.trace(tick) is not None for tick in sequence)
+    assert all(
+        ticks.trace(tick + 1) is None for tick in sequence if tick + 1 not in sequence[1:] and tick != sequence[-1]
+    )
 
 
 @quickly
 @given(cases(), st.data())
-def test_recomputing_from_any_point_between_gives_the_same_sequence(
-    case: tuple[Document, int], data: st.DataObject
-) -> None:
+def test_sequence_is_the_same_from_any_point_between(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     ticks = compiled(spec)
-    found = walk(ticks, near - DAY, 20)
-    if len(found) < 2:
+    sequence = walk(ticks, near - DAY, 20)
+    if len(sequence) < 2:
         return
-    index = data.draw(st.integers(0, len(found) - 2))
-    instant = data.draw(st.integers(found[index], found[index + 1] - 1))
-    assert walk(ticks, instant, len(found) - index - 1) == found[index + 1 :]
+    index = data.draw(st.integers(0, len(sequence) - 2))
+    instant = data.draw(st.integers(sequence[index], sequence[index + 1] - 1))
+    assert walk(ticks, instant, len(sequence) - index - 1) == sequence[index + 1 :]
 
 
 @quickly
 @given(cases())
-def test_between_is_repeated_next_with_both_ends_inside(case: tuple[Document, int]) -> None:
+def test_between_equals_repeated_next(case: tuple[Document, int]) -> None:
     spec, near = case
     ticks = compiled(spec)
-    found = walk(ticks, near, 12)
-    if not found:
+    sequence = walk(ticks, near, 12)
+    if not sequence:
         return
-    assert list(ticks.between_epochs(found[0], found[-1])) == found
-    assert list(ticks.between_epochs(found[0] + 1, found[-1] - 1)) == [
-        tick for tick in found if found[0] < tick < found[-1]
+    assert list(ticks.between_epochs(sequence[0], sequence[-1])) == sequence
+    assert list(ticks.between_epochs(sequence[0] + 1, sequence[-1] - 1)) == [
+        tick for tick in sequence if sequence[0] < tick < sequence[-1]
     ]
     assert [
-        int(moment.timestamp()) for moment in Spec(**spec).between(found[0], found[-1], schedule_id="a schedule")
-    ] == found
+        int(moment.timestamp()) for moment in Spec(**spec).between(sequence[0], sequence[-1], schedule_id="a schedule")
+    ] == sequence
 
 
 @quickly
 @given(cases())
-def test_every_answer_lies_between_1970_and_2200(case: tuple[Document, int]) -> None:
+def test_every_tick_is_between_1970_and_2200(case: tuple[Document, int]) -> None:
     ticks = compiled(case[0])
     for instant in (-(10**15), -1, 0, HORIZON - 1, HORIZON, HORIZON + DAY, 10**15):
         for tick in (ticks.next_epoch(instant), ticks.prev_epoch(instant)):
@@ -276,7 +276,7 @@ def test_exclusions_only_remove(case: tuple[Document, int], data: st.DataObject)
     after = inside(compiled({**spec, "exclude": exclude}), first, last)
     assert set(after) <= set(before)
     event(f"removed {'none' if after == before else 'some' if after else 'all'}")
-    if set(exclude) == {"windows"}:  # a window says exactly which
+    if set(exclude) == {"windows"}:  # a window defines them exactly
         begin, end = (load_moment(exclude["windows"][0][name]) for name in ("from", "to"))
         assert after == [tick for tick in before if not begin <= tick < end]
 
@@ -289,7 +289,7 @@ def load_moment(text: str) -> int:
 
 @quickly
 @given(cases(), st.data())
-def test_bounds_clip_and_nothing_else(case: tuple[Document, int], data: st.DataObject) -> None:
+def test_bounds_only_clip(case: tuple[Document, int], data: st.DataObject) -> None:
     spec, near = case
     if any(text.startswith("FREQ") for text in spec.get("rrules", ())):
         del spec["rrules"]  # without DTSTART, start_at is what such a rule counts from
@@ -305,8 +305,8 @@ def test_bounds_clip_and_nothing_else(case: tuple[Document, int], data: st.DataO
 
 @quickly
 @given(cases())
-def test_policies_differ_only_as_they_say(case: tuple[Document, int]) -> None:
-    """Both passes are the first and the second; skipping leaves out what catching up and shifting add."""
+def test_dst_policies_differ_only_as_documented(case: tuple[Document, int]) -> None:
+    """``both`` is ``first`` plus ``second``. ``skip`` lacks what ``catch_up`` and ``shift`` add."""
     spec, near = case
     first, last, _ticks = span_of(compiled({**spec, "dst_overlap": "both", "dst_gap": "shift"}), near)
 
@@ -335,23 +335,23 @@ def forget_everything() -> None:
 
 @settings(quickly, max_examples=25)
 @given(cases())
-def test_the_same_spec_compiled_anew_gives_the_same_ticks(case: tuple[Document, int]) -> None:
+def test_recompiled_spec_has_the_same_ticks(case: tuple[Document, int]) -> None:
     spec, near = case
     before = compiled(spec)
-    found = walk(before, near - DAY, 30)
+    ticks = walk(before, near - DAY, 30)
     forget_everything()
-    anew = compiled(spec)
-    assert anew is not before
-    assert walk(anew, near - DAY, 30) == found
+    again = compiled(spec)
+    assert again is not before
+    assert walk(again, near - DAY, 30) == ticks
     read_again = Spec.from_json(Spec(**spec).to_json())
     assert read_again == Spec(**spec)
-    assert walk(read_again.compile(schedule_id="a schedule"), near - DAY, 30) == found
+    assert walk(read_again.compile(schedule_id="a schedule"), near - DAY, 30) == ticks
 
 
 @quickly
 @given(cases(), st.data())
-def test_the_order_of_questions_changes_no_answer(case: tuple[Document, int], data: st.DataObject) -> None:
-    """Nothing is remembered between two calls: asked in any order, each question has one answer."""
+def test_order_of_calls_does_not_change_results(case: tuple[Document, int], data: st.DataObject) -> None:
+    """No state is kept between calls: results do not depend on their order."""
     spec, near = case
     questions = data.draw(st.lists(st.integers(near - 9 * DAY, near + 9 * DAY), min_size=2, max_size=8))
     shuffled = data.draw(st.permutations(questions))
@@ -362,7 +362,7 @@ def test_the_order_of_questions_changes_no_answer(case: tuple[Document, int], da
 
 @pytest.mark.parametrize("text", ["0 0 30 2 *", "0 0 0 29 2 ? 2023", "0 0 31 2,4,6,9,11 *", "0 0 L-30 2 *"])
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Apia", "Africa/Casablanca"])
-def test_an_impossible_spec_is_none_from_everywhere(text: str, zone: str) -> None:
+def test_impossible_spec_has_no_tick_from_any_instant(text: str, zone: str) -> None:
     ticks = Spec(cron=text, timezone=zone).compile()
     for instant in range(0, HORIZON, 997 * DAY):
         assert ticks.next_epoch(instant) is None

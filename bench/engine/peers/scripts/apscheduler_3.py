@@ -32,7 +32,7 @@ RUNS: list[Run] = []
 
 
 def job(number: int) -> None:
-    """Do nothing but being seen."""
+    """Record the run."""
     RUNS.append((number, time.time()))
 
 

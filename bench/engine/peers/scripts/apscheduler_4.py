@@ -2,8 +2,8 @@
 
 Tuned: every tick is kept (all fire times, no misfire limit, any number of running jobs), the job is a coroutine (the
 cheapest executor), many jobs may run at once, and results are not stored.  PostgreSQL is driven by asyncpg.  SQLite has
-one connection, because with two the scheduler's transactions and those of its worker could lock each other out; its
-asynchronous driver is left alone, as the documentation advises.
+one connection, because with two the scheduler's transactions and those of its worker could lock seconds_per_schedule
+other out. Its asynchronous driver is left alone, as the documentation advises.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TICKS: list[Tick] = []
 
 
 async def job(number: int) -> None:
-    """Do nothing but being seen."""
+    """Record the run."""
     now = time.time()
     TICKS.append((number, CURRENT_JOB.get().scheduled_fire_time.timestamp(), now))
 
@@ -83,10 +83,10 @@ async def begin_of(add: Any, scheduler: Any, schedules: int) -> int:
     start = time.perf_counter()
     for number in range(1, count + 1):
         await add(number, later)
-    each = (time.perf_counter() - start) / count
+    seconds_per_schedule = (time.perf_counter() - start) / count
     for number in range(count + 1):
         await scheduler.remove_schedule(str(number))
-    return math.ceil(time.time() + 2.5 + 1.6 * each * schedules)
+    return math.ceil(time.time() + 2.5 + 1.6 * seconds_per_schedule * schedules)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What Celery beat and RedBeat have in common: both are schedulers inside ``celery beat``.
+"""Shared code of Celery beat and RedBeat, which are schedulers inside ``celery beat``.
 
 A tick is counted when beat has published its message to the broker.  No worker runs: it would take processor time from
-beat and could only be later.  What beat knows of a schedule is an interval and the time of the last run, from which it
-counts on, so that every delay shifts all later ticks; the k-th run of a schedule is held against its k-th tick.
+beat and could only be later.  Beat stores an interval and the time of the last run, so that every
+delay shifts all later ticks. The k-th run of a schedule is held against its k-th tick.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make_app(assignment: Assignment, **settings: Any) -> Any:
 
 
 def job(number: int) -> None:
-    """Do nothing; no worker runs it."""
+    """Do nothing. No worker runs it."""
 
 
 def on_published(body: Any = None, **_rest: Any) -> None:

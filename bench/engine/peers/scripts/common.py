@@ -1,8 +1,8 @@
-"""What the programs of all peers share: reading the assignment, counting, and writing down what was seen.
+"""Shared code of the peers' programs: read the assignment, count ticks, write the outcome.
 
 A program gets its assignment as JSON in its only argument and writes its outcome as JSON into a file.  It knows nothing
-of percentiles: it reports every tick as (schedule, nominal time, time seen), and ``contest`` makes the figures for all
-peers in the same way.
+of percentiles: it reports every tick as (schedule, nominal time, time seen), and ``runner`` computes the figures for
+all peers in the same way.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Tick = tuple[int, float, float]
 
 
 class Assignment(NamedTuple):
-    """What a program is to do."""
+    """The assignment of a program."""
 
     kind: str  # "burst" or "steady"
     store: str  # the URL
     schedules: int
-    seconds: float  # of a steady run; how long a burst may take
+    seconds: float  # duration of a steady run, or timeout of a burst
     folder: str  # for files of the peer's own
     outcome: str  # the file to write
 
@@ -48,17 +48,17 @@ class Assignment(NamedTuple):
 
     @property
     def period(self) -> int:
-        """The seconds between two ticks of a schedule; in a burst the second tick is beyond the horizon."""
+        """The seconds between two ticks of a schedule. In a burst the second tick is beyond the horizon."""
         return 86_400 if self.is_burst else 1
 
     @property
     def expected(self) -> int:
-        """How many ticks there are to be seen."""
+        """The number of expected ticks."""
         return self.schedules * (1 if self.is_burst else math.ceil(self.seconds))
 
 
 def read_assignment() -> Assignment:
-    """Return the assignment from the command line; log only what is wrong, for logging costs time."""
+    """Return the assignment from the command line. Log only errors, because logging takes time."""
     logging.disable(logging.WARNING)
     return Assignment(**json.loads(sys.argv[1]))
 
@@ -66,8 +66,8 @@ def read_assignment() -> Assignment:
 def load(path: str) -> Any:
     """Import ``package.module:name``, which only the peer's environment has."""
     module, _, name = path.partition(":")
-    found: Any = importlib.import_module(module)
-    return getattr(found, name) if name else found
+    function: Any = importlib.import_module(module)
+    return getattr(function, name) if name else function
 
 
 def begin_after(add: Callable[[int], object], forget: Callable[[], object], schedules: int) -> int:
@@ -77,9 +77,9 @@ def begin_after(add: Callable[[int], object], forget: Callable[[], object], sche
     start = time.perf_counter()
     for number in range(1, count + 1):
         add(number)
-    each = (time.perf_counter() - start) / count
+    seconds_per_schedule = (time.perf_counter() - start) / count
     forget()
-    return math.ceil(time.time() + 2.5 + 1.6 * each * schedules)
+    return math.ceil(time.time() + 2.5 + 1.6 * seconds_per_schedule * schedules)
 
 
 def check_in_time(begin: float) -> None:
@@ -96,7 +96,7 @@ def wait_for_end(assignment: Assignment, begin: float, seen: Callable[[], int]) 
 
 
 def in_order(runs: Iterable[Run], assignment: Assignment, begin: float) -> list[Tick]:
-    """Take the k-th run of a schedule for its k-th tick: for peers that do not tell which one it was."""
+    """Take the k-th run of a schedule for its k-th tick: for peers that do not report the tick."""
     counts: dict[int, int] = {}
     ticks = []
     for number, at in sorted(runs, key=lambda run: run[1]):

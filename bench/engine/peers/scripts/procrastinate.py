@@ -44,7 +44,7 @@ async def race(assignment: Assignment) -> None:
 
     @app.task(name="job")  # type: ignore[untyped-decorator]  # the peer is loaded by name, so it has no types
     async def job(timestamp: int, number: int) -> None:
-        """Do nothing; nobody fetches it."""
+        """Do nothing. No worker fetches the job."""
 
     begin = math.ceil(time.time() + START_S + START_EACH_S * assignment.schedules)
     cron = cron_of(assignment, begin)

@@ -1,7 +1,7 @@
 """RedBeat, the scheduler for Celery beat that keeps its schedules in Redis.
 
 RedBeat files an entry under the right time only if it is saved in the moment of its last run.  Ours are to be due in a
-common second, so they are filed anew after they were added, and outside the time that adding takes.
+common second, so they are saved again after they were added, outside the measured time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SQLAlchemy engines for the peers that store their schedules with it, set up as for a service that must not lose any.
 
-SQLite writes ahead and flushes at every commit, as Tompion's own store does; PostgreSQL decides for itself.
+SQLite writes ahead and flushes at every commit, as Tompion's own store does.  PostgreSQL has its defaults.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Who asks, and what they may do.
-
-Every route names the least role that may use it; one that names none is refused when the application is made.  A role
-is held in a namespace, or in all of them.
-"""
+"""API keys: looked up in the store, and cached for a moment."""
 
 from __future__ import annotations
 
@@ -13,44 +9,41 @@ from functools import partial
 from tompion.api.auth.principal import ANY_NAMESPACE, Principal
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
+from tompion.model.security import PREFIX
 from tompion.operations.resources.api_keys import find_key
 from tompion.operations.runner import OperationRunner
 
-LONGEST_KEY = 200
-
-
-BELIEVED_S = 2.0
-"""How long a key is believed without being looked up again: so long a revoked one may still work."""
-
-
-REMEMBERED = 10_000
+MAX_KEY_CHARS = 200
+CACHE_TTL_S = 2.0
+"""Lifetime of a cached key. A revoked key can work for this long on an instance that has it cached."""
+MAX_CACHED_KEYS = 10_000
 
 
 class ApiKeyCache:
-    """Knows whose an API key is."""
+    """Finds the principal of an API key."""
 
-    def __init__(self, desk: OperationRunner) -> None:
-        """Take where keys are kept."""
-        self._desk = desk
-        self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
+    def __init__(self, runner: OperationRunner) -> None:
+        self._runner = runner
+        self._cache: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
 
-    async def caller_with(self, text: str) -> Principal:
-        """Return whose key it is; raises :class:`~tompion.errors.Unauthenticated`."""
-        if not 0 < len(text) <= LONGEST_KEY:
-            raise Unauthenticated("show an API key: 'Authorization: Bearer flt_…'")
+    async def authenticate(self, text: str) -> Principal:
+        """Return the owner of a key. Raises :class:`~tompion.errors.Unauthenticated`."""
+        if not 0 < len(text) <= MAX_KEY_CHARS:
+            raise Unauthenticated(f"missing or malformed API key; send 'Authorization: Bearer {PREFIX}_…'")
         now = asyncio.get_running_loop().time()
-        known = self._known.get(text)
-        if known is None or known[0] <= now:
-            known = self._known[text] = (now + BELIEVED_S, await self._looked_up(text))
-            if len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
-        return known[1]
+        entry = self._cache.get(text)
+        if entry is None or entry[0] <= now:
+            entry = self._cache[text] = (now + CACHE_TTL_S, await self._load(text))
+            if len(self._cache) > MAX_CACHED_KEYS:
+                self._cache.popitem(last=False)
+        return entry[1]
 
-    async def _looked_up(self, text: str) -> Principal:
-        look = partial(find_key, text=text)
-        asked = self._desk.send(look, namespace=ANY_NAMESPACE, actor="gate", writes=False, walled=False)
-        found = await asyncio.wrap_future(asked)
-        if found is None:
-            self._known.pop(text, None)
-            raise Unauthenticated("this API key is not known, has expired or was revoked")
-        return Principal(f"key {found.key_id} ({found.name})", {found.namespace: Role[found.role.upper()]})
+    async def _load(self, text: str) -> Principal:
+        future = self._runner.send(
+            partial(find_key, text=text), namespace=ANY_NAMESPACE, actor="auth", writes=False, walled=False
+        )
+        key = await asyncio.wrap_future(future)
+        if key is None:
+            self._cache.pop(text, None)
+            raise Unauthenticated("unknown, expired or revoked API key")
+        return Principal(f"key {key.key_id} ({key.name})", {key.namespace: Role[key.role.upper()]})

@@ -1,4 +1,4 @@
-"""``[[issuer]]`` blocks: whose tokens are believed, with which keys, and what their claims mean here."""
+"""Token issuers: the ``[[issuer]]`` blocks with their keys, and the roles that a token's claims grant."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tompion.api.auth.jwks import (
     KeySet,
     RemoteKeySet,
     StaticKeySet,
-    fetch,
-    problem_of,
+    fetch_jwks,
+    jwks_url_problem,
     public_key,
     read_jwks,
     secret_key,
@@ -29,17 +29,17 @@ FIELDS = (
     "iss", "audience", "algorithms", *SOURCES, "kid", "claim", "roles", "namespaces", "leeway_s", "max_lifetime_s",
     "refresh_s", "keep_s",
 )  # fmt: skip
-CLAIM = "tompion"
+DEFAULT_CLAIM = "tompion"
 DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Somebody whose tokens are believed.
+    """A trusted issuer of JWT.
 
-    ``claim`` is where the roles stand in a token, from the outside in.  ``mapping`` says what each of its values means;
-    without one, the claim itself is a table of namespaces and roles.  ``namespaces`` are those that the issuer may
-    speak of, if not all.
+    ``claim`` is the path of the claim that grants roles. ``mapping`` has the roles for each of its values. Without a
+    mapping, the claim itself is a table of namespaces and roles. ``namespaces`` limits the namespaces in which the
+    issuer can grant roles.
     """
 
     iss: str
@@ -53,11 +53,11 @@ class Issuer:
     max_lifetime_s: int
 
     def roles(self, claims: Mapping[str, Any]) -> dict[str, Role]:
-        """Return the roles that the claims of a token give; none if the claim cannot be read in full."""
-        found: Any = claims
+        """Return the roles that a token's claims grant. A claim that is not valid as a whole grants none."""
+        value: Any = claims
         for name in self.claim:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        roles = roles_of(found) if self.mapping is None else _mapped(found, self.mapping)
+            value = value.get(name) if isinstance(value, Mapping) else None
+        roles = roles_of(value) if self.mapping is None else _mapped_roles(value, self.mapping)
         if not roles or (self.namespaces is not None and not self.namespaces.issuperset(roles)):
             return {}
         return roles
@@ -66,15 +66,15 @@ class Issuer:
 def read_issuers(
     blocks: Sequence[Mapping[str, Any]], path: str, environment: Mapping[str, str], elapsed: Callable[[], float]
 ) -> dict[str, Issuer]:
-    """Return the issuers that a file names, by ``iss``; raises :class:`~tompion.errors.InvalidField`."""
-    found: dict[str, Issuer] = {}
+    """Return the issuers in a file by ``iss``. Raises :class:`~tompion.errors.InvalidField`."""
+    issuers: dict[str, Issuer] = {}
     for number, fields in enumerate(blocks, 1):
         block = Block(f"{path}: [[issuer]] number {number}", fields, FIELDS)
         issuer = _issuer(block, environment, elapsed)
-        if issuer.iss in found:
-            block.refuse("iss", f"{issuer.iss!r} is there twice")
-        found[issuer.iss] = issuer
-    return found
+        if issuer.iss in issuers:
+            block.refuse("iss", f"{issuer.iss!r} is used twice")
+        issuers[issuer.iss] = issuer
+    return issuers
 
 
 def _issuer(block: Block, environment: Mapping[str, str], elapsed: Callable[[], float]) -> Issuer:
@@ -87,77 +87,77 @@ def _issuer(block: Block, environment: Mapping[str, str], elapsed: Callable[[], 
         iss=iss,
         audiences=audiences,
         algorithms=frozenset(algorithms),
-        keys=_keys(block, algorithms, environment, elapsed),
-        claim=block.texts("claim") if block.given("claim") else (CLAIM,),
+        keys=_key_set(block, algorithms, environment, elapsed),
+        claim=block.texts("claim") if block.present("claim") else (DEFAULT_CLAIM,),
         mapping=_mapping(block),
-        namespaces=frozenset(block.texts("namespaces")) if block.given("namespaces") else None,
+        namespaces=frozenset(block.texts("namespaces")) if block.present("namespaces") else None,
         leeway_s=block.seconds("leeway_s", 30, 0, 300),
         max_lifetime_s=block.seconds("max_lifetime_s", DAY_S, 1, 366 * DAY_S),
     )
 
 
-def _keys(
+def _key_set(
     block: Block, algorithms: tuple[str, ...], environment: Mapping[str, str], elapsed: Callable[[], float]
 ) -> KeySet:
-    sources = block.given(*SOURCES)
+    sources = block.present(*SOURCES)
     if len(sources) != 1:
-        problem = "none of them is there" if not sources else f"{' and '.join(sources)} are there"
+        problem = "none is set" if not sources else f"{' and '.join(sources)} are set"
         block.refuse(sources[-1] if sources else SOURCES[0], f"expected exactly one of {', '.join(SOURCES)}; {problem}")
     source = sources[0]
-    if source != "jwks_url" and (useless := block.given("refresh_s", "keep_s")):
-        block.refuse(useless[0], "it is for jwks_url only")
-    if source.startswith("jwks") and block.given("kid"):
-        block.refuse("kid", "the keys of a JWK set have their own")
+    if source != "jwks_url" and (unused := block.present("refresh_s", "keep_s")):
+        block.refuse(unused[0], "only for jwks_url")
+    if source.startswith("jwks") and block.present("kid"):
+        block.refuse("kid", "not for a JWK set, whose keys have names of their own")
     if source != "secret_env" and any(FITS[name][0] == SECRET for name in algorithms):
         block.refuse("algorithms", "HS256, HS384 and HS512 need a secret (secret_env)")
     if source == "jwks_url":
-        return _fetched(block, algorithms, elapsed)
+        return _remote_key_set(block, algorithms, elapsed)
     try:
-        return StaticKeySet(_fixed(block, source, algorithms, environment))
+        return StaticKeySet(_static_keys(block, source, algorithms, environment))
     except InvalidField:
         raise
     except ValueError as error:
         block.refuse(source, str(error))
 
 
-def _fixed(
+def _static_keys(
     block: Block, source: str, algorithms: tuple[str, ...], environment: Mapping[str, str]
 ) -> dict[str | None, JsonWebKey]:
     if source == "jwks":
         return read_jwks(block.file(source), algorithms)
-    kid = block.text("kid") if block.given("kid") else None
+    kid = block.text("kid") if block.present("kid") else None
     if source == "public_key":
         return {kid: public_key(block.file(source), algorithms)}
     variable = block.text(source)
     if not environment.get(variable):
-        block.refuse(source, f"the environment has no {variable}")
+        block.refuse(source, f"the environment variable {variable} is not set")
     return {kid: secret_key(environment[variable].encode(), algorithms)}
 
 
-def _fetched(block: Block, algorithms: tuple[str, ...], elapsed: Callable[[], float]) -> RemoteKeySet:
+def _remote_key_set(block: Block, algorithms: tuple[str, ...], elapsed: Callable[[], float]) -> RemoteKeySet:
     url = block.text("jwks_url")
-    if problem := problem_of(url):
+    if problem := jwks_url_problem(url):
         block.refuse("jwks_url", problem)
     refresh_s = block.seconds("refresh_s", 300, 1, DAY_S)
     keep_s = block.seconds("keep_s", 3600, 1, 30 * DAY_S)
     if keep_s < refresh_s:
         block.refuse("keep_s", f"{keep_s} is less than refresh_s, {refresh_s}")
-    return RemoteKeySet(partial(fetch, url), algorithms, refresh_s=refresh_s, keep_s=keep_s, elapsed=elapsed)
+    return RemoteKeySet(partial(fetch_jwks, url), algorithms, refresh_s=refresh_s, keep_s=keep_s, elapsed=elapsed)
 
 
 def _mapping(block: Block) -> dict[str, dict[str, Role]] | None:
-    if not block.given("roles"):
+    if not block.present("roles"):
         return None
     return {value: block.roles(f"roles.{value}", table) for value, table in block.table("roles").items()}
 
 
-def _mapped(claim: Any, mapping: Mapping[str, Mapping[str, Role]]) -> dict[str, Role] | None:
-    """Return what the values of a claim give together; a value that means nothing here gives nothing."""
+def _mapped_roles(claim: Any, mapping: Mapping[str, Mapping[str, Role]]) -> dict[str, Role] | None:
+    """Return the roles that the values of a claim grant together. A value without a mapping grants none."""
     values = [claim] if isinstance(claim, str) else claim
-    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         return None
-    found: dict[str, Role] = {}
+    roles: dict[str, Role] = {}
     for value in values:
         for namespace, role in mapping.get(value, {}).items():
-            found[namespace] = max(role, found.get(namespace, Role.PUBLIC))
-    return found
+            roles[namespace] = max(role, roles.get(namespace, Role.PUBLIC))
+    return roles

@@ -1,8 +1,7 @@
-"""Client certificates: ``[[certificate]]`` blocks, and who it is that shows one.
+"""Client certificates: the ``[[certificate]]`` blocks, and the principal that a certificate belongs to.
 
-That the client CA has signed a certificate, and that it is valid now, TLS has checked.  Who it is stands in it: its
-URIs come first, then its DNS names; its common name counts only if it has neither.  The first of these that a block
-names says which roles there are.
+TLS has verified the certificate's signature and validity before. Its URIs are tried first, then its DNS names. The
+common name is used only if the certificate has neither. The first name with a block gives the roles.
 """
 
 from __future__ import annotations
@@ -19,78 +18,75 @@ from tompion.api.auth.principal import Principal
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
 
-URI, DNS, NAME = KINDS = ("uri", "dns", "cn")
-
-
+URI, DNS, COMMON_NAME = KINDS = ("uri", "dns", "cn")
 Identity: TypeAlias = tuple[str, str]
 
 
 class CertificateVerifier:
-    """Says who shows a certificate."""
+    """Finds the principal of a client certificate by the names in it."""
 
-    def __init__(self, known: Mapping[Identity, Mapping[str, Role]], now: Callable[[], float]) -> None:
-        """Take the roles of those who are known, and what tells the time."""
-        self._known = known
+    def __init__(self, roles: Mapping[Identity, Mapping[str, Role]], now: Callable[[], float]) -> None:
+        self._roles = roles
         self._now = now
 
-    def caller(self, shown: Mapping[str, Any]) -> Principal:
-        """Return whose certificate it is, as ``SSLSocket.getpeercert`` describes it.
+    def authenticate(self, certificate: Mapping[str, Any]) -> Principal:
+        """Return the owner of a certificate that ``SSLSocket.getpeercert`` describes.
 
-        A connection may outlive the certificate that it began with; then that is worth nothing any more.
+        A connection can outlive the certificate that it began with, so the end is checked again.
         """
-        if ssl.cert_time_to_seconds(shown["notAfter"]) <= self._now():
-            raise Unauthenticated("this certificate has expired")
-        for identity in identities(shown):
-            if identity in self._known:
-                return Principal(f"certificate {' '.join(identity)}", self._known[identity])
-        raise Unauthenticated("nobody is known here by this certificate")
+        if ssl.cert_time_to_seconds(certificate["notAfter"]) <= self._now():
+            raise Unauthenticated("the client certificate has expired")
+        for identity in identities(certificate):
+            if identity in self._roles:
+                return Principal(f"certificate {' '.join(identity)}", self._roles[identity])
+        raise Unauthenticated("no [[certificate]] block names this client certificate")
 
 
-def identities(shown: Mapping[str, Any]) -> Iterator[Identity]:
-    """Yield who somebody is by their certificate, what counts first first."""
-    others: Sequence[tuple[str, str]] = shown.get("subjectAltName", ())
-    uris = [(URI, value) for kind, value in others if kind == "URI"]
-    names = [(DNS, value.lower()) for kind, value in others if kind == "DNS"]
+def identities(certificate: Mapping[str, Any]) -> Iterator[Identity]:
+    """Yield the names in a certificate in the order in which they are tried."""
+    alternatives: Sequence[tuple[str, str]] = certificate.get("subjectAltName", ())
+    uris = [(URI, value) for kind, value in alternatives if kind == "URI"]
+    names = [(DNS, value.lower()) for kind, value in alternatives if kind == "DNS"]
     yield from (*uris, *names)
     if not uris and not names:
-        common = [value for part in shown.get("subject", ()) for kind, value in part if kind == "commonName"]
+        common = [value for part in certificate.get("subject", ()) for kind, value in part if kind == "commonName"]
         if len(common) == 1:
-            yield NAME, common[0]
+            yield COMMON_NAME, common[0]
 
 
 def read_certificates(blocks: Sequence[Mapping[str, Any]], path: str) -> dict[Identity, dict[str, Role]]:
-    """Return the roles of those whom a file names; raises :class:`~tompion.errors.InvalidField`."""
-    found: dict[Identity, dict[str, Role]] = {}
+    """Return the roles of each identity in a file. Raises :class:`~tompion.errors.InvalidField`."""
+    roles: dict[Identity, dict[str, Role]] = {}
     for number, fields in enumerate(blocks, 1):
         block = Block(f"{path}: [[certificate]] number {number}", fields, (*KINDS, "roles"))
-        given = block.given(*KINDS)
-        if len(given) != 1:
-            block.refuse(given[-1] if given else URI, f"expected exactly one of {', '.join(KINDS)}")
-        kind, value = given[0], block.text(given[0])
+        kinds = block.present(*KINDS)
+        if len(kinds) != 1:
+            block.refuse(kinds[-1] if kinds else URI, f"expected exactly one of {', '.join(KINDS)}")
+        kind, value = kinds[0], block.text(kinds[0])
         identity = (kind, value.lower() if kind == DNS else value)
-        if identity in found:
-            block.refuse(kind, f"{value!r} is there twice")
-        found[identity] = block.roles("roles")
-    return found
+        if identity in roles:
+            block.refuse(kind, f"{value!r} is used twice")
+        roles[identity] = block.roles("roles")
+    return roles
 
 
-def described(pem: bytes) -> dict[str, Any]:
-    """Return a certificate as ``SSLSocket.getpeercert`` describes one: its names, and when it ends."""
+def certificate_from_pem(pem: bytes) -> dict[str, Any]:
+    """Return the names and the end of a certificate in the form of ``SSLSocket.getpeercert``."""
     certificate = x509.load_pem_x509_certificate(pem)
     common = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return {
-        "subject": tuple((("commonName", str(each.value)),) for each in common),
-        "subjectAltName": _other_names(certificate),
+        "subject": tuple((("commonName", str(attribute.value)),) for attribute in common),
+        "subjectAltName": _alternative_names(certificate),
         "notAfter": f"{certificate.not_valid_after_utc:%b %d %H:%M:%S %Y} GMT",
     }
 
 
-def _other_names(certificate: x509.Certificate) -> tuple[tuple[str, str], ...]:
+def _alternative_names(certificate: x509.Certificate) -> tuple[tuple[str, str], ...]:
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return ()
     return (
-        *(("URI", each) for each in names.get_values_for_type(x509.UniformResourceIdentifier)),
-        *(("DNS", each) for each in names.get_values_for_type(x509.DNSName)),
+        *(("URI", uri) for uri in names.get_values_for_type(x509.UniformResourceIdentifier)),
+        *(("DNS", name) for name in names.get_values_for_type(x509.DNSName)),
     )

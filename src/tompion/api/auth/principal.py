@@ -13,28 +13,31 @@ ANY_NAMESPACE = "*"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody who asks, and the roles that they hold, by namespace."""
+    """A caller: its name in the audit, and its roles by namespace."""
 
     actor: str
     roles: Mapping[str, Role] = field(default_factory=dict)
 
     def role_in(self, namespace: str) -> Role:
-        """Return what the caller may do in a namespace."""
+        """Return the role of the caller in a namespace."""
         return max(self.roles.get(namespace, Role.PUBLIC), self.roles.get(ANY_NAMESPACE, Role.PUBLIC))
 
     @property
     def home(self) -> str:
-        """Return the namespace that is meant if none is named: the only one that the caller has, or the usual one."""
+        """Return the namespace of requests that name none: the caller's only one, or ``default``."""
         named = [name for name in self.roles if name != ANY_NAMESPACE]
         return named[0] if len(named) == 1 and ANY_NAMESPACE not in self.roles else "default"
 
 
-ANONYMOUS = Principal("nobody")
-"""Whoever asks for what needs no role."""
+ANONYMOUS = Principal("anonymous")
+"""The caller of a route that needs no role."""
 
 
 def authorise(caller: Principal, namespace: str, role: Role) -> None:
-    """Raise unless a caller may do what needs a role; of a namespace that is not theirs they learn nothing."""
+    """Raise unless the caller has a role in a namespace.
+
+    A namespace in which the caller has no role at all looks as if it did not exist.
+    """
     held = caller.role_in(namespace)
     if namespace == ANY_NAMESPACE and held < role:
         raise Forbidden(f"this needs the role {role.name.lower()} in all namespaces")

@@ -1,1 +1,1 @@
-"""The REST door, ``/api/v1``."""
+"""The REST API, ``/api/v1``."""

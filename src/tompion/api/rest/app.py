@@ -1,4 +1,4 @@
-"""The REST application: each route of the table becomes an address that parses, asks, and answers."""
+"""The REST application: an endpoint for each route of the contract."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from tompion.api.auth.session_cookie import SessionCookies
 from tompion.api.metrics import MetricsExporter
 from tompion.api.rate_limit import NamespaceRateLimiter
 from tompion.api.rest import problems
-from tompion.api.rest.long_poll import until_found
+from tompion.api.rest.credentials import credentials_of
+from tompion.api.rest.long_poll import poll_until_result
 from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
 from tompion.api.rest.middleware.csrf import CsrfMiddleware
 from tompion.api.rest.middleware.encoded_slashes import EncodedSlashesMiddleware
-from tompion.api.rest.middleware.request_limits import WHO, RequestLimitsMiddleware
+from tompion.api.rest.middleware.request_limits import AUTHENTICATED_ACTORS, RequestLimitsMiddleware
 from tompion.api.rest.openapi.document import describe
-from tompion.api.rest.read_batching import LIGHT, ReadBatcher
-from tompion.api.rest.request_binding import arguments_of
+from tompion.api.rest.read_batching import POINT_READS, ReadBatcher
+from tompion.api.rest.request_binding import bind_arguments
 from tompion.api.rest.single_flight import SingleFlight
 from tompion.api.rest.sse import ChangeStream
-from tompion.api.rest.system_endpoints import ANSWERS
+from tompion.api.rest.system_endpoints import ENDPOINTS
 from tompion.contract.json import encode
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SINGLE_FLIGHT, SYSTEM_ROUTES, Route, SystemRoute
@@ -41,58 +42,62 @@ from tompion.operations.context import OperationContext
 from tompion.operations.runner import OperationRunner
 from tompion.operations.validation import check_namespace
 
-ANSWER_S = 30.0
-"""How long the store may take to answer a request."""
+MAX_STORE_S = 30.0
+"""The longest time that a request waits for the store."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
 class Service:
-    """What the application is made of."""
+    """The parts and the limits of the application."""
 
-    desk: OperationRunner
+    runner: OperationRunner
     version: str
     hosts: tuple[str, ...]
-    gate: Authenticator = field(default_factory=OpenAuthenticator)
-    cookies: SessionCookies | None = None
-    """What keeps whoever signs in to the page; without it, nobody has to."""
+    authenticator: Authenticator = field(default_factory=OpenAuthenticator)
+    session_cookies: SessionCookies | None = None
+    """Encrypts the cookies of web UI sessions. ``None`` if the service needs no authentication."""
     public_url: str = ""
     read_only: bool = False
     max_body_bytes: int = 1024 * 1024
     requests_per_s: int = 0
-    neighbours: NamespaceRateLimiter = field(default_factory=lambda: NamespaceRateLimiter(0))
-    """How often a namespace may be asked about."""
+    namespace_limits: NamespaceRateLimiter = field(default_factory=lambda: NamespaceRateLimiter(0))
     configuration: Mapping[str, Any] = field(default_factory=dict)
     problems: Callable[[], Sequence[str]] = tuple
+    """Returns the problems of the engine in the same process, for ``/readyz``."""
     metrics: MetricsExporter | None = None
-    listener: Callable[[AccessRecord], None] | None = None
-    """Who is told of each request."""
-    triggered: Callable[[str, str], None] | None = None
-    """Who is told of a run that somebody has triggered as part of a trace: its key, and their ``traceparent``."""
+    on_request: Callable[[AccessRecord], None] | None = None
+    """Called after each request."""
+    on_trigger: Callable[[str, str], None] | None = None
+    """Called with the key of a triggered run and the ``traceparent`` header of the request."""
 
     @cached_property
-    def live(self) -> ChangeStream:
-        """Return who tells of changes as they happen."""
-        return ChangeStream(self.desk)
+    def change_stream(self) -> ChangeStream:
+        """Return the stream behind ``/events``."""
+        return ChangeStream(self.runner)
 
     @cached_property
-    def gathering(self) -> ReadBatcher:
-        """Return who answers small questions together."""
-        return ReadBatcher(self.desk)
+    def read_batcher(self) -> ReadBatcher:
+        """Return the batcher of concurrent point reads."""
+        return ReadBatcher(self.runner)
 
     @cached_property
-    def sharing(self) -> SingleFlight:
-        """Return who waits for answers that others wait for as well."""
+    def single_flight(self) -> SingleFlight:
+        """Return the results that identical concurrent requests share."""
         return SingleFlight()
 
     @cached_property
-    def description(self) -> dict[str, Any]:
+    def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         return describe(self.version)
 
 
 def create_app(service: Service) -> FastAPI:
-    """Return the application; it answers only requests addressed to one of its hosts."""
+    """Return the application.
+
+    The middleware that is added last runs first: the access log sees every request, then come the request limits,
+    encoded slashes, CSRF and the check of the ``Host`` header.
+    """
     app = FastAPI(title="Tompion", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(AllowedHostsMiddleware, hosts=service.hosts)
     app.add_middleware(CsrfMiddleware, public_url=service.public_url)
@@ -100,126 +105,127 @@ def create_app(service: Service) -> FastAPI:
     app.add_middleware(
         RequestLimitsMiddleware, max_body_bytes=service.max_body_bytes, requests_per_s=service.requests_per_s
     )
-    app.add_exception_handler(TompionError, problems.answer_error)
-    app.add_exception_handler(HTTPException, problems.answer_refusal)
-    app.add_exception_handler(ClientDisconnect, problems.answer_nobody)
-    app.add_exception_handler(Exception, problems.answer_mistake)
-    routes: dict[Any, str] = {}
+    app.add_exception_handler(TompionError, problems.error_response)
+    app.add_exception_handler(HTTPException, problems.http_error_response)
+    app.add_exception_handler(ClientDisconnect, problems.disconnect_response)
+    app.add_exception_handler(Exception, problems.internal_error_response)
+    paths: dict[Any, str] = {}
     for route in ROUTES:
-        endpoint = _endpoint(service, route)
-        routes[endpoint] = route.address
-        app.add_route(route.address, endpoint, [route.method], name=route.name)
-    for extra in SYSTEM_ROUTES:
-        endpoint = _extra_endpoint(service, extra)
-        routes[endpoint] = extra.address
-        app.add_route(extra.address, endpoint, [extra.method], name=extra.path)
-    app.add_middleware(AccessLogMiddleware, tally=service.desk.tally, routes=routes, listener=service.listener)
-    app.state.live = service.live
+        endpoint = _operation_endpoint(service, route)
+        paths[endpoint] = route.full_path
+        app.add_route(route.full_path, endpoint, [route.method], name=route.name)
+    for system_route in SYSTEM_ROUTES:
+        endpoint = _system_endpoint(service, system_route)
+        paths[endpoint] = system_route.full_path
+        app.add_route(system_route.full_path, endpoint, [system_route.method], name=system_route.path)
+    app.add_middleware(AccessLogMiddleware, tally=service.runner.tally, paths=paths, on_request=service.on_request)
+    app.state.change_stream = service.change_stream
     return app
 
 
-def _extra_endpoint(service: Service, extra: SystemRoute) -> Endpoint:
-    reply = ANSWERS[f"{extra.method} {extra.path}"]
+def _system_endpoint(service: Service, route: SystemRoute) -> Endpoint:
+    respond = ENDPOINTS[f"{route.method} {route.path}"]
 
-    async def answer(request: Request) -> Response:
-        caller = await _believed(service, request, extra.role)
-        namespace = ANY_NAMESPACE if extra.everywhere else namespace_for(service, request, caller)
-        _admit(service, caller, namespace, extra.role)
-        return await reply(service, request, caller, namespace)
+    async def endpoint(request: Request) -> Response:
+        caller = await _authenticate(service, request, route.role)
+        namespace = ANY_NAMESPACE if route.all_namespaces else namespace_of(service, request, caller)
+        _authorise(service, caller, namespace, route.role)
+        return await respond(service, request, caller, namespace)
 
-    return answer
+    return endpoint
 
 
-def _endpoint(service: Service, route: Route) -> Endpoint:
-    shared, light = route.operation in SINGLE_FLIGHT, route.operation in LIGHT
+def _operation_endpoint(service: Service, route: Route) -> Endpoint:
+    is_shared, is_point_read = route.operation in SINGLE_FLIGHT, route.operation in POINT_READS
 
-    async def answer(request: Request) -> Response:
-        caller = await _believed(service, request, route.role)
-        namespace = namespace_for(service, request, caller)
-        _admit(service, caller, namespace, route.role)
+    async def endpoint(request: Request) -> Response:
+        caller = await _authenticate(service, request, route.role)
+        namespace = namespace_of(service, request, caller)
+        _authorise(service, caller, namespace, route.role)
         if service.read_only and route.writes and route.role is not Role.PUBLIC:
-            raise Forbidden("this service is read-only: nothing can be changed through it")
-        given = await arguments_of(route, request)
-        bound = partial(called, route.operation, given)
+            raise Forbidden("this service is read-only")
+        arguments = await bind_arguments(route, request)
+        operation = partial(call_operation, route.operation, arguments)
 
-        async def ask() -> Any:
-            if light:
-                return await _in_time(service.gathering.ask(route.operation, namespace, next(iter(given.values()))))
-            sent = service.desk.send(
-                bound, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not ANONYMOUS
+        async def run() -> Any:
+            if is_point_read:
+                name = next(iter(arguments.values()))
+                return await _within_limit(service.read_batcher.read(route.operation, namespace, name))
+            future = service.runner.send(
+                operation, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not ANONYMOUS
             )
-            return await _in_time(asyncio.wrap_future(sent))
+            return await _within_limit(asyncio.wrap_future(future))
 
-        async def gone() -> bool:
-            return service.live.closed or await request.is_disconnected()
+        async def is_gone() -> bool:
+            return service.change_stream.closed or await request.is_disconnected()
 
-        wait_ms = given.get("wait_ms")
+        wait_ms = arguments.get("wait_ms")
         if type(wait_ms) is int and wait_ms > 0:
-            found = await until_found(service.desk, ask, wait_ms, gone)
-        elif shared:
-            found = await service.sharing.answer((route.name, namespace, repr(sorted(given.items()))), ask)
+            result = await poll_until_result(service.runner, run, wait_ms, is_gone)
+        elif is_shared:
+            result = await service.single_flight.run((route.name, namespace, repr(sorted(arguments.items()))), run)
         else:
-            found = await ask()
-        if service.triggered is not None and isinstance(found, Run) and found.source == RunSource.TRIGGER:
-            service.triggered(found.key, request.headers.get("traceparent", ""))
-        return answered(found, route.status)
+            result = await run()
+        if service.on_trigger is not None and isinstance(result, Run) and result.source == RunSource.TRIGGER:
+            service.on_trigger(result.key, request.headers.get("traceparent", ""))
+        return json_response(result, route.status)
 
-    return answer
+    return endpoint
 
 
-async def _believed(service: Service, request: Request, role: Role) -> Principal:
-    """Return who asks, and note it for whoever counts requests."""
+async def _authenticate(service: Service, request: Request, role: Role) -> Principal:
+    """Return the caller, and record its name for the request limits."""
     if role is Role.PUBLIC:
         return ANONYMOUS
-    caller = await service.gate.caller(request)
-    request.scope[WHO].append(caller.actor)
+    caller = await service.authenticator.authenticate(credentials_of(request))
+    request.scope[AUTHENTICATED_ACTORS].append(caller.actor)
     return caller
 
 
-def _admit(service: Service, caller: Principal, namespace: str, role: Role) -> None:
-    """Raise unless a caller may do what needs a role, and it is the namespace's turn."""
+def _authorise(service: Service, caller: Principal, namespace: str, role: Role) -> None:
+    """Raise unless the caller has the role and the namespace is within its rate limit."""
     authorise(caller, namespace, role)
     if role is not Role.PUBLIC:
-        service.neighbours.admit(namespace)
+        service.namespace_limits.admit(namespace)
 
 
-async def _in_time(answer: asyncio.Future[Any]) -> Any:
-    """Return what the store answers; raises if it does not, so that nobody waits for ever."""
-    late: list[bool] = []
+async def _within_limit(future: asyncio.Future[Any]) -> Any:
+    """Return the result of a future. Raises :class:`~tompion.errors.StoreUnavailable` after ``MAX_STORE_S``."""
+    timed_out: list[bool] = []
 
     def give_up() -> None:
-        late.append(answer.cancel())
+        timed_out.append(future.cancel())
 
-    timer = asyncio.get_running_loop().call_later(ANSWER_S, give_up)
+    timer = asyncio.get_running_loop().call_later(MAX_STORE_S, give_up)
     try:
-        return await answer
+        return await future
     except asyncio.CancelledError:
-        if not late:
+        if not timed_out:
             raise
     finally:
         timer.cancel()
     raise StoreUnavailable(
-        f"the store has not answered within {ANSWER_S:.0f} s; a change may have been made: ask again with the same "
+        f"the store has not answered within {MAX_STORE_S:.0f} s; the change may have been made: retry with the same "
         "Idempotency-Key"
     )
 
 
-def namespace_for(service: Service, request: Request, caller: Principal) -> str:
-    """Return the namespace that a request is about; raises :class:`~tompion.errors.InvalidField`."""
+def namespace_of(service: Service, request: Request, caller: Principal) -> str:
+    """Return the namespace of a request. Raises :class:`~tompion.errors.InvalidField`."""
     if not request.scope["query_string"]:
         return caller.home
-    named = request.query_params.get("namespace")
-    return check_namespace(named, service.desk.settings) if named else caller.home
+    name = request.query_params.get("namespace")
+    return check_namespace(name, service.runner.settings) if name else caller.home
 
 
-def called(operation: Callable[..., Any], given: dict[str, Any], session: OperationContext) -> Any:
+def call_operation(operation: Callable[..., Any], arguments: dict[str, Any], context: OperationContext) -> Any:
     """Call an operation with the arguments of a request."""
-    return operation(session, **given)
+    return operation(context, **arguments)
 
 
-def answered(found: object, status: int) -> Response:
-    """Return an answer as JSON, with the token of a schedule as its ETag."""
-    if found is None:
+def json_response(result: object, status: int) -> Response:
+    """Return a result as JSON. The ETag of a schedule is its conflict token."""
+    if result is None:
         return Response(status_code=204)
-    headers = {"ETag": f'"{found.token}"'} if isinstance(found, Schedule) else None
-    return JSONResponse(encode(found), status, headers=headers)
+    headers = {"ETag": f'"{result.token}"'} if isinstance(result, Schedule) else None
+    return JSONResponse(encode(result), status, headers=headers)

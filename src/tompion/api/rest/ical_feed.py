@@ -1,65 +1,67 @@
-"""Coming ticks as an iCalendar feed (RFC 5545), for the calendars that people look at anyway."""
+"""Upcoming ticks as an iCalendar feed (RFC 5545)."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from tompion.model.insight import Almanac, UpcomingTick
+from tompion.model.insight import CalendarFeed, UpcomingTick
 
-LONGEST_LINE = 75
-"""In octets; longer ones are folded."""
-MORE = "This schedule goes on; its later ticks are not in this calendar."
-ESCAPED = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
+MAX_LINE_BYTES = 75
+"""Longer lines are folded."""
+MORE_TICKS = "This schedule has more ticks. They are not in this calendar."
+ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 
 
-def feed(coming: Almanac, namespace: str, now: datetime) -> str:
-    """Return the text of the feed; the last event of a schedule that has more says so."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//coming ticks//EN", "CALSCALE:GREGORIAN"]
-    lines += [f"X-WR-CALNAME:{_text(f'Tompion {namespace}')}"]
-    if said := _said(coming):
-        lines += [f"X-WR-CALDESC:{_text(said)}", f"X-TOMPION-INCOMPLETE:{_text(said)}"]
-    last = {tick.schedule_id: tick for tick in coming.ticks if tick.schedule_id in coming.cut}
-    for tick in coming.ticks:
+def ical_feed(upcoming: CalendarFeed, namespace: str, now: datetime) -> str:
+    """Return the text of the feed. The last event of a truncated schedule has a remark."""
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tompion//upcoming ticks//EN", "CALSCALE:GREGORIAN"]
+    lines += [f"X-WR-CALNAME:{_escape(f'Tompion {namespace}')}"]
+    if remark := _incomplete_remark(upcoming):
+        lines += [f"X-WR-CALDESC:{_escape(remark)}", f"X-TOMPION-INCOMPLETE:{_escape(remark)}"]
+    last = {tick.schedule_id: tick for tick in upcoming.ticks if tick.schedule_id in upcoming.truncated}
+    for tick in upcoming.ticks:
         lines += _event(tick, namespace, now, is_last=last.get(tick.schedule_id) is tick)
     lines.append("END:VCALENDAR")
-    return "".join(f"{part}\r\n" for line in lines for part in _folded(line))
+    return "".join(f"{part}\r\n" for line in lines for part in _fold(line))
 
 
-def _said(coming: Almanac) -> str:
-    """Return what is left out, if anything is."""
-    many = len(coming.cut)
-    more = [f"{many} {'schedule has' if many == 1 else 'schedules have'} more ticks than are here"] if many else []
-    more += ["there are more schedules than are here"] if coming.left_out else []
-    return "; ".join(more)
+def _incomplete_remark(upcoming: CalendarFeed) -> str:
+    """Return a remark about ticks and schedules that are not in the feed."""
+    count = len(upcoming.truncated)
+    remarks = (
+        [f"{count} {'schedule has' if count == 1 else 'schedules have'} more ticks than are here"] if count else []
+    )
+    remarks += ["there are more schedules than are here"] if upcoming.omitted else []
+    return "; ".join(remarks)
 
 
 def _event(tick: UpcomingTick, namespace: str, now: datetime, *, is_last: bool) -> list[str]:
     stamp = f"{tick.scheduled_for:%Y%m%dT%H%M%SZ}"
-    more = [f"DESCRIPTION:{_text(MORE)}"] if is_last else []
+    description = [f"DESCRIPTION:{_escape(MORE_TICKS)}"] if is_last else []
     return [
         "BEGIN:VEVENT",
-        f"UID:{_text(f'{namespace}/{tick.schedule_id}/{stamp}@tompion')}",
+        f"UID:{_escape(f'{namespace}/{tick.schedule_id}/{stamp}@tompion')}",
         f"DTSTAMP:{now:%Y%m%dT%H%M%SZ}",
         f"DTSTART:{stamp}",
-        f"SUMMARY:{_text(tick.schedule_id)}{' …' if is_last else ''}",
-        *more,
+        f"SUMMARY:{_escape(tick.schedule_id)}{' …' if is_last else ''}",
+        *description,
         "TRANSP:TRANSPARENT",
         "END:VEVENT",
     ]
 
 
-def _text(value: str) -> str:
-    return "".join(each for each in value if each.isprintable() or each == "\n").translate(ESCAPED)
+def _escape(text: str) -> str:
+    return "".join(char for char in text if char.isprintable() or char == "\n").translate(ESCAPES)
 
 
-def _folded(line: str) -> list[str]:
-    """Break a line so that no part is too long, and no character is cut in two."""
+def _fold(line: str) -> list[str]:
+    """Split a line into parts of at most ``MAX_LINE_BYTES``, without splitting a character."""
     parts, part, size = [], "", 0
-    for each in line:
-        width = len(each.encode())
-        if size + width > LONGEST_LINE:
+    for char in line:
+        width = len(char.encode())
+        if size + width > MAX_LINE_BYTES:
             parts.append(part)
             part, size = " ", 1
-        part += each
+        part += char
         size += width
     return [*parts, part]

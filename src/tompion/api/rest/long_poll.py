@@ -1,4 +1,4 @@
-"""Asking again and again until there is something, whenever the store says that something has changed."""
+"""Long polling: repeats an operation until it has a result, whenever the store reports a change."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Any
 
 from tompion.operations.runner import OperationRunner
 
-LOOK_S = 1.0
-"""How long a question rests at most before it is asked again: not every store announces everything."""
+MAX_POLL_INTERVAL_S = 1.0
+"""Not every store reports every change, so the operation is repeated after this time in any case."""
 
 
-async def until_found(
-    desk: OperationRunner, ask: Callable[[], Awaitable[Any]], wait_ms: int, gone: Callable[[], Awaitable[bool]]
+async def poll_until_result(
+    runner: OperationRunner, call: Callable[[], Awaitable[Any]], wait_ms: int, is_gone: Callable[[], Awaitable[bool]]
 ) -> Any:
-    """Return the first answer that is not empty, or the last one within the time; stop when nobody listens."""
+    """Return the first result that is not empty, or the last one when the time is over or the client is gone."""
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
-    end = loop.time() + wait_ms / 1000
-    unsubscribe = desk.store.subscribe(lambda: wake(loop, changed))
+    deadline = loop.time() + wait_ms / 1000
+    unsubscribe = runner.store.subscribe(lambda: set_from_thread(loop, changed))
     try:
         while True:
             changed.clear()
-            found = await ask()
-            left = end - loop.time()
-            if found or left <= 0 or await gone():
-                return found
+            result = await call()
+            left = deadline - loop.time()
+            if result or left <= 0 or await is_gone():
+                return result
             waiting = asyncio.ensure_future(changed.wait())
-            await asyncio.wait([waiting], timeout=min(left, LOOK_S))
+            await asyncio.wait([waiting], timeout=min(left, MAX_POLL_INTERVAL_S))
             waiting.cancel()
     finally:
         unsubscribe()
 
 
-def wake(loop: asyncio.AbstractEventLoop, changed: asyncio.Event) -> None:
-    """Set an event of a loop from any thread."""
+def set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    """Set an event of an event loop from any thread."""
     if not loop.is_closed():
-        loop.call_soon_threadsafe(changed.set)
+        loop.call_soon_threadsafe(event.set)

@@ -1,4 +1,4 @@
-"""Errors as problem+json: a stable code, the field, and the way out; one table says with which status."""
+"""Errors as problem documents (RFC 9457): a stable code, the field, and what to do."""
 
 from __future__ import annotations
 
@@ -10,80 +10,80 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
-from tompion.contract.json import encode_error, problem_document
-from tompion.contract.json import status_of as plain_status
+from tompion.contract.json import encode_error, problem_document, status_of
 from tompion.errors import NotFound, StaleToken, TompionError
 
 MEDIA_TYPE = "application/problem+json"
 PRECONDITION_FAILED = 412
-NOT_ALLOWED = 405
-HEADERS = (
+METHOD_NOT_ALLOWED = 405
+SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
 )
-"""What keeps browsers careful, with every answer; the page has a policy of its own."""
-TOLD = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}
-"""What some problems say in a header as well."""
-REFUSED = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_media_type"}
+"""Headers of every response. The web UI replaces the content security policy with its own."""
+STATUS_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}
+HTTP_ERROR_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_media_type"}
+INTERNAL_ERROR = "internal error; see the server log"
 
 
-def status_of(error: TompionError, request: Request | None = None) -> int:
-    """Return the status of an error; a token that came as ``If-Match`` is a precondition."""
-    condition = None if request is None else request.headers.get("if-match")
+def response_status(error: TompionError, request: Request) -> int:
+    """Return the status of an error. A failed ``If-Match`` condition is 412."""
+    condition = request.headers.get("if-match")
     if isinstance(error, StaleToken) and condition is not None:
         return PRECONDITION_FAILED
-    if isinstance(error, NotFound) and condition == "*" and request is not None and request.method == "PUT":
-        return PRECONDITION_FAILED  # without the condition it would have been made
-    return plain_status(error)
+    if isinstance(error, NotFound) and condition == "*" and request.method == "PUT":
+        return PRECONDITION_FAILED  # without the condition, the PUT would have created the schedule
+    return status_of(error)
 
 
 class ProblemResponse(JSONResponse):
-    """A problem; it may repeat what no encoding can hold, such as half of a surrogate pair, so that is escaped."""
+    """A problem document in ASCII, because it can repeat text that UTF-8 cannot encode, such as a lone surrogate."""
 
     def render(self, content: Any) -> bytes:
-        """Return it in ASCII."""
+        """Return the body."""
         return json.dumps(content, separators=(",", ":")).encode()
 
 
-def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
-    """Return an answer that says what is wrong."""
-    body = {**problem_document(status, code, detail), **more}
-    return ProblemResponse(body, status, media_type=MEDIA_TYPE, headers=TOLD.get(status))
+def problem(status: int, code: str, detail: str, **members: Any) -> JSONResponse:
+    """Return the response for a problem."""
+    body = {**problem_document(status, code, detail), **members}
+    return ProblemResponse(body, status, media_type=MEDIA_TYPE, headers=STATUS_HEADERS.get(status))
 
 
-async def answer_error(request: Request, error: Exception) -> JSONResponse:
-    """Answer what Tompion itself raises."""
+async def error_response(request: Request, error: Exception) -> JSONResponse:
+    """Return the response for an error of Tompion."""
     assert isinstance(error, TompionError)
-    return problem(**{**encode_error(error), "status": status_of(error, request)})
+    return problem(**{**encode_error(error), "status": response_status(error, request)})
 
 
-async def answer_refusal(request: Request, error: Exception) -> JSONResponse:
-    """Answer an unknown address or method in the same form."""
+async def http_error_response(request: Request, error: Exception) -> JSONResponse:
+    """Return the response for an unknown path or method."""
     assert isinstance(error, HTTPException)
-    answer = problem(error.status_code, REFUSED.get(error.status_code, "refused"), str(error.detail), retryable=False)
-    answer.headers.update(error.headers or {})
-    if error.status_code == NOT_ALLOWED:
-        answer.headers["Allow"] = ", ".join(_allowed(request))
-    return answer
+    code = HTTP_ERROR_CODES.get(error.status_code, "refused")
+    response = problem(error.status_code, code, str(error.detail), retryable=False)
+    response.headers.update(error.headers or {})
+    if error.status_code == METHOD_NOT_ALLOWED:
+        response.headers["Allow"] = ", ".join(_allowed_methods(request))
+    return response
 
 
-def _allowed(request: Request) -> list[str]:
-    """Return the methods of an address, which may be those of several routes."""
+def _allowed_methods(request: Request) -> list[str]:
+    """Return the methods of all routes with the path of a request."""
     routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for route in routes for method in route.methods or ()})
 
 
-async def answer_nobody(_request: Request, _error: Exception) -> Response:
-    """Answer whoever has gone in the middle of a request."""
+async def disconnect_response(_request: Request, _error: Exception) -> Response:
+    """Return the response for a client that disconnected while it sent its request."""
     return Response(status_code=400)
 
 
-async def answer_mistake(_request: Request, _error: Exception) -> JSONResponse:
-    """Answer a mistake of our own, of which nobody outside learns more than that it is one."""
-    detail = "the service has made a mistake; its log says more"
-    answer = problem(500, "internal_error", detail, retryable=False)
-    answer.headers.update({name.decode(): value.decode() for name, value in HEADERS})  # nobody else adds them here
-    return answer
+async def internal_error_response(_request: Request, _error: Exception) -> JSONResponse:
+    """Return the response for an unexpected error. It does not reveal the error."""
+    response = problem(500, "internal_error", INTERNAL_ERROR, retryable=False)
+    # This handler runs outside the middleware that adds the headers to the other responses.
+    response.headers.update({name.decode(): value.decode() for name, value in SECURITY_HEADERS})
+    return response

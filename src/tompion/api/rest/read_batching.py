@@ -1,8 +1,8 @@
-"""Small questions that are asked at the same time: one transaction of the store answers several of them.
+"""Batches concurrent point reads of a namespace into one transaction.
 
-To begin and to end a transaction, and to wake a thread for it, costs more than such an answer.  Whoever asks while
-others are being answered waits for the next transaction, which begins after the question: no answer is older than that.
-Only questions about the same namespace wait for each other, and not for a transaction that is slow.
+A transaction and a thread switch cost more than such a read. A read that arrives while a batch is running goes into
+the next batch, which begins after it, so its result is never older than the request. A slow batch does not delay the
+next one.
 """
 
 from __future__ import annotations
@@ -20,118 +20,116 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, crud
 
-MOST_TOGETHER = 32
-PATIENCE_S = 0.05
-"""How long a transaction may take before others no longer wait for it."""
-Plural = Callable[[OperationContext, Sequence[Any]], list[Any]]
-"""An operation that takes the arguments of several questions; instead of an answer, it may return an error."""
+MAX_BATCH = 32
+MAX_BATCH_S = 0.05
+"""The next batch starts after this time, even if the one before is still running."""
+BatchRead = Callable[[OperationContext, Sequence[Any]], list[Any]]
+"""Reads several names. The list has an error in the place of a result that could not be read."""
 
 
 class BatchKey(NamedTuple):
-    """What one transaction can answer, however many ask: it sees one namespace."""
+    """Reads with the same key can share a transaction."""
 
     operation: Callable[..., Any]
     namespace: str
 
 
 class PendingRead(NamedTuple):
-    """What somebody asks about, and where the answer is awaited."""
+    """A read that waits for its batch."""
 
-    argument: Any
-    answer: asyncio.Future[Any]
+    name: Any
+    future: asyncio.Future[Any]
 
 
 class ReadBatcher:
-    """Who asks, and who is being answered."""
+    """Queues point reads and runs them in batches."""
 
-    def __init__(self, desk: OperationRunner) -> None:
-        """Take who answers."""
-        self._desk = desk
-        self._waiting: dict[BatchKey, deque[PendingRead]] = {}
-        """Topics that a transaction is about, and who waits for the next one."""
-        self._awaited: dict[BatchKey, object] = {}
+    def __init__(self, runner: OperationRunner) -> None:
+        self._runner = runner
+        self._queues: dict[BatchKey, deque[PendingRead]] = {}
+        self._running: dict[BatchKey, object] = {}
+        """The newest batch of each key, until it ends or takes too long."""
 
-    def ask(self, operation: Callable[..., Any], namespace: str, argument: Any) -> asyncio.Future[Any]:
-        """Ask for what a light operation returns."""
-        topic = BatchKey(operation, namespace)
-        question = PendingRead(argument, asyncio.get_running_loop().create_future())
-        self._waiting.setdefault(topic, deque()).append(question)
-        if topic not in self._awaited:
-            self._go_on(topic)
-        return question.answer
+    def read(self, operation: Callable[..., Any], namespace: str, name: Any) -> asyncio.Future[Any]:
+        """Return the future result of a point read."""
+        key = BatchKey(operation, namespace)
+        pending = PendingRead(name, asyncio.get_running_loop().create_future())
+        self._queues.setdefault(key, deque()).append(pending)
+        if key not in self._running:
+            self._start_batch(key)
+        return pending.future
 
-    def _go_on(self, topic: BatchKey) -> None:
-        waiting = self._waiting[topic]
-        if not waiting:
-            del self._waiting[topic]
+    def _start_batch(self, key: BatchKey) -> None:
+        queue = self._queues[key]
+        if not queue:
+            del self._queues[key]
             return
-        together = [waiting.popleft() for _ in range(min(len(waiting), MOST_TOGETHER))]
-        self._awaited[topic] = awaited = object()
-        self._send(topic, together, awaited)
-        asyncio.get_running_loop().call_later(PATIENCE_S, self._wait_no_longer, topic, awaited)
+        reads = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
+        self._running[key] = batch = object()
+        self._send(key, reads, batch)
+        asyncio.get_running_loop().call_later(MAX_BATCH_S, self._release, key, batch)
 
-    def _wait_no_longer(self, topic: BatchKey, awaited: object) -> None:
-        if self._awaited.get(topic) is awaited:
-            del self._awaited[topic]
-            self._go_on(topic)
+    def _release(self, key: BatchKey, batch: object) -> None:
+        """Start the next batch if a batch is still the newest one."""
+        if self._running.get(key) is batch:
+            del self._running[key]
+            self._start_batch(key)
 
-    def _send(self, topic: BatchKey, questions: list[PendingRead], awaited: object) -> None:
-        bound = partial(_answers, LIGHT[topic.operation], [question.argument for question in questions])
+    def _send(self, key: BatchKey, reads: list[PendingRead], batch: object) -> None:
+        operation = partial(_call_batch, POINT_READS[key.operation], [pending.name for pending in reads])
         try:
-            sent = self._desk.send(bound, namespace=topic.namespace, actor="", writes=False)
+            future = self._runner.send(operation, namespace=key.namespace, actor="", writes=False)
         except RuntimeError as error:  # the store is being closed
-            sent = Future()
-            sent.set_exception(error)
-        asyncio.wrap_future(sent).add_done_callback(partial(self._end, topic, questions, awaited))
+            future = Future()
+            future.set_exception(error)
+        asyncio.wrap_future(future).add_done_callback(partial(self._finish, key, reads, batch))
 
-    def _end(
-        self, topic: BatchKey, questions: list[PendingRead], awaited: object, done: asyncio.Future[list[Any]]
-    ) -> None:
+    def _finish(self, key: BatchKey, reads: list[PendingRead], batch: object, done: asyncio.Future[list[Any]]) -> None:
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
         if error is None:
-            for question, found in zip(questions, done.result(), strict=True):
-                _settle(question, found)
-        elif len(questions) == 1:
-            _settle(questions[0], error)
-        else:  # one of them has failed the transaction of all
-            for question in questions:
-                self._send(topic, [question], awaited)
-        self._wait_no_longer(topic, awaited)
+            for pending, result in zip(reads, done.result(), strict=True):
+                _resolve(pending.future, result)
+        elif len(reads) == 1:
+            _resolve(reads[0].future, error)
+        else:  # one read has failed the transaction of all, so each runs again alone
+            for pending in reads:
+                self._send(key, [pending], batch)
+        self._release(key, batch)
 
 
-def one_by_one(operation: Callable[..., Any]) -> Plural:
-    """Return the plural of an operation that has none of its own."""
+def one_by_one(operation: Callable[..., Any]) -> BatchRead:
+    """Return a batch read that calls an operation for each name."""
 
-    def each(session: OperationContext, arguments: Sequence[Any]) -> list[Any]:
-        found: list[Any] = []
-        for argument in arguments:
+    def read_batch(context: OperationContext, names: Sequence[Any]) -> list[Any]:
+        results: list[Any] = []
+        for name in names:
             try:
-                found.append(operation(session, argument))
+                results.append(operation(context, name))
             except TompionError as error:
-                found.append(error)
-        return found
+                results.append(error)
+        return results
 
-    return each
-
-
-def _answers(plural: Plural, arguments: Sequence[Any], session: OperationContext) -> list[Any]:
-    return plural(session, arguments)
+    return read_batch
 
 
-def _settle(question: PendingRead, found: Any) -> None:
-    if question.answer.done():
-        return  # nobody waits any more
-    if isinstance(found, asyncio.CancelledError):
-        question.answer.cancel()
-    elif isinstance(found, BaseException):
-        question.answer.set_exception(found)
+def _call_batch(read_batch: BatchRead, names: Sequence[Any], context: OperationContext) -> list[Any]:
+    return read_batch(context, names)
+
+
+def _resolve(future: asyncio.Future[Any], result: Any) -> None:
+    if future.done():
+        return  # the request has been cancelled
+    if isinstance(result, asyncio.CancelledError):
+        future.cancel()
+    elif isinstance(result, BaseException):
+        future.set_exception(result)
     else:
-        question.answer.set_result(found)
+        future.set_result(result)
 
 
-LIGHT: dict[Callable[..., Any], Plural] = {
+POINT_READS: dict[Callable[..., Any], BatchRead] = {
     crud.get: crud.get_each,
     read.run: one_by_one(read.run),
     backfills.get_backfill: one_by_one(backfills.get_backfill),
 }
-"""Operations that read one thing by its name, which is all they take, and their plurals."""
+"""Operations that read one object by its name, and the batch read of each."""

@@ -1,4 +1,4 @@
-"""From a request to the arguments of an operation."""
+"""Binds a request to the arguments of an operation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from starlette.requests import Request
 
-from tompion.api.rest.middleware.encoded_slashes import unslashed
+from tompion.api.rest.middleware.encoded_slashes import restore_slashes
 from tompion.contract.routes import Route
 from tompion.errors import InvalidField, InvalidInput, display
 from tompion.operations.resources.api_keys import create_key
@@ -19,20 +19,21 @@ from tompion.operations.schedules.repository import ANY_TOKEN
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_TYPES = ("application/json", MERGE_PATCH)
-FROM_HEADERS = ("request_id", "token")
-KEYED = ("request_id", "idempotency_key")
-"""Parameters that ``Idempotency-Key`` gives."""
-UNKEYED: dict[Callable[..., Any], str] = {
-    create_key: "a key's secret is stored nowhere, so nothing could be answered again; after an answer that was lost, "
-    "make another key and revoke the one that nobody has"
+HEADER_PARAMETERS = ("request_id", "token")
+IDEMPOTENCY_PARAMETERS = ("request_id", "idempotency_key")
+"""Parameters that take the value of ``Idempotency-Key``."""
+NOT_IDEMPOTENT: dict[Callable[..., Any], str] = {
+    create_key: "not supported here, because the secret of a key is not stored; if a response was lost, create another "
+    "key and revoke the first one"
 }
-"""Why some changes are not done once for each key."""
-SAFE = ("GET", "HEAD")
+"""Operations that cannot be repeated with the same ``Idempotency-Key``, and why."""
+SAFE_METHODS = ("GET", "HEAD")
 TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
+MAX_NUMBER_CHARS = 18
 
 
 class Parameter(NamedTuple):
-    """A parameter of an operation, as a door sees it."""
+    """A parameter of an operation."""
 
     name: str
     kind: Any
@@ -41,178 +42,199 @@ class Parameter(NamedTuple):
 
 
 class OperationSignature(NamedTuple):
-    """What an operation takes: its parameters by name, and whether it takes fields that have no parameter."""
+    """The parameters of an operation by name. ``fields`` is true if it also takes the fields of a document."""
 
     parameters: Mapping[str, Parameter]
     fields: bool
 
     @property
     def from_headers(self) -> tuple[str, ...]:
-        """Return the parameters that headers give; the token of a run is none of a schedule's."""
-        return tuple(name for name in FROM_HEADERS if name in self.parameters and self.parameters[name].kind is not str)
+        """Return the parameters that come from headers. A ``token`` of type ``str`` is not a conflict token."""
+        return tuple(
+            name for name in HEADER_PARAMETERS if name in self.parameters and self.parameters[name].kind is not str
+        )
 
 
 @cache
-def taking(operation: Callable[..., Any]) -> OperationSignature:
-    """Return what an operation takes besides its session."""
+def signature_of(operation: Callable[..., Any]) -> OperationSignature:
+    """Return the parameters of an operation without its context."""
     hints = get_type_hints(operation)
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     fields = False
     for name, parameter in list(inspect.signature(operation).parameters.items())[1:]:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             fields = True
             continue
         required = parameter.default is inspect.Parameter.empty
-        kind = hints.get(name, Any)
-        found[name] = Parameter(name, kind, None if required else parameter.default, required)
-    return OperationSignature(found, fields)
+        parameters[name] = Parameter(
+            name=name,
+            kind=hints.get(name, Any),
+            default=None if required else parameter.default,
+            required=required,
+        )
+    return OperationSignature(parameters, fields)
 
 
-async def arguments_of(route: Route, request: Request) -> dict[str, Any]:
-    """Return the arguments for a route's operation; raises :class:`~tompion.errors.InvalidInput`."""
-    known = taking(route.operation)
-    given = _from_headers(route, request, known)
-    given |= {name: _read(known.parameters[name], text) for name, text in _in_path(request, known)}
+async def bind_arguments(route: Route, request: Request) -> dict[str, Any]:
+    """Return the arguments for a route's operation. Raises :class:`~tompion.errors.InvalidInput`."""
+    signature = signature_of(route.operation)
+    arguments = _from_headers(route, request, signature)
+    arguments |= _from_path(request, signature)
     if request.method in ("GET", "DELETE"):
-        given |= _from_query(request, known, given)
+        arguments |= _from_query(request, signature, arguments)
     else:
         _refuse_query(request)
-        given |= _from_body(await body_of(request), route, request, known, given)
-    for name, parameter in known.parameters.items():
-        if parameter.required and name not in given:
-            raise InvalidField(name, "it must be given")
-    return given
+        arguments |= _from_body(await read_json_body(request), route, request, signature, arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.required and name not in arguments:
+            raise InvalidField(name, "required field is missing")
+    return arguments
 
 
 def _from_body(
-    body: Any, route: Route, request: Request, known: OperationSignature, given: Mapping[str, Any]
+    body: Any, route: Route, request: Request, signature: OperationSignature, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    if route.whole is not None:
-        return {route.whole: _named(body, request)}
+    if route.body_parameter is not None:
+        return {route.body_parameter: _with_name_of_path(body, request)}
     if not isinstance(body, dict):
-        raise InvalidInput("the body is no JSON object")
+        raise InvalidInput("the body is not a JSON object")
     for name in body:
-        if name in request.path_params or (name in known.from_headers and name in given):
+        if name in request.path_params or (name in signature.from_headers and name in arguments):
             raise InvalidField(name, "given twice: in the body, and in the path or a header")
-        if name not in known.parameters and not known.fields:
-            raise InvalidField(name, f"there is no such field; expected {_listed(known, request)}")
-    return _patched(body, request) if route.method == "PATCH" else body
+        if name not in signature.parameters and not signature.fields:
+            raise InvalidField(name, f"unknown field; expected {_expected_names(signature, request)}")
+    return _patch_fields(body, request) if route.method == "PATCH" else body
 
 
-def _in_path(request: Request, known: OperationSignature) -> list[tuple[str, str]]:
-    return [(name, unslashed(text)) for name, text in request.path_params.items() if name in known.parameters]
+def _from_path(request: Request, signature: OperationSignature) -> dict[str, Any]:
+    return {
+        name: _parse(signature.parameters[name], restore_slashes(text))
+        for name, text in request.path_params.items()
+        if name in signature.parameters
+    }
 
 
-def _from_headers(route: Route, request: Request, known: OperationSignature) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+def _from_headers(route: Route, request: Request, signature: OperationSignature) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
     if "idempotency-key" in request.headers:
-        given = {name: request.headers["idempotency-key"] for name in KEYED if name in known.parameters}
-        if route.writes and not given:
-            raise InvalidField("Idempotency-Key", UNKEYED.get(route.operation, "this change takes none"))
-    if "token" in known.from_headers and "if-match" in request.headers:
-        given["token"] = _token_of(request.headers["if-match"])
-    elif request.method not in SAFE and "if-match" in request.headers:
-        raise InvalidField("If-Match", "this change takes no condition")
-    if request.method not in SAFE and "if-none-match" in request.headers:
-        raise InvalidField("If-None-Match", "no change takes it; POST /schedules creates only what is not there")
-    return given
+        key = request.headers["idempotency-key"]
+        arguments = {name: key for name in IDEMPOTENCY_PARAMETERS if name in signature.parameters}
+        if route.writes and not arguments:
+            raise InvalidField("Idempotency-Key", NOT_IDEMPOTENT.get(route.operation, "not supported by this request"))
+    if "token" in signature.from_headers and "if-match" in request.headers:
+        arguments["token"] = _parse_etag(request.headers["if-match"])
+    elif request.method not in SAFE_METHODS and "if-match" in request.headers:
+        raise InvalidField("If-Match", "not supported by this request")
+    if request.method not in SAFE_METHODS and "if-none-match" in request.headers:
+        raise InvalidField("If-None-Match", "not supported; POST /schedules creates a schedule only if it is new")
+    return arguments
 
 
 def _refuse_query(request: Request) -> None:
-    """Raise if something stands in the query that belongs into the body: ignored, it would be missed."""
+    """Raise if an argument is in the query of a request that takes its arguments in the body."""
     for name in request.query_params:
         if name != "namespace":
-            raise InvalidField(name, "it stands in the query; arguments of this request belong into its body")
+            raise InvalidField(name, "not accepted in the query; send the arguments of this request in its body")
 
 
-def _token_of(text: str) -> int:
+def _parse_etag(text: str) -> int:
     if text.strip() == "*":
         return ANY_TOKEN
-    plain = text.strip().removeprefix("W/").strip('"')
-    if not plain.isascii() or not plain.isdecimal() or len(plain) > 18:
-        raise InvalidField("If-Match", f'{display(text)}; expected the ETag that a schedule came with, such as "7"')
-    return int(plain)
+    digits = text.strip().removeprefix("W/").strip('"')
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > MAX_NUMBER_CHARS:
+        raise InvalidField("If-Match", f'{display(text)}; expected the ETag of the schedule, such as "7"')
+    return int(digits)
 
 
-def _from_query(request: Request, known: OperationSignature, given: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _from_query(request: Request, signature: OperationSignature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
     if not request.scope["query_string"]:
-        return found
+        return values
     for name in request.query_params:
         if name == "namespace":
             continue
-        if name not in known.parameters or name in given:
-            raise InvalidField(name, f"there is no such parameter; expected {_listed(known, request)}")
-        found[name] = _read(known.parameters[name], request.query_params[name])
-    return found
+        if name not in signature.parameters or name in arguments:
+            raise InvalidField(name, f"unknown parameter; expected {_expected_names(signature, request)}")
+        values[name] = _parse(signature.parameters[name], request.query_params[name])
+    return values
 
 
-def _listed(known: OperationSignature, request: Request) -> str:
-    names = [name for name in known.parameters if name not in request.path_params and name not in known.from_headers]
-    return ", ".join(names) or "none at all"
+def _expected_names(signature: OperationSignature, request: Request) -> str:
+    names = [
+        name for name in signature.parameters if name not in request.path_params and name not in signature.from_headers
+    ]
+    return ", ".join(names) or "no fields"
 
 
-def _read(parameter: Parameter, text: str) -> Any:
-    """Read a parameter from text, as its type wants it."""
+def _parse(parameter: Parameter, text: str) -> Any:
+    """Return the value of a parameter that is written as text."""
     if parameter.kind is str:
         return text
-    kinds = _kinds(parameter.kind)
+    kinds = _union_members(parameter.kind)
     if bool in kinds:
         if text.lower() in TRUE or text.lower() in FALSE:
             return text.lower() in TRUE
         raise InvalidField(parameter.name, f"{display(text)}; expected true or false")
     if int in kinds and str not in kinds:
-        if text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal() and len(text) <= 18:
+        digits = text.removeprefix("-")
+        if digits.isascii() and digits.isdecimal() and len(text) <= MAX_NUMBER_CHARS:
             return int(text)
         raise InvalidField(parameter.name, f"{display(text)}; expected a whole number")
     return text
 
 
-def _kinds(kind: Any) -> tuple[Any, ...]:
+def _union_members(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
-async def body_of(request: Request) -> Any:
-    """Return the JSON of a request; raises for what is not called JSON, which a page of another site could send."""
+async def read_json_body(request: Request) -> Any:
+    """Return the JSON body of a request.
+
+    Other media types are refused, because a form on another site can send them without a preflight.
+    """
     text = await request.body()
     if not text:
         return {}
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type not in JSON_TYPES:  # what the page of another site can send is none of these
+    media_type = _media_type(request)
+    if media_type not in JSON_TYPES:
         raise InvalidField("Content-Type", f"{display(media_type)}; expected {' or '.join(JSON_TYPES)}")
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_names)
     except InvalidField:
         raise
     except (ValueError, RecursionError):
-        raise InvalidInput("the body is no JSON") from None
+        raise InvalidInput("the body is not valid JSON") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; raises if a name stands there twice, because others may read the other one."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise InvalidField(twice, "it stands there twice")
-    return found
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object. Raises if a name is there twice, because other parsers may use the other value."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        name = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise InvalidField(name, "duplicate field")
+    return fields
 
 
 def _refuse_constant(text: str) -> None:
     raise ValueError(text)
 
 
-def _patched(body: dict[str, Any], request: Request) -> dict[str, Any]:
-    """Return the fields of a patch: plain JSON leaves out what is null, a merge patch clears it."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == MERGE_PATCH:
+def _patch_fields(body: dict[str, Any], request: Request) -> dict[str, Any]:
+    """Return the fields of a patch. ``null`` clears a field in a merge patch and is ignored in plain JSON."""
+    if _media_type(request) == MERGE_PATCH:
         return body
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _named(body: Any, request: Request) -> Any:
-    """Return a document with the name that its path gives it, which it may repeat."""
+def _with_name_of_path(body: Any, request: Request) -> Any:
+    """Return a document with the name in the path. The document can repeat it."""
     if "name" not in request.path_params or not isinstance(body, dict):
         return body
-    name = unslashed(request.path_params["name"])
+    name = restore_slashes(request.path_params["name"])
     if body.setdefault("name", name) != name:
         raise InvalidField("name", f"{display(body['name'])} is not the name in the path")
     return body

@@ -1,4 +1,4 @@
-"""Signing in to the page and out again, and who somebody is there."""
+"""Sessions of the web UI: sign in, sign out, and the current caller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tompion.api.auth.principal import ANONYMOUS, Principal
-from tompion.api.rest.request_binding import body_of
+from tompion.api.auth.session_cookie import COOKIE_NAME, MAX_SESSION_S
+from tompion.api.rest.credentials import credentials_of
+from tompion.api.rest.request_binding import read_json_body
 from tompion.contract.json import encode
 from tompion.errors import InvalidField, InvalidInput, Unauthenticated
 from tompion.model.security import WebSession
@@ -17,54 +19,62 @@ if TYPE_CHECKING:
     from tompion.api.rest.app import Service
 
 
-async def show_visit(service: Service, request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Say who asks."""
+async def get_session(service: Service, request: Request, _caller: Principal, _namespace: str) -> Response:
+    """Return the caller and its roles."""
+    credentials = credentials_of(request)
     try:
-        caller = await service.gate.caller(request)
+        caller = await service.authenticator.authenticate(credentials)
     except Unauthenticated:
         caller = ANONYMOUS
-    by_cookie = service.cookies is not None and await service.cookies.opened(request) is not None
-    return JSONResponse(encode(_visit(service, caller, signed_in=by_cookie and caller is not ANONYMOUS)))
+    has_cookie = service.session_cookies is not None and credentials.session_cookie is not None
+    return JSONResponse(encode(_session(service, caller, signed_in=has_cookie and caller is not ANONYMOUS)))
 
 
-async def begin_visit(service: Service, request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Let somebody in who shows a key or a token, and remember it in a cookie."""
-    credential = await _credential(request)
-    if service.cookies is None:
-        return await show_visit(service, request, _caller, _namespace)
-    caller = await service.gate.believed(credential)
-    response = JSONResponse(encode(_visit(service, caller, signed_in=True)))
-    await service.cookies.give(request, response, credential)
+async def sign_in(service: Service, request: Request, caller: Principal, namespace: str) -> Response:
+    """Authenticate with an API key or a JWT, and set the session cookie."""
+    credential = await _read_credential(request)
+    if service.session_cookies is None:
+        return await get_session(service, request, caller, namespace)
+    caller = await service.authenticator.authenticate_token(credential)
+    response = JSONResponse(encode(_session(service, caller, signed_in=True)))
+    response.set_cookie(
+        COOKIE_NAME,
+        await service.session_cookies.encrypt(credential),
+        max_age=MAX_SESSION_S,
+        secure=service.session_cookies.over_tls or request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
     return response
 
 
-async def end_visit(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Forget who somebody is."""
-    response = JSONResponse(encode(_visit(service, ANONYMOUS, signed_in=False)))
-    if service.cookies is not None:
-        service.cookies.take(response)
+async def sign_out(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
+    """Delete the session cookie."""
+    response = JSONResponse(encode(_session(service, ANONYMOUS, signed_in=False)))
+    if service.session_cookies is not None:
+        response.delete_cookie(COOKIE_NAME, httponly=True, samesite="strict")
     return response
 
 
-async def _credential(request: Request) -> str:
+async def _read_credential(request: Request) -> str:
     try:
-        body = await body_of(request)
+        body = await read_json_body(request)
     except InvalidField:
         raise
     except InvalidInput:
         body = None
-    found = body.get("credential") if isinstance(body, dict) else None
-    if not isinstance(found, str) or not found.isascii() or not found.strip():
-        raise InvalidField("credential", "expected an API key or a token, as text")
-    return found.strip()
+    credential = body.get("credential") if isinstance(body, dict) else None
+    if not isinstance(credential, str) or not credential.isascii() or not credential.strip():
+        raise InvalidField("credential", "expected an API key or a JWT, as text")
+    return credential.strip()
 
 
-def _visit(service: Service, caller: Principal, *, signed_in: bool) -> WebSession:
+def _session(service: Service, caller: Principal, *, signed_in: bool) -> WebSession:
     return WebSession(
         actor=None if caller is ANONYMOUS else caller.actor,
         roles={name: role.name.lower() for name, role in caller.roles.items()},
         home=caller.home,
-        auth="open" if service.cookies is None else "required",
+        auth="open" if service.session_cookies is None else "required",
         signed_in=signed_in,
         read_only=service.read_only,
         version=service.version,

@@ -1,7 +1,7 @@
-"""Questions that cost a look at everything: one answer for all who ask the same at the same time.
+"""Single flight: identical concurrent requests share one result.
 
-An answer is never older than its question.  Whoever comes while one is being made out waits for the next, together with
-all others who came meanwhile; so a question takes one reader of the store, however many windows ask it.
+A result is never older than its request. Requests that arrive while a call is running share the next call. So a
+request uses at most one reader of the store, whatever the number of clients.
 """
 
 from __future__ import annotations
@@ -10,40 +10,39 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
-Ask = Callable[[], Awaitable[Any]]
+AsyncCall = Callable[[], Awaitable[Any]]
 
 
 class SingleFlight:
-    """Who waits for which answer."""
+    """The current and the next call of each key."""
 
     def __init__(self) -> None:
-        """Nobody waits yet."""
-        self._turns: dict[Hashable, _Turn] = {}
+        self._flights: dict[Hashable, _Flight] = {}
 
-    async def answer(self, question: Hashable, ask: Ask) -> Any:
-        """Return an answer that nobody began to make out before this was called."""
-        turn = self._turns.get(question)
-        if turn is None or turn.begun:
-            turn = self._turns[question] = _Turn(ask, turn)
-            turn.task.add_done_callback(lambda _: self._forget(question, turn))
-        return await asyncio.shield(turn.task)
+    async def run(self, key: Hashable, call: AsyncCall) -> Any:
+        """Return the result of a call that begins after this method is called."""
+        flight = self._flights.get(key)
+        if flight is None or flight.started:
+            flight = self._flights[key] = _Flight(call, flight)
+            flight.task.add_done_callback(lambda _: self._forget(key, flight))
+        return await asyncio.shield(flight.task)
 
-    def _forget(self, question: Hashable, turn: _Turn) -> None:
-        if self._turns.get(question) is turn:
-            del self._turns[question]
-        if not turn.task.cancelled():
-            turn.task.exception()  # those who asked may all have gone: then nobody else looks at it
+    def _forget(self, key: Hashable, flight: _Flight) -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+        if not flight.task.cancelled():
+            flight.task.exception()  # all requests may be gone, and asyncio warns about exceptions that are not read
 
 
-class _Turn:
-    """One answer to one question, after the answer before."""
+class _Flight:
+    """One call, which starts after the previous one of the same key."""
 
-    def __init__(self, ask: Ask, before: _Turn | None) -> None:
-        self.begun = False
-        self.task = asyncio.create_task(self._run(ask, before))
+    def __init__(self, call: AsyncCall, previous: _Flight | None) -> None:
+        self.started = False
+        self.task = asyncio.create_task(self._run(call, previous))
 
-    async def _run(self, ask: Ask, before: _Turn | None) -> Any:
-        if before is not None:
-            await asyncio.wait([before.task])
-        self.begun = True
-        return await ask()
+    async def _run(self, call: AsyncCall, previous: _Flight | None) -> Any:
+        if previous is not None:
+            await asyncio.wait([previous.task])
+        self.started = True
+        return await call()

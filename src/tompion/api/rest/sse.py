@@ -1,4 +1,4 @@
-"""Live changes as Server-Sent Events: one look at the store for everybody who listens, while somebody does."""
+"""Changes as Server-Sent Events. One poll of the store serves all listeners of this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from tompion.api.rest.long_poll import wake
+from tompion.api.rest.long_poll import set_from_thread
 from tompion.contract.json import encode
 from tompion.errors import LimitExceeded, TompionError
 from tompion.model.insight import Update
@@ -19,30 +19,31 @@ from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import pause
 
 T = TypeVar("T")
-EVERY_S = 1.0
-"""How long the store is left alone at most; not every change is announced."""
-REST_S = 0.2
-"""How long it is left alone at least."""
-ALIVE_S = 15.0
-"""After which silence a comment says that the stream is alive."""
-WAITING = 1_000
-"""How many events wait for a slow listener; then it is told to begin anew."""
-LISTENERS, LISTENERS_OF_ONE = 1_000, 100
-ASK_AGAIN_S = 2.0
-"""For how long whoever was let in is believed."""
+MAX_POLL_INTERVAL_S = 1.0
+"""Not every store reports every change, so it is polled after this time in any case."""
+MIN_POLL_INTERVAL_S = 0.2
+KEEPALIVE_S = 15.0
+"""A comment is sent after this time without an event."""
+MAX_QUEUED_EVENTS = 1_000
+"""A listener that is further behind gets a ``reset`` event instead and must reload."""
+MAX_LISTENERS, MAX_LISTENERS_PER_ACTOR = 1_000, 100
+ACCESS_TTL_S = 2.0
+"""The access of a listener is checked again after this time."""
 HELLO, RESET = b"event: hello\ndata: {}\n\n", b"event: reset\ndata: {}\n\n"
-ALIVE = b": alive\n\n"
+KEEPALIVE = b": alive\n\n"
+EventQueue = asyncio.Queue[bytes | None]
+"""The events for one listener. ``None`` ends its stream."""
 
 
 class SseListener(NamedTuple):
-    """Who listens, and to what."""
+    """A connected client."""
 
     namespace: str
     actor: str
 
 
-class QueuedEvent(NamedTuple):
-    """What was told to a namespace, or to everybody, and when by the clock of the loop."""
+class SentEvent(NamedTuple):
+    """An event of a namespace, or of all of them, and its time by the clock of the event loop."""
 
     at_s: float
     namespace: str | None
@@ -50,125 +51,122 @@ class QueuedEvent(NamedTuple):
 
 
 class ChangeStream:
-    """Looks on, and tells whoever listens.
+    """Polls the store for changes and sends them to the listeners.
 
-    Whoever begins to listen is told what has changed lately: it may have read before that, and would miss it.
+    A new listener first gets the changes of the last seconds, because they may be newer than the data it has read.
     """
 
-    def __init__(self, desk: OperationRunner) -> None:
-        """Take what to look at."""
-        self._desk = desk
-        self._listeners: dict[asyncio.Queue[bytes | None], SseListener] = {}
-        self._looking: asyncio.Task[None] | None = None
-        self._lately: deque[QueuedEvent] = deque(maxlen=WAITING)
+    def __init__(self, runner: OperationRunner) -> None:
+        self._runner = runner
+        self._listeners: dict[EventQueue, SseListener] = {}
+        self._poller: asyncio.Task[None] | None = None
+        self._recent: deque[SentEvent] = deque(maxlen=MAX_QUEUED_EVENTS)
         self.closed = False
 
     async def events(
-        self, namespace: str, actor: str, may_still: Callable[[], Awaitable[None]]
+        self, namespace: str, actor: str, check_access: Callable[[], Awaitable[None]]
     ) -> AsyncIterator[bytes]:
-        """Yield the changes in a namespace from shortly before now on, until nobody listens or the service ends.
+        """Return the events of a namespace, until the client disconnects or the service stops.
 
-        ``may_still`` raises once whoever listens may no longer do so: keys are revoked, and tokens end.
+        ``check_access`` raises when the caller has lost its access, for example because its key was revoked.
         """
-        if len(self._listeners) >= LISTENERS:
-            raise LimitExceeded(f"{LISTENERS} listen already; ask again later")
-        if sum(each.actor == actor for each in self._listeners.values()) >= LISTENERS_OF_ONE:
-            raise LimitExceeded(f"{LISTENERS_OF_ONE} listen already as {actor}; end some of them")
-        waiting: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
-        self._listeners[waiting] = SseListener(namespace, actor)
-        if self._looking is None:
-            self._lately.clear()
-            self._looking = asyncio.create_task(self._look_on())
+        if len(self._listeners) >= MAX_LISTENERS:
+            raise LimitExceeded(f"at most {MAX_LISTENERS} clients can listen to events at the same time; retry later")
+        if sum(listener.actor == actor for listener in self._listeners.values()) >= MAX_LISTENERS_PER_ACTOR:
+            raise LimitExceeded(f"{actor} has {MAX_LISTENERS_PER_ACTOR} event streams already; close some of them")
+        queue: EventQueue = asyncio.Queue(MAX_QUEUED_EVENTS)
+        self._listeners[queue] = SseListener(namespace, actor)
+        if self._poller is None:
+            self._recent.clear()
+            self._poller = asyncio.create_task(self._poll_forever())
         since_s = asyncio.get_running_loop().time() - RECENT_MS / 1000
-        for told in self._lately:
-            if told.at_s >= since_s and told.namespace in (None, namespace):
-                waiting.put_nowait(told.event)
-        return self._told(waiting, may_still)
+        for sent in self._recent:
+            if sent.at_s >= since_s and sent.namespace in (None, namespace):
+                queue.put_nowait(sent.event)
+        return self._stream(queue, check_access)
 
     def close(self) -> None:
-        """End every stream; whoever waits for something else is to give up soon."""
+        """End all streams. Long polls end soon after."""
         self.closed = True
-        for waiting in self._listeners:
-            _empty(waiting)
-            waiting.put_nowait(None)
+        for queue in self._listeners:
+            _clear(queue)
+            queue.put_nowait(None)
 
-    async def _told(
-        self, waiting: asyncio.Queue[bytes | None], may_still: Callable[[], Awaitable[None]]
-    ) -> AsyncIterator[bytes]:
+    async def _stream(self, queue: EventQueue, check_access: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
-        asked_s = loop.time()
+        checked_s = loop.time()
         try:
             yield HELLO
             while True:
-                getting = await _tried(waiting.get(), ALIVE_S)
+                getting = await _wait_for(queue.get(), KEEPALIVE_S)
                 if not getting.done():
-                    yield ALIVE
+                    yield KEEPALIVE
                     continue
                 event = getting.result()
                 if event is None:
                     return
-                if loop.time() - asked_s > ASK_AGAIN_S:
-                    await may_still()
-                    asked_s = loop.time()
+                if loop.time() - checked_s > ACCESS_TTL_S:
+                    await check_access()
+                    checked_s = loop.time()
                 yield event
         except TompionError:
             return
         finally:
-            self._leave(waiting)
+            self._remove(queue)
 
-    def _leave(self, waiting: asyncio.Queue[bytes | None]) -> None:
-        self._listeners.pop(waiting, None)
-        if not self._listeners and self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+    def _remove(self, queue: EventQueue) -> None:
+        self._listeners.pop(queue, None)
+        if not self._listeners and self._poller is not None:
+            self._poller.cancel()
+            self._poller = None
 
-    async def _look_on(self) -> None:
+    async def _poll_forever(self) -> None:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
-        unsubscribe = self._desk.store.subscribe(lambda: wake(loop, changed))
-        seen: FeedPosition | None = None
+        unsubscribe = self._runner.store.subscribe(lambda: set_from_thread(loop, changed))
+        position: FeedPosition | None = None
         try:
             while True:
                 changed.clear()
-                looked = await self._looked(seen)
-                if looked is not None:
-                    seen = looked.seen
-                    self._tell(looked)
-                await _tried(changed.wait(), EVERY_S)
-                await pause(REST_S)
+                page = await self._poll(position)
+                if page is not None:
+                    position = page.seen
+                    self._send(page)
+                await _wait_for(changed.wait(), MAX_POLL_INTERVAL_S)
+                await pause(MIN_POLL_INTERVAL_S)
         finally:
             unsubscribe()
 
-    async def _looked(self, seen: FeedPosition | None) -> FeedPage | None:
-        """Look once; a store that cannot be used just now is looked at later."""
+    async def _poll(self, position: FeedPosition | None) -> FeedPage | None:
+        """Return the changes after a position, or ``None`` if the store does not answer."""
         try:
-            sent = self._desk.send(
-                partial(poll_changes, seen=seen), namespace="", actor="live", writes=False, walled=False
+            future = self._runner.send(
+                partial(poll_changes, seen=position), namespace="", actor="live", writes=False, walled=False
             )
-            return await asyncio.wrap_future(sent)
+            return await asyncio.wrap_future(future)
         except TompionError:
             return None
 
-    def _tell(self, looked: FeedPage) -> None:
+    def _send(self, page: FeedPage) -> None:
         now_s = asyncio.get_running_loop().time()
-        events = [QueuedEvent(now_s, namespace, _event(update)) for namespace, update in looked.updates]
-        if looked.behind:
-            self._lately.append(QueuedEvent(now_s, None, RESET))
-        self._lately.extend(events)
-        for waiting, listener in self._listeners.items():
-            if looked.behind:
-                _begin_anew(waiting)
-            for told in events:
-                if told.namespace != listener.namespace:
+        events = [SentEvent(now_s, namespace, _encode_event(update)) for namespace, update in page.updates]
+        if page.behind:
+            self._recent.append(SentEvent(now_s, None, RESET))
+        self._recent.extend(events)
+        for queue, listener in self._listeners.items():
+            if page.behind:
+                _reset(queue)
+            for sent in events:
+                if sent.namespace != listener.namespace:
                     continue
-                if waiting.full():
-                    _begin_anew(waiting)
+                if queue.full():
+                    _reset(queue)
                     break
-                waiting.put_nowait(told.event)
+                queue.put_nowait(sent.event)
 
 
-async def _tried(awaited: Coroutine[Any, Any, T], seconds: float) -> asyncio.Task[T]:
-    """Wait for something, no longer than so; whoever stops waiting leaves nothing behind."""
-    task = asyncio.ensure_future(awaited)
+async def _wait_for(awaitable: Coroutine[Any, Any, T], seconds: float) -> asyncio.Task[T]:
+    """Wait for a coroutine at most so long, and return its task. A task that is not done is cancelled."""
+    task = asyncio.ensure_future(awaitable)
     try:
         await asyncio.wait([task], timeout=seconds)
     finally:
@@ -176,16 +174,16 @@ async def _tried(awaited: Coroutine[Any, Any, T], seconds: float) -> asyncio.Tas
     return task
 
 
-def _begin_anew(waiting: asyncio.Queue[bytes | None]) -> None:
-    _empty(waiting)
-    waiting.put_nowait(RESET)
+def _reset(queue: EventQueue) -> None:
+    _clear(queue)
+    queue.put_nowait(RESET)
 
 
-def _empty(waiting: asyncio.Queue[bytes | None]) -> None:
-    while not waiting.empty():
-        waiting.get_nowait()
+def _clear(queue: EventQueue) -> None:
+    while not queue.empty():
+        queue.get_nowait()
 
 
-def _event(update: Update) -> bytes:
+def _encode_event(update: Update) -> bytes:
     kind = "run" if isinstance(update, Run) else "edit"
     return f"event: {kind}\ndata: {json.dumps(encode(update))}\n\n".encode()

@@ -1,124 +1,115 @@
-"""Addresses that are no operations: health, the description, live changes, a calendar, the configuration."""
+"""Endpoints that are not operations: health, metrics, OpenAPI, configuration, events and the iCalendar feed."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from tompion.api.auth.principal import Principal, authorise
 from tompion.api.metrics import CONTENT_TYPE
-from tompion.api.rest.ical_feed import feed
+from tompion.api.rest.credentials import credentials_of
+from tompion.api.rest.ical_feed import ical_feed
 from tompion.api.rest.problems import problem
-from tompion.api.rest.session_endpoints import begin_visit, end_visit, show_visit
+from tompion.api.rest.session_endpoints import get_session, sign_in, sign_out
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.insight import Almanac
+from tompion.model.insight import CalendarFeed
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import upcoming_feed
 from tompion.operations.views import datetime_ms
 
 if TYPE_CHECKING:
     from tompion.api.rest.app import Service
-from concurrent.futures import Future
-from typing import Protocol
 
-Answering = Callable[["Service", Request, Principal, str], Awaitable[Response]]
-
-
+SystemEndpoint = Callable[["Service", Request, Principal, str], Awaitable[Response]]
 DAY_S = 24 * 3_600
-
-
-MOST_DAYS = 400
-
-
-DEFAULT_DAYS = 30
-
-
-CALENDAR = ("namespace", "schedule_id", "days")
-"""What may be said of the calendar that is wanted."""
-
-
-MOST_EVENTS = 5_000
-"""How many events it has, shared by its schedules."""
+MAX_FEED_DAYS = 400
+DEFAULT_FEED_DAYS = 30
+FEED_PARAMETERS = ("namespace", "schedule_id", "days")
+MAX_FEED_EVENTS = 5_000
+"""The limit of events in a feed, shared by all schedules."""
+MAX_PROBE_S = 5.0
+"""The longest time that ``/readyz`` waits for the store."""
 
 
 async def healthz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Say that the service is there."""
+    """Respond that the process is running."""
     return JSONResponse({"status": "ok", "version": service.version})
 
 
 async def readyz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Say whether the store answers, and whether the engine works that is beside it."""
-    found = [*service.problems(), *await store_problems(service.desk.store)]
-    if found:
-        return problem(503, "not_ready", "; ".join(found), problems=found, retryable=True)
+    """Respond whether the store answers and the engine in the same process works."""
+    problems = [*service.problems(), *await store_problems(service.runner.store)]
+    if problems:
+        return problem(503, "not_ready", "; ".join(problems), problems=problems, retryable=True)
     return JSONResponse({"status": "ready", "version": service.version})
 
 
 async def metrics(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Answer a scrape."""
+    """Return the metrics for Prometheus."""
     if service.metrics is None:
-        raise NotFound("this service has no metrics")
+        raise NotFound("metrics are not enabled")
     text = await asyncio.get_running_loop().run_in_executor(None, service.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 async def openapi(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Return the description of all addresses."""
-    return JSONResponse(service.description)
+    """Return the OpenAPI document."""
+    return JSONResponse(service.openapi)
 
 
 async def config(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Return every setting, and where its value came from."""
+    """Return the effective configuration, without secrets."""
     return JSONResponse(service.configuration)
 
 
 async def events(service: Service, request: Request, caller: Principal, namespace: str) -> Response:
-    """Tell of changes as they happen, for as long as the caller may look."""
+    """Stream changes for as long as the caller is authorised."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
 
-    async def may_still() -> None:
-        authorise(await service.gate.caller(request), namespace, Role.READER)
+    async def check_access() -> None:
+        authorise(await service.authenticator.authenticate(credentials_of(request)), namespace, Role.READER)
 
-    told = await service.live.events(namespace, caller.actor, may_still)
-    return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    stream = await service.change_stream.events(namespace, caller.actor, check_access)
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 async def calendar(service: Service, request: Request, caller: Principal, namespace: str) -> Response:
-    """Return the coming ticks as a calendar."""
+    """Return upcoming ticks as an iCalendar feed."""
     for name in request.query_params:
-        if name not in CALENDAR:
-            raise InvalidField(name, f"there is no such parameter; expected {', '.join(CALENDAR)}")
-    look = partial(
-        _looked_ahead,
+        if name not in FEED_PARAMETERS:
+            raise InvalidField(name, f"unknown parameter; expected {', '.join(FEED_PARAMETERS)}")
+    read = partial(
+        _read_feed,
         schedule_id=request.query_params.get("schedule_id"),
         seconds=_days(request.query_params.get("days")) * DAY_S,
     )
-    sent = service.desk.send(look, namespace=namespace, actor=caller.actor, writes=False)
-    found, now_ms = await asyncio.wrap_future(sent)
-    text = feed(found, namespace, datetime_ms(now_ms))
+    future = service.runner.send(read, namespace=namespace, actor=caller.actor, writes=False)
+    upcoming, now_ms = await asyncio.wrap_future(future)
+    text = ical_feed(upcoming, namespace, datetime_ms(now_ms))
     return Response(text, media_type="text/calendar", headers={"Content-Disposition": 'inline; filename="tompion.ics"'})
 
 
-def _looked_ahead(session: OperationContext, **given: Any) -> tuple[Almanac, int]:
-    return upcoming_feed(session, limit=MOST_EVENTS, **given), session.now_ms
+def _read_feed(context: OperationContext, **arguments: Any) -> tuple[CalendarFeed, int]:
+    return upcoming_feed(context, limit=MAX_FEED_EVENTS, **arguments), context.now_ms
 
 
 def _days(text: str | None) -> int:
     if text is None:
-        return DEFAULT_DAYS
-    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MOST_DAYS):
-        raise InvalidField("days", f"{display(text)}; expected a whole number from 1 to {MOST_DAYS}")
+        return DEFAULT_FEED_DAYS
+    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 3 and 1 <= int(text) <= MAX_FEED_DAYS):
+        raise InvalidField("days", f"{display(text)}; expected a whole number from 1 to {MAX_FEED_DAYS}")
     return int(text)
 
 
-ANSWERS: dict[str, Answering] = {
+ENDPOINTS: dict[str, SystemEndpoint] = {
     "GET /healthz": healthz,
     "GET /readyz": readyz,
     "GET /metrics": metrics,
@@ -126,33 +117,29 @@ ANSWERS: dict[str, Answering] = {
     "GET /config": config,
     "GET /events": events,
     "GET /calendar.ics": calendar,
-    "GET /session": show_visit,
-    "POST /session": begin_visit,
-    "DELETE /session": end_visit,
+    "GET /session": get_session,
+    "POST /session": sign_in,
+    "DELETE /session": sign_out,
 }
-"""Who answers each of the addresses."""
+"""The endpoint of each system route, by method and path."""
 
 
-ANSWER_S = 5.0
-"""How long the store may take to say what time it is."""
-
-
-class Readable(Protocol):
-    """A store, as far as its health is concerned."""
+class ReadableStore(Protocol):
+    """The part of a store that the readiness check needs."""
 
     def read(self, work: Callable[[Any], int]) -> Future[int]:
-        """Run work that writes nothing."""
+        """Run work in a read transaction."""
 
 
-async def store_problems(store: Readable) -> list[str]:
-    """Return what is wrong with a store; nothing, if it answers."""
+async def store_problems(store: ReadableStore) -> list[str]:
+    """Return the problems of a store. The list is empty if the store answers."""
     try:
-        answer = asyncio.wrap_future(store.read(lambda transaction: transaction.now_ms()))
-        done, _ = await asyncio.wait([answer], timeout=ANSWER_S)
+        future = asyncio.wrap_future(store.read(lambda transaction: transaction.now_ms()))
+        done, _ = await asyncio.wait([future], timeout=MAX_PROBE_S)
         if done:
-            answer.result()
+            future.result()
             return []
-        answer.cancel()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the store does not answer
+        future.cancel()
+    except Exception as error:  # noqa: BLE001 - any error means that the store does not answer
         return [f"the store does not answer: {error}"]
-    return [f"the store has not answered within {ANSWER_S:.0f} s"]
+    return [f"the store has not answered within {MAX_PROBE_S:.0f} s"]

@@ -1,5 +1,5 @@
-"""The door that Temporal's own SDKs and command line can use: the schedule calls of its ``WorkflowService``, over gRPC.
+"""The Temporal-compatible API: the schedule calls of Temporal's ``WorkflowService`` over gRPC, for its SDKs and CLI.
 
-``door`` knows the calls and who may make them, ``spec``, ``action``, ``wire`` and ``shown`` translate, ``status`` says
-with which code an error is answered, and ``server`` listens.
+``server`` listens, ``dispatcher`` authorises calls and runs their handlers, ``schedule_service`` and ``system_service``
+have the handlers, ``convert`` translates messages, and ``errors`` maps errors to gRPC codes.
 """

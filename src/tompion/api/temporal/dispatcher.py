@@ -1,7 +1,7 @@
-"""The calls: which there are, who may make them, and how each becomes an operation.
+"""Dispatches gRPC calls: authenticates the caller, checks its role and runs the handler.
 
-A door knows nothing of connections: it is given the name of a call, its bytes, what was said beside it and whose
-certificate stands behind it, and answers with bytes, or raises :class:`~tompion.api.temporal.errors.GrpcError`.
+A dispatcher does not know connections. It gets the name of a call, its body and the caller's credentials, and returns
+the body of the response or raises :class:`~tompion.api.temporal.errors.GrpcError`.
 """
 
 from __future__ import annotations
@@ -14,148 +14,140 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from google.protobuf.message import DecodeError, Message
-from starlette.requests import Request
 
-from tompion.api.auth.authenticator import PEER, Authenticator, OpenAuthenticator
+from tompion.api.auth.authenticator import Authenticator, Credentials, OpenAuthenticator
 from tompion.api.auth.principal import ANONYMOUS, Principal, authorise
 from tompion.api.rate_limit import NamespaceRateLimiter
-from tompion.api.temporal.errors import Code, GrpcError, refusal_of, unknown_namespace
+from tompion.api.temporal.errors import Code, GrpcError, grpc_error_of, unknown_namespace
 from tompion.contract.roles import Role
 from tompion.errors import Forbidden, InvalidField, NotFound, TompionError, Unauthenticated
 from tompion.operations.context import OperationContext
 from tompion.operations.runner import OperationRunner
 
 T = TypeVar("T")
-Metadata = Sequence[tuple[str, str | bytes]]
-MISTAKE = "the service has made a mistake; its log says more"
+INTERNAL_ERROR = "internal error; see the server log"
+NO_CREDENTIALS = Credentials()
 
 
 @dataclass(frozen=True)
 class ServiceDeps:
-    """What a door opens on: where operations are sent, who is let in, and which namespaces there are, with their ids.
+    """The dependencies of the handlers.
 
-    ``mistakes`` is told of what should never happen; ``neighbours`` says how often a namespace may be asked about.
+    ``namespaces`` has the id of each namespace. ``on_internal_error`` receives unexpected errors.
     """
 
-    desk: OperationRunner
+    runner: OperationRunner
     version: str
     namespaces: Mapping[str, str]
-    gate: Authenticator = field(default_factory=OpenAuthenticator)
+    authenticator: Authenticator = field(default_factory=OpenAuthenticator)
     read_only: bool = False
-    mistakes: Callable[[BaseException], None] = lambda _: None
-    neighbours: NamespaceRateLimiter = field(default_factory=lambda: NamespaceRateLimiter(0))
+    on_internal_error: Callable[[BaseException], None] = lambda _: None
+    namespace_limits: NamespaceRateLimiter = field(default_factory=lambda: NamespaceRateLimiter(0))
 
 
 class CallContext(NamedTuple):
-    """A call that its caller may make."""
+    """The context of an authorised call."""
 
-    house: ServiceDeps
+    deps: ServiceDeps
     caller: Principal
     namespace: str
 
     @property
     def namespace_id(self) -> str:
-        """Return the id of its namespace."""
-        return self.house.namespaces[self.namespace]
+        """Return the id of the namespace."""
+        return self.deps.namespaces[self.namespace]
 
-    async def send(self, operation: Callable[[OperationContext], T], *, writes: bool = False) -> T:
-        """Have an operation done."""
-        sent = self.house.desk.send(operation, namespace=self.namespace, actor=self.caller.actor, writes=writes)
-        return await asyncio.wrap_future(sent)
+    async def run(self, operation: Callable[[OperationContext], T], *, writes: bool = False) -> T:
+        """Run an operation and return its result."""
+        future = self.deps.runner.send(operation, namespace=self.namespace, actor=self.caller.actor, writes=writes)
+        return await asyncio.wrap_future(future)
 
 
 Handler = Callable[[CallContext, Any], Awaitable[Message]]
 
 
 class Method(NamedTuple):
-    """A call: what it is given, the least role that may make it, and what it does."""
+    """A gRPC method: the type of its request, the role that it needs, and its handler."""
 
-    kind: type[Message]
+    request_type: type[Message]
     role: Role
     handler: Handler
     writes: bool = False
 
 
 def read_namespaces(texts: Sequence[str]) -> dict[str, str]:
-    """Return the namespaces that a configuration names, each with its id: ``default``, or ``default=<id>``."""
-    found: dict[str, str] = {}
+    """Return the ids of the configured namespaces: ``default``, or ``default=<id>``."""
+    ids: dict[str, str] = {}
     for text in texts:
-        name, _, given = text.partition("=")
-        if not name or name in found or "/" in name:
+        name, _, namespace_id = text.partition("=")
+        if not name or name in ids or "/" in name:
             raise InvalidField("temporal_namespaces", f"{text!r}: expected a name, or name=id, each name once")
-        found[name] = given or str(uuid5(NAMESPACE_URL, f"tompion:{name}"))
-    return found
+        ids[name] = namespace_id or str(uuid5(NAMESPACE_URL, f"tompion:{name}"))
+    return ids
 
 
 class Dispatcher:
-    """Answers calls."""
+    """Runs the handlers of gRPC calls. ``methods`` has the methods by their full names."""
 
-    def __init__(self, house: ServiceDeps, methods: Mapping[str, Method]) -> None:
-        """Take what it opens on, and the calls by their full names."""
-        self._house = house
+    def __init__(self, deps: ServiceDeps, methods: Mapping[str, Method]) -> None:
+        self._deps = deps
         self._methods = methods
 
-    async def answer(
-        self, name: str, body: bytes, metadata: Metadata = (), peer: Mapping[str, Any] | None = None
-    ) -> bytes:
-        """Answer a call.  Raises :class:`~tompion.api.temporal.errors.GrpcError`."""
+    async def dispatch(self, name: str, body: bytes, credentials: Credentials = NO_CREDENTIALS) -> bytes:
+        """Return the response of a call. Raises :class:`~tompion.api.temporal.errors.GrpcError`."""
         method = self._methods.get(name)
         if method is None:
-            raise GrpcError(Code.UNIMPLEMENTED, f"{name} is not served here: only the calls about schedules are")
+            raise GrpcError(Code.UNIMPLEMENTED, f"{name} is not implemented; only schedule calls are")
         schedule_id = ""
         try:
-            caller = ANONYMOUS if method.role is Role.PUBLIC else await self._caller(metadata, peer)
-            request = _read(method.kind, body)
+            is_public = method.role is Role.PUBLIC
+            caller = ANONYMOUS if is_public else await self._deps.authenticator.authenticate(credentials)
+            request = _parse(method.request_type, body)
             schedule_id = str(getattr(request, "schedule_id", ""))
-            asked = CallContext(self._house, caller, self._namespace(request, caller, method))
-            return (await method.handler(asked, request)).SerializeToString()
+            context = CallContext(self._deps, caller, self._namespace(request, caller, method))
+            return (await method.handler(context, request)).SerializeToString()
         except TompionError as error:
-            raise refusal_of(error, schedule_id) from None
+            raise grpc_error_of(error, schedule_id) from None
         except (GrpcError, asyncio.CancelledError):
             raise
         except Exception as error:
-            self._house.mistakes(error)
-            raise GrpcError(Code.INTERNAL, MISTAKE) from error
-
-    async def _caller(self, metadata: Metadata, peer: Mapping[str, Any] | None) -> Principal:
-        shown = [value for key, value in metadata if key == "authorization"]
-        headers = [(b"authorization", value if isinstance(value, bytes) else value.encode()) for value in shown]
-        return await self._house.gate.caller(Request({"type": "http", "headers": headers, PEER: peer}))
+            self._deps.on_internal_error(error)
+            raise GrpcError(Code.INTERNAL, INTERNAL_ERROR) from error
 
     def _namespace(self, request: Message, caller: Principal, method: Method) -> str:
-        """Return the namespace of a request, if it is there and the caller may do that in it."""
+        """Return the namespace of a request. Raises if it does not exist or the caller lacks the role in it."""
         if "namespace" not in request.DESCRIPTOR.fields_by_name or method.role is Role.PUBLIC:
             if method.role is not Role.PUBLIC and not caller.roles:
-                raise Unauthenticated("whoever asks has no role in any namespace")
+                raise Unauthenticated("the caller has no role in any namespace")
             return caller.home
-        name = request.namespace  # type: ignore[attr-defined]  # the descriptor has said so
+        name = request.namespace  # type: ignore[attr-defined]  # the descriptor has the field
         if not name:
-            raise InvalidField("namespace", "it is not set on the request")
-        if name not in self._house.namespaces:
+            raise InvalidField("namespace", "not set on the request")
+        if name not in self._deps.namespaces:
             raise unknown_namespace(name)
         try:
             authorise(caller, name, method.role)
         except NotFound:
             raise unknown_namespace(name) from None
-        self._house.neighbours.admit(name)
-        if method.writes and self._house.read_only:
-            raise Forbidden("this service is read-only: nothing can be changed through it")
+        self._deps.namespace_limits.admit(name)
+        if method.writes and self._deps.read_only:
+            raise Forbidden("this service is read-only")
         return str(name)
 
 
-def _read(kind: type[Message], body: bytes) -> Any:
+def _parse(request_type: type[Message], body: bytes) -> Any:
     try:
-        return kind.FromString(body)
+        return request_type.FromString(body)
     except (DecodeError, ValueError):
-        raise InvalidField("request", f"this is no {kind.DESCRIPTOR.name}") from None
+        raise InvalidField("request", f"not a valid {request_type.DESCRIPTOR.name}") from None
 
 
-def bound(operation: Callable[..., T], *args: Any, **given: Any) -> Callable[[OperationContext], T]:
-    """Return an operation with everything but its session bound."""
-    return partial(_called, operation, args, given)
+def bind(operation: Callable[..., T], *args: Any, **kwargs: Any) -> Callable[[OperationContext], T]:
+    """Return an operation with all arguments but its context bound."""
+    return partial(_call, operation, args, kwargs)
 
 
-def _called(
-    operation: Callable[..., T], args: tuple[Any, ...], given: Mapping[str, Any], session: OperationContext
+def _call(
+    operation: Callable[..., T], args: tuple[Any, ...], kwargs: Mapping[str, Any], context: OperationContext
 ) -> T:
-    return operation(session, *args, **given)
+    return operation(context, *args, **kwargs)

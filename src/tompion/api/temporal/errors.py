@@ -1,4 +1,4 @@
-"""Errors as gRPC statuses: one table says which, and details carry what Temporal's SDKs look for."""
+"""Errors as gRPC statuses, with the details that Temporal's SDKs expect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tompion.model.codec import truncate
 
 
 class Code(IntEnum):
-    """The codes of gRPC that are used here."""
+    """The gRPC status codes in use."""
 
     INVALID_ARGUMENT = 3
     NOT_FOUND = 5
@@ -58,33 +58,32 @@ CODES: dict[type[TompionError], Code] = {
     StoreUnavailable: Code.UNAVAILABLE,
     TompionError: Code.INTERNAL,
 }
-"""The code of each branch of the error tree; the nearest ancestor counts."""
+"""The status code of each branch of the error tree. The nearest ancestor decides."""
 STALE = "mismatched conflict token"
-MOST_BYTES = 1_000
-"""How long a message may be: it travels in a header, in details beside it, and clients allow headers 8 KiB in all."""
+MAX_MESSAGE_BYTES = 1_000
+"""A message is sent in a header and again in the details. Clients allow 8 KiB of headers in all."""
 
 
 class GrpcError(Exception):
-    """A call that is answered with a status instead of a message."""
+    """An error status. ``details`` are messages for the SDK."""
 
     def __init__(self, code: Code, message: str, *details: Message) -> None:
-        """Take what is said, and what machines can read of it."""
         super().__init__(message)
         self.code = code
-        self.message = truncate(message, MOST_BYTES)
+        self.message = truncate(message, MAX_MESSAGE_BYTES)
         self.details = details
 
     @property
     def status(self) -> bytes:
-        """The status as ``grpc-status-details-bin`` carries it."""
+        """Return the status for ``grpc-status-details-bin``."""
         status = GrpcStatus(code=self.code, message=self.message)
         for detail in self.details:
             status.details.add().Pack(detail)
         return status.SerializeToString()
 
 
-def refusal_of(error: TompionError, schedule_id: str = "") -> GrpcError:
-    """Return the status that an error is answered with."""
+def grpc_error_of(error: TompionError, schedule_id: str = "") -> GrpcError:
+    """Return the gRPC status of an error."""
     code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
     message = f"{STALE}: {error}" if isinstance(error, StaleToken) else str(error)
     details: list[Message] = []
@@ -93,11 +92,11 @@ def refusal_of(error: TompionError, schedule_id: str = "") -> GrpcError:
     elif code is Code.NOT_FOUND:
         details.append(NotFoundFailure())
     elif code is Code.PERMISSION_DENIED:
-        details.append(PermissionDeniedFailure(reason=truncate(message, MOST_BYTES)))
+        details.append(PermissionDeniedFailure(reason=truncate(message, MAX_MESSAGE_BYTES)))
     return GrpcError(code, message, *details)
 
 
 def unknown_namespace(name: str) -> GrpcError:
-    """Return the status for a namespace that is not there, or not for this caller."""
-    name = truncate(name, MOST_BYTES // 2)
+    """Return the status for a namespace that does not exist, or that the caller has no role in."""
+    name = truncate(name, MAX_MESSAGE_BYTES // 2)
     return GrpcError(Code.NOT_FOUND, f"Namespace {name} is not found.", NamespaceNotFoundFailure(namespace=name))

@@ -1,7 +1,7 @@
-"""gRPC reflection: which services there are and what their messages look like, for tools that do not know them.
+"""gRPC reflection: the services and their messages, for tools such as ``grpcurl``.
 
-The messages of reflection itself are so few that they are written down here.  Those of Temporal are known to whoever
-has its SDK; so is health, under a name of its own.
+The descriptors of the reflection service are built here. Those of Temporal and of the health service come with
+Temporal's SDK, which has health in a package of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from tompion.api.temporal.system_service import HEALTH_SERVICE, OPERATOR_SERVICE
 
 VERSIONS = ("grpc.reflection.v1", "grpc.reflection.v1alpha")
 METHODS = frozenset(f"/{version}.ServerReflection/ServerReflectionInfo" for version in VERSIONS)
-SERVICES = (HEALTH_SERVICE, OPERATOR_SERVICE, WORKFLOW_SERVICE, *(f"{each}.ServerReflection" for each in VERSIONS))
+SERVICES = (
+    HEALTH_SERVICE,
+    OPERATOR_SERVICE,
+    WORKFLOW_SERVICE,
+    *(f"{version}.ServerReflection" for version in VERSIONS),
+)
 NOT_FOUND, INVALID_ARGUMENT, UNIMPLEMENTED = 5, 3, 12
 _TEXT, _BYTES, _INT = (
     FieldDescriptorProto.TYPE_STRING,
@@ -48,16 +53,16 @@ _SHAPES: dict[str, list[tuple[str, int, int | str, bool]]] = {
         ("error_response", 7, "ErrorResponse", False),
     ],
 }
-"""Each message: the names, numbers and types of its fields, and which of them repeat."""
+"""Each message: name, number and type of its fields, and whether they repeat."""
 
 
-def reflected(body: bytes) -> bytes:
-    """Answer one question about the services."""
+def reflect(body: bytes) -> bytes:
+    """Return the response to a reflection request."""
     request, response = message(_REQUEST), message(_RESPONSE)
     try:
         request.ParseFromString(body)
     except DecodeError:
-        return _error(response, INVALID_ARGUMENT, "this is no request")
+        return _error(response, INVALID_ARGUMENT, "not a reflection request")
     response.original_request.CopyFrom(request)
     if request.HasField("list_services"):
         for name in SERVICES:
@@ -66,15 +71,15 @@ def reflected(body: bytes) -> bytes:
     for field in ("file_by_filename", "file_containing_symbol"):
         if request.HasField(field):
             return _files(response, field, getattr(request, field))
-    return _error(response, UNIMPLEMENTED, "extensions are not looked for: there are none")
+    return _error(response, UNIMPLEMENTED, "extensions are not supported")
 
 
 def _files(response: Any, field: str, wanted: str) -> bytes:
-    found = _file(field, wanted)
-    if found is None:
-        return _error(response, NOT_FOUND, f"there is no {wanted}")
-    files = _with_dependencies(found, {})
-    response.file_descriptor_response.file_descriptor_proto.extend(each.serialized_pb for each in files.values())
+    file = _file(field, wanted)
+    if file is None:
+        return _error(response, NOT_FOUND, f"unknown symbol or file {wanted}")
+    files = _with_dependencies(file, {})
+    response.file_descriptor_response.file_descriptor_proto.extend(file.serialized_pb for file in files.values())
     return bytes(response.SerializeToString())
 
 
@@ -92,29 +97,28 @@ def _file(field: str, wanted: str) -> FileDescriptor | None:
     return None
 
 
-def _with_dependencies(file: FileDescriptor, found: dict[str, FileDescriptor]) -> dict[str, FileDescriptor]:
-    if file.name not in found:
-        found[file.name] = file
-        for each in file.dependencies:
-            _with_dependencies(each, found)
-    return found
+def _with_dependencies(file: FileDescriptor, files: dict[str, FileDescriptor]) -> dict[str, FileDescriptor]:
+    if file.name not in files:
+        files[file.name] = file
+        for dependency in file.dependencies:
+            _with_dependencies(dependency, files)
+    return files
 
 
-def _error(response: Any, code: int, said: str) -> bytes:
+def _error(response: Any, code: int, text: str) -> bytes:
     response.error_response.error_code = code
-    response.error_response.error_message = said
+    response.error_response.error_message = text
     return bytes(response.SerializeToString())
 
 
 def message(name: str) -> Any:
-    """Return an empty message of reflection."""
-    found = _own_files().FindMessageTypeByName(f"{VERSIONS[0]}.{name}")
-    return GetMessageClass(found)()
+    """Return an empty message of the reflection service."""
+    return GetMessageClass(_own_files().FindMessageTypeByName(f"{VERSIONS[0]}.{name}"))()
 
 
 @cache
 def _own_files() -> DescriptorPool:
-    """The files that are not among Temporal's: reflection in both versions, and health under its usual name."""
+    """Return the files that Temporal's SDK does not have: reflection in both versions, and the standard health."""
     pool = DescriptorPool()
     for version in VERSIONS:
         pool.Add(_reflection_file(version))
@@ -123,7 +127,7 @@ def _own_files() -> DescriptorPool:
 
 
 def _health_file() -> FileDescriptorProto:
-    """Health as every client knows it: the SDK has the same messages in a package of its own."""
+    """Return the standard health service. The SDK has the same messages in another package."""
     file = FileDescriptorProto.FromString(health_pb2.DESCRIPTOR.serialized_pb)
     text = text_format.MessageToString(file)
     package = HEALTH_SERVICE.rpartition(".")[0]
@@ -142,7 +146,7 @@ def _reflection_file(version: str) -> FileDescriptorProto:
                 added.type_name = f".{version}.{kind}"
             else:
                 added.type = kind  # type: ignore[assignment]  # one of the three above
-            if name == _REQUEST and number > 1:  # which of the questions is asked, also if it is empty
+            if name == _REQUEST and number > 1:  # a oneof, so that an empty field is present too
                 added.oneof_index = 0
         if name == _REQUEST:
             shape.oneof_decl.add(name="message_request")

@@ -1,4 +1,4 @@
-"""The calls about the service itself: what it can do, its namespaces, its search attributes, its health."""
+"""The system calls: capabilities, namespaces, search attributes and health."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest, HealthCheckResponse
 
 from tompion.api.temporal import schedule_service
-from tompion.api.temporal.dispatcher import CallContext, Method, bound
+from tompion.api.temporal.dispatcher import CallContext, Method, bind
 from tompion.api.temporal.errors import Code, GrpcError
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, StoreError
@@ -43,60 +43,60 @@ TYPES = {
 SYSTEM_ATTRIBUTES = {"ScheduleId": AttributeType.KEYWORD, "TemporalSchedulePaused": AttributeType.BOOL}
 
 
-async def get_system_info(asked: CallContext, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
-    """Say what can be done here."""
-    answer = GetSystemInfoResponse(server_version=asked.house.version)
-    answer.capabilities.supports_schedules = True
-    answer.capabilities.internal_error_differentiation = True
-    answer.capabilities.sdk_metadata = True
-    return answer
+async def get_system_info(context: CallContext, _request: GetSystemInfoRequest) -> GetSystemInfoResponse:
+    """Return the capabilities of the server."""
+    response = GetSystemInfoResponse(server_version=context.deps.version)
+    response.capabilities.supports_schedules = True
+    response.capabilities.internal_error_differentiation = True
+    response.capabilities.sdk_metadata = True
+    return response
 
 
-async def describe_namespace(asked: CallContext, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
-    """Show a namespace."""
-    answer = DescribeNamespaceResponse()
-    answer.namespace_info.name = asked.namespace
-    answer.namespace_info.id = asked.namespace_id
-    answer.namespace_info.state = NamespaceState.NAMESPACE_STATE_REGISTERED
-    answer.config.workflow_execution_retention_ttl.FromMilliseconds(asked.house.desk.settings.retention_ms)
-    answer.replication_config.active_cluster_name = CLUSTER
-    answer.replication_config.clusters.add(cluster_name=CLUSTER)
-    return answer
+async def describe_namespace(context: CallContext, _request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
+    """Describe a namespace."""
+    response = DescribeNamespaceResponse()
+    response.namespace_info.name = context.namespace
+    response.namespace_info.id = context.namespace_id
+    response.namespace_info.state = NamespaceState.NAMESPACE_STATE_REGISTERED
+    response.config.workflow_execution_retention_ttl.FromMilliseconds(context.deps.runner.settings.retention_ms)
+    response.replication_config.active_cluster_name = CLUSTER
+    response.replication_config.clusters.add(cluster_name=CLUSTER)
+    return response
 
 
 async def list_search_attributes(
-    asked: CallContext, _request: ListSearchAttributesRequest
+    context: CallContext, _request: ListSearchAttributesRequest
 ) -> ListSearchAttributesResponse:
-    """List the search attributes that were registered."""
-    registered = await asked.send(search_attribute_types)
-    answer = ListSearchAttributesResponse()
-    answer.custom_attributes.update({name: TYPES[AttributeType(kind)] for name, kind in registered.items()})
-    answer.system_attributes.update({name: TYPES[kind] for name, kind in SYSTEM_ATTRIBUTES.items()})
-    return answer
+    """List the registered search attributes."""
+    registered = await context.run(search_attribute_types)
+    response = ListSearchAttributesResponse()
+    response.custom_attributes.update({name: TYPES[AttributeType(kind)] for name, kind in registered.items()})
+    response.system_attributes.update({name: TYPES[kind] for name, kind in SYSTEM_ATTRIBUTES.items()})
+    return response
 
 
 async def register_search_attributes(
-    asked: CallContext, request: AddSearchAttributesRequest
+    context: CallContext, request: AddSearchAttributesRequest
 ) -> AddSearchAttributesResponse:
     """Register search attributes."""
     names = {number: kind for kind, number in TYPES.items()}
     types = {}
     for name, number in request.search_attributes.items():
         if number not in names:
-            raise InvalidField(f"search_attributes.{name}", f"{number} is no type")
+            raise InvalidField(f"search_attributes.{name}", f"{number} is not a type")
         if name in SYSTEM_ATTRIBUTES:
-            raise InvalidField(f"search_attributes.{name}", "every schedule has one of that name")
+            raise InvalidField(f"search_attributes.{name}", "reserved name of a system attribute")
         types[name] = names[number]
-    await asked.send(bound(add_search_attributes, types), writes=True)
+    await context.run(bind(add_search_attributes, types), writes=True)
     return AddSearchAttributesResponse()
 
 
-async def check_health(asked: CallContext, request: HealthCheckRequest) -> HealthCheckResponse:
-    """Say whether a service is there, and whether the store behind it answers."""
+async def check_health(context: CallContext, request: HealthCheckRequest) -> HealthCheckResponse:
+    """Return whether a service exists and its store answers."""
     if request.service not in SERVICES:
-        raise GrpcError(Code.NOT_FOUND, f"there is no service {request.service} here")
+        raise GrpcError(Code.NOT_FOUND, f"unknown service {request.service}")
     try:
-        await asked.send(lambda session: session.now_ms)
+        await context.run(lambda operation: operation.now_ms)
     except StoreError:
         return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.NOT_SERVING)
     return HealthCheckResponse(status=HealthCheckResponse.ServingStatus.SERVING)
@@ -114,4 +114,4 @@ METHODS: dict[str, Method] = {
     ),
     f"/{HEALTH_SERVICE}/Check": Method(HealthCheckRequest, Role.PUBLIC, check_health),
 }
-"""Every call that is served, by its full name."""
+"""The methods of the server by their full names."""

@@ -1,7 +1,7 @@
-"""Filter queries of lists: ``Team = 'billing' AND TemporalSchedulePaused = false``.
+"""Visibility queries, the filters of lists: ``Team = 'billing' AND TemporalSchedulePaused = false``.
 
-A query is read into a test of one schedule.  Names are those of search attributes, and two that every schedule has:
-``ScheduleId`` and ``TemporalSchedulePaused``.  A comparison with an attribute that a schedule does not have is false.
+A query is parsed into a predicate of a schedule. Its names are search attributes, and ``ScheduleId`` and
+``TemporalSchedulePaused``. A comparison with an attribute that a schedule does not have is false.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tompion.model.search_attribute import AttributeType
 
 SCHEDULE_ID, PAUSED = "ScheduleId", "TemporalSchedulePaused"
 RESERVED = re.compile(r"Temporal|(?:WorkflowId|WorkflowType|RunId|ExecutionStatus|StartTime|CloseTime|TaskQueue)$")
-LONGEST_QUERY = 10_000
-DEEPEST = 50
+MAX_QUERY_CHARS = 10_000
+MAX_DEPTH = 50
 _TOKEN = re.compile(
     r"\s*(?:(?P<name>`[^`]+`)|(?P<text>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<number>[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.])|(?P<word>[A-Za-z_][\w.\-]*)"
@@ -29,30 +29,30 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
 }  # fmt: skip
-Test = Callable[[Schedule], bool]
-NOTHING: Mapping[str, str] = {}
+Predicate = Callable[[Schedule], bool]
+NO_TYPES: Mapping[str, str] = {}
 SAMPLES: dict[str, Any] = {
     AttributeType.KEYWORD: "", AttributeType.INT: 0, AttributeType.DOUBLE: 0.0, AttributeType.BOOL: False,
     AttributeType.DATETIME: "2026-01-01T00:00:00Z",
 }  # fmt: skip
-"""A value of each type that only some values can be compared with."""
+"""A value of each type, to check whether a literal can be compared with it."""
 
 
-def read_query(text: str, registered: Mapping[str, str] = NOTHING) -> Test:
-    """Return the test that a query is; an empty one lets everything pass.
+def parse_query(text: str, registered: Mapping[str, str] = NO_TYPES) -> Predicate:
+    """Return the predicate of a query. An empty query matches every schedule.
 
-    A value that does not fit the type of an attribute is refused if that type is ``registered``; otherwise each
-    schedule has its own, and one that it does not fit is not found.
+    A literal that does not fit the ``registered`` type of an attribute is an error. An attribute without a registered
+    type has a type of its own in each schedule, and a literal that does not fit does not match.
     """
-    if len(text) > LONGEST_QUERY:
-        raise InvalidField("query", f"{len(text)} characters, more than {LONGEST_QUERY}")
+    if len(text) > MAX_QUERY_CHARS:
+        raise InvalidField("query", f"{len(text)} characters, more than {MAX_QUERY_CHARS}")
     if not text.strip():
         return lambda _: True
-    return _Reader(text, registered).whole()
+    return _Parser(text, registered).parse()
 
 
-class _Reader:
-    """Reads one query; lives only as long as that takes."""
+class _Parser:
+    """A recursive descent parser of one query."""
 
     def __init__(self, text: str, registered: Mapping[str, str]) -> None:
         self._types = {**registered, SCHEDULE_ID: AttributeType.KEYWORD, PAUSED: AttributeType.BOOL}
@@ -61,81 +61,86 @@ class _Reader:
         self._depth = 0
         end = 0
         while text[end:].strip():
-            found = _TOKEN.match(text, end)
-            if found is None or found.lastgroup is None:
-                _refuse(f"cannot read {text[end:].strip()[:20]!r}")
-            self._tokens.append((found.lastgroup, found[found.lastgroup]))
-            end = found.end()
+            match = _TOKEN.match(text, end)
+            if match is None or match.lastgroup is None:
+                _refuse(f"cannot parse {text[end:].strip()[:20]!r}")
+            self._tokens.append((match.lastgroup, match[match.lastgroup]))
+            end = match.end()
 
-    def whole(self) -> Test:
-        test = self._either()
+    def parse(self) -> Predicate:
+        """Return the predicate of the whole query."""
+        predicate = self._disjunction()
         if self._place < len(self._tokens):
-            _refuse(f"there is more after its end: {self._tokens[self._place][1]!r}")
-        return test
+            _refuse(f"unexpected {self._tokens[self._place][1]!r} after the end")
+        return predicate
 
-    def _either(self) -> Test:
-        tests = [self._both()]
-        while self._took("OR"):
-            tests.append(self._both())
-        return tests[0] if len(tests) == 1 else lambda schedule: any(test(schedule) for test in tests)
+    def _disjunction(self) -> Predicate:
+        predicates = [self._conjunction()]
+        while self._accept("OR"):
+            predicates.append(self._conjunction())
+        if len(predicates) == 1:
+            return predicates[0]
+        return lambda schedule: any(predicate(schedule) for predicate in predicates)
 
-    def _both(self) -> Test:
-        tests = [self._one()]
-        while self._took("AND"):
-            tests.append(self._one())
-        return tests[0] if len(tests) == 1 else lambda schedule: all(test(schedule) for test in tests)
+    def _conjunction(self) -> Predicate:
+        predicates = [self._term()]
+        while self._accept("AND"):
+            predicates.append(self._term())
+        if len(predicates) == 1:
+            return predicates[0]
+        return lambda schedule: all(predicate(schedule) for predicate in predicates)
 
-    def _one(self) -> Test:
+    def _term(self) -> Predicate:
         self._depth += 1
-        if self._depth > DEEPEST:
-            _refuse("it is nested too deeply")
-        if self._took("NOT"):
-            test = _not(self._one())
-        elif self._took("("):
-            test = self._either()
+        if self._depth > MAX_DEPTH:
+            _refuse("nested too deeply")
+        if self._accept("NOT"):
+            predicate = _not(self._term())
+        elif self._accept("("):
+            predicate = self._disjunction()
             self._expect(")")
         else:
-            test = self._comparison(self._name())
+            predicate = self._comparison(self._name())
         self._depth -= 1
-        return test
+        return predicate
 
-    def _comparison(self, name: str) -> Test:
-        if self._took("IS"):
-            negated = self._took("NOT")
+    def _comparison(self, name: str) -> Predicate:
+        if self._accept("IS"):
+            negated = self._accept("NOT")
             self._expect("NULL")
-            return lambda schedule: (_value(schedule, name) is None) != negated
-        if self._took("NOT"):
-            return _known(name, _not(self._listed(name)))
+            return lambda schedule: (_typed_value(schedule, name) is None) != negated
+        if self._accept("NOT"):
+            return _if_present(name, _not(self._keyword_comparison(name)))
         kind, sign = self._next()
         if kind == "sign" and sign in _COMPARISONS:
-            return self._compared(name, _COMPARISONS[sign], self._literal())
+            return self._compare_checked(name, _COMPARISONS[sign], self._literal())
         self._place -= 1
-        return self._listed(name)
+        return self._keyword_comparison(name)
 
-    def _listed(self, name: str) -> Test:
-        if self._took("IN"):
+    def _keyword_comparison(self, name: str) -> Predicate:
+        if self._accept("IN"):
             self._expect("(")
-            wanted = [self._literal()]
-            while self._took(","):
-                wanted.append(self._literal())
+            literals = [self._literal()]
+            while self._accept(","):
+                literals.append(self._literal())
             self._expect(")")
-            tests = [self._compared(name, operator.eq, each) for each in wanted]
-            return lambda schedule: any(test(schedule) for test in tests)
-        if self._took("STARTS_WITH"):
-            beginning = str(self._literal())
-            return lambda schedule: any(str(each).startswith(beginning) for each in _values(schedule, name))
-        if self._took("BETWEEN"):
-            low = self._compared(name, operator.ge, self._literal())
+            predicates = [self._compare_checked(name, operator.eq, literal) for literal in literals]
+            return lambda schedule: any(predicate(schedule) for predicate in predicates)
+        if self._accept("STARTS_WITH"):
+            prefix = str(self._literal())
+            return lambda schedule: any(str(value).startswith(prefix) for value in _values(schedule, name))
+        if self._accept("BETWEEN"):
+            low = self._compare_checked(name, operator.ge, self._literal())
             self._expect("AND")
-            high = self._compared(name, operator.le, self._literal())
+            high = self._compare_checked(name, operator.le, self._literal())
             return lambda schedule: low(schedule) and high(schedule)
         return _refuse(f"expected a comparison after {name!r}")
 
-    def _compared(self, name: str, compare: Callable[[Any, Any], bool], wanted: Any) -> Test:
+    def _compare_checked(self, name: str, compare: Callable[[Any, Any], bool], literal: Any) -> Predicate:
         kind = self._types.get(name)
-        if kind in SAMPLES and _holds(compare, str(kind), SAMPLES[kind], wanted) is None:
-            _refuse(f"{name!r} holds a {kind}, which cannot be compared with {wanted!r}")
-        return _compared(name, compare, wanted)
+        if kind in SAMPLES and _holds(compare, str(kind), SAMPLES[kind], literal) is None:
+            _refuse(f"{name!r} has the type {kind}, which cannot be compared with {literal!r}")
+        return _comparison(name, compare, literal)
 
     def _name(self) -> str:
         kind, text = self._next()
@@ -149,7 +154,7 @@ class _Reader:
     def _literal(self) -> Any:
         kind, text = self._next()
         if kind == "text":
-            return re.sub(r"\\(.)|''", lambda found: found[1] or "'", text[1:-1])
+            return re.sub(r"\\(.)|''", lambda match: match[1] or "'", text[1:-1])
         if kind == "number":
             return float(text) if re.search(r"[.eE]", text) else int(text)
         if text.lower() in ("true", "false"):
@@ -158,36 +163,37 @@ class _Reader:
 
     def _next(self) -> tuple[str, str]:
         if self._place == len(self._tokens):
-            _refuse("it ends too soon")
+            _refuse("unexpected end")
         self._place += 1
         return self._tokens[self._place - 1]
 
-    def _took(self, wanted: str) -> bool:
+    def _accept(self, token: str) -> bool:
+        """Consume a token if it is the next one."""
         kind, text = self._tokens[self._place] if self._place < len(self._tokens) else ("", "")
-        if kind not in ("word", "sign") or text.upper() != wanted:
+        if kind not in ("word", "sign") or text.upper() != token:
             return False
         self._place += 1
         return True
 
-    def _expect(self, wanted: str) -> None:
-        if not self._took(wanted):
-            _refuse(f"expected {wanted}")
+    def _expect(self, token: str) -> None:
+        if not self._accept(token):
+            _refuse(f"expected {token}")
 
 
 def _refuse(problem: str) -> NoReturn:
     raise InvalidField("query", f"invalid query: {problem}")
 
 
-def _not(test: Test) -> Test:
-    return lambda schedule: not test(schedule)
+def _not(predicate: Predicate) -> Predicate:
+    return lambda schedule: not predicate(schedule)
 
 
-def _known(name: str, test: Test) -> Test:
-    return lambda schedule: _value(schedule, name) is not None and test(schedule)
+def _if_present(name: str, predicate: Predicate) -> Predicate:
+    return lambda schedule: _typed_value(schedule, name) is not None and predicate(schedule)
 
 
-def _value(schedule: Schedule, name: str) -> Any:
-    """What a schedule has under a name: its type, and its value."""
+def _typed_value(schedule: Schedule, name: str) -> Any:
+    """Return the type and the value of an attribute of a schedule, or ``None``."""
     if name == SCHEDULE_ID:
         return (AttributeType.KEYWORD, schedule.schedule_id)
     if name == PAUSED:
@@ -197,35 +203,35 @@ def _value(schedule: Schedule, name: str) -> Any:
 
 
 def _values(schedule: Schedule, name: str) -> list[Any]:
-    found = _value(schedule, name)
-    if found is None:
+    typed = _typed_value(schedule, name)
+    if typed is None:
         return []
-    return list(found[1]) if isinstance(found[1], list) else [found[1]]
+    return list(typed[1]) if isinstance(typed[1], list) else [typed[1]]
 
 
-def _compared(name: str, compare: Callable[[Any, Any], bool], wanted: Any) -> Test:
-    def test(schedule: Schedule) -> bool:
-        found = _value(schedule, name)
-        if found is None:
+def _comparison(name: str, compare: Callable[[Any, Any], bool], literal: Any) -> Predicate:
+    def predicate(schedule: Schedule) -> bool:
+        typed = _typed_value(schedule, name)
+        if typed is None:
             return False
-        kind, value = found
+        kind, value = typed
         if kind == AttributeType.TEXT and compare in (operator.eq, operator.ne):
-            words = set(re.findall(r"\w+", str(wanted).lower()))
+            words = set(re.findall(r"\w+", str(literal).lower()))
             return (words <= set(re.findall(r"\w+", value.lower()))) == (compare is operator.eq)
         if kind == AttributeType.KEYWORD_LIST:
-            return (wanted in value) == (compare is operator.eq) if compare in (operator.eq, operator.ne) else False
-        return _holds(compare, kind, value, wanted) is True
+            return (literal in value) == (compare is operator.eq) if compare in (operator.eq, operator.ne) else False
+        return _holds(compare, kind, value, literal) is True
 
-    return test
+    return predicate
 
 
-def _holds(compare: Callable[[Any, Any], bool], kind: str, value: Any, wanted: Any) -> bool | None:
-    """Whether a comparison holds; ``None`` if the two cannot be compared."""
+def _holds(compare: Callable[[Any, Any], bool], kind: str, value: Any, literal: Any) -> bool | None:
+    """Return whether a comparison holds, or ``None`` if the two cannot be compared."""
     try:
         if kind == AttributeType.DATETIME:
-            return compare(datetime.fromisoformat(value), datetime.fromisoformat(str(wanted)))
-        if kind == AttributeType.BOOL and isinstance(wanted, str):
-            wanted = wanted.lower() == "true"
-        return compare(value, wanted)
+            return compare(datetime.fromisoformat(value), datetime.fromisoformat(str(literal)))
+        if kind == AttributeType.BOOL and isinstance(literal, str):
+            literal = literal.lower() == "true"
+        return compare(value, literal)
     except (TypeError, ValueError):
         return None

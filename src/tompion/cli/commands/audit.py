@@ -1,4 +1,4 @@
-"""``tompion calendars``, ``queues``, ``instances`` and ``audit``."""
+"""``tompion audit``: show and verify the audit log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tompion.cli.commands.verify import audit_line
-from tompion.cli.connection import Before, Connection, Limit, given, taking, watched
+from tompion.cli.connection import Before, Connection, Limit, drop_unset, watch_options, with_options
 from tompion.cli.output import console, views
 from tompion.errors import InvalidInput
 
@@ -15,34 +15,35 @@ if TYPE_CHECKING:
     pass
 
 
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def audit_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
-    everything: Annotated[bool, typer.Option("--all", help="Changes of schedules, too.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Prove that it is as it was written.")] = False,
+    connection: Connection,
+    everything: Annotated[bool, typer.Option("--all", help="Include changes of schedules.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Verify the hash chain.")] = False,
     limit: Limit = None,
     before: Before = None,
     after: Annotated[
-        int | None, typer.Option("--after", metavar="PLACE", help="With --verify: go on after this place.")
+        int | None, typer.Option("--after", metavar="POSITION", help="With --verify: start after this position.")
     ] = None,
 ) -> None:
-    """Show who changed workflows, calendars, keys and targets, or everything; prove that nobody changed the audit.
+    """Show or verify the audit log.
 
-    With --verify, exits 1 if a row is not as it was written.
+    Without --all it omits changes of schedules.
+    With --verify it exits 1 if a row was changed.
 
     Example: tompion audit --all --limit 20
     """
     if not verify:
         if after is not None:
-            raise InvalidInput("--after: only with --verify; --before goes on where a page ended")
-        options = given(everything=everything or None, limit=limit, before=before)
-        ask.show(lambda home: home.history(**options), views.change_list)
+            raise InvalidInput("--after needs --verify; use --before to continue a list")
+        options = drop_unset(everything=everything or None, limit=limit, before=before)
+        connection.show(lambda api: api.history(**options), views.print_changes)
         return
     if everything or before is not None:
-        raise InvalidInput("--verify: it is about all rows, from the oldest on; --all and --before are for looking")
-    found = ask.show(
-        lambda home: home.verify_audit(**given(after=after, limit=limit)),
-        lambda proof: console.paragraph(audit_line(proof)),
+        raise InvalidInput("--verify excludes --all and --before: it checks all rows, the oldest first")
+    verification = connection.show(
+        lambda api: api.verify_audit(**drop_unset(after=after, limit=limit)),
+        lambda verification: console.paragraph(audit_line(verification)),
     )
-    if not found.ok:
+    if not verification.ok:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""``tompion config``: what a process is told, and by whom."""
+"""``tompion config``: the effective configuration and its origins."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ from tompion.cli.options import ConfigFile, Json, Pairs
 from tompion.cli.output import console
 
 
-def config_command(config: ConfigFile = None, pairs: Pairs = None, as_json: Json = False) -> None:
-    """Show every setting, its value, and where that came from: default, file, environment, flag.
+def config_command(config_file: ConfigFile = None, pairs: Pairs = None, as_json: Json = False) -> None:
+    """Show every setting, its value and its origin.
 
-    Exits 2 if something in it cannot be obeyed, a schedule of the file included.
+    The origin is a file, an environment variable or a flag.
+    Exits 2 if a setting or a schedule in the file is invalid.
 
     Example: tompion config --config production.toml --set read_only=true
     """
     from tompion.bootstrap.engine import check_schedules
     from tompion.config.loader import load_config
     from tompion.config.redact import redacted_config
+    from tompion.config.schema import DEFAULT_ORIGIN
 
-    known = load_config({}, config, pairs or ())
-    check_schedules(known)
-    found = redacted_config(known)
+    config = load_config({}, config_file, pairs or ())
+    check_schedules(config)
+    document = redacted_config(config)
     if as_json:
-        console.print_json(found)
+        console.print_json(document)
         return
-    width = max(len(each["name"]) for each in found["values"])
-    for each in found["values"]:
-        value, origin = each["value"], each["origin"]
-        shown = ", ".join(value) if isinstance(value, list) else str(value)
-        said_by = "" if origin == "default" else f"  ({origin})"
-        console.line(f"{each['name']:<{width}}  {shown}{said_by}")
-    for name in found["executors"]:
-        console.line(f"{'executors.' + name:<{width}}  configured  ({found['file']})")
+    width = max(len(setting["name"]) for setting in document["values"])
+    for setting in document["values"]:
+        value, origin = setting["value"], setting["origin"]
+        text = ", ".join(value) if isinstance(value, list) else str(value)
+        suffix = "" if origin == DEFAULT_ORIGIN else f"  ({origin})"
+        console.line(f"{setting['name']:<{width}}  {text}{suffix}")
+    for name in document["executors"]:
+        console.line(f"{'executors.' + name:<{width}}  configured  ({document['file']})")
     for kind in ("schedule", "notification", "issuer", "certificate"):
-        for name in found[f"{kind}s"]:
-            console.line(f"{kind:<{width}}  {name}  ({found['file']})")
+        for name in document[f"{kind}s"]:
+            console.line(f"{kind:<{width}}  {name}  ({document['file']})")

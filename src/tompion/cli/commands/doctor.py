@@ -1,4 +1,4 @@
-"""``tompion doctor``: is everything as it should be, and what to do where it is not."""
+"""``tompion doctor``: checks of store, clocks, engines, queues and runs, each with a remedy."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tompion.cli.connection import Connection, taking, watched
+from tompion.cli.connection import Connection, watch_options, with_options
 from tompion.cli.output import console
 from tompion.cli.output.tables import STYLES, length, now
-from tompion.cli.snapshot import PAGE, Snapshot, survey
+from tompion.cli.snapshot import PAGE_SIZE, DoctorSnapshot, read_doctor_snapshot
 from tompion.errors import Forbidden, NotFound, SchemaTooNew, TompionError
 from tompion.model.schedule import Run, Schedule, ScheduleStatus
 
 if TYPE_CHECKING:
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
 
 OK, WARN, BAD = "ok", "warn", "bad"
-NAMED = 3
-"""How many things a line names."""
-FORGOTTEN = timedelta(days=30)
-"""How long a pause without an end lasts before somebody should look at it."""
-GROWING = 100
-"""How many waiting runs of one schedule are worth a look."""
-SKEW_S = 2
-"""How far clocks may be apart before it is worth a word."""
+MAX_NAMES = 3
+"""Maximum names in one line."""
+MAX_PAUSE = timedelta(days=30)
+"""A longer pause without an end is a warning."""
+MAX_WAITING = 100
+"""This many waiting runs of one schedule are a warning."""
+MAX_SKEW_S = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was looked at, how it is, and the way out."""
+    """Result of one check, and a remedy."""
 
     check: str
     state: str
@@ -44,59 +43,60 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class DoctorLimits:
-    """From where on something is bad, as the engines see it."""
+    """Limits of the engines that the checks use."""
 
     zombie_after_ms: int
     max_buffer: int
     max_clock_skew_ms: int
 
     @property
-    def stuck(self) -> timedelta:
-        """Return how long a run may wait for somebody to start it."""
+    def max_wait(self) -> timedelta:
+        """Return how long a run may wait for its start."""
         return timedelta(milliseconds=self.zombie_after_ms)
 
 
-@taking(ask=watched)
-def doctor_command(ask: Connection) -> None:
-    """Look at the store, clocks, versions, instances, queues and runs.  Exits 1 if anything is bad.
+@with_options(connection=watch_options)
+def doctor_command(connection: Connection) -> None:
+    """Check store, clocks, versions, instances, queues and runs.
+
+    Exits 1 if a check fails.
 
     Example: tompion doctor --store postgresql://user@host/name
     """
-    checks = ask.repeat(lambda: list(examined(ask)), _lines)
-    if any(each.state == BAD for each in checks):
+    checks = connection.repeat(lambda: list(run_checks(connection)), _print_checks)
+    if any(check.state == BAD for check in checks):
         raise typer.Exit(1)
 
 
-def examined(ask: Connection) -> Iterator[Check]:
-    """Yield one check after another; without a store there is nothing else to look at."""
-    yield _versions()
-    reached = _service(ask) if ask.is_service else _store(ask)
-    yield reached
-    if reached.state == BAD:
+def run_checks(connection: Connection) -> Iterator[Check]:
+    """Yield the results of the checks. If the store is not reachable, they end there."""
+    yield _check_versions()
+    reachable = _check_service(connection) if connection.is_service else _check_store(connection)
+    yield reachable
+    if reachable.state == BAD:
         return
-    with ask.home() as home:
-        limits, settings = _settings(home)
+    with connection.open() as api:
+        limits, settings = _read_limits(api)
         yield settings
-        found = survey(home)
-        yield _clock(home, limits)
-        yield from _set_back(home)
+        snapshot = read_doctor_snapshot(api)
+        yield _check_clock(api, limits)
+        yield from _check_clock_set_back(api)
         present = now()
-        yield _zones(found)
-        yield from _instances(found)
-        yield _runs(found, limits, present)
-        yield from _queues(found)
-        yield _buffers(found, limits)
-        yield _paused(found, present)
-        yield _damage(found)
-        if not found.is_whole:
-            more = "more than " if found.tally.capped else ""
-            load_config = (
-                f"only the first {len(found.schedules):,} of {more}{_total(found):,} were looked at one by one"
-            )
-            yield Check("schedules", WARN, load_config)
+        yield _check_zones(snapshot)
+        yield from _check_instances(snapshot)
+        yield _check_runs(snapshot, limits, present)
+        yield from _check_queues(snapshot)
+        yield _check_waiting(snapshot, limits)
+        yield _check_paused(snapshot, present)
+        yield _check_damaged(snapshot)
+        if not snapshot.is_complete:
+            more = "more than " if snapshot.counts.capped else ""
+            total = snapshot.counts.active + snapshot.counts.paused
+            text = f"only the first {len(snapshot.schedules):,} of {more}{total:,} were checked one by one"
+            yield Check("schedules", WARN, text)
 
 
-def _versions() -> Check:
+def _check_versions() -> Check:
     import sqlite3
 
     from tompion.sdk.spec import TZDATA_VERSION
@@ -109,196 +109,209 @@ def _versions() -> Check:
     return Check("versions", OK, ", ".join([*parts, f"time zone data {TZDATA_VERSION}"]))
 
 
-def _service(ask: Connection) -> Check:
+def _check_service(connection: Connection) -> Check:
     try:
-        with ask.home() as home:
-            home.list_instances()
+        with connection.open() as api:
+            api.list_instances()
     except TompionError as error:
-        return Check("service", BAD, str(error), "is it running, and is --url right? 'tompion serve' starts one")
-    return Check("service", OK, f"{ask.address} answers")
+        return Check(
+            "service",
+            BAD,
+            str(error),
+            "check that it is running and that --url is right; start one with 'tompion serve'",
+        )
+    return Check("service", OK, f"{connection.address} is reachable")
 
 
-def _store(ask: Connection) -> Check:
-    from tompion.bootstrap.service import masked
+def _check_store(connection: Connection) -> Check:
     from tompion.bootstrap.store import open_migrator
+    from tompion.store.url_masking import mask_password
 
-    shown = masked(ask.address)
+    store = mask_password(connection.address)
     try:
-        with open_migrator(ask.address) as migrator:
-            migrator.refuse_newer()
-            missing = [each.name for each in migrator.status() if not each.applied]
+        with open_migrator(connection.address) as migrator:
+            migrator.reject_newer()
+            missing = [migration.name for migration in migrator.status() if not migration.applied]
     except SchemaTooNew as error:
         return Check("store", BAD, str(error))
     except TompionError as error:
-        return Check("store", BAD, str(error), "is it running, and is --store right?")
+        return Check("store", BAD, str(error), "check that it is running and that --store is right")
     if missing:
-        return Check("store", BAD, f"{shown} lacks {_some(missing)}", "'tompion migrate up' brings it up to date")
-    return Check("store", OK, f"{shown} answers, and its schema is this release's")
+        return Check("store", BAD, f"{store} lacks {_names(missing)}", "run 'tompion migrate up'")
+    return Check("store", OK, f"{store} is reachable, and its schema is up to date")
 
 
-def _settings(home: Home) -> tuple[DoctorLimits, Check]:
-    """Return the limits that the engines have, as far as somebody tells them."""
+def _read_limits(api: Api) -> tuple[DoctorLimits, Check]:
+    """Return the limits of the service or of this machine, or the defaults."""
     from tompion.client.sync_client import Client
-    from tompion.config.loader import LIMITS, load_config
+    from tompion.config.loader import load_config
+    from tompion.config.schema import LIMITS
     from tompion.config.settings import Settings
 
-    names = [each.name for each in fields(DoctorLimits)]
-    usual = DoctorLimits(**{name: getattr(Settings(), name) for name in names})
+    names = [field.name for field in fields(DoctorLimits)]
+    defaults = DoctorLimits(**{name: getattr(Settings(), name) for name in names})
     try:
-        if isinstance(home, Client):
-            said = {each["name"]: each["value"] for each in home.read("/config")["values"]}
-            limits = DoctorLimits(**{name: said[f"{LIMITS}.{name}"] for name in names})
-            return limits, Check("settings", OK, "the service's own count here")
+        if isinstance(api, Client):
+            values = {setting["name"]: setting["value"] for setting in api.read("/config")["values"]}
+            limits = DoctorLimits(**{name: values[f"{LIMITS}.{name}"] for name in names})
+            return limits, Check("settings", OK, "limits of the service")
         settings = load_config({}).settings
     except (Forbidden, NotFound):
-        return usual, Check("settings", OK, "the usual ones count here: only a key for all namespaces may read others")
+        return defaults, Check(
+            "settings", OK, "default limits; only a key for all namespaces may read those of the service"
+        )
     except TompionError as error:
-        return usual, Check("settings", BAD, str(error), "'tompion config' shows what is meant")
+        return defaults, Check("settings", BAD, str(error), "fix the setting; 'tompion config' lists all")
     limits = DoctorLimits(**{name: getattr(settings, name) for name in names})
-    return limits, Check("settings", OK, "those of this machine count here" if limits != usual else "the usual ones")
+    return limits, Check("settings", OK, "limits of this machine" if limits != defaults else "default limits")
 
 
-def _clock(home: Home, limits: DoctorLimits) -> Check:
-    """Compare the clock here with the store's, which shows in the next whole second that it sees coming."""
+def _check_clock(api: Api, limits: DoctorLimits) -> Check:
+    """Compare this machine's clock with the store's. The next tick of a cron for every second shows the latter."""
     before = now()
-    tick = home.preview(cron="* * * * * *", count=1).ticks[0].at
+    tick = api.preview(cron="* * * * * *", count=1).ticks[0].at
     after = now()
     earliest, latest = tick - timedelta(seconds=1), tick
     skew = max((before - latest).total_seconds(), (earliest - after).total_seconds(), 0.0)
-    if skew <= SKEW_S:
-        return Check("clock", OK, "this machine's and the store's agree")
+    if skew <= MAX_SKEW_S:
+        return Check("clock", OK, "this machine and the store agree")
     side = "ahead of" if before > latest else "behind"
     state = BAD if skew * 1000 > limits.max_clock_skew_ms else WARN
-    return Check("clock", state, f"this machine's is {length(skew)} {side} the store's", "let NTP set both")
+    return Check("clock", state, f"this machine is {length(skew)} {side} the store", "synchronise both with NTP")
 
 
-def _set_back(home: Home) -> Iterator[Check]:
-    """Tell what the store holds of a time that is still to come."""
-    for each in home.problems(limit=PAGE).concerns:
-        if each.kind == "clock_set_back":
-            hint = "it goes on when that time has come; what must fire before needs a schedule of another name"
-            whose = "" if each.subject == "clock" else f"{each.subject}: "
-            yield Check("clock", BAD, f"{whose}{each.text}", hint)
+def _check_clock_set_back(api: Api) -> Iterator[Check]:
+    """Report ticks that were decided later than now, because the store's clock was set back."""
+    for problem in api.problems(limit=PAGE_SIZE).problems:
+        if problem.kind == "clock_set_back":
+            hint = "it resumes at that time; to fire earlier, create a schedule with another id"
+            subject = "" if problem.subject == "clock" else f"{problem.subject}: "
+            yield Check("clock", BAD, f"{subject}{problem.text}", hint)
 
 
-def _zones(found: Snapshot) -> Check:
-    degraded = [each.schedule_id for each in found.schedules if each.degraded and each.state != ScheduleStatus.DAMAGED]
+def _check_zones(snapshot: DoctorSnapshot) -> Check:
+    degraded = [
+        schedule.schedule_id
+        for schedule in snapshot.schedules
+        if schedule.degraded and schedule.state != ScheduleStatus.DAMAGED
+    ]
     if not degraded:
-        return Check("time zones", OK, "every schedule's zone is known")
-    load_config = f"{_counted(degraded, 'schedule')} not as defined: {_some(degraded)}"
-    return Check("time zones", WARN, load_config, "'tompion schedules get' says why; give another --timezone")
+        return Check("time zones", OK, "the zones of all schedules are known")
+    text = f"{_counted(degraded, 'schedule')} degraded: {_names(degraded)}"
+    return Check("time zones", WARN, text, "'tompion schedules get' shows the reason; set another --timezone")
 
 
-def _instances(found: Snapshot) -> Iterator[Check]:
-    alive = [each for each in found.instances if each.alive]
-    engines = [each for each in alive if each.kind == "engine"]
-    workers = [each for each in alive if each.kind != "engine"]
+def _check_instances(snapshot: DoctorSnapshot) -> Iterator[Check]:
+    alive = [instance for instance in snapshot.instances if instance.alive]
+    engines = [instance for instance in alive if instance.kind == "engine"]
+    workers = [instance for instance in alive if instance.kind != "engine"]
     if engines:
         yield Check("instances", OK, f"{_counted(engines, 'engine')} alive, {_counted(workers, 'worker')}")
     else:
-        state = BAD if any(each.next_run_at for each in found.schedules) else WARN
+        state = BAD if any(schedule.next_run_at for schedule in snapshot.schedules) else WARN
         yield Check(
-            "instances", state, "no engine is alive: nothing fires", "'tompion worker' or 'tompion serve' runs one"
+            "instances",
+            state,
+            "no engine is running, no schedule fires",
+            "start one with 'tompion serve' or 'tompion worker'",
         )
-    silent = [each.name for each in found.instances if not each.alive and each.stopped_at is None]
+    silent = [instance.name for instance in snapshot.instances if not instance.alive and instance.stopped_at is None]
     if silent:
-        load_config = f"{_some(silent)} went silent without a goodbye"
-        yield Check("instances", WARN, load_config, "others take over what they held; look at why they ended")
-    skewed = [each.name for each in alive if abs(each.skew_ms) > SKEW_S * 1000]
+        text = f"no heartbeat and no clean shutdown of {_names(silent)}"
+        yield Check("instances", WARN, text, "other instances take over the runs; find out why the process ended")
+    skewed = [instance.name for instance in alive if abs(instance.skew_ms) > MAX_SKEW_S * 1000]
     if skewed:
-        yield Check("instances", WARN, f"clocks are off on {_some(skewed)}", "let NTP set them")
-    releases = sorted({each.release for each in engines} - {version("tompion")})
+        yield Check("instances", WARN, f"clock skew on {_names(skewed)}", "synchronise the clocks with NTP")
+    releases = sorted({instance.release for instance in engines} - {version("tompion")})
     if releases:
-        load_config = f"engines of other releases are alive: {', '.join(releases)}"
-        yield Check("instances", WARN, load_config, f"this is {version('tompion')}; finish the upgrade")
+        text = f"engines of other releases are running: {', '.join(releases)}"
+        yield Check("instances", WARN, text, f"this is {version('tompion')}; finish the upgrade")
 
 
-def _runs(found: Snapshot, limits: DoctorLimits, present: datetime) -> Check:
-    known = {each.schedule_id: each for each in found.schedules}
-    stuck = [run.run_id for run in found.running if _is_stuck(run, known.get(run.schedule_id), limits, present)]
+def _check_runs(snapshot: DoctorSnapshot, limits: DoctorLimits, present: datetime) -> Check:
+    schedules = {schedule.schedule_id: schedule for schedule in snapshot.schedules}
+    stuck = [run.run_id for run in snapshot.running if _is_stuck(run, schedules.get(run.schedule_id), limits, present)]
     if stuck:
-        load_config = f"{_counted(stuck, 'run')} stuck or beyond their time: {_some(stuck)}"
-        return Check("runs", BAD, load_config, "'tompion runs get' says more; 'tompion runs terminate' ends one")
-    unseen = found.tally.in_flight - len(found.running)
-    if unseen > 0:
-        load_config = (
-            f"{found.tally.in_flight:,} in flight; {len(found.running):,} were looked at, none of them is stuck"
-        )
-        return Check("runs", WARN, load_config, "'tompion runs list --state STARTED' shows them")
-    return Check("runs", OK, f"{len(found.running)} in flight, none of them stuck")
+        text = f"{_counted(stuck, 'run')} stuck or over their time limit: {_names(stuck)}"
+        return Check("runs", BAD, text, "see 'tompion runs get'; end one with 'tompion runs terminate'")
+    if snapshot.counts.in_flight > len(snapshot.running):
+        text = f"{snapshot.counts.in_flight:,} in flight; {len(snapshot.running):,} were checked, none is stuck"
+        return Check("runs", WARN, text, "list them with 'tompion runs list --state STARTED'")
+    return Check("runs", OK, f"{len(snapshot.running)} in flight, none stuck")
 
 
 def _is_stuck(run: Run, schedule: Schedule | None, limits: DoctorLimits, present: datetime) -> bool:
-    """Whether nobody has started a run for long, or it should have ended long ago."""
+    """Return whether a run waits too long for its start, or is over its time limit."""
     if run.started_at is None:
-        return present - run.fire_at > limits.stuck
-    most_ms = None if schedule is None else schedule.definition.policy.max_execution_ms
-    return most_ms is not None and present - run.started_at > timedelta(milliseconds=most_ms) + limits.stuck
+        return present - run.fire_at > limits.max_wait
+    max_ms = None if schedule is None else schedule.definition.policy.max_execution_ms
+    return max_ms is not None and present - run.started_at > timedelta(milliseconds=max_ms) + limits.max_wait
 
 
-def _queues(found: Snapshot) -> Iterator[Check]:
-    lonely = [each.queue for each in found.queues if each.waiting and not each.served_by and not each.paused]
-    paused = [each.queue for each in found.queues if each.paused]
-    if lonely:
-        hint = f"'tompion worker --queue {lonely[0]}' serves it"
-        yield Check("queues", BAD, f"runs wait in {_some(lonely)}, which nobody serves", hint)
+def _check_queues(snapshot: DoctorSnapshot) -> Iterator[Check]:
+    unserved = [queue.queue for queue in snapshot.queues if queue.waiting and not queue.served_by and not queue.paused]
+    paused = [queue.queue for queue in snapshot.queues if queue.paused]
+    if unserved:
+        hint = f"start one with 'tompion worker --queue {unserved[0]}'"
+        yield Check("queues", BAD, f"runs wait in {_names(unserved)}, which no worker serves", hint)
     if paused:
-        yield Check("queues", WARN, f"paused: {_some(paused)}", f"'tompion queues resume {paused[0]}' lets it go on")
-    if not lonely and not paused:
-        yield Check("queues", OK, f"{_counted(found.queues, 'queue')}, every one that has runs is served")
+        yield Check("queues", WARN, f"paused: {_names(paused)}", f"resume with 'tompion queues resume {paused[0]}'")
+    if not unserved and not paused:
+        yield Check("queues", OK, f"{_counted(snapshot.queues, 'queue')}, all with waiting runs are served")
 
 
-def _buffers(found: Snapshot, limits: DoctorLimits) -> Check:
-    most = max((each.waiting for each in found.schedules), default=0)
-    if most < GROWING:
-        return Check("buffers", OK, f"no schedule has more than {most} runs waiting")
-    long = [f"{each.schedule_id} ({each.waiting:,})" for each in found.schedules if each.waiting >= GROWING]
-    hint = "runs take longer than their interval: another --overlap, a larger --max-concurrent, or fewer ticks"
-    return Check("buffers", BAD if most >= limits.max_buffer else WARN, f"many runs wait: {_some(long)}", hint)
+def _check_waiting(snapshot: DoctorSnapshot, limits: DoctorLimits) -> Check:
+    longest = max((schedule.waiting for schedule in snapshot.schedules), default=0)
+    if longest < MAX_WAITING:
+        return Check("waiting", OK, f"no schedule has more than {longest} runs waiting")
+    names = [
+        f"{schedule.schedule_id} ({schedule.waiting:,})"
+        for schedule in snapshot.schedules
+        if schedule.waiting >= MAX_WAITING
+    ]
+    hint = "runs take longer than their interval; set another --overlap, a larger --max-concurrent, or fewer ticks"
+    state = BAD if longest >= limits.max_buffer else WARN
+    return Check("waiting", state, f"many runs wait: {_names(names)}", hint)
 
 
-def _paused(found: Snapshot, present: datetime) -> Check:
+def _check_paused(snapshot: DoctorSnapshot, present: datetime) -> Check:
     forgotten = [
-        each.schedule_id
-        for each in found.schedules
-        if each.paused_at is not None and each.paused_until is None and present - each.paused_at > FORGOTTEN
+        schedule.schedule_id
+        for schedule in snapshot.schedules
+        if schedule.paused_at is not None and schedule.paused_until is None and present - schedule.paused_at > MAX_PAUSE
     ]
     if forgotten:
-        load_config = f"paused for more than {FORGOTTEN.days} days: {_some(forgotten)}"
-        return Check("paused", WARN, load_config, "'tompion schedules resume' or 'delete'")
-    paused = [each for each in found.schedules if each.state == ScheduleStatus.PAUSED]
-    return Check("paused", OK, f"{_counted(paused, 'schedule')}, none forgotten")
+        text = f"paused for more than {MAX_PAUSE.days} days: {_names(forgotten)}"
+        return Check("paused", WARN, text, "use 'tompion schedules resume' or 'tompion schedules delete'")
+    paused = [schedule for schedule in snapshot.schedules if schedule.state == ScheduleStatus.PAUSED]
+    return Check("paused", OK, f"{_counted(paused, 'schedule')}, none for more than {MAX_PAUSE.days} days")
 
 
-def _total(found: Snapshot) -> int:
-    return found.tally.active + found.tally.paused
-
-
-def _damage(found: Snapshot) -> Check:
-    damaged = [each.schedule_id for each in found.schedules if each.state == ScheduleStatus.DAMAGED]
+def _check_damaged(snapshot: DoctorSnapshot) -> Check:
+    damaged = [schedule.schedule_id for schedule in snapshot.schedules if schedule.state == ScheduleStatus.DAMAGED]
     if damaged:
-        hint = "'tompion verify' says what is wrong; 'tompion schedules delete --purge' removes one"
-        return Check("schedules", BAD, f"cannot be read: {_some(damaged)}", hint)
-    return Check("schedules", OK, f"{_counted(found.schedules, 'schedule')}, all readable")
+        hint = "'tompion verify' shows the damage; 'tompion schedules delete --purge' removes a schedule"
+        return Check("schedules", BAD, f"unreadable: {_names(damaged)}", hint)
+    return Check("schedules", OK, f"{_counted(snapshot.schedules, 'schedule')}, all readable")
 
 
-def _lines(checks: Sequence[Check]) -> None:
+def _print_checks(checks: Sequence[Check]) -> None:
     from rich.text import Text
 
     out = console.console()
-    width = max(len(each.check) for each in checks)
-    for each in checks:
-        head = f"{each.state:<4}  {each.check:<{width}}  "
-        load_config = each.text if out.is_terminal or not each.hint else f"{each.text}; {each.hint}"
-        console.wrapped(out, Text(head, style=STYLES[each.state]), load_config, len(head))
-        if each.hint and out.is_terminal:
-            console.wrapped(out, Text(" " * len(head)), each.hint, len(head))
+    width = max(len(check.check) for check in checks)
+    for check in checks:
+        head = f"{check.state:<4}  {check.check:<{width}}  "
+        text = check.text if out.is_terminal or not check.hint else f"{check.text}; {check.hint}"
+        console.print_wrapped(out, Text(head, style=STYLES[check.state]), text, len(head))
+        if check.hint and out.is_terminal:
+            console.print_wrapped(out, Text(" " * len(head)), check.hint, len(head))
 
 
 def _counted(things: Sequence[object], noun: str) -> str:
     return f"{len(things):,} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def _some(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + rest
+def _names(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + rest

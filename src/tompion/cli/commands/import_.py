@@ -1,4 +1,4 @@
-"""``tompion import``: the schedules of another system, copied."""
+"""``tompion import``: copy the schedules of another system."""
 
 from __future__ import annotations
 
@@ -6,46 +6,44 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import Ca, Cert, CertKey, Connection, Json, Key, Store, Url, asked
+from tompion.cli.connection import Ca, Cert, CertKey, Connection, Json, Key, Store, Url, connection_options
 from tompion.cli.options import ConfigFile
 from tompion.cli.output import console
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tompion.model.import_result import ImportResult
     from tompion.sdk.app import Tompion
 
-import_app = typer.Typer(help="Schedules of other systems, copied.", no_args_is_help=True, rich_markup_mode="rich")
-NOT_ALL = 1
-File = "FILE"
+import_app = typer.Typer(help="Import schedules from other systems.", no_args_is_help=True, rich_markup_mode="rich")
+SOME_FAILED = 1
+FILE = "FILE"
 
 
 @import_app.callback()
 def _group() -> None:
-    """Copy the schedules of another system."""
+    """Import schedules from other systems."""
 
 
 @import_app.command("temporal")
-def temporal_command(  # noqa: PLR0913 - what can be said on the command line
-    address: Annotated[str, typer.Option("--address", metavar="HOST:PORT", help="The cluster.")] = "127.0.0.1:7233",
-    source: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Its namespace.")] = "default",
-    into: Annotated[str, typer.Option("--into", metavar="NAME", help="The namespace here.")] = "default",
+def temporal_command(  # noqa: PLR0913 - each is an option of the command
+    address: Annotated[
+        str, typer.Option("--address", metavar="HOST:PORT", help="Address of the cluster.")
+    ] = "127.0.0.1:7233",
+    source_namespace: Annotated[
+        str, typer.Option("--namespace", metavar="NAME", help="Namespace in the cluster.")
+    ] = "default",
+    into: Annotated[str, typer.Option("--into", metavar="NAME", help="Namespace in Tompion.")] = "default",
     shadow: Annotated[
-        bool, typer.Option("--shadow", help="Let them tick and record, and start nothing; otherwise they are paused.")
+        bool, typer.Option("--shadow", help="Import as shadow: record ticks, start no runs (default: paused).")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only compare: copy nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Compare only, import nothing.")] = False,
     api_key: Annotated[
-        str | None, typer.Option("--api-key", metavar="KEY", envvar="TEMPORAL_API_KEY", help="To be let in there.")
+        str | None, typer.Option("--api-key", metavar="KEY", envvar="TEMPORAL_API_KEY", help="API key of the cluster.")
     ] = None,
-    tls: Annotated[
-        bool | None, typer.Option("--tls/--no-tls", help="Connect with TLS (if there is an --api-key).")
-    ] = None,
-    tls_ca: Annotated[str | None, typer.Option("--tls-ca", metavar=File, help="Whom to trust there, in PEM.")] = None,
-    tls_cert: Annotated[
-        str | None, typer.Option("--tls-cert", metavar=File, help="The certificate to show there, in PEM.")
-    ] = None,
-    tls_key: Annotated[str | None, typer.Option("--tls-key", metavar=File, help="Its key.")] = None,
+    tls: Annotated[bool | None, typer.Option("--tls/--no-tls", help="Use TLS (default with --api-key).")] = None,
+    tls_ca: Annotated[str | None, typer.Option("--tls-ca", metavar=FILE, help="Trusted authority, PEM.")] = None,
+    tls_cert: Annotated[str | None, typer.Option("--tls-cert", metavar=FILE, help="Client certificate, PEM.")] = None,
+    tls_key: Annotated[str | None, typer.Option("--tls-key", metavar=FILE, help="Key of --tls-cert, PEM.")] = None,
     url: Url = None,
     key: Key = None,
     ca: Ca = None,
@@ -55,61 +53,66 @@ def temporal_command(  # noqa: PLR0913 - what can be said on the command line
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Copy the schedules of a Temporal cluster to a store or a service, and compare when they would run next.
+    """Import the schedules of a Temporal cluster, and compare their next runs.
 
-    Nothing is changed there.  One that is here already stays as it is.  Exit code 1 says that one could not be copied.
+    The cluster is not changed, and existing schedules are not overwritten.
+    Exits 1 if a schedule cannot be imported.
 
     Example: tompion import temporal --address 127.0.0.1:7233 --shadow
     """
     import asyncio
 
-    where = {
-        "address": address, "namespace": source, "api_key": api_key, "tls": tls,
+    source = {
+        "address": address, "namespace": source_namespace, "api_key": api_key, "tls": tls,
         "tls_ca": tls_ca, "tls_cert": tls_cert, "tls_key": tls_key,
     }  # fmt: skip
-    ask = asked(url, key, ca, cert, cert_key, store, into, as_json)
-    said: Callable[[ImportResult], None] = (lambda _: None) if as_json else (lambda each: console.line(_line(each)))
-    found = asyncio.run(_gathered(_home(ask, store, config), where, shadow, dry_run, said))
-    ask.tell(found, lambda moved: _sum_up(moved, dry_run))
-    if not all(each.possible for each in found):
-        raise typer.Exit(NOT_ALL)
+    connection = connection_options(url, key, ca, cert, cert_key, store, into, as_json)
+    print_line = not as_json
+    results = asyncio.run(_import(_target(connection, store, config), source, shadow, dry_run, print_line))
+    connection.print_result(results, lambda results: _print_summary(results, dry_run))
+    if not all(result.possible for result in results):
+        raise typer.Exit(SOME_FAILED)
 
 
-def _home(ask: Connection, store: str | None, config: str | None) -> Tompion:
-    """Return where schedules are copied to: a service, or the store of the configuration."""
+def _target(connection: Connection, store: str | None, config: str | None) -> Tompion:
+    """Return the app that receives the schedules: a service, or the store of the configuration."""
     from tompion.config.loader import load_config
     from tompion.sdk.app import Tompion
 
-    namespace = ask.namespace or "default"
-    if ask.is_service:
-        return Tompion(ask.address, engine=False, namespace=namespace, key=ask.key, tls=ask.papers.context())
-    known = load_config({"store": store}, config)
-    return Tompion(known.get("store"), engine=False, namespace=namespace, actor="import", settings=known.settings)
+    namespace = connection.namespace or "default"
+    if connection.is_service:
+        return Tompion(
+            connection.address, engine=False, namespace=namespace, key=connection.key, tls=connection.tls.context()
+        )
+    configured = load_config({"store": store}, config)
+    return Tompion(configured.store, engine=False, namespace=namespace, actor="import", settings=configured.settings)
 
 
-async def _gathered(
-    home: Tompion, where: dict[str, Any], shadow: bool, dry_run: bool, said: Callable[[ImportResult], None]
+async def _import(
+    target: Tompion, source: dict[str, Any], shadow: bool, dry_run: bool, print_line: bool
 ) -> list[ImportResult]:
-    """Copy, and say of each schedule what became of it as soon as that is known."""
+    """Import the schedules, and print a line for each as soon as it is imported."""
     from tompion.bootstrap.temporal import import_temporal
 
-    found = []
-    async for each in import_temporal(home, where, shadow=shadow, dry_run=dry_run):
-        said(each)
-        found.append(each)
-    return found
+    results = []
+    async for result in import_temporal(target, source, shadow=shadow, dry_run=dry_run):
+        if print_line:
+            console.line(_result_line(result))
+        results.append(result)
+    return results
 
 
-def _sum_up(found: list[ImportResult], dry_run: bool) -> None:
+def _print_summary(results: list[ImportResult], dry_run: bool) -> None:
     if dry_run:
-        refused = sum(not each.possible for each in found)
-        console.note(f"{len(found)} compared, nothing copied" + (f"; {refused} cannot be" if refused else ""))
+        failed = sum(not result.possible for result in results)
+        suffix = f" {failed} cannot be imported." if failed else ""
+        console.note(f"{len(results)} compared, nothing imported.{suffix}")
     else:
-        copied = sum(each.made for each in found)
-        console.note(f"{copied} of {len(found)} copied; 'tompion schedules resume' lets one start")
+        imported = sum(result.created for result in results)
+        console.note(f"{imported} of {len(results)} imported. Start one with 'tompion schedules resume'.")
 
 
-def _line(moved: ImportResult) -> str:
-    same, compared = moved.same_times, moved.compared_times
-    times = [f"{same} of {compared} times ahead are the same"] if compared else []
-    return "  ".join([moved.schedule_id, *times, *moved.differs])
+def _result_line(result: ImportResult) -> str:
+    same, compared = result.same_times, result.compared_times
+    times = [f"{same} of {compared} upcoming times are equal"] if compared else []
+    return "  ".join([result.schedule_id, *times, *result.differs])

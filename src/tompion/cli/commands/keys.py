@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import DEFAULT_NAMESPACE, After, Connection, Limit, asked, given, taking, watched
-from tompion.cli.options import instant
+from tompion.cli.connection import (
+    DEFAULT_NAMESPACE,
+    After,
+    Connection,
+    Limit,
+    connection_options,
+    drop_unset,
+    watch_options,
+    with_options,
+)
+from tompion.cli.options import parse_instant
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, table
 
@@ -15,65 +24,74 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.security import ApiKey, NewKey
 
-keys_app = typer.Typer(help="API keys of a service.", no_args_is_help=True, rich_markup_mode="rich")
+keys_app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode="rich")
 
 
 @keys_app.command("create")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def create_command(
-    ask: Connection,
-    name: Annotated[str, typer.Argument(help="What it is for.")],
-    role: Annotated[str, typer.Option("--role", help="reader, operator, editor or admin.")] = "reader",
-    expires: Annotated[str | None, typer.Option("--expires", metavar="TIME", help="Such as 2027-01-01T00:00Z.")] = None,
+    connection: Connection,
+    name: Annotated[str, typer.Argument(help="Name of the key, such as its purpose.")],
+    role: Annotated[str, typer.Option("--role", help="Role: reader, operator, editor or admin.")] = "reader",
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="TIME", help="Expiry, such as 2027-01-01T00:00Z.")
+    ] = None,
 ) -> None:
-    """Make a key for the namespace ('*' is all of them); it is shown once.
+    """Create an API key for the namespace ('*' for all). It is shown once.
 
     Example: tompion keys create ci --role editor
     """
-    until = instant(expires, "--expires")
+    expires_at = parse_instant(expires, "--expires")
 
-    def people(made: NewKey) -> None:
-        console.line(made.secret)
-        whose = ask.namespace or DEFAULT_NAMESPACE
-        console.note(f"key {made.key.key_id} for {name}: {role} in {whose}; it is not shown again")
+    def render(new: NewKey) -> None:
+        console.line(new.secret)
+        namespace = connection.namespace or DEFAULT_NAMESPACE
+        console.note(f"Created key {new.key.key_id} for {name}: {role} in {namespace}. It is not shown again.")
 
-    ask.show(lambda home: home.create_key(name, role=role, **given(expires_at=until)), people)
+    connection.show(lambda api: api.create_key(name, role=role, **drop_unset(expires_at=expires_at)), render)
 
 
 @keys_app.command("list")
-@taking(ask=watched)
-def list_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
+@with_options(connection=watch_options)
+def list_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
     """Show the keys of a namespace, without their secrets.
 
     Example: tompion keys list --json
     """
-    ask.show(lambda home: home.list_keys(**given(limit=limit, after=after)), _keys)
+    connection.show(lambda api: api.list_keys(**drop_unset(limit=limit, after=after)), _print_keys)
 
 
 @keys_app.command("revoke")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def revoke_command(
-    ask: Connection, key_id: Annotated[str, typer.Argument(metavar="KEY", help="The id that the list shows.")]
+    connection: Connection, key_id: Annotated[str, typer.Argument(metavar="KEY", help="Id of the key.")]
 ) -> None:
-    """Let a key be worth nothing from now on.
+    """Revoke an API key.
 
     Example: tompion keys revoke 1f2e3d4c5b6a
     """
-    ask.show(
-        lambda home: home.revoke_key(key_id), lambda _: console.note(f"revoked {key_id}; services know within seconds")
+    connection.show(
+        lambda api: api.revoke_key(key_id),
+        lambda _: console.note(f"Revoked {key_id}. Services reject it within seconds."),
     )
 
 
-def _keys(page: Page[ApiKey]) -> None:
+def _print_keys(page: Page[ApiKey]) -> None:
     if not page.items:
-        console.note("there are no keys; 'tompion keys create' makes one")
+        console.note("No keys. Create one with 'tompion keys create NAME'.")
         return
-    columns = (Column("key"), Column("role"), Column("ends"), Column("name", 12), Column("made by", 8, extra=True))
-    table(columns, [(each.key_id, each.role, _end(each), each.name, each.created_by) for each in page.items])
-    views.more(page.next_page, "--after")
+    columns = (
+        Column("key"),
+        Column("role"),
+        Column("expires"),
+        Column("name", 12),
+        Column("created by", 8, extra=True),
+    )
+    table(columns, [(key.key_id, key.role, _expiry(key), key.name, key.created_by) for key in page.items])
+    views.print_next_page(page.next_page, "--after")
 
 
-def _end(key: ApiKey) -> str:
+def _expiry(key: ApiKey) -> str:
     if key.revoked_at is not None:
         return f"revoked {key.revoked_at:%Y-%m-%d}"
-    return "no end" if key.expires_at is None else f"until {key.expires_at:%Y-%m-%d}"
+    return "never" if key.expires_at is None else f"{key.expires_at:%Y-%m-%d}"

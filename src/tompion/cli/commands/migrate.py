@@ -1,4 +1,4 @@
-"""``tompion migrate``: bring a store's schema to what this release needs."""
+"""``tompion migrate``: upgrade the schema of a store."""
 
 from __future__ import annotations
 
@@ -9,62 +9,59 @@ import typer
 from tompion.cli.options import DEFAULT_STORE, Json, Store
 from tompion.cli.output import console
 
-Worker = Annotated[str, typer.Option("--worker", metavar="ROLE", help="What processes connect as.")]
-Tenant = Annotated[str, typer.Option("--tenant", metavar="ROLE", help="What a request becomes for its transaction.")]
+Worker = Annotated[str, typer.Option("--worker", metavar="ROLE", help="Role that processes connect as.")]
+Tenant = Annotated[str, typer.Option("--tenant", metavar="ROLE", help="Role of each request's transaction.")]
 
-migrate_app = typer.Typer(
-    help="Bring a store's schema to what this release needs.", no_args_is_help=True, rich_markup_mode="rich"
-)
+migrate_app = typer.Typer(help="Upgrade the schema of a store.", no_args_is_help=True, rich_markup_mode="rich")
 
 
 @migrate_app.command("up")
 def up_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
-    """Run the migrations that are missing; safe to run twice, or by several at once.
+    """Apply the missing migrations. Safe to repeat and to run concurrently.
 
     Example: tompion migrate up --store postgresql://user:secret@host/name
     """
     from tompion.bootstrap.store import open_migrator
 
     with open_migrator(store, create=True) as migrator:
-        done = migrator.up()
+        applied = migrator.up()
     if as_json:
-        console.print_json({"applied": list(done)})
+        console.print_json({"applied": list(applied)})
         return
-    for name in done:
+    for name in applied:
         console.paragraph(f"applied {name}")
-    if not done:
-        console.paragraph("nothing to do")
+    if not applied:
+        console.paragraph("Nothing to do.")
 
 
 @migrate_app.command("status")
 def status_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
-    """Show which migrations the store has had; nothing is changed.
+    """Show applied and missing migrations. Nothing is changed.
 
     Example: tompion migrate status --store sqlite:///jobs.db
     """
     from tompion.bootstrap.store import open_migrator
 
     with open_migrator(store) as migrator:
-        migrator.refuse_newer()
-        found = migrator.status()
+        migrator.reject_newer()
+        migrations = migrator.status()
     if as_json:
-        named = [{"number": each.number, "name": each.name, "applied": each.applied} for each in found]
-        console.print_json(named)
+        console.print_json([{"number": row.number, "name": row.name, "applied": row.applied} for row in migrations])
         return
-    rows = [(f"{each.number:04}", each.name, "applied" if each.applied else "missing") for each in found]
+    rows = [(f"{row.number:04}", row.name, "applied" if row.applied else "missing") for row in migrations]
     console.columns([("number", "name", "state"), *rows])
 
 
 @migrate_app.command("sql")
 def sql_command(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
-    """Print the scripts that are missing, to be run by hand; nothing is changed.
+    """Print the missing migrations as SQL. Nothing is changed.
 
     Example: tompion migrate sql --store postgresql://user:secret@host/name
     """
     from tompion.bootstrap.store import open_migrator
 
     with open_migrator(store) as migrator:
-        migrator.refuse_newer()
+        migrator.reject_newer()
         script = migrator.sql()
     _print_script(script, as_json)
 
@@ -76,7 +73,9 @@ def roles_command(
     tenant: Tenant = "tompion_tenant",
     as_json: Json = False,
 ) -> None:
-    """Print the statements that make the roles of a PostgreSQL database, for its administrator; nothing is changed.
+    """Print the SQL that creates the roles of a PostgreSQL database.
+
+    An administrator runs it. Nothing is changed.
 
     Example: tompion migrate roles --store postgresql://owner@host/name | psql postgresql://admin@host/name
     """

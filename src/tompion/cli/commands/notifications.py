@@ -1,4 +1,4 @@
-"""``tompion notify``: whether notices arrive, and what became of them."""
+"""``tompion notifications``: test and list notifications."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tompion.cli.connection import Before, Connection, Limit, OneSchedule, given, taking, watched
+from tompion.cli.connection import Before, Connection, Limit, OneSchedule, drop_unset, watch_options, with_options
 from tompion.cli.options import ConfigFile, Json
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, table
@@ -15,41 +15,42 @@ if TYPE_CHECKING:
     from tompion.model.notification import Notification
     from tompion.model.page import Page
 
-notify_app = typer.Typer(help="Notifications.", no_args_is_help=True, rich_markup_mode="rich")
+notifications_app = typer.Typer(help="Test and list notifications.", no_args_is_help=True, rich_markup_mode="rich")
 
 NOT_DELIVERED = 1
 
 
-@notify_app.command("test")
-def try_command(
-    name: Annotated[str, typer.Argument(help="What the notification is called in the file.")],
+@notifications_app.command("test")
+def send_test_command(
+    name: Annotated[str, typer.Argument(help="Name of the [[notification]] in the file.")],
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Send a test notice, signed as all others, and say what the receiver answered.
+    """Send a test notification and show the response.
 
-    Nothing is kept or tried again.  Exit code 1 says that it has not arrived.
+    It is signed like all others, but neither stored nor retried.
+    Exits 1 if the delivery failed.
 
-    Example: tompion notify test ops --config production.toml
+    Example: tompion notifications test ops --config production.toml
     """
     import asyncio
 
     from tompion.bootstrap.engine import send_test_notification
     from tompion.config.loader import load_config
 
-    answer = asyncio.run(send_test_notification(load_config({}, config), name))
+    delivery = asyncio.run(send_test_notification(load_config({}, config), name))
     if as_json:
-        console.print_json({"arrived": answer.arrived, "said": answer.said})
+        console.print_json({"arrived": delivery.arrived, "message": delivery.message})
     else:
-        console.line(f"{'delivered' if answer.arrived else 'not delivered'}: {answer.said}")
-    if not answer.arrived:
+        console.line(f"{'delivered' if delivery.arrived else 'not delivered'}: {delivery.message}")
+    if not delivery.arrived:
         raise typer.Exit(NOT_DELIVERED)
 
 
-@notify_app.command("list")
-@taking(ask=watched)
+@notifications_app.command("list")
+@with_options(connection=watch_options)
 def list_command(
-    ask: Connection,
+    connection: Connection,
     state: Annotated[
         str | None, typer.Option("--state", metavar="STATE", help="PENDING, DELIVERED, GIVEN_UP or SUMMARIZED.")
     ] = None,
@@ -57,41 +58,41 @@ def list_command(
     limit: Limit = None,
     before: Before = None,
 ) -> None:
-    """Show notices, the newest first: whether they arrived, and what went wrong.
+    """Show notifications and their delivery, the newest first.
 
-    Example: tompion notify list --state GIVEN_UP
+    Example: tompion notifications list --state GIVEN_UP
     """
-    options = given(state=state, schedule_id=schedule, limit=limit, before=before)
-    ask.show(lambda home: home.list_notifications(**options), notice_list)
+    options = drop_unset(state=state, schedule_id=schedule, limit=limit, before=before)
+    connection.show(lambda api: api.list_notifications(**options), print_notifications)
 
 
-def notice_list(page: Page[Notification]) -> None:
-    """Print notices."""
+def print_notifications(page: Page[Notification]) -> None:
+    """Print notifications."""
     if not page.items:
-        console.note("there are no notices; 'tompion notify test NAME' tries a notification")
+        console.note("No notifications. Test a receiver with 'tompion notifications test NAME'.")
         return
     columns = (
         Column("at"),
         Column("state"),
         Column("notification", 8),
-        Column("about"),
+        Column("topic"),
         Column("schedule", 12),
-        Column("tries"),
+        Column("attempts"),
         Column("last error", 10, prose=True),
     )
     table(
         columns,
         [
             (
-                absolute(each.created_at),
-                each.state,
-                each.rule_name,
-                each.topic,
-                each.schedule_id or "-",
-                str(each.attempts),
-                each.last_error or "",
+                absolute(notification.created_at),
+                notification.state,
+                notification.rule_name,
+                notification.topic,
+                notification.schedule_id or "-",
+                str(notification.attempts),
+                notification.last_error or "",
             )
-            for each in page.items
+            for notification in page.items
         ],
     )
-    views.more(page.next_page, "--before")
+    views.print_next_page(page.next_page, "--before")

@@ -1,4 +1,4 @@
-"""``tompion runs``: what became of ticks, and ending or repeating it."""
+"""``tompion runs``: list, cancel, terminate, retry and report runs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.commands.schedule_control import TheSource, TheState
+from tompion.cli.commands.schedule_control import RunSourceFilter, RunStateFilter
 from tompion.cli.connection import (
     Before,
     Connection,
     Limit,
-    asked,
     complete_schedules,
-    given,
-    requesting,
-    taking,
-    watched,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
 )
 from tompion.cli.output import console, views
 from tompion.cli.schedule_options import read_json
@@ -26,23 +26,22 @@ from tompion.errors import InvalidInput
 if TYPE_CHECKING:
     from tompion.model.schedule import Run
 
-runs_app = typer.Typer(help="Runs.", no_args_is_help=True, rich_markup_mode="rich")
+runs_app = typer.Typer(help="Show and control runs.", no_args_is_help=True, rich_markup_mode="rich")
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
-PAGE = 50
-"""How many runs are shown unless somebody says how many."""
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
+DEFAULT_LIMIT = 50
 
 
 @runs_app.command("list")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def list_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     schedule_id: Annotated[
         str | None,
-        typer.Argument(metavar="[SCHEDULE]", help="Only of this one.", autocompletion=complete_schedules),
+        typer.Argument(metavar="SCHEDULE", help="Only runs of this schedule.", autocompletion=complete_schedules),
     ] = None,
-    state: TheState = None,
-    source: TheSource = None,
+    state: RunStateFilter = None,
+    source: RunSourceFilter = None,
     limit: Limit = None,
     before: Before = None,
 ) -> None:
@@ -50,90 +49,90 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion runs list --state FAILED --watch 5
     """
-    options = given(state=state, source=source, limit=limit, before=before)
+    options = drop_unset(state=state, source=source, limit=limit, before=before)
     if schedule_id is not None:
-        ask.show(lambda home: home.runs(schedule_id, **options), views.run_list)
+        connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs)
         return
     if source is not None:
-        raise InvalidInput("--source: only for the runs of one schedule; name it")
-    options.setdefault("limit", PAGE)
-    ask.show(lambda home: latest_runs(home, **options), lambda page: views.run_list(page, of_many=True))
+        raise InvalidInput("--source works with one schedule only; give its id")
+    options.setdefault("limit", DEFAULT_LIMIT)
+    connection.show(lambda api: latest_runs(api, **options), lambda page: views.print_runs(page, of_many=True))
 
 
 @runs_app.command("get")
-@taking(ask=watched)
-def get_command(ask: Connection, run_id: RunId) -> None:
+@with_options(connection=watch_options)
+def get_command(connection: Connection, run_id: RunId) -> None:
     """Show one run.
 
     Example: tompion runs get 1-1800000030-1 --watch 1
     """
-    ask.show(lambda home: home.get_run(run_id), views.run_facts)
+    connection.show(lambda api: api.get_run(run_id), views.print_run)
 
 
 @runs_app.command("cancel")
-@taking(change=requesting, ask=asked)
-def cancel_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
-    """Ask a run to end; its function or target decides how.
+@with_options(change=request_options, connection=connection_options)
+def cancel_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
+    """Cancel a run. Its function or target decides how it ends.
 
     Example: tompion runs cancel 1-1800000030-1
     """
-    ask.show(lambda home: home.cancel_run(run_id, **change), _state)
+    connection.show(lambda api: api.cancel_run(run_id, **change), _print_state)
 
 
 @runs_app.command("terminate")
-@taking(change=requesting, ask=asked)
-def terminate_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
-    """End a run at once, whatever it says.
+@with_options(change=request_options, connection=connection_options)
+def terminate_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
+    """Terminate a run immediately.
 
     Example: tompion runs terminate 1-1800000030-1
     """
-    ask.show(lambda home: home.terminate_run(run_id, **change), _state)
+    connection.show(lambda api: api.terminate_run(run_id, **change), _print_state)
 
 
 @runs_app.command("retry")
-@taking(change=requesting, ask=asked)
-def retry_command(ask: Connection, change: dict[str, Any], run_id: RunId) -> None:
-    """Run the same once more, as a run of its own.
+@with_options(change=request_options, connection=connection_options)
+def retry_command(connection: Connection, change: dict[str, Any], run_id: RunId) -> None:
+    """Run the same tick again, as a new run.
 
     Example: tompion runs retry 1-1800000030-1
     """
 
-    def people(found: Run) -> None:
-        console.line(found.run_id)
-        _state(found)
+    def render(run: Run) -> None:
+        console.line(run.run_id)
+        _print_state(run)
 
-    ask.show(lambda home: home.retry_run(run_id, **change), people)
+    connection.show(lambda api: api.retry_run(run_id, **change), render)
 
 
 @runs_app.command("report")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def report_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
-    token: Annotated[str, typer.Argument(metavar="TOKEN", help="The token that came with the run.")],
+    connection: Connection,
+    token: Annotated[str, typer.Argument(metavar="TOKEN", help="Callback token of the run.")],
     event: Annotated[str, typer.Argument(metavar="EVENT", help="started, heartbeat, progress, succeeded, failed, ….")],
-    result: Annotated[str | None, typer.Option("--result", metavar="JSON", help="What came out.")] = None,
-    error: Annotated[str | None, typer.Option("--error", metavar="TEXT", help="What went wrong.")] = None,
-    progress: Annotated[str | None, typer.Option("--progress", metavar="JSON", help="How far it is.")] = None,
+    result: Annotated[str | None, typer.Option("--result", metavar="JSON", help="Result of the run.")] = None,
+    error: Annotated[str | None, typer.Option("--error", metavar="TEXT", help="Error of the run.")] = None,
+    progress: Annotated[str | None, typer.Option("--progress", metavar="JSON", help="Progress of the run.")] = None,
     execution_id: Annotated[
-        str | None, typer.Option("--execution-id", metavar="ID", help="What it is called where it runs.")
+        str | None, typer.Option("--execution-id", metavar="ID", help="Id of the run in the target system.")
     ] = None,
 ) -> None:
-    """Say what becomes of a run that is executed elsewhere.
+    """Report the state of a run that another system executes.
 
     Example: tompion runs report "$TOMPION_TOKEN" succeeded --result '{"rows": 12}'
     """
-    options = given(error=error, execution_id=execution_id)
+    options = drop_unset(error=error, execution_id=execution_id)
     for name, text in (("result", result), ("progress", progress)):
         if text is not None:
             options[name] = read_json(f"--{name}", text)
 
-    def people(found: Any) -> None:
-        console.line(f"{found.run_id}{': it is to end' if found.cancel_requested else ''}")
+    def render(acknowledgement: Any) -> None:
+        suffix = ": cancellation requested" if acknowledgement.cancel_requested else ""
+        console.line(f"{acknowledgement.run_id}{suffix}")
 
-    ask.show(lambda home: home.report_run(token, event, **options), people)
+    connection.show(lambda api: api.report_run(token, event, **options), render)
 
 
-def _state(found: Run) -> None:
-    console.note(
-        f"run {found.run_id} of {found.schedule_id}: {found.state}{f' ({why})' if (why := found.reason) else ''}"
-    )
+def _print_state(run: Run) -> None:
+    reason = f" ({run.reason})" if run.reason else ""
+    console.note(f"Run {run.run_id} of {run.schedule_id}: {run.state}{reason}")

@@ -1,4 +1,4 @@
-"""``tompion schedules``: operating them, from pause to backfill, and reading what became of their ticks."""
+"""``tompion schedules``: pause, resume, trigger, skip, backfill, hints, and the runs of a schedule."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.bulk import BulkSelection, BulkWork, ScheduleIds, choosing, touch
+from tompion.cli.bulk import BulkAction, BulkSelection, ScheduleIds, run_bulk_action, selection_options
 from tompion.cli.commands.schedules import Fields
 from tompion.cli.connection import (
     Before,
     Connection,
     Limit,
     ScheduleId,
-    asked,
-    changing,
-    given,
-    requesting,
-    taking,
-    watched,
+    change_options,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
 )
 from tompion.cli.output import console, progress, views
 from tompion.cli.output.tables import moment, now
@@ -28,268 +28,281 @@ from tompion.errors import InvalidInput
 if TYPE_CHECKING:
     from tompion.model.schedule import Backfill, Run, Schedule
 
-operating_app = typer.Typer()
+control_app = typer.Typer()
 
-Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why; it is kept with the change.")]
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
-BackfillId = Annotated[int, typer.Argument(metavar="BACKFILL", help="The id that the list shows.")]
-TheState = Annotated[str | None, typer.Option("--state", help="Such as FAILED.")]
-TheSource = Annotated[str | None, typer.Option("--source", help="schedule, trigger, backfill or hint.")]
-TheOverlap = Annotated[
-    str | None, typer.Option("--overlap", metavar="POLICY", help="If runs are in flight: skip, allow, queue, ….")
+Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Reason, recorded with the change.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason of the change.")]
+BackfillId = Annotated[int, typer.Argument(metavar="BACKFILL", help="Id of the backfill.")]
+RunStateFilter = Annotated[str | None, typer.Option("--state", help="State of the run, such as FAILED.")]
+RunSourceFilter = Annotated[str | None, typer.Option("--source", help="schedule, trigger, backfill or hint.")]
+OverlapOverride = Annotated[
+    str | None, typer.Option("--overlap", metavar="POLICY", help="Overlap policy of these runs: skip, allow, queue, ….")
 ]
 
 
-PAUSE = BulkWork("pause", "paused", "were paused already", lambda home: home.pause_matching)
-RESUME = BulkWork("resume", "resumed", "were not paused", lambda home: home.resume_matching)
-TRIGGER = BulkWork("trigger", "triggered", "", lambda home: home.trigger_matching)
+PAUSE = BulkAction("pause", "Paused", "already paused", lambda api: api.pause_matching)
+RESUME = BulkAction("resume", "Resumed", "not paused", lambda api: api.resume_matching)
+TRIGGER = BulkAction("trigger", "Triggered", "", lambda api: api.trigger_matching)
 
 
-@operating_app.command("pause")
-@taking(chosen=choosing, change=changing, ask=asked)
+@control_app.command("pause")
+@with_options(selection=selection_options, change=change_options, connection=connection_options)
 def pause_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
-    chosen: BulkSelection,
+    selection: BulkSelection,
     schedule_ids: ScheduleIds = None,
     note: Note = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Resume by itself then.")] = None,
-    paused_by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="On whose word.")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Resume automatically at this time.")
+    ] = None,
+    paused_by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Name recorded as the author.")] = None,
 ) -> None:
-    """Start nothing by itself until it is resumed; runs in flight go on.  One schedule, some, or all that match.
+    """Pause schedules. Running runs are not affected.
 
     Example: tompion schedules pause report --note "migration" --until 2027-01-02T00:00Z
     """
-    options = given(note=note, until=until, paused_by=paused_by) | change
-    if not schedule_ids or not chosen.is_one(schedule_ids):
-        touch(ask, PAUSE, chosen, schedule_ids, options)
+    options = drop_unset(note=note, until=until, paused_by=paused_by) | change
+    if not schedule_ids or not selection.is_single(schedule_ids):
+        run_bulk_action(connection, PAUSE, selection, schedule_ids, options)
         return
 
-    def people(found: Schedule) -> None:
-        end = "" if found.paused_until is None else f" until {moment(found.paused_until, now())}"
-        console.note(f"paused {found.schedule_id}{end}; 'tompion schedules resume' lets it go on")
+    def render(schedule: Schedule) -> None:
+        until = "" if schedule.paused_until is None else f" until {moment(schedule.paused_until, now())}"
+        console.note(f"Paused {schedule.schedule_id}{until}.")
 
-    ask.show(lambda home: home.pause(schedule_ids[0], **options), people)
+    connection.show(lambda api: api.pause(schedule_ids[0], **options), render)
 
 
-@operating_app.command("resume")
-@taking(chosen=choosing, change=changing, ask=asked)
-def resume_command(  # noqa: PLR0913 - what can be said on the command line
-    ask: Connection,
+@control_app.command("resume")
+@with_options(selection=selection_options, change=change_options, connection=connection_options)
+def resume_command(  # noqa: PLR0913 - each is an option of the command
+    connection: Connection,
     change: Fields,
-    chosen: BulkSelection,
+    selection: BulkSelection,
     schedule_ids: ScheduleIds = None,
     on_resume: Annotated[
-        str | None, typer.Option("--on-resume", metavar="RULE", help="The pause's ticks: policy, skip or fire_once.")
+        str | None,
+        typer.Option("--on-resume", metavar="RULE", help="Ticks missed in the pause: policy, skip or fire_once."),
     ] = None,
     note: Note = None,
 ) -> None:
-    """Go on after a pause: one schedule, some, or all that match.
+    """Resume paused schedules.
 
     Example: tompion schedules resume --label team=a --on-resume fire_once
     """
-    options = given(on_resume=on_resume) | change
-    if not schedule_ids or not chosen.is_one(schedule_ids):
-        touch(ask, RESUME, chosen, schedule_ids, options)
+    options = drop_unset(on_resume=on_resume) | change
+    if not schedule_ids or not selection.is_single(schedule_ids):
+        run_bulk_action(connection, RESUME, selection, schedule_ids, options)
         return
-    options |= given(note=note)
-    ask.show(
-        lambda home: home.resume(schedule_ids[0], **options),
-        lambda found: console.note(f"resumed {found.schedule_id}; next run {moment(found.next_run_at, now())}"),
+    options |= drop_unset(note=note)
+    connection.show(
+        lambda api: api.resume(schedule_ids[0], **options),
+        lambda schedule: console.note(f"Resumed {schedule.schedule_id}. {_next_run(schedule)}"),
     )
 
 
-@operating_app.command("trigger")
-@taking(chosen=choosing, change=requesting, ask=asked)
+@control_app.command("trigger")
+@with_options(selection=selection_options, change=request_options, connection=connection_options)
 def trigger_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
-    chosen: BulkSelection,
+    selection: BulkSelection,
     schedule_ids: ScheduleIds = None,
-    overlap: TheOverlap = None,
-    payload: Annotated[str | None, typer.Option("--payload", metavar="JSON", help="Instead of its own.")] = None,
+    overlap: OverlapOverride = None,
+    payload: Annotated[str | None, typer.Option("--payload", metavar="JSON", help="Payload of these runs.")] = None,
 ) -> None:
-    """Run it now, paused or not: one schedule, some, or all that match.
+    """Run schedules now, paused or not.
 
     Example: tompion schedules trigger report --payload '{"day": "2027-01-04"}'
     """
-    options = given(overlap=overlap) | change
+    options = drop_unset(overlap=overlap) | change
     if payload is not None:
         options["payload"] = read_json("--payload", payload)
-    if not schedule_ids or not chosen.is_one(schedule_ids):
-        touch(ask, TRIGGER, chosen, schedule_ids, options)
+    if not schedule_ids or not selection.is_single(schedule_ids):
+        run_bulk_action(connection, TRIGGER, selection, schedule_ids, options)
         return
 
-    def people(found: Run) -> None:
-        console.line(found.run_id)
-        console.note(f"{found.state}; 'tompion runs get {found.run_id} --watch 1' follows it")
+    def render(run: Run) -> None:
+        console.line(run.run_id)
+        console.note(f"The run is {run.state}. Follow it with 'tompion runs get {run.run_id} --watch 1'.")
 
-    ask.show(lambda home: home.trigger(schedule_ids[0], **options), people)
+    connection.show(lambda api: api.trigger(schedule_ids[0], **options), render)
 
 
-@operating_app.command("skip")
-@taking(change=changing, ask=asked)
+@control_app.command("skip")
+@with_options(change=change_options, connection=connection_options)
 def skip_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     at: Annotated[
-        list[str] | None, typer.Option("--at", metavar="TIME", help="The tick at this time (the next); repeatable.")
+        list[str] | None, typer.Option("--at", metavar="TIME", help="Time of the tick (the next one). Repeatable.")
     ] = None,
     note: Note = None,
 ) -> None:
-    """Leave out the next tick, or those at given times.
+    """Skip the next tick, or the ticks at given times.
 
     Example: tompion schedules skip report --at 2027-01-06T08:00Z --note "bank holiday"
     """
-    ask.show(
-        lambda home: home.skip(schedule_id, **given(at=at, note=note), **change),
-        lambda found: console.note(f"{found.schedule_id}: next run {moment(found.next_run_at, now())}"),
+    connection.show(
+        lambda api: api.skip(schedule_id, **drop_unset(at=at, note=note), **change),
+        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
     )
 
 
-@operating_app.command("unskip")
-@taking(change=changing, ask=asked)
+@control_app.command("unskip")
+@with_options(change=change_options, connection=connection_options)
 def unskip_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
     at: Annotated[
-        list[str] | None, typer.Option("--at", metavar="TIME", help="The tick at this time (all); repeatable.")
+        list[str] | None, typer.Option("--at", metavar="TIME", help="Time of the tick (all skipped ticks). Repeatable.")
     ] = None,
     note: Note = None,
 ) -> None:
-    """Take back a skip: the ticks that were to be left out, or those at given times, run again.
+    """Undo skips: all of them, or those at given times.
 
     Example: tompion schedules unskip report --at 2027-01-06T08:00Z
     """
-    ask.show(
-        lambda home: home.unskip(schedule_id, **given(at=at, note=note), **change),
-        lambda found: console.note(f"{found.schedule_id}: next run {moment(found.next_run_at, now())}"),
+    connection.show(
+        lambda api: api.unskip(schedule_id, **drop_unset(at=at, note=note), **change),
+        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
     )
 
 
-@operating_app.command("backfill")
-@taking(change=requesting, ask=asked)
+@control_app.command("backfill")
+@with_options(change=request_options, connection=connection_options)
 def backfill_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
-    start: Annotated[str | None, typer.Argument(metavar="[START]", help="From this time on.")] = None,
-    end: Annotated[str | None, typer.Argument(metavar="[END]", help="Up to this time.")] = None,
+    start: Annotated[str | None, typer.Argument(metavar="START", help="Start of the range.")] = None,
+    end: Annotated[str | None, typer.Argument(metavar="END", help="End of the range.")] = None,
     ranges: Annotated[
-        list[str] | None, typer.Option("--range", metavar="START/END", help="Another range; repeatable.")
+        list[str] | None, typer.Option("--range", metavar="START/END", help="Range of times. Repeatable.")
     ] = None,
-    overlap: TheOverlap = None,
-    only: Annotated[str | None, typer.Option("--only", metavar="WHICH", help="all, missing or failed.")] = None,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until it is done.")] = False,
+    overlap: OverlapOverride = None,
+    only: Annotated[
+        str | None, typer.Option("--only", metavar="WHICH", help="Ticks to run: all, missing or failed.")
+    ] = None,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the backfill.")] = False,
 ) -> None:
-    """Run the ticks of the past again, and show how far that is; Ctrl-C stops watching, not the backfill.
+    """Run past ticks, and wait until they are done.
+
+    Ctrl-C stops waiting, not the backfill.
 
     Example: tompion schedules backfill report 2027-01-04T00:00Z 2027-01-08T23:00Z --only missing
     """
-    options: dict[str, Any] = given(start=start, end=end, overlap=overlap, only=only)
+    options: dict[str, Any] = drop_unset(start=start, end=end, overlap=overlap, only=only)
     if ranges:
         if start is not None:
-            raise InvalidInput("--range: give either START and END, or ranges")
-        options["ranges"] = [_range(text) for text in ranges]
-    with ask.home() as home:
-        found = home.backfill(schedule_id, **options, **change)
+            raise InvalidInput("--range and START exclude each other")
+        options["ranges"] = [_parse_range(text) for text in ranges]
+    with connection.open() as api:
+        backfills = api.backfill(schedule_id, **options, **change)
         if not no_wait:
-            found = progress.awaited(home, found)
-        ask.tell(found, views.backfill_list)
+            backfills = progress.wait_for_backfills(api, backfills)
+        connection.print_result(backfills, views.print_backfills)
 
 
-@operating_app.command("backfills")
-@taking(ask=watched)
-def backfills_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
-    """Show the backfills of a schedule and how far they are.
+@control_app.command("backfills")
+@with_options(connection=watch_options)
+def backfills_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
+    """Show the backfills of a schedule and their progress.
 
     Example: tompion schedules backfills report --watch 1
     """
-    ask.show(lambda home: home.backfills(schedule_id, **given(limit=limit)), views.backfill_list)
+    connection.show(lambda api: api.backfills(schedule_id, **drop_unset(limit=limit)), views.print_backfills)
 
 
-@operating_app.command("get-backfill")
-@taking(ask=watched)
-def get_backfill_command(ask: Connection, backfill_id: BackfillId) -> None:
-    """Show one backfill, and how far it is.
+@control_app.command("get-backfill")
+@with_options(connection=watch_options)
+def get_backfill_command(connection: Connection, backfill_id: BackfillId) -> None:
+    """Show one backfill and its progress.
 
     Example: tompion schedules get-backfill 12 --watch 1
     """
-    ask.show(lambda home: home.get_backfill(backfill_id), _one_backfill)
+    connection.show(lambda api: api.get_backfill(backfill_id), _print_backfill)
 
 
-@operating_app.command("cancel-backfill")
-@taking(change=requesting, ask=asked)
-def cancel_backfill_command(ask: Connection, change: Fields, backfill_id: BackfillId) -> None:
-    """Stop a backfill where it is; what it has started goes on.
+@control_app.command("cancel-backfill")
+@with_options(change=request_options, connection=connection_options)
+def cancel_backfill_command(connection: Connection, change: Fields, backfill_id: BackfillId) -> None:
+    """Cancel a backfill. Runs that it has started complete.
 
     Example: tompion schedules cancel-backfill 12
     """
-    ask.show(lambda home: home.cancel_backfill(backfill_id, **change), _one_backfill)
+    connection.show(lambda api: api.cancel_backfill(backfill_id, **change), _print_backfill)
 
 
-@operating_app.command("hint")
-@taking(change=changing, ask=asked)
+@control_app.command("hint")
+@with_options(change=change_options, connection=connection_options)
 def hint_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
-    interval_ms: Annotated[int | None, typer.Option("--interval-ms", metavar="MS", help="Run so often.")] = None,
+    interval_ms: Annotated[
+        int | None, typer.Option("--interval-ms", metavar="MS", help="Run at this interval.")
+    ] = None,
     at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="Run once at this time.")] = None,
-    ttl_ms: Annotated[int | None, typer.Option("--ttl-ms", metavar="MS", help="For how long (an hour).")] = None,
+    ttl_ms: Annotated[
+        int | None, typer.Option("--ttl-ms", metavar="MS", help="Time until the hint expires (1 hour).")
+    ] = None,
     reason: Reason = None,
-    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Whose hint it is.")] = None,
+    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Name recorded as the author.")] = None,
 ) -> None:
-    """Suggest to an adaptive schedule when to run.
+    """Suggest an interval or a time to an adaptive schedule.
 
     Example: tompion schedules hint poll --interval-ms 120000 --ttl-ms 3600000 --reason quiet
     """
-    options = given(interval_ms=interval_ms, at=at, ttl_ms=ttl_ms, reason=reason, author=author)
-    ask.show(lambda home: home.hint(schedule_id, **options, **change), views.outlook)
+    options = drop_unset(interval_ms=interval_ms, at=at, ttl_ms=ttl_ms, reason=reason, author=author)
+    connection.show(lambda api: api.hint(schedule_id, **options, **change), views.print_outlook)
 
 
-@operating_app.command("hints")
-@taking(ask=watched)
-def hints_command(ask: Connection, schedule_id: ScheduleId) -> None:
-    """Show the live hints of an adaptive schedule, and what it does next.
+@control_app.command("hints")
+@with_options(connection=watch_options)
+def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
+    """Show the active hints of an adaptive schedule.
 
     Example: tompion schedules hints poll
     """
-    ask.show(lambda home: home.hints(schedule_id), views.outlook)
+    connection.show(lambda api: api.hints(schedule_id), views.print_outlook)
 
 
-@operating_app.command("clear-hints")
-@taking(change=changing, ask=asked)
-def clear_hints_command(ask: Connection, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
-    """Take back all hints: the schedule goes back to its baseline.
+@control_app.command("clear-hints")
+@with_options(change=change_options, connection=connection_options)
+def clear_hints_command(connection: Connection, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
+    """Remove all hints. The schedule returns to its own interval.
 
     Example: tompion schedules clear-hints poll
     """
-    ask.show(lambda home: home.clear_hints(schedule_id, **given(reason=reason), **change), views.outlook)
-
-
-@operating_app.command("reset-failures")
-@taking(change=changing, ask=asked)
-def reset_failures_command(ask: Connection, change: Fields, schedule_id: ScheduleId) -> None:
-    """Forget the failures in a row, and the back-off that they caused.
-
-    Example: tompion schedules reset-failures poll
-    """
-    ask.show(
-        lambda home: home.reset_failures(schedule_id, **change),
-        lambda found: console.note(f"{found.schedule_id}: next run {moment(found.next_run_at, now())}"),
+    connection.show(
+        lambda api: api.clear_hints(schedule_id, **drop_unset(reason=reason), **change), views.print_outlook
     )
 
 
-@operating_app.command("runs")
-@taking(ask=watched)
+@control_app.command("reset-failures")
+@with_options(change=change_options, connection=connection_options)
+def reset_failures_command(connection: Connection, change: Fields, schedule_id: ScheduleId) -> None:
+    """Reset the consecutive failures and their back-off.
+
+    Example: tompion schedules reset-failures poll
+    """
+    connection.show(
+        lambda api: api.reset_failures(schedule_id, **change),
+        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
+    )
+
+
+@control_app.command("runs")
+@with_options(connection=watch_options)
 def runs_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     schedule_id: ScheduleId,
-    state: TheState = None,
-    source: TheSource = None,
+    state: RunStateFilter = None,
+    source: RunSourceFilter = None,
     limit: Limit = None,
     before: Before = None,
 ) -> None:
@@ -297,43 +310,53 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules runs report --state FAILED
     """
-    options = given(state=state, source=source, limit=limit, before=before)
-    ask.show(lambda home: home.runs(schedule_id, **options), views.run_list)
+    options = drop_unset(state=state, source=source, limit=limit, before=before)
+    connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs)
 
 
-@operating_app.command("dropped")
-@taking(ask=watched)
-def spans_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
-    """Show which ticks were dropped together, and why.
+@control_app.command("dropped")
+@with_options(connection=watch_options)
+def dropped_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
+    """Show the ranges of dropped ticks and their reasons.
 
     Example: tompion schedules dropped report
     """
-    ask.show(lambda home: home.dropped_ranges(schedule_id, **given(limit=limit)), views.dropped_list)
+    connection.show(lambda api: api.dropped_ranges(schedule_id, **drop_unset(limit=limit)), views.print_dropped)
 
 
-@operating_app.command("verify")
-@taking(ask=watched)
+@control_app.command("verify")
+@with_options(connection=watch_options)
 def verify_schedule_command(
-    ask: Connection,
+    connection: Connection,
     schedule_id: ScheduleId,
-    start: Annotated[str | None, typer.Option("--start", metavar="TIME", help="Only ticks from here on.")] = None,
-    end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Only ticks up to here.")] = None,
+    start: Annotated[str | None, typer.Option("--start", metavar="TIME", help="Check ticks from this time.")] = None,
+    end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Check ticks up to this time.")] = None,
 ) -> None:
-    """Prove that each tick of one schedule is in the ledger exactly once.  Exits 1 if one is not.
+    """Verify the ledger of one schedule.
+
+    Each tick must be in the ledger exactly once.
+    Exits 1 if there are problems.
 
     Example: tompion schedules verify report
     """
-    found = ask.show(lambda home: home.verify(schedule_id, **given(start=start, end=end)), views.verification)
-    if not found.ok:
+    options = drop_unset(start=start, end=end)
+    verification = connection.show(lambda api: api.verify(schedule_id, **options), views.print_verification)
+    if not verification.ok:
         raise typer.Exit(1)
 
 
-def _one_backfill(found: Backfill) -> None:
-    views.backfill_list((found,))
+def _print_backfill(backfill: Backfill) -> None:
+    views.print_backfills((backfill,))
 
 
-def _range(text: str) -> tuple[str, str]:
+def _next_run(schedule: Schedule) -> str:
+    if schedule.next_run_at is None:
+        return "No next run."
+    return f"Next run: {moment(schedule.next_run_at, now())}."
+
+
+def _parse_range(text: str) -> tuple[str, str]:
     start, slash, end = text.partition("/")
     if not slash:
-        raise InvalidInput(f"--range: {text!r} is no range; expected START/END")
+        raise InvalidInput(f"--range: {text!r} is not a range; expected START/END")
     return start, end

@@ -1,4 +1,4 @@
-"""``tompion schedules``: making, changing and reading schedules."""
+"""``tompion schedules``: create, change and read schedules."""
 
 from __future__ import annotations
 
@@ -6,253 +6,290 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.commands.stats import effect_lines
+from tompion.cli.bulk import LabelFilter, StateFilter, TextFilter, UserFilter, WorkflowFilter
+from tompion.cli.commands.stats import print_diff
 from tompion.cli.connection import (
     After,
     Before,
     Connection,
     Limit,
     ScheduleId,
-    asked,
-    changing,
-    given,
-    requesting,
-    taking,
-    watched,
+    change_options,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
 )
 from tompion.cli.output import console, views
-from tompion.cli.schedule_options import acting, definition, timing, whole
+from tompion.cli.schedule_options import action_options, definition_fields, document_options, timing_options
 
-schedules_app = typer.Typer(help="Schedules.", no_args_is_help=True, rich_markup_mode="rich")
-Base = tuple[dict[str, Any], dict[str, Any]]
+schedules_app = typer.Typer(
+    help="Create, change, control and show schedules.", no_args_is_help=True, rich_markup_mode="rich"
+)
+Document = tuple[dict[str, Any], dict[str, Any]]
 Fields = dict[str, Any]
-State = Annotated[str | None, typer.Option("--state", help="active, paused, exhausted or closed.")]
-Label = Annotated[str | None, typer.Option("--label", metavar="NAME=VALUE", help="With this label.")]
-Text = Annotated[str | None, typer.Option("--text", help="In the id or the description.")]
-Workflow = Annotated[str | None, typer.Option("--workflow", metavar="ID", help="Of this workflow.")]
-User = Annotated[str | None, typer.Option("--user", metavar="ID", help="Of this user.")]
 
 
 @schedules_app.command("list")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def list_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
-    state: State = None,
-    label: Label = None,
-    text: Text = None,
-    workflow: Workflow = None,
-    user: User = None,
+    connection: Connection,
+    state: StateFilter = None,
+    label: LabelFilter = None,
+    text: TextFilter = None,
+    workflow: WorkflowFilter = None,
+    user: UserFilter = None,
     limit: Limit = None,
     after: After = None,
 ) -> None:
-    """Show schedules and when they run next.
+    """Show schedules and their next runs.
 
     Example: tompion schedules list --label team=a --watch 5
     """
-    asked_for = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after)
-    ask.show(lambda home: home.list_schedules(**asked_for), views.schedule_list)
+    filters = drop_unset(
+        state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after
+    )
+    connection.show(lambda api: api.list_schedules(**filters), views.print_schedules)
 
 
 @schedules_app.command("count")
-@taking(ask=watched)
+@with_options(connection=watch_options)
 def count_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
-    state: State = None,
-    label: Label = None,
-    text: Text = None,
-    workflow: Workflow = None,
-    user: User = None,
+    connection: Connection,
+    state: StateFilter = None,
+    label: LabelFilter = None,
+    text: TextFilter = None,
+    workflow: WorkflowFilter = None,
+    user: UserFilter = None,
 ) -> None:
-    """Show how many schedules a list would show, and how many there are.
+    """Count the schedules that match, and all schedules.
 
     Example: tompion schedules count --state paused
     """
-    asked_for = given(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
-    ask.show(lambda home: home.count_schedules(**asked_for), views.counted)
+    filters = drop_unset(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
+    connection.show(lambda api: api.count_schedules(**filters), views.print_count)
 
 
-@schedules_app.command("sharers")
-@taking(ask=watched)
-def sharers_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None) -> None:
-    """Show the active schedules with the same spec as one: what fires together.
+@schedules_app.command("same-spec")
+@with_options(connection=watch_options)
+def same_spec_command(
+    connection: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None
+) -> None:
+    """Show the active schedules with the same spec as a schedule.
 
-    Example: tompion schedules sharers report --limit 100
+    Example: tompion schedules same-spec report --limit 100
     """
-    ask.show(lambda home: home.same_spec(schedule_id, **given(limit=limit, after=after)), views.sharers)
+    connection.show(
+        lambda api: api.same_spec(schedule_id, **drop_unset(limit=limit, after=after)), views.print_same_spec
+    )
 
 
 @schedules_app.command("get")
-@taking(ask=watched)
-def get_command(ask: Connection, schedule_id: ScheduleId) -> None:
+@with_options(connection=watch_options)
+def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show one schedule.
 
     Example: tompion schedules get report --json
     """
-    ask.show(lambda home: home.get(schedule_id), views.schedule_facts)
+    connection.show(lambda api: api.get(schedule_id), views.print_schedule)
 
 
 @schedules_app.command("describe")
-@taking(ask=watched)
-def describe_command(ask: Connection, schedule_id: ScheduleId) -> None:
-    """Show everything about one schedule: its runs, its next ticks, what a resume would run.
+@with_options(connection=watch_options)
+def describe_command(connection: Connection, schedule_id: ScheduleId) -> None:
+    """Show a schedule with its runs, next ticks and backfills.
 
     Example: tompion schedules describe report --watch 2
     """
-    ask.show(lambda home: home.describe(schedule_id), views.description)
+    connection.show(lambda api: api.describe(schedule_id), views.print_description)
 
 
 @schedules_app.command("create")
-@taking(timed=timing, acted=acting, base=whole, change=requesting, ask=asked)
+@with_options(
+    timing=timing_options,
+    action=action_options,
+    document=document_options,
+    change=request_options,
+    connection=connection_options,
+)
 def create_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection,
-    base: Base,
-    timed: Fields,
-    acted: Fields,
+    connection: Connection,
+    document: Document,
+    timing: Fields,
+    action: Fields,
     change: Fields,
     schedule_id: Annotated[
-        str | None, typer.Argument(metavar="[SCHEDULE]", help="Its id; one is chosen if you give none.")
+        str | None, typer.Argument(metavar="SCHEDULE", help="Id of the new schedule (generated).")
     ] = None,
 ) -> None:
-    """Make a schedule; an id that is taken is refused.
+    """Create a schedule. The id must be new.
 
     Example: tompion schedules create report --cron "0 9 * * MON-FRI" --tz Europe/Berlin --function tasks:report
     """
-    fields = definition(base, timed, acted)
-    ask.show(lambda home: home.create(schedule_id, **fields, **change), views.schedule_facts)
+    fields = definition_fields(document, timing, action)
+    connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule)
 
 
 @schedules_app.command("put")
-@taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
+@with_options(
+    timing=timing_options,
+    action=action_options,
+    document=document_options,
+    change=change_options,
+    connection=connection_options,
+)
 def put_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    connection: Connection, document: Document, timing: Fields, action: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
-    """Make a schedule, or replace its definition; pause and counters stay.
+    """Create a schedule, or replace its definition.
+
+    Pause and counters do not change.
 
     Example: tompion schedules put report --file report.json
     """
-    fields = definition(base, timed, acted)
-    ask.show(lambda home: home.upsert(schedule_id, **fields, **change), views.schedule_facts)
+    fields = definition_fields(document, timing, action)
+    connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule)
 
 
 @schedules_app.command("update")
-@taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
+@with_options(
+    timing=timing_options,
+    action=action_options,
+    document=document_options,
+    change=change_options,
+    connection=connection_options,
+)
 def update_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    connection: Connection, document: Document, timing: Fields, action: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
-    """Replace the definition of a schedule that exists.
+    """Replace the definition of an existing schedule.
 
     Example: tompion schedules update report --cron @daily --function tasks:report --token 7
     """
-    fields = definition(base, timed, acted)
-    ask.show(lambda home: home.update(schedule_id, **fields, **change), views.schedule_facts)
+    fields = definition_fields(document, timing, action)
+    connection.show(lambda api: api.update(schedule_id, **fields, **change), views.print_schedule)
 
 
 @schedules_app.command("patch")
-@taking(timed=timing, acted=acting, base=whole, change=changing, ask=asked)
+@with_options(
+    timing=timing_options,
+    action=action_options,
+    document=document_options,
+    change=change_options,
+    connection=connection_options,
+)
 def patch_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection, base: Base, timed: Fields, acted: Fields, change: Fields, schedule_id: ScheduleId
+    connection: Connection, document: Document, timing: Fields, action: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
-    """Change some fields; null clears one.
+    """Change some fields of a schedule. null clears a field.
 
     Example: tompion schedules patch report --overlap queue --set timezone=null
     """
-    fields = definition(base, timed, acted)
-    ask.show(lambda home: home.patch(schedule_id, **fields, **change), views.schedule_facts)
+    fields = definition_fields(document, timing, action)
+    connection.show(lambda api: api.patch(schedule_id, **fields, **change), views.print_schedule)
 
 
-@schedules_app.command("effect")
-@taking(timed=timing, acted=acting, base=whole, ask=asked)
-def effect_command(  # noqa: PLR0913 - bundles of options
-    ask: Connection,
-    base: Base,
-    timed: Fields,
-    acted: Fields,
+@schedules_app.command("diff")
+@with_options(timing=timing_options, action=action_options, document=document_options, connection=connection_options)
+def diff_command(  # noqa: PLR0913 - bundles of options
+    connection: Connection,
+    document: Document,
+    timing: Fields,
+    action: Fields,
     schedule_id: ScheduleId,
-    count: Annotated[int | None, typer.Option("--count", metavar="N", help="How many ticks (20).")] = None,
+    count: Annotated[int | None, typer.Option("--count", metavar="N", help="Number of ticks (20).")] = None,
 ) -> None:
-    """Show which coming ticks would stay, go and come with another definition; nothing is written.
+    """Show how another definition would change upcoming ticks.
 
-    Example: tompion schedules effect report --cron "30 9 * * *" --function tasks:report
+    Nothing is written.
+
+    Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
-    fields = {**definition(base, timed, acted), **given(count=count)}
-    ask.show(lambda home: home.diff(schedule_id, **fields), effect_lines)
+    fields = {**definition_fields(document, timing, action), **drop_unset(count=count)}
+    connection.show(lambda api: api.diff(schedule_id, **fields), print_diff)
 
 
 @schedules_app.command("delete")
-@taking(change=changing, ask=asked)
+@with_options(change=change_options, connection=connection_options)
 def delete_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
-    purge: Annotated[bool, typer.Option("--purge", help="Its history too.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete its history, too.")] = False,
 ) -> None:
-    """Close a schedule: no more ticks; its history stays until its retention ends.
+    """Delete a schedule.
+
+    Its history stays until its retention ends, unless --purge is set.
 
     Example: tompion schedules delete report
     """
-    ask.show(
-        lambda home: home.delete(schedule_id, purge=purge, **change),
-        lambda found: console.note(f"deleted {found.schedule_id}{' and its history' if purge else ''}"),
+    connection.show(
+        lambda api: api.delete(schedule_id, purge=purge, **change),
+        lambda schedule: console.note(f"Deleted {schedule.schedule_id}{' and its history' if purge else ''}."),
     )
 
 
 @schedules_app.command("history")
-@taking(ask=watched)
-def history_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None) -> None:
-    """Show who changed a schedule, and how; the newest first.
+@with_options(connection=watch_options)
+def history_command(
+    connection: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None
+) -> None:
+    """Show the changes of a schedule, the newest first.
 
     Example: tompion schedules history report
     """
-    options = given(limit=limit, before=before)
-    ask.show(lambda home: home.history(schedule_id, **options), views.change_list)
+    options = drop_unset(limit=limit, before=before)
+    connection.show(lambda api: api.history(schedule_id, **options), views.print_changes)
 
 
 @schedules_app.command("versions")
-@taking(ask=watched)
-def versions_command(ask: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
-    """Show the versions of a schedule's definition, the newest first.
+@with_options(connection=watch_options)
+def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
+    """Show the versions of a schedule, the newest first.
 
     Example: tompion schedules versions report
     """
-    ask.show(lambda home: home.versions(schedule_id, **given(limit=limit)), views.version_list)
+    connection.show(lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions)
 
 
 @schedules_app.command("restore")
-@taking(change=changing, ask=asked)
+@with_options(change=change_options, connection=connection_options)
 def restore_command(
-    ask: Connection,
+    connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
-    version: Annotated[int, typer.Argument(metavar="VERSION", help="Its number.")],
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="Number of the version.")],
 ) -> None:
-    """Make an earlier version the definition again, as a new version.
+    """Restore an earlier version of a schedule, as a new version.
 
     Example: tompion schedules restore report 3
     """
-    ask.show(lambda home: home.restore(schedule_id, version, **change), views.schedule_facts)
+    connection.show(lambda api: api.restore(schedule_id, version, **change), views.print_schedule)
 
 
 @schedules_app.command("preview")
-@taking(timed=timing, base=whole, ask=asked)
+@with_options(timing=timing_options, document=document_options, connection=connection_options)
 def preview_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
-    base: Base,
-    timed: Fields,
-    schedule_id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="The id that H and jitter hash.")
-    ] = None,
-    after: Annotated[str | None, typer.Option("--after", metavar="TIME", help="Begin after this (now).")] = None,
-    count: Annotated[int | None, typer.Option("-n", "--count", metavar="N", help="How many ticks (20).")] = None,
+    connection: Connection,
+    document: Document,
+    timing: Fields,
+    schedule_id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Id that seeds H and jitter.")] = None,
+    after: Annotated[str | None, typer.Option("--after", metavar="TIME", help="Start after this time (now).")] = None,
+    count: Annotated[int | None, typer.Option("-n", "--count", metavar="N", help="Number of ticks (20).")] = None,
 ) -> None:
-    """Show what a spec would do, with the calendars of the store; nothing is written.
+    """Show the ticks of a spec, with the calendars of the store.
+
+    Nothing is written.
 
     Example: tompion schedules preview --cron "0 9 * * *" --exclude-calendar bank
     """
-    options = given(after=after, count=count)
+    options = drop_unset(after=after, count=count)
 
-    def people(found: Any) -> None:
-        console.paragraph(found.explanation)
-        console.tick_table(found.ticks, found.timezone, jitter=any(tick.fire_at != tick.at for tick in found.ticks))
-        console.finding_lines(found.findings)
+    def render(preview: Any) -> None:
+        has_jitter = any(tick.fire_at != tick.at for tick in preview.ticks)
+        console.paragraph(preview.explanation)
+        console.tick_table(preview.ticks, preview.timezone, jitter=has_jitter)
+        console.finding_lines(preview.findings)
 
-    ask.show(lambda home: home.preview(schedule_id, **options, **definition(base, timed)), people)
+    connection.show(lambda api: api.preview(schedule_id, **options, **definition_fields(document, timing)), render)

@@ -1,4 +1,4 @@
-"""``tompion next``, ``explain`` and ``lint``: look at a spec without a service."""
+"""``tompion next``, ``explain`` and ``lint``: examine a spec without a store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.options import instant
+from tompion.cli.options import parse_instant
 from tompion.cli.output import console
 from tompion.errors import InvalidSpec, display
 from tompion.model.spec import Finding, NamedCalendar
@@ -18,35 +18,31 @@ MAX_TICKS = 100_000
 
 Expressions = Annotated[
     list[str] | None,
-    typer.Argument(metavar="CRON", help="Cron strings, quoted; several make a union.", show_default=False),
+    typer.Argument(metavar="CRON", help="Cron strings, quoted. Several make a union.", show_default=False),
 ]
-Zone = Annotated[
-    str | None, typer.Option("--tz", metavar="ZONE", help="IANA time zone; default UTC.", show_default=False)
-]
+Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="IANA time zone (UTC).", show_default=False)]
 Every = Annotated[
     list[str] | None, typer.Option("--every", metavar="DURATION", help="Interval: 15m, 1h30m/5m.", show_default=False)
 ]
 Rrule = Annotated[
     list[str] | None, typer.Option("--rrule", metavar="RULE", help="RFC 5545 rule: FREQ=...", show_default=False)
 ]
-At = Annotated[list[str] | None, typer.Option("--at", metavar="TIME", help="One-shot, ISO 8601.", show_default=False)]
+At = Annotated[list[str] | None, typer.Option("--at", metavar="TIME", help="Single run, ISO 8601.", show_default=False)]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option("--exclude", metavar="DATE", help="Date to leave out: 2026-12-25.", show_default=False),
+    typer.Option("--exclude", metavar="DATE", help="Excluded date: 2026-12-25.", show_default=False),
 ]
 Holidays = Annotated[
     list[str] | None,
-    typer.Option("--holidays", metavar="COUNTRY", help="Leave out public holidays: DE, DE-BY.", show_default=False),
+    typer.Option("--holidays", metavar="COUNTRY", help="Excluded public holidays: DE, DE-BY.", show_default=False),
 ]
 Document = Annotated[
     str | None,
-    typer.Option("--spec", metavar="FILE", help="A whole spec as JSON: a file, or - for stdin.", show_default=False),
+    typer.Option("--spec", metavar="FILE", help="Spec as a JSON file, - for stdin.", show_default=False),
 ]
 Calendars = Annotated[
     list[str] | None,
-    typer.Option(
-        "--calendar", metavar="NAME=FILE", help="A named calendar, from an iCalendar file.", show_default=False
-    ),
+    typer.Option("--calendar", metavar="NAME=FILE", help="Named calendar from an iCalendar file.", show_default=False),
 ]
 Dialect = Annotated[str | None, typer.Option(metavar="NAME", help="tompion, quartz or temporal.", show_default=False)]
 Gap = Annotated[
@@ -59,18 +55,16 @@ Profile = Annotated[
     str | None,
     typer.Option("--dst-profile", metavar="NAME", help="vixie, temporal, quartz or airflow.", show_default=False),
 ]
-Start = Annotated[
-    str | None, typer.Option("--start", metavar="TIME", help="First instant allowed.", show_default=False)
+Start = Annotated[str | None, typer.Option("--start", metavar="TIME", help="Earliest tick.", show_default=False)]
+End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="Latest tick.", show_default=False)]
+Jitter = Annotated[
+    int | None, typer.Option("--jitter-ms", metavar="MS", help="Maximum random delay.", show_default=False)
 ]
-End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="Last instant allowed.", show_default=False)]
-Jitter = Annotated[int | None, typer.Option("--jitter-ms", metavar="MS", help="Spread fire times.", show_default=False)]
-ScheduleId = Annotated[str, typer.Option("--id", metavar="ID", help="The schedule's id, which H and jitter hash.")]
+ScheduleId = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the schedule, seeds H and jitter.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 After = Annotated[
     str | None,
-    typer.Option(
-        "--after", metavar="TIME", help="Begin after this instant, with offset; default now.", show_default=False
-    ),
+    typer.Option("--after", metavar="TIME", help="Start after this time, with offset (now).", show_default=False),
 ]
 
 
@@ -78,7 +72,7 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     expressions: Expressions = None,
     tz: Zone = None,
     count: Annotated[
-        int, typer.Option("-n", "--count", metavar="N", min=1, max=MAX_TICKS, help="How many ticks.")
+        int, typer.Option("-n", "--count", metavar="N", min=1, max=MAX_TICKS, help="Number of ticks.")
     ] = 10,
     after: After = None,
     every: Every = None,
@@ -98,18 +92,20 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     document: Document = None,
     as_json: Json = False,
 ) -> None:
-    """Show the next ticks: local time, UTC, and what DST does to them.
+    """Show the next ticks of a spec, and how DST changes them.
 
     Example: tompion next "0 9 * * MON-FRI" --tz Europe/Berlin -n 5
     """
     spec = _spec(locals())
-    ticks = spec.occurrences(count, instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar))
+    ticks = spec.occurrences(
+        count, parse_instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar)
+    )
     if as_json:
         console.print_json([console.tick_json(tick) for tick in ticks])
     elif ticks:
         console.tick_table(ticks, spec.zone_name, jitter=spec.jitter_ms > 0)
     else:
-        console.paragraph("no ticks after that; 'tompion lint' says why")
+        console.paragraph("No ticks after that. 'tompion lint' shows the reason.")
 
 
 def explain_command(  # noqa: PLR0913 - each is an option of the command
@@ -130,7 +126,7 @@ def explain_command(  # noqa: PLR0913 - each is an option of the command
     document: Document = None,
     as_json: Json = False,
 ) -> None:
-    """Say in plain English when a spec fires.
+    """Explain a spec in plain English.
 
     Example: tompion explain "0 18 LW * *" --tz America/New_York
     """
@@ -161,18 +157,22 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     schedule_id: ScheduleId = "",
     min_interval: Annotated[
         str | None,
-        typer.Option("--min-interval", metavar="DURATION", help="Warn if denser than this: 5m.", show_default=False),
+        typer.Option(
+            "--min-interval", metavar="DURATION", help="Warn about shorter intervals: 5m.", show_default=False
+        ),
     ] = None,
     document: Document = None,
     as_json: Json = False,
 ) -> None:
-    """Point out what may not be meant.  Exits 1 if there is a warning or an error.
+    """Find likely errors in a spec.
+
+    Exits 1 if there is a warning or an error.
 
     Example: tompion lint "30 2 */7 * *" --tz Europe/Berlin
     """
     spec = _spec(locals())
     findings = spec.lint(
-        now=instant(after, "--after"),
+        now=parse_instant(after, "--after"),
         min_interval=min_interval,
         schedule_id=schedule_id,
         calendars=_calendars(calendar),
@@ -182,17 +182,17 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     elif findings:
         console.finding_lines(findings)
     else:
-        console.paragraph("nothing to say")
+        console.paragraph("No findings.")
     if any(finding.severity != "info" for finding in findings):
         raise typer.Exit(1)
 
 
 def _spec(options: dict[str, Any]) -> Spec:
-    """Build the spec that the options describe; ``--spec`` gives a base that they add to."""
+    """Return the spec that the options describe. With ``--spec``, they change the spec in the file."""
     words = options["expressions"] or []
     if len(words) > 1 and not any(" " in word.strip() or word.startswith("@") for word in words):
-        raise InvalidSpec("several words, none of them a cron string", hint="quote it as one: '0 9 * * MON-FRI'")
-    named = {
+        raise InvalidSpec("several words, but no cron string", hint="quote the cron string: '0 9 * * MON-FRI'")
+    values = {
         "cron": options["expressions"],
         "timezone": options["tz"],
         "intervals": options["every"],
@@ -206,23 +206,23 @@ def _spec(options: dict[str, Any]) -> Spec:
         "dst_overlap": options["dst_overlap"],
         "dst_profile": options["dst_profile"],
     }
-    excluded = {"dates": options["exclude"], "holidays": options["holidays"]}
-    if any(excluded.values()):
-        named["exclude"] = {name: value for name, value in excluded.items() if value}
-    given = {name: value for name, value in named.items() if value is not None and value != []}
+    exclusions = {"dates": options["exclude"], "holidays": options["holidays"]}
+    if any(exclusions.values()):
+        values["exclude"] = {name: value for name, value in exclusions.items() if value}
+    fields = {name: value for name, value in values.items() if value is not None and value != []}
     if options["document"] is not None:
         base = Spec.from_json(_read(options["document"])).to_dict()
-        if "exclude" in base and "exclude" in given:
-            given["exclude"] = _merged(base["exclude"], given["exclude"])
-        given = base | given
-    if not any(given.get(name) for name in ("cron", "intervals", "rrules", "times", "calendars")):
-        raise InvalidSpec("nothing to look at", expected="a cron string, --every, --rrule, --at or --spec")
-    return Spec.from_dict(given)
+        if "exclude" in base and "exclude" in fields:
+            fields["exclude"] = _merge_exclusions(base["exclude"], fields["exclude"])
+        fields = base | fields
+    if not any(fields.get(name) for name in ("cron", "intervals", "rrules", "times", "calendars")):
+        raise InvalidSpec("no spec given", expected="a cron string, --every, --rrule, --at or --spec")
+    return Spec.from_dict(fields)
 
 
-def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Return what both exclude: an option adds to what the file says."""
-    return base | {name: [*base.get(name, []), *values] for name, values in more.items()}
+def _merge_exclusions(base: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    """Return the exclusions of the file and of the options."""
+    return base | {name: [*base.get(name, []), *values] for name, values in added.items()}
 
 
 def _calendars(options: list[str] | None) -> list[NamedCalendar]:

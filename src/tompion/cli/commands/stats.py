@@ -1,90 +1,95 @@
-"""``tompion coming`` and ``tompion stats``: what is to come, and what came of it, of all schedules together."""
+"""``tompion upcoming``, ``stats``, ``problems`` and ``forecast``: views of all schedules together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from tompion.cli.connection import Connection, Limit, OneSchedule, given, taking, watched
+from tompion.cli.connection import Connection, Limit, OneSchedule, drop_unset, watch_options, with_options
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, facts, heading, length, now, relative, table
 from tompion.spec.duration import parse_duration
 
 if TYPE_CHECKING:
-    from tompion.model.insight import RunCounts, Stats, StatsBucket, Upcoming
-if TYPE_CHECKING:
-    from tompion.model.insight import EditDiff, Forecast, Problems
+    from tompion.model.insight import EditDiff, Forecast, Problems, RunCounts, Stats, StatsBucket, Upcoming
 
-
-ROWS = 12
-"""How many stretches are shown unless somebody says how many; neighbours are added up."""
-
-
-COUNTED = ("succeeded", "failed", "skipped", "missed", "open", "ended")
-
-
-LESS = ("open", "ended")
-"""What a narrow terminal does without."""
-
+T = TypeVar("T")
+DEFAULT_ROWS = 12
+"""Rows of a table without ``--buckets``. Each row sums several buckets."""
+COUNTERS = ("succeeded", "failed", "skipped", "missed", "open", "ended")
+WIDE_COUNTERS = ("open", "ended")
+"""Counters that a narrow terminal omits."""
+DIFF_MARKS = {"unchanged": " ", "removed": "-", "added": "+"}
 
 Within = Annotated[
     str | None, typer.Option("--for", metavar="DURATION", help="How far ahead: 90s, 2h, 7d (1h).", show_default=False)
 ]
-
-
 Since = Annotated[
     str | None, typer.Option("--for", metavar="DURATION", help="How far back: 15m, 24h (1h).", show_default=False)
 ]
+Buckets = Annotated[int | None, typer.Option("--buckets", metavar="N", help="Number of equal time buckets.")]
 
 
-@taking(ask=watched)
-def coming_command(ask: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None) -> None:
-    """Show the ticks that will fire, of all schedules, the first one first.
-
-    Example: tompion coming --for 2h
-    """
-    options = given(schedule_id=schedule, seconds=seconds(within), limit=limit)
-    ask.show(lambda home: home.upcoming(**options), tick_list)
-
-
-@taking(ask=watched)
-def stats_command(
-    ask: Connection,
-    since: Since = None,
-    stretches: Annotated[
-        int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
-    ] = None,
+@with_options(connection=watch_options)
+def upcoming_command(
+    connection: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None
 ) -> None:
-    """Show how many schedules there are, and what became of their ticks lately.
+    """Show the upcoming ticks of all schedules, the earliest first.
 
-    Example: tompion stats --for 24h --stretches 24
+    Example: tompion upcoming --for 2h
     """
-    options = given(seconds=seconds(since), stretches=stretches)
-    ask.show(lambda home: home.stats(**options), lambda found: figures(found, stretches or ROWS))
+    options = drop_unset(schedule_id=schedule, seconds=_parse_seconds(within), limit=limit)
+    connection.show(lambda api: api.upcoming(**options), print_upcoming)
 
 
-def tally_text(found: RunCounts) -> str:
-    """Return how many schedules there are, in one line."""
-    counts = {"active": found.active, "paused": found.paused, "degraded": found.degraded}
-    told = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no schedules"
-    return f"{told}{' (and more)' if found.capped else ''}"
+@with_options(connection=watch_options)
+def stats_command(connection: Connection, since: Since = None, buckets: Buckets = None) -> None:
+    """Count schedules, and the outcomes of recent ticks.
+
+    Example: tompion stats --for 24h --buckets 24
+    """
+    options = drop_unset(seconds=_parse_seconds(since), buckets=buckets)
+    connection.show(lambda api: api.stats(**options), lambda stats: print_stats(stats, buckets or DEFAULT_ROWS))
 
 
-def seconds(text: str | None) -> int | None:
-    """Return how long ``--for`` says, if it was given."""
-    return None if text is None else parse_duration(text, field="--for")
+@with_options(connection=watch_options)
+def problems_command(connection: Connection, limit: Limit = None) -> None:
+    """Show current problems, the most urgent first.
+
+    Example: tompion problems --watch 10
+    """
+    connection.show(lambda api: api.problems(**drop_unset(limit=limit)), print_problems)
 
 
-def tick_list(found: Upcoming) -> None:
-    """Print which ticks are to come."""
-    if not found.ticks:
-        console.note(f"nothing is to come until {absolute(found.complete_until)}")
+@with_options(connection=watch_options)
+def forecast_command(connection: Connection, within: Within = None, buckets: Buckets = None) -> None:
+    """Forecast how many runs start, and find load spikes.
+
+    Example: tompion forecast --for 24h --buckets 24
+    """
+    options = drop_unset(seconds=_parse_seconds(within), buckets=buckets)
+    connection.show(
+        lambda api: api.forecast(**options), lambda forecast: print_forecast(forecast, buckets or DEFAULT_ROWS)
+    )
+
+
+def counts_text(counts: RunCounts) -> str:
+    """Return the number of schedules by state, in one line."""
+    by_state = {"active": counts.active, "paused": counts.paused, "degraded": counts.degraded}
+    text = ", ".join(f"{count:,} {state}" for state, count in by_state.items() if count) or "no schedules"
+    return f"{text}{' (and more)' if counts.capped else ''}"
+
+
+def print_upcoming(upcoming: Upcoming) -> None:
+    """Print upcoming ticks."""
+    if not upcoming.ticks:
+        console.note(f"No upcoming ticks until {absolute(upcoming.complete_until)}.")
         return
     present = now()
-    late = any(tick.fire_at != tick.scheduled_for for tick in found.ticks)
-    columns = [Column("in"), Column("at"), Column("schedule", 16), *([Column("fires at")] if late else [])]
+    with_fire_time = any(tick.fire_at != tick.scheduled_for for tick in upcoming.ticks)
+    columns = [Column("in"), Column("at"), Column("schedule", 16), *([Column("fires at")] if with_fire_time else [])]
     table(
         columns,
         [
@@ -92,111 +97,96 @@ def tick_list(found: Upcoming) -> None:
                 relative(tick.fire_at, present).removeprefix("in "),
                 absolute(tick.scheduled_for),
                 tick.schedule_id,
-                *([f"{tick.fire_at:%H:%M:%S}.{tick.fire_at.microsecond // 1000:03}Z"] if late else []),
+                *([f"{tick.fire_at:%H:%M:%S}.{tick.fire_at.microsecond // 1000:03}Z"] if with_fire_time else []),
             )
-            for tick in found.ticks
+            for tick in upcoming.ticks
         ],
     )
-    if found.ticks[-1].fire_at >= found.complete_until.replace(microsecond=0):
-        console.note(f"there may be more after {absolute(found.complete_until)}: --limit, or a shorter --for")
+    if upcoming.ticks[-1].fire_at >= upcoming.complete_until.replace(microsecond=0):
+        until = absolute(upcoming.complete_until)
+        console.note(f"The list is complete until {until}. Use a larger --limit or a shorter --for.")
 
 
-def figures(found: Stats, rows: int = ROWS) -> None:
-    """Print figures about a namespace."""
-    schedules = found.schedules
+def print_stats(stats: Stats, rows: int = DEFAULT_ROWS) -> None:
+    """Print the statistics of a namespace."""
+    counts = stats.schedules
     facts(
         [
-            ("schedules", tally_text(schedules)),
-            ("closed", f"{schedules.closed:,}"),
-            ("runs", f"{schedules.in_flight:,} in flight, {schedules.waiting:,} waiting"),
+            ("schedules", counts_text(counts)),
+            ("closed", f"{counts.closed:,}"),
+            ("runs", f"{counts.in_flight:,} in flight, {counts.waiting:,} waiting"),
         ]
     )
-    heading("what was decided")
-    size = -(-len(found.stretches) // rows)
-    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
-    columns = [Column("since"), *(Column(name, extra=name in LESS) for name in COUNTED), Column("latest")]
-    table(columns, [_row(group) for group in groups])
-    if found.complete_since > found.stretches[0].start:
-        console.note(f"not everything before {absolute(found.complete_since)} was looked at")
+    heading("outcomes")
+    columns = [Column("since"), *(Column(name, extra=name in WIDE_COUNTERS) for name in COUNTERS), Column("max late")]
+    table(columns, [_stats_row(group) for group in _split(stats.buckets, rows)])
+    if stats.complete_since > stats.buckets[0].start:
+        console.note(f"The numbers before {absolute(stats.complete_since)} are incomplete.")
 
 
-def _row(group: Sequence[StatsBucket]) -> tuple[str, ...]:
-    late = [each.late_most_ms for each in group if each.late_most_ms is not None]
-    counts = [sum(getattr(each, name) for each in group) for name in COUNTED]
-    return (absolute(group[0].start), *(f"{count:,}" if count else "-" for count in counts), _late(late))
-
-
-def _late(found: Sequence[int]) -> str:
-    if not found:
-        return "-"
-    most = max(found)
-    return f"{most / 1000:.3f}s" if most < 60_000 else length(most / 1000)
-
-
-MARKS = {"stays": " ", "goes": "-", "comes": "+"}
-"""How a tick to come is marked, as in a comparison of two texts."""
-
-
-Stretches = Annotated[
-    int | None, typer.Option("--stretches", metavar="N", help="Into how many equal parts the time is cut.")
-]
-
-
-@taking(ask=watched)
-def attention_command(ask: Connection, limit: Limit = None) -> None:
-    """Show what somebody should look at, the most urgent first.
-
-    Example: tompion attention --watch 10
-    """
-    ask.show(lambda home: home.problems(**given(limit=limit)), concerns)
-
-
-@taking(ask=watched)
-def forecast_command(ask: Connection, within: Within = None, stretches: Stretches = None) -> None:
-    """Show how many fires are to come, of all schedules, and where they come in herds.
-
-    Example: tompion forecast --for 24h --stretches 24
-    """
-    options = given(seconds=seconds(within), stretches=stretches)
-    ask.show(lambda home: home.forecast(**options), lambda found: loads(found, stretches or ROWS))
-
-
-def concerns(found: Problems) -> None:
-    """Print what somebody should look at."""
-    if not found.concerns:
-        console.note("nothing needs attention")
+def print_problems(problems: Problems) -> None:
+    """Print current problems."""
+    if not problems.problems:
+        console.note("No problems.")
         return
     present = now()
-    columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("what", 20, prose=True))
-    rows = [(each.urgency, each.subject, relative(each.since, present), each.text) for each in found.concerns]
+    columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("problem", 20, prose=True))
+    rows = [
+        (problem.urgency, problem.subject, relative(problem.since, present), problem.text)
+        for problem in problems.problems
+    ]
     table(columns, rows)
-    if found.more:
-        console.note("there is more: --limit")
+    if problems.more:
+        console.note("There are more problems. Use a larger --limit.")
 
 
-def loads(found: Forecast, rows: int) -> None:
-    """Print how many fires are to come, and the herds among them."""
-    size = -(-len(found.stretches) // rows)
-    groups = [found.stretches[start : start + size] for start in range(0, len(found.stretches), size)]
+def print_forecast(forecast: Forecast, rows: int) -> None:
+    """Print how many runs will start in each time bucket, and the load spikes."""
     table(
         (Column("from"), Column("fires")),
-        [(absolute(each[0].start), f"{sum(load.fires for load in each):,}") for each in groups],
+        [
+            (absolute(group[0].start), f"{sum(load.fires for load in group):,}")
+            for group in _split(forecast.buckets, rows)
+        ],
     )
-    if found.herds:
-        heading("many at once")
-        columns = (Column("at"), Column("fires"), Column("what to do", 20, prose=True))
-        table(columns, [(absolute(each.start), f"{each.fires:,}", each.advice) for each in found.herds])
-    if found.one_in > 1:
-        console.note(f"the specs of one in {found.one_in} schedules were read; the others are estimated")
-    if found.others:
-        console.note(f"of {found.others:,} schedules only the next fire is counted")
-    if found.capped:
-        console.note("there are more schedules than were counted")
+    if forecast.spikes:
+        heading("load spikes")
+        columns = (Column("at"), Column("fires"), Column("advice", 20, prose=True))
+        table(columns, [(absolute(spike.start), f"{spike.fires:,}", spike.advice) for spike in forecast.spikes])
+    if forecast.one_in > 1:
+        console.note(f"Estimated from the specs of one in {forecast.one_in} schedules.")
+    if forecast.next_fire_only:
+        console.note(f"For {forecast.next_fire_only:,} schedules only the next run is counted.")
+    if forecast.capped:
+        console.note("There are more schedules than were counted.")
 
 
-def effect_lines(found: EditDiff) -> None:
-    """Print which ticks to come would stay, go and come."""
-    for tick in found.ticks:
-        console.line(f"{MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")
-    ends = "" if found.complete_until is None else f" until {absolute(found.complete_until)}"
-    console.note(f"{found.staying} stay, {found.going} go, {found.coming} come{ends}; nothing is written")
+def print_diff(diff: EditDiff) -> None:
+    """Print the upcoming ticks that an edit would keep, remove and add."""
+    for tick in diff.ticks:
+        console.line(f"{DIFF_MARKS[tick.change]} {absolute(tick.at)}  {tick.local:%a %Y-%m-%d %H:%M:%S}")
+    until = "" if diff.complete_until is None else f" until {absolute(diff.complete_until)}"
+    console.note(f"{diff.unchanged} unchanged, {diff.removed} removed, {diff.added} added{until}. Nothing was written.")
+
+
+def _parse_seconds(text: str | None) -> int | None:
+    return None if text is None else parse_duration(text, field="--for")
+
+
+def _split(buckets: Sequence[T], rows: int) -> list[Sequence[T]]:
+    """Return the buckets in at most ``rows`` groups of neighbours."""
+    size = -(-len(buckets) // rows)
+    return [buckets[start : start + size] for start in range(0, len(buckets), size)]
+
+
+def _stats_row(group: Sequence[StatsBucket]) -> tuple[str, ...]:
+    late_ms = [bucket.late_max_ms for bucket in group if bucket.late_max_ms is not None]
+    counts = [sum(getattr(bucket, name) for bucket in group) for name in COUNTERS]
+    return (absolute(group[0].start), *(f"{count:,}" if count else "-" for count in counts), _max_late(late_ms))
+
+
+def _max_late(late_ms: Sequence[int]) -> str:
+    if not late_ms:
+        return "-"
+    max_ms = max(late_ms)
+    return f"{max_ms / 1000:.3f}s" if max_ms < 60_000 else length(max_ms / 1000)

@@ -1,4 +1,4 @@
-"""``tompion top``: what runs, what comes, and what came of it, as it happens."""
+"""``tompion top``: live view of upcoming ticks, running runs and recent outcomes."""
 
 from __future__ import annotations
 
@@ -11,122 +11,142 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from tompion.cli.commands.stats import tally_text
-from tompion.cli.connection import Connection, asked, taking
+from tompion.cli.commands.stats import counts_text
+from tompion.cli.connection import Connection, connection_options, with_options
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, now, relative, table_lines
-from tompion.cli.output.views import took, why
-from tompion.cli.snapshot import SnapshotRow, glance
+from tompion.cli.output.views import run_duration, run_reason
+from tompion.cli.snapshot import TopSnapshot, read_top_snapshot
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-PARTS = 4
-LEAST_ROWS, MOST_ROWS = 2, 15
+SECTIONS = 4
+MIN_ROWS, MAX_ROWS = 2, 15
 
 
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def top_command(
-    ask: Connection,
-    once: Annotated[bool, typer.Option("--once", help="Print one frame and leave, as in a pipe.")] = False,
-    every: Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.1, help="How often to look.")] = 2.0,
+    connection: Connection,
+    once: Annotated[bool, typer.Option("--once", help="Print one frame and exit.")] = False,
+    every: Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.1, help="Refresh interval.")] = 2.0,
 ) -> None:
-    """Watch the next ticks, running runs, recent outcomes, instances and queues; q or Ctrl-C ends it.
+    """Watch ticks, runs, instances and queues. Press q to quit.
 
     Example: tompion top --url http://127.0.0.1:8640
     """
     out = console.console()
-    with ask.home() as home:
-        if once or ask.as_json or not out.is_terminal:
-            ask.tell(glance(home), lambda found: out.print(frame(found, out.width, MOST_ROWS), soft_wrap=True))
+    with connection.open() as api:
+        if once or connection.as_json or not out.is_terminal:
+            connection.print_result(
+                read_top_snapshot(api),
+                lambda snapshot: out.print(frame(snapshot, out.width, MAX_ROWS), soft_wrap=True),
+            )
             return
         from rich.live import Live
 
-        with _keys() as pressed, Live(console=out, screen=True, auto_refresh=False) as live:
+        with _key_reader() as read_key, Live(console=out, screen=True, auto_refresh=False) as live:
             while True:
-                rows = max(LEAST_ROWS, min(MOST_ROWS, (out.height - 2 * PARTS - 3) // PARTS))
-                live.update(frame(glance(home), out.width, rows), refresh=True)
-                if pressed(every) == "q":
+                rows = max(MIN_ROWS, min(MAX_ROWS, (out.height - 2 * SECTIONS - 3) // SECTIONS))
+                live.update(frame(read_top_snapshot(api), out.width, rows), refresh=True)
+                if read_key(every) == "q":
                     return
 
 
-def frame(found: SnapshotRow, width: int, rows: int) -> Group:
-    """Return one frame: each part has so many rows at most."""
+def frame(snapshot: TopSnapshot, width: int, rows: int) -> Group:
+    """Return one frame. Each section has at most ``rows`` rows."""
     from rich.console import Group
 
-    lines = [_summary(found)]
-    for title, part in (
-        ("next ticks", _next(found, width, rows)),
-        ("running", _running(found, width, rows)),
-        ("recent", _recent(found, width, rows)),
-        ("instances and queues", _around(found, width, rows)),
+    lines = [_summary(snapshot)]
+    for title, section in (
+        ("next ticks", _next_ticks(snapshot, width, rows)),
+        ("running", _running(snapshot, width, rows)),
+        ("recent", _recent(snapshot, width, rows)),
+        ("instances and queues", _instances_and_queues(snapshot, width, rows)),
     ):
-        lines += [Text(), Text(title, style="bold underline"), *part]
+        lines += [Text(), Text(title, style="bold underline"), *section]
     return Group(*lines)
 
 
-def _summary(found: SnapshotRow) -> Text:
-    counted = found.schedules
-    flying = f"{counted.in_flight:,} runs in flight, {counted.waiting:,} waiting"
-    return Text(f"{absolute(now())}  {tally_text(counted)}; {flying}")
+def _summary(snapshot: TopSnapshot) -> Text:
+    counts = snapshot.schedules
+    runs = f"{counts.in_flight:,} runs in flight, {counts.waiting:,} waiting"
+    return Text(f"{absolute(now())}  {counts_text(counts)}; {runs}")
 
 
-def _next(found: SnapshotRow, width: int, rows: int) -> list[Text]:
+def _next_ticks(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("in"), Column("at"), Column("schedule", 16))
     cells = [
         (relative(tick.fire_at, present).removeprefix("in "), absolute(tick.fire_at), tick.schedule_id)
-        for tick in found.coming[:rows]
+        for tick in snapshot.upcoming[:rows]
     ]
-    return _part(columns, cells, width, "nothing is to come; 'tompion schedules create' makes a schedule")
+    return _section(columns, cells, width, "No upcoming ticks. Create a schedule with 'tompion schedules create'.")
 
 
-def _running(found: SnapshotRow, width: int, rows: int) -> list[Text]:
+def _running(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (Column("since"), Column("state"), Column("schedule", 16), Column("run", 12), Column("source"))
     cells = [
         (relative(run.started_at or run.fire_at, present), run.state.value, run.schedule_id, run.run_id, run.source)
-        for run in found.running[:rows]
+        for run in snapshot.running[:rows]
     ]
-    return _part(columns, cells, width, "nothing runs")
+    return _section(columns, cells, width, "No running runs.")
 
 
-def _recent(found: SnapshotRow, width: int, rows: int) -> list[Text]:
+def _recent(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
     present = now()
-    columns = (Column("ended"), Column("state"), Column("took"), Column("schedule", 16), Column("why", 8, prose=True))
+    columns = (
+        Column("ended"),
+        Column("state"),
+        Column("took"),
+        Column("schedule", 16),
+        Column("reason", 8, prose=True),
+    )
     cells = [
-        (relative(run.finished_at or run.decided_at, present), run.state.value, took(run), run.schedule_id, why(run))
-        for run in found.recent[:rows]
+        (
+            relative(run.finished_at or run.decided_at, present),
+            run.state.value,
+            run_duration(run),
+            run.schedule_id,
+            run_reason(run),
+        )
+        for run in snapshot.recent[:rows]
     ]
-    return _part(columns, cells, width, "nothing has run yet")
+    return _section(columns, cells, width, "No finished runs yet.")
 
 
-def _around(found: SnapshotRow, width: int, rows: int) -> list[Text]:
+def _instances_and_queues(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
     present = now()
-    columns = (Column("what"), Column("name", 16), Column("state"), Column("", 16, prose=True))
-    alive = [each for each in found.instances if each.stopped_at is None]
+    columns = (Column("kind"), Column("name", 16), Column("state"), Column("", 16, prose=True))
     cells = [
-        (each.kind, each.name, "alive" if each.alive else "silent", f"heard of {relative(each.heard_of_at, present)}")
-        for each in alive
+        (
+            instance.kind,
+            instance.name,
+            "alive" if instance.alive else "silent",
+            f"heartbeat {relative(instance.last_heartbeat_at, present)}",
+        )
+        for instance in snapshot.instances
+        if instance.stopped_at is None
     ]
     cells += [
         (
             "queue",
-            each.queue,
-            "paused" if each.paused else "active",
-            f"{each.waiting:,} waiting, served by {each.served_by}",
+            queue.queue,
+            "paused" if queue.paused else "active",
+            f"{queue.waiting:,} waiting, served by {queue.served_by}",
         )
-        for each in found.queues
+        for queue in snapshot.queues
     ]
-    return _part(columns, cells[:rows], width, "nobody runs schedules here; 'tompion worker' does")
+    return _section(columns, cells[:rows], width, "No engine is running. Start one with 'tompion worker'.")
 
 
-def _part(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int, empty: str) -> list[Text]:
+def _section(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int, empty: str) -> list[Text]:
     return table_lines(columns, cells, width) if cells else [Text(empty, style="dim")]
 
 
-class _Pressed:
-    """Waits for a key, but no longer than that."""
+class _KeyReader:
+    """Waits for a key for a limited time."""
 
     def __init__(self, is_terminal: bool) -> None:
         self._is_terminal = is_terminal
@@ -137,17 +157,17 @@ class _Pressed:
 
 
 @contextmanager
-def _keys() -> Iterator[_Pressed]:
-    """Let single keys be read, without a return after them."""
+def _key_reader() -> Iterator[_KeyReader]:
+    """Switch the terminal to single keys while the context is active."""
     if not sys.stdin.isatty():
-        yield _Pressed(False)
+        yield _KeyReader(False)
         return
     import termios
     import tty
 
-    before = termios.tcgetattr(sys.stdin)
+    previous = termios.tcgetattr(sys.stdin)
     try:
         tty.setcbreak(sys.stdin)
-        yield _Pressed(True)
+        yield _KeyReader(True)
     finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, previous)

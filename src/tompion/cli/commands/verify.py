@@ -1,4 +1,4 @@
-"""``tompion verify``: is every tick accounted for exactly once?"""
+"""``tompion verify``: checks that every tick is accounted for exactly once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from tompion.cli.connection import DEFAULT_NAMESPACE, Connection, OneSchedule, asked, given, taking
-from tompion.cli.options import instant
+from tompion.cli.connection import (
+    DEFAULT_NAMESPACE,
+    Connection,
+    OneSchedule,
+    connection_options,
+    drop_unset,
+    with_options,
+)
+from tompion.cli.options import parse_instant
 from tompion.cli.output import console
 from tompion.cli.output.progress import bar
 from tompion.errors import InvalidInput, InvalidTime, NotFound
@@ -21,19 +28,19 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
     from tompion.model.audit import AuditVerification
     from tompion.model.verification import Verification, Violation
 
-MANY = 100
-"""A check stops listing the problems of one schedule here."""
-_WORDS = {
+MAX_LISTED_PROBLEMS = 100
+"""Maximum problems that a verification lists for one schedule."""
+KIND_WORDS = {
     "missing": ("tick", "missing"),
     "twice": ("tick", "twice"),
     "early": ("run", "early"),
     "invented": ("run", "invented"),
     "beyond": ("entry", "beyond the cursor or the first version"),
-    "miscounted": ("span", "miscounted"),
+    "miscounted": ("dropped range", "miscounted"),
     "unreadable": ("run", "unreadable"),
     "version": ("version", "missing or unreadable"),
     "gap": ("gap", "between versions"),
@@ -41,56 +48,60 @@ _WORDS = {
     "state": ("schedule state", "missing or wrong"),
     "counter": ("counter", "wrong"),
 }
-_PLURALS = {"entry": "entries"}
+PLURALS = {"entry": "entries"}
 
 Start = Annotated[
     str | None,
-    typer.Option("--start", metavar="TIME", help="Only ticks from here on, with offset.", show_default=False),
+    typer.Option("--start", metavar="TIME", help="Check ticks from this time, with offset.", show_default=False),
 ]
 End = Annotated[
-    str | None, typer.Option("--end", metavar="TIME", help="Only ticks up to here, with offset.", show_default=False)
+    str | None,
+    typer.Option("--end", metavar="TIME", help="Check ticks up to this time, with offset.", show_default=False),
 ]
 Retention = Annotated[
     str | None,
     typer.Option(
         "--retention",
         metavar="DURATION",
-        help="How long the engines keep runs, if not 90d: their retention_ms.",
+        help="Retention of runs: your retention_ms (90d).",
         show_default=False,
     ),
 ]
 
 
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def verify_command(
-    ask: Connection,
+    connection: Connection,
     schedule: OneSchedule = None,
     start: Start = None,
     end: End = None,
     retention: Retention = None,
 ) -> None:
-    """Prove that each tick is in the ledger exactly once, and that the audit is as it was written.
+    """Verify the ledger and the audit log.
 
-    Exits 1 if something is not, 3 if there is nothing to verify.  Nothing is written, and a store is neither created
-    nor migrated.  With --schedule, the audit is left alone.
+    Each tick must be in the ledger exactly once, and the audit log unchanged.
+    Exits 1 if there are problems, 3 if there is nothing to verify.
+
+    Nothing is written, and a store is neither created nor migrated.
+    With --schedule, the audit log is not checked.
 
     Example: tompion verify --store sqlite:///jobs.db --schedule report
     """
-    first, last = instant(start, "--start"), instant(end, "--end")
+    first, last = parse_instant(start, "--start"), parse_instant(end, "--end")
     if first is not None and last is not None and last < first:
         raise InvalidTime(f"--end: {end} is before --start, {start}")
     out = console.console()
-    with proving(ask, retention) as proof:
-        known = proof.count() if schedule is None and out.is_terminal else None
-        with bar("verifying", 1 if schedule else known, out) as move:
-            checks = proof.every(first, last) if schedule is None else iter([proof.one(schedule, first, last)])
-            total = _report(checks, None if ask.as_json else out, move)
-            total.audit = proof.audit() if schedule is None else None
+    with open_verification(connection, retention) as verifier:
+        count = verifier.count() if schedule is None and out.is_terminal else None
+        with bar("verifying", 1 if schedule else count, out) as advance:
+            checks = verifier.every(first, last) if schedule is None else iter([verifier.one(schedule, first, last)])
+            total = _report(checks, None if connection.as_json else out, advance)
+            total.audit = verifier.audit() if schedule is None else None
     if not total.schedules and (total.audit is None or total.audit.ok):
-        whose = ask.namespace or DEFAULT_NAMESPACE
-        raise NotFound(f"nothing to verify: there is no schedule in namespace {whose!r}")
-    if ask.as_json:
-        console.print_json(total.plain())
+        namespace = connection.namespace or DEFAULT_NAMESPACE
+        raise NotFound(f"nothing to verify: no schedule in namespace {namespace!r}")
+    if connection.as_json:
+        console.print_json(total.as_json())
     else:
         if total.audit is not None and (total.audit.position or not total.audit.ok):
             console.paragraph(audit_line(total.audit))
@@ -100,163 +111,162 @@ def verify_command(
 
 
 @contextmanager
-def proving(ask: Connection, retention: str | None) -> Iterator[VerifyProgress]:
-    """Give what checks: the store itself, or a service that is asked about one schedule after the other."""
-    if not ask.is_service:
+def open_verification(connection: Connection, retention: str | None) -> Iterator[Verifier]:
+    """Yield the verifier: of the store, or of a service, with one request per schedule."""
+    if not connection.is_service:
         from tompion.bootstrap.store import open_verifier
 
-        whose = DEFAULT_NAMESPACE if ask.namespace is None else ask.namespace
-        with open_verifier(ask.address, whose, retention) as proof:
-            yield proof
+        namespace = DEFAULT_NAMESPACE if connection.namespace is None else connection.namespace
+        with open_verifier(connection.address, namespace, retention) as verifier:
+            yield verifier
         return
     if retention is not None:
-        raise InvalidInput("--retention: a service knows how long its runs are kept; leave it out with --url")
-    with ask.home() as home:
-        yield RemoteVerifier(home)
+        raise InvalidInput("--retention and --url exclude each other: a service uses its own retention")
+    with connection.open() as api:
+        yield RemoteVerifier(api)
 
 
-class VerifyProgress(Protocol):
-    """What checks the schedules of a namespace, and its audit."""
+class Verifier(Protocol):
+    """Verifies the schedules of a namespace and its audit log."""
 
     def count(self) -> int | None:
-        """Return how many schedules there are, if anybody knows."""
+        """Return the number of schedules, or ``None`` if it is unknown."""
 
     def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
-        """Check all schedules; the deleted ones last."""
+        """Verify all schedules, deleted ones last."""
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
-        """Check one schedule."""
+        """Verify one schedule."""
 
     def audit(self) -> AuditVerification:
-        """Check the audit up to its end."""
+        """Verify the whole audit log."""
 
 
 class RemoteVerifier:
-    """The same check as on a store, asked of a service: one request for each schedule."""
+    """Verifies with a service, one request per schedule."""
 
-    def __init__(self, home: Home) -> None:
-        """Take who answers."""
-        self._home = home
+    def __init__(self, api: Api) -> None:
+        self._api = api
 
     def count(self) -> int | None:
-        """Return how many schedules there are, if anybody knows."""
-        found = self._home.stats(seconds=1, stretches=1).schedules
-        return None if found.capped else found.active + found.paused + found.closed
+        """Return the number of schedules, or ``None`` if it is unknown."""
+        counts = self._api.stats(seconds=1, buckets=1).schedules
+        return None if counts.capped else counts.active + counts.paused + counts.closed
 
     def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
-        """Check all schedules; the deleted ones last."""
+        """Verify all schedules, deleted ones last."""
         for schedule_id in self._schedules():
             try:
-                found = self.one(schedule_id, start, end)
+                verification = self.one(schedule_id, start, end)
             except NotFound:  # purged since it was listed
                 continue
-            yield found
+            yield verification
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
-        """Check one schedule.  Raises :class:`~tompion.errors.NotFound`."""
-        return self._home.verify(schedule_id, **given(start=start, end=end))
+        """Verify one schedule. Raise :class:`~tompion.errors.NotFound` if it does not exist."""
+        return self._api.verify(schedule_id, **drop_unset(start=start, end=end))
 
     def audit(self) -> AuditVerification:
-        """Check the audit up to its end, or to the first row that is not as it was written."""
-        found = first = self._home.verify_audit()
-        checked = found.checked
-        while found.more:
-            found = self._home.verify_audit(after=found.until)
-            checked += found.checked
-        return replace(found, after=first.after, checked=checked)
+        """Verify the audit log up to its end or its first wrong row."""
+        page = first = self._api.verify_audit()
+        checked = page.checked
+        while page.more:
+            page = self._api.verify_audit(after=page.until)
+            checked += page.checked
+        return replace(page, after=first.after, checked=checked)
 
     def _schedules(self) -> Iterator[str]:
         for state in (None, "closed"):
             after: str | None = None
             while True:
-                page = self._home.list_schedules(**given(state=state, after=after))
-                yield from (each.schedule_id for each in page.items)
+                page = self._api.list_schedules(**drop_unset(state=state, after=after))
+                yield from (schedule.schedule_id for schedule in page.items)
                 after = page.next_page
                 if after is None:
                     break
 
 
 class Total:
-    """What was checked so far."""
+    """Sum of the verifications so far."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.schedules = self.ticks = self.wrong = self.unchecked = 0
         self.problems: list[Verification] = []
         self.audit: AuditVerification | None = None
 
-    def add(self, found: Verification) -> None:
-        """Count one schedule."""
+    def add(self, verification: Verification) -> None:
+        """Add the verification of one schedule."""
         self.schedules += 1
-        self.ticks += found.ticks
-        self.wrong += not found.ok
-        self.unchecked += found.unchecked > 0
+        self.ticks += verification.ticks
+        self.wrong += not verification.ok
+        self.unchecked += verification.unchecked > 0
 
-    def plain(self) -> dict[str, Any]:
-        """Return it all as JSON-ready data; ``problems`` are the schedules that have some."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the sum as JSON-ready data. ``problems`` are the schedules with problems."""
         from tompion.contract.json import encode
 
-        counted = {name: getattr(self, name) for name in ("schedules", "ticks", "wrong", "unchecked")}
+        counts = {name: getattr(self, name) for name in ("schedules", "ticks", "wrong", "unchecked")}
         audit = {} if self.audit is None else {"audit": encode(self.audit)}
-        return {**counted, "problems": encode(self.problems), **audit}
+        return {**counts, "problems": encode(self.problems), **audit}
 
 
 def summary(total: Total) -> str:
-    """Return the last line: how much there was, whether it is whole, and what nobody can tell."""
+    """Return the last line: what was checked, the result, and what could not be checked."""
     if total.wrong:
         text = f"{total.wrong:,} of {_counted(total.schedules, 'schedule')} with problems; "
         text += f"{_counted(total.ticks, 'tick')} checked"
     elif total.ticks:
-        each = "accounted" if total.ticks == 1 else "each accounted"
-        text = f"{_counted(total.schedules, 'schedule')}, {_counted(total.ticks, 'tick')}: {each} for exactly once"
+        result = "accounted" if total.ticks == 1 else "each accounted"
+        text = f"{_counted(total.schedules, 'schedule')}, {_counted(total.ticks, 'tick')}: {result} for exactly once"
     else:
         text = f"{_counted(total.schedules, 'schedule')}, no ticks to account for"
     if total.unchecked:
-        text += f"; not wholly checked: {_counted(total.unchecked, 'schedule')} with a fixed delay, adaptive, or "
-        text += "decided with older time zone data, whose ticks cannot be computed anew"
+        text += f"; not fully checked: {_counted(total.unchecked, 'schedule')} with a fixed delay, adaptive, or "
+        text += "decided with older time zone data, whose ticks cannot be recomputed"
     return text
 
 
-def audit_line(found: AuditVerification) -> str:
-    """Return whether the audit is as it was written, or where it is not."""
-    if not found.ok:
-        return f"audit: {found.problem}"
-    text = f"audit: {_counted(found.checked, 'row')} as written"
-    if found.digest:
-        text += f"; at place {found.position:,} its chain ends with {found.digest}"
-    if found.gone:
-        text += f"; {_counted(found.gone, 'row')} gone by retention"
-    if found.unsealed:
-        text += f"; {_counted(found.unsealed, 'row')} not in the chain yet"
+def audit_line(audit: AuditVerification) -> str:
+    """Return the result of the verification of the audit log."""
+    if not audit.ok:
+        return f"audit: {audit.problem}"
+    text = f"audit: {_counted(audit.checked, 'row')} unchanged"
+    if audit.digest:
+        text += f"; the hash chain ends at position {audit.position:,} with {audit.digest}"
+    if audit.gone:
+        text += f"; {_counted(audit.gone, 'row')} removed by retention"
+    if audit.unsealed:
+        text += f"; {_counted(audit.unsealed, 'row')} not in the chain yet"
     return text
 
 
-def problem_line(found: Verification) -> str:
-    """Return what is wrong with one schedule: how much of which kind, and the first of it."""
-    kinds = Counter(problem.kind for problem in found.problems)
-    counts = ", ".join(_counted(number, *_WORDS[kind]) for kind, number in kinds.items())
-    least = "at least " if len(found.problems) >= MANY else ""
-    checked = f" ({_counted(found.ticks, 'tick')} checked)" if found.ticks else ""
-    return f"{found.schedule_id}: {least}{counts}{checked}; first {_first(found.problems[0])}"
+def problem_line(verification: Verification) -> str:
+    """Return the problems of one schedule: how many of each kind, and the first one."""
+    problems = verification.problems
+    kinds = Counter(problem.kind for problem in problems)
+    counts = ", ".join(_counted(number, *KIND_WORDS[kind]) for kind, number in kinds.items())
+    at_least = "at least " if len(problems) >= MAX_LISTED_PROBLEMS else ""
+    checked = f" ({_counted(verification.ticks, 'tick')} checked)" if verification.ticks else ""
+    return f"{verification.schedule_id}: {at_least}{counts}{checked}; first {_problem_text(problems[0])}"
 
 
-def _report(checks: Iterable[Verification], out: Console | None, move: Callable[[int], None]) -> Total:
-    """Print a line for each schedule with problems as it is found, or keep it; return how much was checked."""
+def _report(checks: Iterable[Verification], out: Console | None, advance: Callable[[int], None]) -> Total:
+    """Print a line for each schedule with problems, or collect them for JSON. Return the sum."""
     total = Total()
-    for found in checks:
-        total.add(found)
-        if not found.ok and out is not None:
-            out.print(problem_line(found), soft_wrap=not out.is_terminal, markup=False)
-        elif not found.ok:
-            total.problems.append(found)
-        move(total.schedules)
+    for verification in checks:
+        total.add(verification)
+        if not verification.ok and out is not None:
+            out.print(problem_line(verification), soft_wrap=not out.is_terminal, markup=False)
+        elif not verification.ok:
+            total.problems.append(verification)
+        advance(total.schedules)
     return total
 
 
-def _first(problem: Violation) -> str:
+def _problem_text(problem: Violation) -> str:
     return problem.text if problem.at is None else f"{problem.at:%Y-%m-%d %H:%M:%SZ}: {problem.text}"
 
 
-def _counted(number: int, noun: str, what: str = "") -> str:
-    many = _PLURALS.get(noun, f"{noun}s")
-    return f"{number:,} {noun if number == 1 else many} {what}".rstrip()
+def _counted(number: int, noun: str, predicate: str = "") -> str:
+    plural = PLURALS.get(noun, f"{noun}s")
+    return f"{number:,} {noun if number == 1 else plural} {predicate}".rstrip()

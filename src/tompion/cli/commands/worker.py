@@ -1,4 +1,4 @@
-"""``tompion worker``: one engine on a store, until it is told to stop."""
+"""``tompion worker``: an engine on a store, or a remote worker of a service."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from tompion.cli.connection import (
     Namespace,
     TlsFiles,
     Url,
-    asked,
+    connection_options,
 )
-from tompion.cli.options import AppDir, ConfigFile, LogFormat, LogLevel, Pairs, StoreFlag, lines_of, prepared
+from tompion.cli.options import AppDir, ConfigFile, LogFormat, LogLevel, Pairs, StoreFlag, load_process_config, open_log
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tompion.cli.logging.queue import QueuedLog
-    from tompion.config.loader import Config
+    from tompion.config.schema import Config
     from tompion.sdk.app import Tompion
 
-STOPPING = "stopping: runs may end within the grace, others are handed back"
+STOPPING = "stopping: runs have until the end of the grace period, then they are handed back"
 
 Queues = Annotated[
     list[str] | None,
-    typer.Option("--queue", metavar="NAME", help="A queue to serve; may be repeated.", show_default=False),
+    typer.Option("--queue", metavar="NAME", help="Queue to serve. Repeatable (default).", show_default=False),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Log only warnings and errors.")]
 
 
-def worker_command(  # noqa: PLR0913 - what can be said on the command line
+def worker_command(  # noqa: PLR0913 - each is an option of the command
     store: StoreFlag = None,
     queue: Queues = None,
     app_dir: AppDir = None,
-    config: ConfigFile = None,
+    config_file: ConfigFile = None,
     quiet: Quiet = False,
     metrics_port: Annotated[
         int | None,
-        typer.Option("--metrics-port", metavar="N", min=0, max=65535, help="Show metrics there, on loopback."),
+        typer.Option("--metrics-port", metavar="N", min=0, max=65535, help="Serve metrics on this loopback port."),
     ] = None,
     log_format: LogFormat = None,
     log_level: LogLevel = None,
@@ -57,10 +57,12 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
     cert_key: CertKey = None,
     namespace: Namespace = None,
 ) -> None:
-    """Run schedules: fire what is due and execute it, until interrupted.
+    """Run schedules: fire due ticks and execute the runs.
 
-    SIGTERM or Ctrl-C ends it gracefully, a second Ctrl-C at once.  With --url it has no store: the service fires, and
-    this process asks for the runs of its queues ('remote' unless --queue says otherwise) and executes their functions.
+    SIGTERM or Ctrl-C stops it gracefully, a second Ctrl-C immediately.
+
+    With --url the worker has no store. The service fires, and the worker
+    executes the functions of the runs in its queues (default: remote).
 
     Example: tompion worker --store sqlite:///jobs.db --queue reports
     """
@@ -69,94 +71,96 @@ def worker_command(  # noqa: PLR0913 - what can be said on the command line
     from tompion.runtime import event_loop
 
     flags = {"metrics_port": metrics_port, "log_format": log_format, "log_level": log_level}
-    told = prepared(config, {"store": store, "queues": _checked(queue), "app_dir": app_dir, **flags}, pairs)
-    where = _service(url, key, TlsFiles(ca, cert, cert_key), store, namespace)
+    config = load_process_config(
+        config_file, {"store": store, "queues": _check_queues(queue), "app_dir": app_dir, **flags}, pairs
+    )
+    service = _service(url, key, TlsFiles(ca, cert, cert_key), store, namespace)
     tune_garbage_collector()
-    lines = lines_of(told, quiet=quiet)
-    if where is not None:
-        leave(event_loop.run(_work_for(where, told, lines)), lines)
-    leave(event_loop.run(_work(build_tompion(told, listener=lines), told, lines)), lines)
+    process_log = open_log(config, quiet=quiet)
+    if service is not None:
+        exit_process(event_loop.run(_work_for(service, config, process_log)), process_log)
+    exit_process(event_loop.run(_work(build_tompion(config, listener=process_log), config, process_log)), process_log)
 
 
-async def _work(tompion: Tompion, told: Config, lines: QueuedLog) -> int:
+async def _work(tompion: Tompion, config: Config, process_log: QueuedLog) -> int:
     from tompion.bootstrap.telemetry import serve_metrics
-    from tompion.runtime.signals import stopping
+    from tompion.runtime.signals import handle_stop_signals
 
-    first = first_line(told.get("store"), tuple(told.get("queues")))
-    with stopping(told.settings.shutdown_grace_ms / 1000) as state:
+    with handle_stop_signals(config.settings.shutdown_grace_ms / 1000) as state:
         async with tompion:
-            with serve_metrics(tompion.desk, told) as address:
+            with serve_metrics(tompion.runner, config) as address:
                 if address:
-                    lines.say(f"metrics are on {address}")
-                lines.say(f"{first} (Ctrl-C to stop)")
-                await state.asked.wait()
-            lines.say(STOPPING)
-        lines.say("stopped")
+                    process_log.say(f"metrics: {address}")
+                process_log.say(f"{first_line(config.store, config.queues)} (Ctrl-C to stop)")
+                await state.requested.wait()
+            process_log.say(STOPPING)
+        process_log.say("stopped")
     return state.code or 0
 
 
 def _service(
-    url: str | None, key: str | None, papers: TlsFiles, store: str | None, namespace: str | None
+    url: str | None, key: str | None, tls: TlsFiles, store: str | None, namespace: str | None
 ) -> Connection | None:
-    """Return the service that is worked for, if one is named; the environment names none: it is for who manages."""
+    """Return the service of a remote worker, or ``None``. ``TOMPION_URL`` is only for commands that manage."""
     if url is not None:
-        return asked(url, key, papers.ca, papers.cert, papers.cert_key, store, namespace)
-    if key is not None or papers != TlsFiles() or namespace is not None:
-        raise InvalidInput("--key, --ca, --cert, --cert-key and --namespace: only with --url, for a service")
+        return connection_options(url, key, tls.ca, tls.cert, tls.cert_key, store, namespace)
+    if key is not None or tls != TlsFiles() or namespace is not None:
+        raise InvalidInput("--key, --ca, --cert, --cert-key and --namespace need --url")
     return None
 
 
-async def _work_for(ask: Connection, told: Config, lines: QueuedLog) -> int:
-    """Execute the runs of a service until somebody says that it is enough."""
-    from tompion.runtime.signals import stopping
+async def _work_for(service: Connection, config: Config, process_log: QueuedLog) -> int:
+    """Execute the runs of a service until a signal arrives."""
+    from tompion.config.schema import DEFAULT_ORIGIN
+    from tompion.runtime.signals import handle_stop_signals
     from tompion.sdk.app import REMOTE_QUEUE, Tompion
 
-    queues = (REMOTE_QUEUE,) if told.values["queues"].origin == "default" else tuple(told.get("queues"))
+    queues = (REMOTE_QUEUE,) if config.origin("queues") == DEFAULT_ORIGIN else config.queues
     tompion = Tompion(
-        ask.address,
+        service.address,
         queues=queues,
-        key=ask.key,
-        tls=ask.papers.context(),
-        namespace=ask.namespace or DEFAULT_NAMESPACE,
-        settings=told.settings,
-        listener=lines,
+        key=service.key,
+        tls=service.tls.context(),
+        namespace=service.namespace or DEFAULT_NAMESPACE,
+        settings=config.settings,
+        listener=process_log,
     )
-    with stopping(told.settings.shutdown_grace_ms / 1000) as state:
+    with handle_stop_signals(config.settings.shutdown_grace_ms / 1000) as state:
         async with tompion:
-            lines.say(f"executing runs of {ask.address}, {_named(queues)} (Ctrl-C to stop)")
-            await state.asked.wait()
-            lines.say(STOPPING)
-        lines.say("stopped")
+            process_log.say(f"executing runs of {service.address}, {_queue_names(queues)} (Ctrl-C to stop)")
+            await state.requested.wait()
+            process_log.say(STOPPING)
+        process_log.say("stopped")
     return state.code or 0
 
 
 def first_line(store: str, queues: tuple[str, ...]) -> str:
-    """Return what an engine says first: whose schedules it runs."""
-    from tompion.bootstrap.service import masked
+    """Return the first line in the log of an engine: its store and its queues."""
+    from tompion.store.url_masking import mask_password
 
-    return f"running the schedules of {masked(store)}, {_named(queues)}"
+    return f"running the schedules of {mask_password(store)}, {_queue_names(queues)}"
 
 
-def _named(queues: tuple[str, ...]) -> str:
+def _queue_names(queues: tuple[str, ...]) -> str:
     return f"{'queue' if len(queues) == 1 else 'queues'} {', '.join(queues)}"
 
 
-def leave(code: int, lines: QueuedLog) -> None:
-    """End with that exit code, even if a function does not."""
-    from tompion.runtime.signals import has_running_functions, leave_now
+def exit_process(code: int, process_log: QueuedLog) -> None:
+    """Exit with this code, even if a function is still running."""
+    from tompion.runtime.signals import exit_now, has_running_functions
 
     if has_running_functions():
-        lines.warn("left a function behind that has not ended; its run is handed back")
-        lines.finish()
+        process_log.warn("a function is still running; its run is handed back")
+        process_log.finish()
         with suppress(OSError, ValueError):
-            sys.stdout.flush()  # what it has printed so far
-        leave_now(code)
-    if not lines.finish():  # a thread of ours waits for whoever does not read, and Python would wait for the thread
-        leave_now(code)
+            sys.stdout.flush()  # output of the function so far
+        exit_now(code)
+    if not process_log.finish():  # the printing thread is blocked by a reader that stalls, and Python would wait for it
+        exit_now(code)
     raise typer.Exit(code)
 
 
-def _checked(queues: list[str] | None) -> list[str] | None:
+def _check_queues(queues: list[str] | None) -> list[str] | None:
     if any(not name.strip() for name in queues or []):
-        raise InvalidInput("--queue: a queue has a name")
+        raise InvalidInput("--queue: expected the name of a queue")
     return list(dict.fromkeys(queues)) if queues else None

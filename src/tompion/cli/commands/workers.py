@@ -1,4 +1,4 @@
-"""``tompion calendars``, ``queues``, ``instances`` and ``audit``."""
+"""``tompion queues`` and ``tompion instances``."""
 
 from __future__ import annotations
 
@@ -8,73 +8,77 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
-from tompion.cli.connection import Connection, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import (
+    Connection,
+    Limit,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
+)
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, now, relative, table
 
 if TYPE_CHECKING:
     from tompion.model.worker import InstanceInfo, Queue
 
+queues_app = typer.Typer(help="Show, pause and resume queues.", no_args_is_help=True, rich_markup_mode="rich")
+instances_app = typer.Typer(help="Show engines and workers.", no_args_is_help=True, rich_markup_mode="rich")
 
-queues_app = typer.Typer(help="Queues.", no_args_is_help=True, rich_markup_mode="rich")
-
-
-instances_app = typer.Typer(help="Engines and workers.", no_args_is_help=True, rich_markup_mode="rich")
-
-
-QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
+QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
 
 
 @queues_app.command("list")
-@taking(ask=watched)
-def list_queues_command(ask: Connection) -> None:
-    """Show queues: who serves them, and what waits.
+@with_options(connection=watch_options)
+def list_queues_command(connection: Connection) -> None:
+    """Show queues, their workers and their waiting runs.
 
     Example: tompion queues list --watch 2
     """
-    ask.show(lambda home: home.list_queues(), queue_rows)
+    connection.show(lambda api: api.list_queues(), print_queues)
 
 
 @queues_app.command("pause")
-@taking(change=requesting, ask=asked)
-def pause_queue_command(ask: Connection, change: dict[str, Any], queue: QueueName, note: Note = None) -> None:
-    """Let the runs of a queue wait; ticks are still recorded.
+@with_options(change=request_options, connection=connection_options)
+def pause_queue_command(connection: Connection, change: dict[str, Any], queue: QueueName, note: Note = None) -> None:
+    """Pause a queue. Its runs wait, and ticks are still recorded.
 
     Example: tompion queues pause reports --note "the warehouse moves"
     """
-    ask.show(
-        lambda home: home.pause_target(queue=queue, **given(note=note), **change),
-        lambda _: console.note(f"paused queue {queue}"),
+    connection.show(
+        lambda api: api.pause_target(queue=queue, **drop_unset(note=note), **change),
+        lambda _: console.note(f"Paused queue {queue}."),
     )
 
 
 @queues_app.command("resume")
-@taking(change=requesting, ask=asked)
-def resume_queue_command(ask: Connection, change: dict[str, Any], queue: QueueName) -> None:
-    """Start what waited for a queue.
+@with_options(change=request_options, connection=connection_options)
+def resume_queue_command(connection: Connection, change: dict[str, Any], queue: QueueName) -> None:
+    """Resume a queue. Its waiting runs start.
 
     Example: tompion queues resume reports
     """
-    ask.show(
-        lambda home: home.resume_target(queue=queue, **change),
-        lambda was: console.note(f"{'resumed' if was else 'was not paused:'} queue {queue}"),
+    connection.show(
+        lambda api: api.resume_target(queue=queue, **change),
+        lambda was_paused: console.note(f"Resumed queue {queue}." if was_paused else f"Queue {queue} was not paused."),
     )
 
 
 @instances_app.command("list")
-@taking(ask=watched)
-def list_instances_command(ask: Connection, limit: Limit = None) -> None:
-    """Show the engines and workers of a store, and when each was heard of.
+@with_options(connection=watch_options)
+def list_instances_command(connection: Connection, limit: Limit = None) -> None:
+    """Show engines and workers and their last heartbeats.
 
     Example: tompion instances list
     """
-    ask.show(lambda home: home.list_instances(**given(limit=limit)), instance_rows)
+    connection.show(lambda api: api.list_instances(**drop_unset(limit=limit)), print_instances)
 
 
-def queue_rows(found: Sequence[Queue]) -> None:
+def print_queues(queues: Sequence[Queue]) -> None:
     """Print queues."""
-    if not found:
-        console.note("no queues; 'tompion worker --queue NAME' serves one")
+    if not queues:
+        console.note("No queues. Serve one with 'tompion worker --queue NAME'.")
         return
     present = now()
     columns = (Column("queue", 12), Column("state"), Column("served by"), Column("waiting"), Column("oldest"))
@@ -82,21 +86,21 @@ def queue_rows(found: Sequence[Queue]) -> None:
         columns,
         [
             (
-                each.queue,
-                "paused" if each.paused else "active",
-                str(each.served_by),
-                f"{each.waiting:,}",
-                relative(each.waiting_since, present),
+                queue.queue,
+                "paused" if queue.paused else "active",
+                str(queue.served_by),
+                f"{queue.waiting:,}",
+                relative(queue.waiting_since, present),
             )
-            for each in found
+            for queue in queues
         ],
     )
 
 
-def instance_rows(found: Sequence[InstanceInfo]) -> None:
+def print_instances(instances: Sequence[InstanceInfo]) -> None:
     """Print engines and workers."""
-    if not found:
-        console.note("nobody runs schedules here; 'tompion worker' or 'tompion serve' does")
+    if not instances:
+        console.note("No engine is running. Start one with 'tompion serve' or 'tompion worker'.")
         return
     present = now()
     columns = (
@@ -104,7 +108,7 @@ def instance_rows(found: Sequence[InstanceInfo]) -> None:
         Column("name", 12),
         Column("kind"),
         Column("state"),
-        Column("heard of"),
+        Column("heartbeat"),
         Column("queues", 8),
         Column("skew", extra=True),
         Column("release", extra=True),
@@ -114,16 +118,16 @@ def instance_rows(found: Sequence[InstanceInfo]) -> None:
         columns,
         [
             (
-                str(each.instance_id),
-                each.name,
-                each.kind,
-                "stopped" if each.stopped_at else "alive" if each.alive else "silent",
-                relative(each.heard_of_at, present),
-                ", ".join(each.queues),
-                f"{each.skew_ms} ms",
-                each.release or "-",
-                absolute(each.started_at),
+                str(instance.instance_id),
+                instance.name,
+                instance.kind,
+                "stopped" if instance.stopped_at else "alive" if instance.alive else "silent",
+                relative(instance.last_heartbeat_at, present),
+                ", ".join(instance.queues),
+                f"{instance.skew_ms} ms",
+                instance.release or "-",
+                absolute(instance.started_at),
             )
-            for each in found
+            for instance in instances
         ],
     )

@@ -1,4 +1,4 @@
-"""``tompion workflows``: stored documents, which executors are given."""
+"""``tompion workflows``: store, show, pause and start workflows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
-from tompion.cli.connection import After, Connection, Limit, asked, given, requesting, taking, watched
+from tompion.cli.connection import (
+    After,
+    Connection,
+    Limit,
+    connection_options,
+    drop_unset,
+    request_options,
+    watch_options,
+    with_options,
+)
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, facts, table
 from tompion.cli.schedule_options import read_document, read_json
@@ -19,23 +28,23 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import Workflow
 
-workflows_app = typer.Typer(help="Workflows.", no_args_is_help=True, rich_markup_mode="rich")
+workflows_app = typer.Typer(help="Store, pause and start workflows.", no_args_is_help=True, rich_markup_mode="rich")
 
-WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's id.")]
-Version = Annotated[int | None, typer.Option("--version", metavar="N", help="That version (the newest).")]
+WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Id of the workflow.")]
+Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Version (newest).")]
 
 
 @workflows_app.command("list")
-@taking(ask=watched)
-def list_command(ask: Connection, limit: Limit = None, after: After = None) -> None:
-    """Show workflows and who executes them.
+@with_options(connection=watch_options)
+def list_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
+    """Show workflows and their executors.
 
     Example: tompion workflows list
     """
 
-    def people(page: Page[Workflow]) -> None:
+    def render(page: Page[Workflow]) -> None:
         if not page.items:
-            console.note("no workflows; 'tompion workflows put NAME --file workflow.json' stores one")
+            console.note("No workflows. Store one with 'tompion workflows put NAME --file workflow.json'.")
             return
         columns = (
             Column("workflow", 12),
@@ -48,113 +57,113 @@ def list_command(ask: Connection, limit: Limit = None, after: After = None) -> N
             columns,
             [
                 (
-                    each.workflow_id,
-                    str(each.version),
-                    "paused" if each.paused else "active",
-                    str(each.document.get("executor", "function")),
-                    absolute(each.created_at),
+                    workflow.workflow_id,
+                    str(workflow.version),
+                    "paused" if workflow.paused else "active",
+                    str(workflow.document.get("executor", "function")),
+                    absolute(workflow.created_at),
                 )
-                for each in page.items
+                for workflow in page.items
             ],
         )
-        views.more(page.next_page, "--after")
+        views.print_next_page(page.next_page, "--after")
 
-    ask.show(lambda home: home.list_workflows(**given(limit=limit, after=after)), people)
+    connection.show(lambda api: api.list_workflows(**drop_unset(limit=limit, after=after)), render)
 
 
 @workflows_app.command("get")
-@taking(ask=watched)
-def get_command(ask: Connection, workflow_id: WorkflowId, version: Version = None) -> None:
+@with_options(connection=watch_options)
+def get_command(connection: Connection, workflow_id: WorkflowId, version: Version = None) -> None:
     """Show one workflow and its document.
 
     Example: tompion workflows get billing --version 2
     """
-    ask.show(lambda home: home.get_workflow(workflow_id, **given(version=version)), _facts)
+    connection.show(lambda api: api.get_workflow(workflow_id, **drop_unset(version=version)), _print_workflow)
 
 
 @workflows_app.command("put")
-@taking(change=requesting, ask=asked)
+@with_options(change=request_options, connection=connection_options)
 def put_command(
-    ask: Connection,
+    connection: Connection,
     change: dict[str, Any],
     workflow_id: WorkflowId,
-    file: Annotated[
-        str | None, typer.Option("--file", metavar="FILE", help="JSON, or TOML; - is standard input.")
-    ] = None,
-    document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="The document itself.")] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="JSON or TOML file, - for stdin.")] = None,
+    document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="Document as JSON.")] = None,
 ) -> None:
-    """Store a workflow; a document that differs is a new version.
+    """Store a workflow. A changed document is a new version.
 
     Example: tompion workflows put billing --document '{"executor": "http", "options": {"url": "https://example.com"}}'
     """
     if (file is None) == (document is None):
-        raise InvalidInput("--file: give either a file or a --document")
-    read = read_document(file) if file is not None else read_json("--document", document or "")
-    ask.show(lambda home: home.put_workflow(workflow_id, read, **change), _facts)
+        raise InvalidInput("give either --file or --document")
+    content = read_document(file) if file is not None else read_json("--document", document or "")
+    connection.show(lambda api: api.put_workflow(workflow_id, content, **change), _print_workflow)
 
 
 @workflows_app.command("pause")
-@taking(change=requesting, ask=asked)
-def pause_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
-    """Let the runs of a workflow wait; ticks are still recorded.
+@with_options(change=request_options, connection=connection_options)
+def pause_command(connection: Connection, change: dict[str, Any], workflow_id: WorkflowId, note: Note = None) -> None:
+    """Pause a workflow. Its runs wait, and ticks are still recorded.
 
     Example: tompion workflows pause billing --note "the bank is closed"
     """
-    ask.show(
-        lambda home: home.pause_target(workflow_id=workflow_id, **given(note=note), **change),
-        lambda _: console.note(f"paused workflow {workflow_id}"),
+    connection.show(
+        lambda api: api.pause_target(workflow_id=workflow_id, **drop_unset(note=note), **change),
+        lambda _: console.note(f"Paused workflow {workflow_id}."),
     )
 
 
 @workflows_app.command("resume")
-@taking(change=requesting, ask=asked)
-def resume_command(ask: Connection, change: dict[str, Any], workflow_id: WorkflowId) -> None:
-    """Start what waited for a workflow.
+@with_options(change=request_options, connection=connection_options)
+def resume_command(connection: Connection, change: dict[str, Any], workflow_id: WorkflowId) -> None:
+    """Resume a workflow. Its waiting runs start.
 
     Example: tompion workflows resume billing
     """
-    ask.show(
-        lambda home: home.resume_target(workflow_id=workflow_id, **change),
-        lambda was: console.note(f"{'resumed' if was else 'was not paused:'} workflow {workflow_id}"),
+    connection.show(
+        lambda api: api.resume_target(workflow_id=workflow_id, **change),
+        lambda was_paused: console.note(
+            f"Resumed workflow {workflow_id}." if was_paused else f"Workflow {workflow_id} was not paused."
+        ),
     )
 
 
 @workflows_app.command("start")
-@taking(ask=asked)
+@with_options(connection=connection_options)
 def start_command(  # noqa: PLR0913 - each is an option of the command
-    ask: Connection,
+    connection: Connection,
     workflow_id: WorkflowId,
     version: Version = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="On whose behalf.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="User that the run belongs to.")] = None,
     scheduled_for: Annotated[
-        str | None, typer.Option("--scheduled-for", metavar="TIME", help="For which time (now).")
+        str | None, typer.Option("--scheduled-for", metavar="TIME", help="Scheduled time of the run (now).")
     ] = None,
     idempotency_key: Annotated[
-        str | None, typer.Option("--idempotency-key", metavar="KEY", help="The same key again starts nothing.")
+        str | None, typer.Option("--idempotency-key", metavar="KEY", help="A repeated key starts no second run.")
     ] = None,
 ) -> None:
-    """Start a run of a workflow, without a schedule.
+    """Start a run of a workflow without a schedule.
 
     Example: tompion workflows start billing --idempotency-key invoice-17
     """
     key = idempotency_key or f"c-{token_hex(16)}"
-    ask.show(
-        lambda home: home.start_run(
-            workflow_id, **given(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
+    connection.show(
+        lambda api: api.start_run(
+            workflow_id, **drop_unset(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
         ),
-        lambda new: console.note(
-            f"{'started' if new else 'not started, there is no'} workflow {workflow_id}; "
-            f"'tompion runs list run-launcher/{workflow_id}' shows its runs"
+        lambda exists: console.note(
+            f"{'Started workflow' if exists else 'Not started: no workflow'} {workflow_id}. "
+            f"Show its runs with 'tompion runs list run-launcher/{workflow_id}'."
         ),
     )
 
 
-def _facts(found: Workflow) -> None:
+def _print_workflow(workflow: Workflow) -> None:
     facts(
         [
-            ("workflow", found.workflow_id),
-            ("version", f"{found.version}, stored {absolute(found.created_at)}"),
-            ("state", "paused" if found.paused else "active"),
+            ("workflow", workflow.workflow_id),
+            ("version", f"{workflow.version}, stored {absolute(workflow.created_at)}"),
+            ("state", "paused" if workflow.paused else "active"),
         ]
     )
-    console.line(json.dumps(found.document, ensure_ascii=False, indent=2))
+    console.line(json.dumps(workflow.document, ensure_ascii=False, indent=2))

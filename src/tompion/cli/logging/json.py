@@ -1,8 +1,8 @@
-"""What a process does, one JSON object for each event, for those who collect logs.
+"""JSON log: one object per event.
 
-Every line has ``timestamp``, ``level``, ``event`` and ``instance``; the rest is whatever is known: ``message``,
-``namespace``, ``schedule_id``, ``run_id``, ``key``, ``nominal``, ``source``, ``state``, ``reason``, ``attempt``,
-``error``, ``ticks``, ``trace_id``.  Nothing of a payload, a result or a query string is ever in one.
+Every line has ``timestamp``, ``level``, ``event`` and ``instance``. Optional fields are ``message``, ``namespace``,
+``schedule_id``, ``run_id``, ``key``, ``nominal``, ``source``, ``state``, ``reason``, ``attempt``, ``error``, ``ticks``
+and ``trace_id``. A line never contains a payload, a result or a query string.
 """
 
 from __future__ import annotations
@@ -31,22 +31,21 @@ ENGINE = "tompion.engine"
 
 
 class JsonLog:
-    """Prints events; any thread may call it, and it never raises: an engine does not stop because nobody reads."""
+    """Prints events as JSON. It is thread-safe and never raises, so that output errors cannot stop an engine."""
 
     def __init__(self, clock: Clock, level: str = DEBUG) -> None:
-        """Print to standard output what has at least that level, and what others log."""
         self._clock = clock
         self._instance = f"{socket.gethostname()}:{os.getpid()}"
         self._lock = threading.Lock()
         self._logger = structlog.wrap_logger(
             structlog.WriteLogger(sys.stdout),
-            processors=[self._stamped, structlog.processors.JSONRenderer(ensure_ascii=False)],
+            processors=[self._add_timestamp, structlog.processors.JSONRenderer(ensure_ascii=False)],
             wrapper_class=structlog.make_filtering_bound_logger(number_of(level)),
         )
-        _log_to(self)
+        _capture_logging(self)
 
     def __call__(self, event: Event) -> None:
-        """Print one event; mistakes of this program come by the log, with their traceback."""
+        """Print one event. Internal errors come from the logging module, with a traceback."""
         if event.kind == "error":
             return
         fields = {name: getattr(event, name) for name in FIELDS}
@@ -57,7 +56,7 @@ class JsonLog:
         )  # fmt: skip
 
     def say(self, text: str) -> None:
-        """Print something about the process itself."""
+        """Print a line about the process itself."""
         self._print("info", "process", message=text)
 
     def warn(self, text: str) -> None:
@@ -65,40 +64,40 @@ class JsonLog:
         self._print("warning", "process", message=text)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Print that a request was answered."""
+        """Print a completed request."""
         self._print("info", "request", method=method, path=path, status=status, duration_ms=round(seconds * 1000, 3))
 
-    def logged(self, record: logging.LogRecord) -> None:
-        """Print what a library or this program has logged."""
+    def log_record(self, record: logging.LogRecord) -> None:
+        """Print a record of the logging module."""
         trace = logging.Formatter().formatException(record.exc_info) if record.exc_info else None
         self._print(record.levelname.lower(), "log", message=record.getMessage(), logger=record.name, exception=trace)
 
     def _print(self, level: str, kind: str, **fields: Any) -> None:
-        known = {name: value for name, value in fields.items() if value is not None}
-        with self._lock, suppress(OSError, ValueError):  # nobody reads, or the disk is full: the ledger knows it all
-            self._logger.log(number_of(level), kind, **known)
+        present = {name: value for name, value in fields.items() if value is not None}
+        with self._lock, suppress(OSError, ValueError):  # closed pipe or full disk: the ledger has the data
+            self._logger.log(number_of(level), kind, **present)
 
-    def _stamped(self, _logger: Any, level: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    def _add_timestamp(self, _logger: Any, level: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         now = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="milliseconds")
         first = {"timestamp": now, "level": level, "event": fields.pop("event")}
         return {**first, "instance": self._instance, **fields}
 
 
 class _Handler(logging.Handler):
-    """Passes on what is logged, but for the engine's warnings: those were told already."""
+    """Prints log records, except warnings of the engine, which are printed as events."""
 
-    def __init__(self, lines: JsonLog) -> None:
+    def __init__(self, log: JsonLog) -> None:
         super().__init__(logging.WARNING)
-        self._lines = lines
+        self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.name != ENGINE or record.levelno >= logging.ERROR:
-            self._lines.logged(record)
+            self._log.log_record(record)
 
 
-def _log_to(lines: JsonLog) -> None:
-    """Let everything that is logged in this process be JSON, too."""
+def _capture_logging(log: JsonLog) -> None:
+    """Print all log records of this process as JSON."""
     root = logging.getLogger()
-    for handler in [each for each in root.handlers if isinstance(each, _Handler)]:
+    for handler in [handler for handler in root.handlers if isinstance(handler, _Handler)]:
         root.removeHandler(handler)
-    root.addHandler(_Handler(lines))
+    root.addHandler(_Handler(log))

@@ -1,4 +1,4 @@
-"""Printing by a thread of its own: a reader who has stopped to read, but has not gone, must not stop an engine."""
+"""Log levels, and a log that prints on a background thread, so that a stalled reader cannot block the engine."""
 
 from __future__ import annotations
 
@@ -10,78 +10,86 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tompion.engine.telemetry.events import Event
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tompion.engine.telemetry.events import Event
-
-
-MOST_WAITING = 10_000
-"""How many lines wait to be read; what comes then is counted, and not kept."""
-
-
-LAST_WORDS_S = 1.0
-"""How long the end of a process waits for its last lines to be read."""
+MAX_QUEUED_LINES = 10_000
+"""Maximum lines in the queue. Further lines are counted and dropped."""
+MAX_FLUSH_S = 1.0
+"""Time that the end of a process waits for its last lines."""
+DEBUG, INFO, WARNING, ERROR = "debug", "info", "warning", "error"
+_NUMBERS = {DEBUG: 10, INFO: 20, WARNING: 30, ERROR: 40, "critical": 50}
+_KIND_LEVELS = {"error": ERROR, "warning": WARNING, "paused": WARNING, "retried": WARNING, "missed": WARNING}
+_FAILED = ("FAILED", "TIMED_OUT")
 
 
-class LogLines(Protocol):
-    """Who prints."""
+def level_of(event: Event) -> str:
+    """Return the log level of an event. Missed ticks and failed runs are warnings."""
+    if event.kind == "ended" and event.text.startswith(_FAILED):
+        return WARNING
+    return _KIND_LEVELS.get(event.kind, INFO)
+
+
+def number_of(level: str) -> int:
+    """Return a level as a number. Higher is more severe."""
+    return _NUMBERS.get(level, _NUMBERS[INFO])
+
+
+class LogWriter(Protocol):
+    """Writes the lines of a log."""
 
     def __call__(self, event: Event) -> None:
         """Print one event."""
 
     def say(self, text: str) -> None:
-        """Print something about the process itself."""
+        """Print a line about the process itself."""
 
     def warn(self, text: str) -> None:
         """Print a warning about the process itself."""
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Print that a request was answered."""
+        """Print a completed request."""
 
 
 class QueuedLog:
-    """Hands on what is to be printed, in its order; nobody who prints waits for whoever reads."""
+    """Log that passes lines in order to a background thread. The caller never blocks."""
 
-    def __init__(self, lines: LogLines) -> None:
-        """Take who prints."""
-        self._lines = lines
-        self._waiting: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
-        self._lost = 0
+    def __init__(self, writer: LogWriter) -> None:
+        self._writer = writer
+        self._queue: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._dropped = 0
         self._changed = threading.Condition()
         self._busy = False
-        threading.Thread(target=self._print, name="tompion-lines", daemon=True).start()
+        threading.Thread(target=self._print, name="tompion-log", daemon=True).start()
 
     def __call__(self, event: Event) -> None:
         """Print one event."""
-        self._put(self._lines, event)
+        self._put(self._writer, event)
 
     def say(self, text: str) -> None:
-        """Print something about the process itself."""
-        self._put(self._lines.say, text)
+        """Print a line about the process itself."""
+        self._put(self._writer.say, text)
 
     def warn(self, text: str) -> None:
         """Print a warning about the process itself."""
-        self._put(self._lines.warn, text)
+        self._put(self._writer.warn, text)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Print that a request was answered."""
-        self._put(self._lines.request, method, path, status, seconds)
+        """Print a completed request."""
+        self._put(self._writer.request, method, path, status, seconds)
 
     def finish(self) -> bool:
-        """Wait a moment until everything is printed; return whether it was."""
+        """Wait briefly until all lines are printed. Return whether they are."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and not self._busy, LAST_WORDS_S)
+            return self._changed.wait_for(lambda: not self._queue and not self._busy, MAX_FLUSH_S)
 
-    def _put(self, print_it: Callable[..., None], *words: Any) -> None:
+    def _put(self, print_line: Callable[..., None], *arguments: Any) -> None:
         with self._changed:
-            if len(self._waiting) >= MOST_WAITING:
-                self._lost += 1
+            if len(self._queue) >= MAX_QUEUED_LINES:
+                self._dropped += 1
                 return
-            if self._lost:
-                lost, self._lost = self._lost, 0
-                self._waiting.append((self._lines.warn, (f"{lost} lines were not printed: nobody read them",)))
-            self._waiting.append((print_it, words))
+            if self._dropped:
+                dropped, self._dropped = self._dropped, 0
+                self._queue.append((self._writer.warn, (f"{dropped} log lines were dropped: the reader is stalled",)))
+            self._queue.append((print_line, arguments))
             self._changed.notify_all()
 
     def _print(self) -> None:
@@ -89,31 +97,7 @@ class QueuedLog:
             with self._changed:
                 self._busy = False
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: bool(self._waiting))
-                print_it, words = self._waiting.popleft()
+                self._changed.wait_for(lambda: bool(self._queue))
+                print_line, arguments = self._queue.popleft()
                 self._busy = True
-            print_it(*words)
-
-
-DEBUG, INFO, WARNING, ERROR = "debug", "info", "warning", "error"
-
-
-_NUMBERS = {DEBUG: 10, INFO: 20, WARNING: 30, ERROR: 40, "critical": 50}
-
-
-_MATTERS = {"error": ERROR, "warning": WARNING, "paused": WARNING, "retried": WARNING, "missed": WARNING}
-
-
-_FAILED = ("FAILED", "TIMED_OUT")
-
-
-def level_of(event: Event) -> str:
-    """Return how much an event matters: what was missed or has failed is a warning."""
-    if event.kind == "ended" and event.text.startswith(_FAILED):
-        return WARNING
-    return _MATTERS.get(event.kind, INFO)
-
-
-def number_of(level: str) -> int:
-    """Return a level as a number: the more, the graver."""
-    return _NUMBERS.get(level, _NUMBERS[INFO])
+            print_line(*arguments)

@@ -1,7 +1,6 @@
-"""What an engine does, one readable line for each event, as it happens.
+"""Text log: one readable line per event.
 
-A terminal gets columns that fit it: long ids are shortened in the middle, long texts go on below.  A pipe gets every
-event whole, on one line.
+On a terminal, long ids are shortened in the middle and long texts are wrapped. In a pipe, each event is one full line.
 """
 
 from __future__ import annotations
@@ -12,11 +11,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 
 from tompion.cli.logging.queue import INFO, level_of, number_of
 from tompion.cli.output import console
+from tompion.cli.output.text import shorten, wrap
 
 if TYPE_CHECKING:
     from tompion.engine.telemetry.events import Event
@@ -32,42 +32,44 @@ _STYLES = {
     "missed": "yellow",
     "launched": "dim",
 }
-_MOMENT = len("2026-03-28 12:00:00Z ")
-_KIND = len("replanned ")
-_ID = 18
-"""The narrowest column of ids; a terminal wider than 80 gives what it has more to them, up to the widest."""
-_WIDEST_ID = 48
-_NARROW = 60
-"""A terminal narrower than this gets the lines of a pipe, wrapped by itself."""
-_MAX_KNOWN = 50_000
-"""The most launches whose ends are awaited; beyond that the oldest are forgotten, and end without a duration."""
+_TIME_WIDTH = len("2026-03-28 12:00:00Z ")
+_KIND_WIDTH = len("replanned ")
+_MIN_ID_WIDTH = 18
+"""Width of the id column in 80 columns. A wider terminal widens it."""
+_MAX_ID_WIDTH = 48
+_MIN_TERMINAL_WIDTH = 60
+"""A narrower terminal gets the same lines as a pipe."""
+_MAX_LAUNCHES = 50_000
+"""Maximum launches whose duration is measured. Beyond that the oldest are dropped, and end without a duration."""
 
 
 class TextLog:
-    """Prints events; any thread may call it, and it never raises: an engine does not stop because nobody reads."""
+    """Prints events as text. It is thread-safe and never raises, so that output errors cannot stop an engine.
+
+    ``quiet`` prints only warnings and errors of the engine.
+    """
 
     def __init__(self, clock: Clock, *, quiet: bool = False, level: str = INFO) -> None:
-        """Print to standard output what has at least that level; ``quiet`` leaves only warnings of the engine."""
         self._clock = clock
         self._quiet = quiet
-        self._least = number_of(level)
+        self._min_level = number_of(level)
         self._console = console.console()
         self._lock = threading.Lock()
         self._launched: dict[tuple[str, int | None], float | None] = {}
-        _log_only_mistakes()
+        _log_only_errors()
 
     def __call__(self, event: Event) -> None:
         """Print one event."""
         with self._lock:
             now = self._clock.now()
             text = self._text(event, now)
-            told = event.kind in (WARNING, ERROR) or not self._quiet
-            if told and number_of(level_of(event)) >= self._least:
-                self._print(self._line(now, event, text), _style(event), _MOMENT)
+            is_wanted = event.kind in (WARNING, ERROR) or not self._quiet
+            if is_wanted and number_of(level_of(event)) >= self._min_level:
+                self._print(self._line(now, event, text), _style(event), _TIME_WIDTH)
 
     def say(self, text: str) -> None:
-        """Print a line about the process itself, unless only warnings are wanted."""
-        if not self._quiet and self._least <= number_of(INFO):
+        """Print a line about the process itself, unless the log is quiet."""
+        if not self._quiet and self._min_level <= number_of(INFO):
             with self._lock:
                 self._print(text, "none")
 
@@ -77,8 +79,8 @@ class TextLog:
             self._print(f"{WARNING}: {text}", _STYLES[WARNING])
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Print that a request was answered."""
-        self.say(f"{_moment(self._clock.now()):%Y-%m-%d %H:%M:%SZ} {method} {path} {status} in {duration(seconds)}")
+        """Print a completed request."""
+        self.say(f"{_utc(self._clock.now()):%Y-%m-%d %H:%M:%SZ} {method} {path} {status} in {duration(seconds)}")
 
     def _text(self, event: Event, now: float) -> str:
         if event.kind == "skipped" and event.nominal_s is not None:
@@ -96,28 +98,28 @@ class TextLog:
         return f"{state} in {duration(now - began)}{colon}{error}"
 
     def _remember(self, run: tuple[str, int | None], now: float) -> None:
-        # Two runs of one name and second (a trigger beside a tick) cannot be told apart, so neither gets a duration.
+        # Two runs with the same schedule and second (a trigger and a tick) are ambiguous, so neither gets a duration.
         self._launched[run] = None if run in self._launched else now
-        if len(self._launched) > _MAX_KNOWN:
+        if len(self._launched) > _MAX_LAUNCHES:
             del self._launched[next(iter(self._launched))]
 
     def _line(self, now: float, event: Event, text: str) -> str:
-        width = _ID
+        width = _MIN_ID_WIDTH
         name = _printable(event.schedule_id)
         if self._fits():
-            width = min(max(_ID, _ID + self._console.width - 80), _WIDEST_ID)
-            name = shortened(name, width)
+            width = min(max(_MIN_ID_WIDTH, _MIN_ID_WIDTH + self._console.width - 80), _MAX_ID_WIDTH)
+            name = shorten(name, width)
         padding = " " * (width - cell_len(name))
-        return f"{_moment(now):%Y-%m-%d %H:%M:%SZ} {name}{padding} {event.kind:<{_KIND}}{text}".rstrip()
+        return f"{_utc(now):%Y-%m-%d %H:%M:%SZ} {name}{padding} {event.kind:<{_KIND_WIDTH}}{text}".rstrip()
 
     def _fits(self) -> bool:
-        return self._console.is_terminal and self._console.width >= _NARROW
+        return self._console.is_terminal and self._console.width >= _MIN_TERMINAL_WIDTH
 
     def _print(self, line: str, style: str, indent: int = 4) -> None:
         line = _printable(line)
         try:
             if self._fits():
-                for part in wrapped(line, self._console.width, indent):
+                for part in wrap(line, self._console.width, indent):
                     self._console.print(Text(part, style=style), soft_wrap=True)
             elif self._console.is_terminal:
                 self._console.print(Text(line, style=style), soft_wrap=True)
@@ -126,13 +128,13 @@ class TextLog:
                 self._console.file.flush()
         except (console.BrokenOutput, BrokenPipeError):
             with suppress(OSError):
-                console.forget_reader()
-        except (OSError, ValueError):  # a full disk: the ledger knows it all, the line is lost
+                console.silence_stdout()
+        except (OSError, ValueError):  # a full disk: the line is lost, the ledger has the data
             return
 
 
-def _log_only_mistakes() -> None:
-    """Keep the engine's log from saying again what is printed here; only tracebacks of our own mistakes go there."""
+def _log_only_errors() -> None:
+    """Limit the engine's logger to errors, because its warnings are printed as events."""
     log = logging.getLogger("tompion.engine")
     if not log.handlers:
         handler = logging.StreamHandler()
@@ -141,7 +143,7 @@ def _log_only_mistakes() -> None:
 
 
 def duration(seconds: float) -> str:
-    """Return how long something took, as exactly as a person wants to know."""
+    """Return a duration with a readable precision."""
     if seconds < 10:
         return f"{seconds:.3f} s"
     if seconds < 60:
@@ -152,41 +154,9 @@ def duration(seconds: float) -> str:
     return f"{whole // 3_600} h {whole % 3_600 // 60:02} min"
 
 
-def shortened(name: str, width: int) -> str:
-    """Return a name that fits so many columns: its two ends, which tell most names apart, and an ellipsis between."""
-    if cell_len(name) <= width:
-        return name
-    tail = (width - 1) // 2
-    head = set_cell_size(name, width - 1 - tail).rstrip()
-    return head + "…" + set_cell_size(name[::-1], tail).rstrip()[::-1]
-
-
-def wrapped(line: str, width: int, indent: int) -> list[str]:
-    """Return a line in parts that fit so many columns; all but the first are indented."""
-    parts: list[str] = []
-    space = ""
-    while cell_len(line) > width - len(space):
-        room = _room(line, width - len(space))
-        at = line.rfind(" ", indent if not parts else 1, room + 1)
-        at = room if at <= 0 else at
-        parts.append(space + line[:at].rstrip())
-        line, space = line[at:].lstrip(), " " * indent
-    return [*parts, space + line]
-
-
 def _printable(text: str) -> str:
-    """A text that can neither forge a line nor colour the terminal."""
+    """Return a text without line breaks and control characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
-
-
-def _room(line: str, width: int) -> int:
-    """How many characters of a line fit so many columns; at least one."""
-    used = 0
-    for number, letter in enumerate(line):
-        used += cell_len(letter)
-        if used > width:
-            return max(number, 1)
-    return len(line)
 
 
 def _style(event: Event) -> str:
@@ -196,9 +166,9 @@ def _style(event: Event) -> str:
 
 
 def _tick(nominal_s: int, now: float) -> str:
-    tick = _moment(nominal_s)
-    return f"{tick:%H:%M:%SZ}" if tick.date() == _moment(now).date() else f"{tick:%Y-%m-%d %H:%M:%SZ}"
+    tick = _utc(nominal_s)
+    return f"{tick:%H:%M:%SZ}" if tick.date() == _utc(now).date() else f"{tick:%Y-%m-%d %H:%M:%SZ}"
 
 
-def _moment(seconds: float) -> datetime:
+def _utc(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)

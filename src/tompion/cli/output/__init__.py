@@ -1,1 +1,1 @@
-"""What commands print: console, tables, views and progress."""
+"""Output of the commands: console, tables, views and progress bars."""

@@ -1,4 +1,4 @@
-"""What the commands print: tables and lines that fit 80 columns, coloured on a terminal and plain in a pipe."""
+"""Output of the commands: tables and lines for 80 columns, coloured on a terminal and plain in a pipe."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from rich.text import Text
 
 from tompion.model.spec import Finding, Tick
 
-_WIDTH_IN_A_PIPE = 10_000
-"""A pipe has no width: nothing is cut or wrapped for it."""
-
-_COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+PIPE_WIDTH = 10_000
+"""Output into a pipe is not truncated or wrapped."""
+SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
 class BrokenOutput(Exception):
-    """Whoever read our output has seen enough; not an error."""
+    """The reader of the output has closed the pipe. This is not an error."""
 
 
 class _Console(Console):
@@ -32,60 +31,60 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return where to print; in a pipe, without colour and without a width."""
+    """Return the console. In a pipe it has no colours and no width."""
     stream = sys.stderr if stderr else sys.stdout
-    if isinstance(stream, TextIOWrapper):  # an ellipsis must not be an error where only ASCII is understood
+    if isinstance(stream, TextIOWrapper):  # an ellipsis must not be an error if the encoding is ASCII
         stream.reconfigure(errors="replace")
-    probe = _Console(stderr=stderr, highlight=False)
-    if probe.is_terminal:
-        return probe
-    return _Console(stderr=stderr, highlight=False, width=_WIDTH_IN_A_PIPE, no_color=True)
+    terminal = _Console(stderr=stderr, highlight=False)
+    if terminal.is_terminal:
+        return terminal
+    return _Console(stderr=stderr, highlight=False, width=PIPE_WIDTH, no_color=True)
 
 
 def print_json(value: object) -> None:
-    """Print JSON for machines."""
+    """Print a value as JSON."""
     try:
         print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)  # noqa: T201 - this is the output
     except BrokenPipeError:
         raise BrokenOutput from None
 
 
-def forget_reader() -> None:
-    """Print into the void from now on, so that leaving has nothing to complain of."""
-    void = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(void, sys.stdout.fileno())
-    os.close(void)
+def silence_stdout() -> None:
+    """Redirect stdout to /dev/null, so that interpreter shutdown does not raise ``BrokenPipeError``."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
-def wipe() -> None:
-    """Begin anew at the top of an empty terminal; a pipe just goes on."""
+def clear_screen() -> None:
+    """Clear the terminal. Output into a pipe is not changed."""
     out = console()
     if out.is_terminal:
         out.clear()
 
 
 def line(text: str) -> None:
-    """Print one line as it is; a narrow terminal wraps it."""
+    """Print one line. A narrow terminal wraps it."""
     console().print(Text(text), soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Say something to people, beside the output."""
+    """Print a message to standard error, beside the output."""
     console(stderr=True).print(Text(text), soft_wrap=True)
 
 
 def error_line(message: str) -> None:
-    """Print one clear line to standard error."""
+    """Print an error as one line to standard error."""
     line = Text().append("tompion: ", style="bold red").append(message.replace("\n", " "))
     console(stderr=True).print(line, soft_wrap=True)
 
 
 def tick_table(ticks: Sequence[Tick], zone: str, *, jitter: bool) -> None:
-    """Print ticks in local time and UTC, with a mark and the reason where DST had a hand in it."""
+    """Print ticks in local time and UTC. Ticks that DST changed are marked, with the reason."""
     out = console()
     with_seconds = any(tick.at.second or tick.local.second for tick in ticks)
     other_day = any(tick.fire_at.date() != tick.at.date() for tick in ticks)
-    both = zone != "UTC"  # the same time twice would only be noise
+    both = zone != "UTC"
     rows = [[zone] + ["UTC"] * both + ["fires at (UTC)"] * jitter]
     for tick in ticks:
         row = [_local(tick.local, with_seconds)] + [_utc(tick.at, with_seconds)] * both
@@ -94,9 +93,11 @@ def tick_table(ticks: Sequence[Tick], zone: str, *, jitter: bool) -> None:
     lines = [" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     out.print(Text(lines[0].rstrip(), style="bold"), soft_wrap=True)
     for tick, line in zip(ticks, lines[1:], strict=True):
-        out.print(Text().append(f"{line} ").append("DST", "yellow") if tick.moved else line.rstrip(), soft_wrap=True)
+        out.print(
+            Text().append(f"{line} ").append("DST", "yellow") if tick.dst_adjustment else line.rstrip(), soft_wrap=True
+        )
     for tick in ticks:
-        if tick.moved:
+        if tick.dst_adjustment:
             out.print(Text(f"DST {tick.local:%Y-%m-%d}: {tick.reason}", style="yellow"), soft_wrap=not out.is_terminal)
 
 
@@ -110,24 +111,24 @@ def tick_json(tick: Tick) -> dict[str, Any]:
         "at": tick.at.isoformat(),
         "local": tick.local.isoformat(),
         "wall": tick.wall.isoformat(),
-        "dst": tick.moved or None,
+        "dst": tick.dst_adjustment or None,
         "reason": tick.reason or None,
         "fire_at": tick.fire_at.isoformat(timespec="milliseconds"),
     }
 
 
 def finding_lines(findings: Sequence[Finding]) -> None:
-    """Print findings, the gravest first, wrapped to the terminal."""
+    """Print findings, the most severe first, wrapped to the terminal."""
     out = console()
     for finding in findings:
-        head = Text(f"{finding.severity}: ", style=_COLOURS[finding.severity])
-        wrapped(out, head, f"{finding.message} [{finding.code}]", 4)
+        head = Text(f"{finding.severity}: ", style=SEVERITY_STYLES[finding.severity])
+        print_wrapped(out, head, f"{finding.message} [{finding.code}]", 4)
         if finding.hint:
-            wrapped(out, Text("  hint: ", style="dim"), finding.hint, 4)
+            print_wrapped(out, Text("  hint: ", style="dim"), finding.hint, 4)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows as aligned columns, the first one as their head."""
+    """Print rows as aligned columns. The first row is the header."""
     out = console()
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
@@ -140,11 +141,11 @@ def paragraph(text: str) -> None:
     out = console()
     for line in text.splitlines():
         bullet = "- " if line.startswith("- ") else ""
-        wrapped(out, Text(bullet), line.removeprefix("- "), len(bullet))
+        print_wrapped(out, Text(bullet), line.removeprefix("- "), len(bullet))
 
 
-def wrapped(out: Console, head: Text, body: str, indent: int) -> None:
-    """Print a text behind its head; on a terminal, what does not fit goes on below."""
+def print_wrapped(out: Console, head: Text, body: str, indent: int) -> None:
+    """Print a text after its head, wrapped on a terminal."""
     if not out.is_terminal:
         out.print(head.append(body, style="none"), soft_wrap=True)
         return

@@ -1,4 +1,4 @@
-"""Bars for work that takes a while; a pipe gets none."""
+"""Progress bars on a terminal. Output into a pipe has none."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from typing import TYPE_CHECKING
 
 from tompion.cli.output import console
 from tompion.model.backfill import RUNNING
-from tompion.runtime.clock import wait_here
+from tompion.runtime.clock import pause_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
 
-    from tompion.cli.connection import Home
+    from tompion.cli.connection import Api
     from tompion.model.schedule import Backfill
 
-LOOK_S = 0.5
-"""How often a backfill is looked at."""
-MOST = 200
-"""How many backfills are looked at; a schedule has at most a hundred unfinished ones."""
-NOBODY = "no engine is alive here: the backfill is recorded, and begins when one is ('tompion worker')"
+POLL_S = 0.5
+MAX_BACKFILLS = 200
+"""Maximum backfills that are polled. A schedule has at most 100 unfinished ones."""
+NO_ENGINE = "No engine is running. The backfill starts as soon as one does; start one with 'tompion worker'."
 
 
 @contextmanager
 def bar(text: str, total: int | None, out: Console | None = None) -> Iterator[Callable[[int], None]]:
-    """Give what moves a bar to a number of steps done; ``None`` is a total that nobody knows.
+    """Yield a function that sets the number of completed steps. ``None`` is an unknown total.
 
-    Whoever prints meanwhile prints to ``out``; otherwise the bar is beside the output.
+    The bar is on standard error. Pass ``out`` if the caller prints to it meanwhile.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     out = out or console.console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as shown:
-        task = shown.add_task(text, total=total)
-        yield lambda done: shown.update(task, completed=done)
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task(text, total=total)
+        yield lambda done: progress.update(task, completed=done)
 
 
-def awaited(home: Home, asked: Sequence[Backfill]) -> tuple[Backfill, ...]:
-    """Wait until backfills are over, or nobody is there to run them; return how they are then."""
-    schedule_id, wanted = asked[0].schedule_id, {each.backfill_id for each in asked}
-    found = tuple(asked)
-    with bar(f"backfill of {schedule_id}", sum(each.total for each in asked)) as move:
-        while any(each.state == RUNNING for each in found):
-            if not any(each.alive and each.kind == "engine" for each in home.list_instances()):
-                console.note(NOBODY)
+def wait_for_backfills(api: Api, backfills: Sequence[Backfill]) -> tuple[Backfill, ...]:
+    """Wait until backfills are finished or no engine is running. Return their last state."""
+    schedule_id, ids = backfills[0].schedule_id, {backfill.backfill_id for backfill in backfills}
+    latest = tuple(backfills)
+    with bar(f"backfill of {schedule_id}", sum(backfill.total for backfill in backfills)) as advance:
+        while any(backfill.state == RUNNING for backfill in latest):
+            if not any(instance.alive and instance.kind == "engine" for instance in api.list_instances()):
+                console.note(NO_ENGINE)
                 break
-            wait_here(LOOK_S)
-            found = tuple(each for each in home.backfills(schedule_id, limit=MOST) if each.backfill_id in wanted)
-            move(sum(each.done for each in found))
-    return found
+            pause_thread(POLL_S)
+            page = api.backfills(schedule_id, limit=MAX_BACKFILLS)
+            latest = tuple(backfill for backfill in page if backfill.backfill_id in ids)
+            advance(sum(backfill.done for backfill in latest))
+    return latest

@@ -1,4 +1,4 @@
-"""Tables and facts for people: they fit a terminal, and a pipe gets everything whole."""
+"""Tables and name-value lists that fit a terminal. Output into a pipe is not truncated."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from tompion.cli.logging.text import shortened, wrapped
 from tompion.cli.output import console
+from tompion.cli.output.text import shorten, wrap
 from tompion.runtime.clock import SystemClock
 
 GAP = "  "
-ENOUGH = 30
-"""How much of a long name must be seen before there is room for another column."""
+MIN_NAME_WIDTH = 30
+"""Width that long names keep before an extra column is shown."""
 STYLES = {
     "active": "green",
     "paused": "yellow",
@@ -44,37 +44,37 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 class Column(NamedTuple):
-    """A column: its head, how narrow it may get, and whether it is only there where there is room for it.
+    """A column: its header, its minimum width, and whether it is shown only on wide terminals.
 
-    A name gives way in the middle, because its ends tell most names apart; prose gives way at its end.
+    A long name is shortened in the middle, because its ends identify it. Prose is truncated at its end.
     """
 
     head: str
-    least: int | None = None
+    min_width: int | None = None
     extra: bool = False
     prose: bool = False
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under a head; on a terminal, in as many columns as it has."""
+    """Print rows under a header, fitted to the terminal."""
     out = console.console()
     for line in table_lines(columns, rows, out.width if out.is_terminal else None):
         out.print(line, soft_wrap=True)
 
 
-def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None) -> list[Text]:
-    """Return the lines of a table; ``room`` is how wide it may be, ``None`` without end."""
+def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], max_width: int | None) -> list[Text]:
+    """Return the lines of a table. ``None`` is an unlimited width."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     natural = [
         max([cell_len(column.head), *(cell_len(row[number]) for row in cells)]) for number, column in enumerate(columns)
     ]
-    shown = _shown(columns, natural, room)
-    widths = _fitted(columns, natural, shown, room)
-    lines = [Text(_joined([columns[number].head for number in shown], widths), style="bold")]
+    visible = _visible_columns(columns, natural, max_width)
+    widths = _fit_widths(columns, natural, visible, max_width)
+    lines = [Text(_join([columns[number].head for number in visible], widths), style="bold")]
     for row in cells:
         line = Text()
-        for number, width in zip(shown, widths, strict=True):
-            cell = (_cut if columns[number].prose else shortened)(row[number], width)
+        for number, width in zip(visible, widths, strict=True):
+            cell = (_truncate if columns[number].prose else shorten)(row[number], width)
             line.append(cell, STYLES.get(cell, "none")).append(" " * (width - cell_len(cell)) + GAP)
         line.rstrip()
         lines.append(line)
@@ -82,12 +82,12 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: 
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:
-    """Print names and what they are; a long text goes on below."""
+    """Print names and values. Long values are wrapped."""
     out = console.console()
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
         line = f"{name:<{width}}{GAP}{one_line(value)}".rstrip()
-        parts = wrapped(line, out.width, width + len(GAP)) if out.is_terminal else [line]
+        parts = wrap(line, out.width, width + len(GAP)) if out.is_terminal else [line]
         for number, part in enumerate(parts):
             text = Text(part)
             if not number:
@@ -97,14 +97,14 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def heading(text: str) -> None:
-    """Print the name of what follows."""
+    """Print a heading."""
     out = console.console()
     out.print()
     out.print(Text(text, style="bold underline"), soft_wrap=True)
 
 
 def now() -> datetime:
-    """Return the present, for saying how far away something is."""
+    """Return the current time, for relative times."""
     return datetime.fromtimestamp(SystemClock().now(), UTC)
 
 
@@ -114,7 +114,7 @@ def absolute(when: datetime | None) -> str:
 
 
 def relative(when: datetime | None, present: datetime) -> str:
-    """Return how far away an instant is: ``in 2h 5m``, ``3d ago``."""
+    """Return an instant relative to the present: ``in 2h 5m``, ``3d ago``."""
     if when is None:
         return "-"
     seconds = round((when - present).total_seconds())
@@ -124,7 +124,7 @@ def relative(when: datetime | None, present: datetime) -> str:
 
 
 def moment(when: datetime | None, present: datetime) -> str:
-    """Return an instant, and how far away it is."""
+    """Return an instant, absolute and relative."""
     return "-" if when is None else f"{absolute(when)} ({relative(when, present)})"
 
 
@@ -142,49 +142,51 @@ def length(seconds: float) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text that can neither break a line nor colour the terminal."""
+    """Return a text without line breaks and control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _cut(text: str, width: int) -> str:
+def _truncate(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
-def _shown(columns: Sequence[Column], natural: Sequence[int], room: int | None) -> list[int]:
-    """The numbers of the columns that are there: the extra ones only while there is enough room for all."""
-    if room is None:
+def _visible_columns(columns: Sequence[Column], natural: Sequence[int], max_width: int | None) -> list[int]:
+    """Return the indexes of the columns to show. Extra columns are shown while they fit."""
+    if max_width is None:
         return list(range(len(columns)))
-    enough = [
-        width if column.least is None else min(width, max(column.least, ENOUGH))
+    wanted = [
+        width if column.min_width is None else min(width, max(column.min_width, MIN_NAME_WIDTH))
         for column, width in zip(columns, natural, strict=True)
     ]
     extra = [number for number, column in enumerate(columns) if column.extra]
-    shown = [number for number, column in enumerate(columns) if not column.extra]
+    visible = [number for number, column in enumerate(columns) if not column.extra]
     for number in extra:
-        if _total([enough[each] for each in [*shown, number]]) > room:
+        if _total_width([wanted[index] for index in [*visible, number]]) > max_width:
             break
-        shown.append(number)
-    return sorted(shown)
+        visible.append(number)
+    return sorted(visible)
 
 
-def _fitted(columns: Sequence[Column], natural: Sequence[int], shown: list[int], room: int | None) -> list[int]:
-    """How wide each column is: the widest that may gives way first."""
-    widths = [natural[number] for number in shown]
-    while room is not None and _total(widths) > room:
-        giving = [
+def _fit_widths(
+    columns: Sequence[Column], natural: Sequence[int], visible: list[int], max_width: int | None
+) -> list[int]:
+    """Return the width of each visible column. The widest column shrinks first."""
+    widths = [natural[number] for number in visible]
+    while max_width is not None and _total_width(widths) > max_width:
+        shrinkable = [
             place
-            for place, number in enumerate(shown)
-            if columns[number].least is not None and widths[place] > (columns[number].least or 0)
+            for place, number in enumerate(visible)
+            if columns[number].min_width is not None and widths[place] > (columns[number].min_width or 0)
         ]
-        if not giving:
+        if not shrinkable:
             break
-        widths[max(giving, key=lambda place: widths[place])] -= 1
+        widths[max(shrinkable, key=lambda place: widths[place])] -= 1
     return widths
 
 
-def _total(widths: Sequence[int]) -> int:
+def _total_width(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _joined(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _join(cells: Sequence[str], widths: Sequence[int]) -> str:
     return GAP.join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

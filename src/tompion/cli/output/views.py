@@ -1,4 +1,4 @@
-"""What the commands show people: schedules, runs and everything around them."""
+"""Output of schedules, runs, backfills and changes as text."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ if TYPE_CHECKING:
     from tompion.model.hint import Outlook
     from tompion.model.verification import Verification
 
-FEW = 5
+MAX_NEXT_TICKS = 5
 
 
-def counted(found: ScheduleCount) -> None:
+def print_count(count: ScheduleCount) -> None:
     """Print how many schedules match."""
-    at_least = "at least " if found.capped else ""
-    console.line(f"{at_least}{found.matching:,} of {found.total:,}")
+    at_least = "at least " if count.capped else ""
+    console.line(f"{at_least}{count.matching:,} of {count.total:,}")
 
 
-def sharers(page: Page[SameSpecSchedule]) -> None:
-    """Print schedules that share a spec."""
-    table((Column("schedule", 12), Column("token")), [(each.schedule_id, str(each.token)) for each in page.items])
-    more(page.next_page, "--after")
+def print_same_spec(page: Page[SameSpecSchedule]) -> None:
+    """Print schedules with the same spec."""
+    rows = [(schedule.schedule_id, str(schedule.token)) for schedule in page.items]
+    table((Column("schedule", 12), Column("token")), rows)
+    print_next_page(page.next_page, "--after")
 
 
-def schedule_list(page: Page[Schedule]) -> None:
+def print_schedules(page: Page[Schedule]) -> None:
     """Print a page of schedules."""
     if not page.items:
-        console.note("no schedules here; 'tompion schedules create NAME --cron \"0 9 * * *\" --function tasks:report'")
+        console.note("No schedules. Create one with 'tompion schedules create'.")
         return
     present = now()
     columns = (
@@ -61,22 +62,22 @@ def schedule_list(page: Page[Schedule]) -> None:
         columns,
         [
             (
-                each.schedule_id,
-                each.state.value,
-                absolute(each.next_run_at),
-                relative(each.next_run_at, present) if each.next_run_at else "",
-                timing_text(each.definition),
-                str(each.in_flight),
-                str(each.waiting),
-                action_text(each.definition),
+                schedule.schedule_id,
+                schedule.state.value,
+                absolute(schedule.next_run_at),
+                relative(schedule.next_run_at, present) if schedule.next_run_at else "",
+                timing_text(schedule.definition),
+                str(schedule.in_flight),
+                str(schedule.waiting),
+                action_text(schedule.definition),
             )
-            for each in page.items
+            for schedule in page.items
         ],
     )
-    more(page.next_page, "--after")
+    print_next_page(page.next_page, "--after")
 
 
-def schedule_facts(schedule: Schedule) -> None:
+def print_schedule(schedule: Schedule) -> None:
     """Print one schedule."""
     present = now()
     definition = schedule.definition
@@ -108,45 +109,49 @@ def schedule_facts(schedule: Schedule) -> None:
     facts(pairs)
 
 
-def description(found: Description) -> None:
+def print_description(description: Description) -> None:
     """Print everything about one schedule."""
-    schedule_facts(found.schedule)
+    print_schedule(description.schedule)
     present = now()
-    if found.next_ticks:
+    if description.next_ticks:
         heading("next ticks")
-        for tick in found.next_ticks[:FEW]:
+        for tick in description.next_ticks[:MAX_NEXT_TICKS]:
             console.line(moment(tick, present))
-    for tick in found.skipped_ticks:
+    for tick in description.skipped_ticks:
         console.line(f"{moment(tick, present)}: to be skipped")
-    if found.would_run_count:
-        first = absolute(found.would_run_on_resume[0])
-        console.line(f"a resume would run {found.would_run_count:,} ticks, the first of {first}")
-    for name, runs in (("running", found.running), ("waiting", found.waiting), ("recent runs", found.recent)):
+    if description.would_run_count:
+        first = absolute(description.would_run_on_resume[0])
+        console.line(f"a resume would run {description.would_run_count:,} ticks, the first of {first}")
+    for name, runs in (
+        ("running", description.running),
+        ("waiting", description.waiting),
+        ("recent runs", description.recent),
+    ):
         if runs:
             heading(name)
-            run_rows(runs)
-    if found.outlook is not None:
+            print_run_table(runs)
+    if description.outlook is not None:
         heading("hints")
-        outlook(found.outlook)
-    if found.backfills:
+        print_outlook(description.outlook)
+    if description.backfills:
         heading("backfills")
-        backfill_list(found.backfills)
-    if found.dropped_ranges:
+        print_backfills(description.backfills)
+    if description.dropped_ranges:
         heading("dropped ticks")
-        dropped_list(found.dropped_ranges)
+        print_dropped(description.dropped_ranges)
 
 
-def run_list(page: Page[Run], *, of_many: bool = False) -> None:
-    """Print a page of runs: of one schedule, or of many."""
+def print_runs(page: Page[Run], *, of_many: bool = False) -> None:
+    """Print a page of runs, of one schedule or of many."""
     if page.items:
-        run_rows(page.items, of_many=of_many)
+        print_run_table(page.items, of_many=of_many)
     elif page.next_page is None:
-        console.note("no runs; 'tompion schedules trigger SCHEDULE' starts one")
-    more(page.next_page, "--before")
+        console.note("No runs. Start one with 'tompion schedules trigger SCHEDULE'.")
+    print_next_page(page.next_page, "--before")
 
 
-def run_rows(runs: Sequence[Run], *, of_many: bool = False) -> None:
-    """Print runs; where they are of many schedules, each row says of which."""
+def print_run_table(runs: Sequence[Run], *, of_many: bool = False) -> None:
+    """Print runs. With ``of_many``, each row has the schedule."""
     present = now()
     columns = (
         Column("run", 10),
@@ -154,27 +159,27 @@ def run_rows(runs: Sequence[Run], *, of_many: bool = False) -> None:
         Column("for"),
         Column("took"),
         Column("source", extra=True),
-        Column("why", 8, prose=True),
+        Column("reason", 8, prose=True),
         Column("schedule", 12, extra=not of_many),
     )
     table(
         columns,
         [
             (
-                each.run_id,
-                each.state.value,
-                f"{absolute(each.scheduled_for)} {relative(each.scheduled_for, present)}",
-                took(each),
-                each.source,
-                why(each),
-                each.schedule_id,
+                run.run_id,
+                run.state.value,
+                f"{absolute(run.scheduled_for)} {relative(run.scheduled_for, present)}",
+                run_duration(run),
+                run.source,
+                run_reason(run),
+                run.schedule_id,
             )
-            for each in runs
+            for run in runs
         ],
     )
 
 
-def run_facts(run: Run) -> None:
+def print_run(run: Run) -> None:
     """Print one run."""
     present = now()
     pairs = [
@@ -186,12 +191,12 @@ def run_facts(run: Run) -> None:
         ("fires", moment(run.fire_at, present)),
         ("started", moment(run.started_at, present)),
         ("finished", moment(run.finished_at, present)),
-        ("took", took(run)),
+        ("took", run_duration(run)),
         ("attempt", str(run.attempt)),
         ("version", str(run.version)),
         ("key", run.key),
     ]
-    for name, value in (("moved", run.moved), ("error", run.error), ("execution", run.execution_id)):
+    for name, value in (("dst_adjustment", run.dst_adjustment), ("error", run.error), ("execution", run.execution_id)):
         if value:
             pairs.append((name, value))
     for name, data in (("progress", run.progress), ("result", run.result)):
@@ -200,10 +205,10 @@ def run_facts(run: Run) -> None:
     facts(pairs)
 
 
-def backfill_list(found: Sequence[Backfill]) -> None:
-    """Print backfills."""
-    if not found:
-        console.note("no backfills; 'tompion schedules backfill SCHEDULE START END' starts one")
+def print_backfills(backfills: Sequence[Backfill]) -> None:
+    """Print backfills and their progress."""
+    if not backfills:
+        console.note("No backfills. Start one with 'tompion schedules backfill SCHEDULE START END'.")
         return
     columns = (
         Column("id"),
@@ -219,24 +224,24 @@ def backfill_list(found: Sequence[Backfill]) -> None:
         columns,
         [
             (
-                str(each.backfill_id),
-                each.state,
-                f"{each.done:,} of {each.total:,}",
-                absolute(each.start),
-                absolute(each.end),
-                each.only,
-                each.overlap,
-                str(each.undecided),
+                str(backfill.backfill_id),
+                backfill.state,
+                f"{backfill.done:,} of {backfill.total:,}",
+                absolute(backfill.start),
+                absolute(backfill.end),
+                backfill.only,
+                backfill.overlap,
+                str(backfill.undecided),
             )
-            for each in found
+            for backfill in backfills
         ],
     )
 
 
-def dropped_list(found: Sequence[DroppedTicks]) -> None:
-    """Print which ticks were dropped together."""
-    if not found:
-        console.note("no ticks were dropped")
+def print_dropped(ranges: Sequence[DroppedTicks]) -> None:
+    """Print ranges of dropped ticks."""
+    if not ranges:
+        console.note("No ticks were dropped.")
         return
     columns = (
         Column("after"),
@@ -248,46 +253,52 @@ def dropped_list(found: Sequence[DroppedTicks]) -> None:
     table(
         columns,
         [
-            (absolute(each.after), absolute(each.until), f"{each.ticks:,}", each.reason, absolute(each.decided_at))
-            for each in found
+            (
+                absolute(dropped.after),
+                absolute(dropped.until),
+                f"{dropped.ticks:,}",
+                dropped.reason,
+                absolute(dropped.decided_at),
+            )
+            for dropped in ranges
         ],
     )
 
 
-def change_list(page: Page[Change]) -> None:
-    """Print who changed what."""
+def print_changes(page: Page[Change]) -> None:
+    """Print changes and their authors."""
     if not page.items:
-        console.note("nobody has changed anything yet")
+        console.note("No changes yet.")
         return
     present = now()
     columns = (
         Column("at"),
         Column("", extra=True),
-        Column("who", 8),
-        Column("did"),
+        Column("actor", 8),
+        Column("operation"),
         Column("schedule", 10, extra=True),
         Column("version", extra=True),
-        Column("what", 12, prose=True),
+        Column("change", 12, prose=True),
     )
     table(
         columns,
         [
             (
-                absolute(each.at),
-                relative(each.at, present),
-                each.actor,
-                each.operation,
-                each.schedule_id or "-",
-                str(each.version),
-                _changed(each.before, each.after),
+                absolute(change.at),
+                relative(change.at, present),
+                change.actor,
+                change.operation,
+                change.schedule_id or "-",
+                str(change.version),
+                _change_text(change.before, change.after),
             )
-            for each in page.items
+            for change in page.items
         ],
     )
-    more(page.next_page, "--before")
+    print_next_page(page.next_page, "--before")
 
 
-def version_list(found: Sequence[Version]) -> None:
+def print_versions(versions: Sequence[Version]) -> None:
     """Print the versions of a schedule."""
     columns = (
         Column("version"),
@@ -300,57 +311,58 @@ def version_list(found: Sequence[Version]) -> None:
         columns,
         [
             (
-                str(each.version),
-                absolute(each.created_at),
-                each.author,
-                timing_text(each.definition),
-                action_text(each.definition),
+                str(version.version),
+                absolute(version.created_at),
+                version.author,
+                timing_text(version.definition),
+                action_text(version.definition),
             )
-            for each in found
+            for version in versions
         ],
     )
 
 
-def outlook(found: Outlook) -> None:
-    """Print the hints of an adaptive schedule, and what it does next."""
+def print_outlook(outlook: Outlook) -> None:
+    """Print the hints of an adaptive schedule and its next run."""
     present = now()
-    because = f" because of a {found.source}" if found.source == "hint" else ""
-    bounded = f", moved by its {found.bound} interval" if found.bound else ""
+    cause = " because of a hint" if outlook.source == "hint" else ""
+    bound = f", limited by the {outlook.bound} interval" if outlook.bound else ""
     facts(
         [
-            ("next run", moment(found.next_run_at, present) + because + bounded),
-            ("failures", f"{found.consecutive_failures} in a row"),
-            *((("warning", found.warning),) if found.warning else ()),
+            ("next run", moment(outlook.next_run_at, present) + cause + bound),
+            ("failures", f"{outlook.consecutive_failures} in a row"),
+            *((("warning", outlook.warning),) if outlook.warning else ()),
         ]
     )
-    for hint in found.hints:
-        what = f"every {length(hint.interval_ms / 1000)}" if hint.interval_ms else f"at {absolute(hint.at)}"
-        why_given = f": {hint.reason}" if hint.reason else ""
-        console.line(f"hint by {hint.author}: {what}, expires {moment(hint.expires_at, present)}{why_given}")
-    if not found.hints:
-        console.note("no hints; 'tompion schedules hint SCHEDULE --interval-ms 120000' gives one")
+    for hint in outlook.hints:
+        effect = f"every {length(hint.interval_ms / 1000)}" if hint.interval_ms else f"at {absolute(hint.at)}"
+        reason = f": {hint.reason}" if hint.reason else ""
+        console.line(f"hint by {hint.author}: {effect}, expires {moment(hint.expires_at, present)}{reason}")
+    if not outlook.hints:
+        console.note("No hints. Add one with 'tompion schedules hint SCHEDULE --interval-ms 120000'.")
 
 
-def verification(found: Verification) -> None:
-    """Print whether the ticks of one schedule are accounted for."""
-    if found.ok:
-        console.line(f"{found.schedule_id}: {found.ticks:,} ticks, each accounted for exactly once")
-    for problem in found.problems:
+def print_verification(verification: Verification) -> None:
+    """Print the verification of one schedule."""
+    name = verification.schedule_id
+    if verification.ok:
+        console.line(f"{name}: {verification.ticks:,} ticks, each accounted for exactly once")
+    for problem in verification.problems:
         at = "" if problem.at is None else f"{absolute(problem.at)} "
-        console.line(f"{found.schedule_id}: {problem.kind}: {at}{problem.text}")
-    if found.unchecked:
-        console.note(f"{found.unchecked} versions could not be computed anew, and were not checked")
+        console.line(f"{name}: {problem.kind}: {at}{problem.text}")
+    if verification.unchecked:
+        console.note(f"{verification.unchecked} versions cannot be recomputed and were not checked.")
 
 
 def timing_text(definition: Definition) -> str:
-    """Return when a schedule runs, in one line."""
+    """Return the timing of a schedule in one line."""
     spec = definition.spec
     parts = [*spec.cron]
     parts += [
-        f"every {length(each.every_s)}"
-        + (f"/{length(each.offset_s)}" if each.offset_s else "")
-        + (" after the end" if each.anchor == "completion" else "")
-        for each in spec.intervals
+        f"every {length(interval.every_s)}"
+        + (f"/{length(interval.offset_s)}" if interval.offset_s else "")
+        + (" after the end" if interval.anchor == "completion" else "")
+        for interval in spec.intervals
     ]
     parts += [" ".join(rule.split()) for rule in spec.rrules]
     parts += ["a calendar"] * len(spec.calendars)
@@ -359,15 +371,15 @@ def timing_text(definition: Definition) -> str:
 
 
 def action_text(definition: Definition) -> str:
-    """Return what a schedule starts."""
+    """Return the action of a schedule."""
     action = definition.action
     version = "" if action.workflow_version is None else f" version {action.workflow_version}"
-    what = action.function or (f"workflow {action.workflow_id}{version}" if action.workflow_id else "nothing")
-    return what if action.queue == "default" else f"{what} in queue {action.queue}"
+    target = action.function or (f"workflow {action.workflow_id}{version}" if action.workflow_id else "nothing")
+    return target if action.queue == "default" else f"{target} in queue {action.queue}"
 
 
 def policy_text(definition: Definition) -> str:
-    """Return how a schedule behaves, in one line."""
+    """Return the policies of a schedule in one line."""
     policy = definition.policy
     parts = [f"overlap {policy.overlap_policy}", f"catch-up {policy.catchup_policy}"]
     if policy.max_concurrent != 1:
@@ -378,24 +390,24 @@ def policy_text(definition: Definition) -> str:
     return ", ".join(parts)
 
 
-def took(run: Run) -> str:
-    """Return how long a run has taken."""
+def run_duration(run: Run) -> str:
+    """Return the execution time of a run."""
     if run.started_at is None or run.finished_at is None:
         return "-"
     seconds = (run.finished_at - run.started_at).total_seconds()
     return f"{seconds:.2f}s" if seconds < 60 else length(seconds)
 
 
-def why(run: Run) -> str:
-    """Return what there is to say about a run's state."""
-    told = run.error or run.reason or run.moved or ""
-    return told.partition("\n")[0]
+def run_reason(run: Run) -> str:
+    """Return the error or the reason of a run's state, one line."""
+    text = run.error or run.reason or run.dst_adjustment or ""
+    return text.partition("\n")[0]
 
 
-def more(page: str | None, option: str) -> None:
-    """Say how to see the rest of a list."""
+def print_next_page(page: str | None, option: str) -> None:
+    """Print the option that shows the next page of a list."""
     if page is not None:
-        console.note(f"there is more: {option} {page}")
+        console.note(f"There are more: {option} {page}")
 
 
 def _state(schedule: Schedule) -> str:
@@ -406,17 +418,17 @@ def _state(schedule: Schedule) -> str:
 
 
 def _counters(schedule: Schedule) -> str:
-    counted = schedule.counters
+    counters = schedule.counters
     return (
-        f"{counted.starts:,} starts, {counted.successes:,} successes, {counted.failures:,} failures, "
-        f"{counted.skipped:,} skipped, {counted.missed:,} missed"
+        f"{counters.starts:,} starts, {counters.successes:,} successes, {counters.failures:,} failures, "
+        f"{counters.skipped:,} skipped, {counters.missed:,} missed"
     )
 
 
-def _changed(before: Any, after: Any) -> str:
-    """What a change was, as short as it can be said: what differs, or all that is new."""
+def _change_text(before: Any, after: Any) -> str:
+    """Return the fields that differ, with their new values."""
     if not isinstance(after, dict):
         return "" if after is None else json.dumps(after, ensure_ascii=False)
-    known = before if isinstance(before, dict) else {}
-    differing = {name: value for name, value in after.items() if known.get(name) != value}
+    previous = before if isinstance(before, dict) else {}
+    differing = {name: value for name, value in after.items() if previous.get(name) != value}
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in differing.items())

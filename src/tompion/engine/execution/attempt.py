@@ -1,26 +1,60 @@
-"""A run that this instance executes."""
+"""One attempt at a run that this instance executes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from enum import Enum, auto
 from typing import Any
 
 from tompion.executors.base import Executor, RunContext, RunSignals, ignore_wait
 from tompion.model.rows import HeldRun
-from tompion.model.run import RunRow
+from tompion.model.run import RunRow, RunState
 from tompion.plan.compiled_schedule import CompiledSchedule
 
 
-class Attempt(RunSignals):
-    """One attempt at a run, from its lease to its outcome.
+class AttemptState(Enum):
+    """State of an attempt in this process. ``TRANSITIONS`` has the allowed changes."""
 
-    ``lost`` is one that is somebody else's now, ``over`` one whose outcome is known already, whatever it says itself.
-    """
+    CREATED = auto()
+    """Its task exists and has not run yet."""
+    RUNNING = auto()
+    """Its task runs."""
+    CANCELLED_BEFORE_START = auto()
+    """Cancelled before its task ran. The first step of the task ends it."""
+    CANCELLING = auto()
+    """Cancelled while its task ran."""
+    TIMED_OUT = auto()
+    """It has reached ``max_execution_ms``."""
+    LOST = auto()
+    """Another instance owns the run, so this attempt has no outcome."""
+    GIVEN_UP = auto()
+    """It did not end after its deadline. Its outcome was recorded without it."""
+
+
+TRANSITIONS: dict[AttemptState, frozenset[AttemptState]] = {
+    AttemptState.CREATED: frozenset(
+        {AttemptState.RUNNING, AttemptState.CANCELLED_BEFORE_START, AttemptState.LOST, AttemptState.GIVEN_UP}
+    ),
+    AttemptState.RUNNING: frozenset(
+        {AttemptState.CANCELLING, AttemptState.TIMED_OUT, AttemptState.LOST, AttemptState.GIVEN_UP}
+    ),
+    AttemptState.CANCELLED_BEFORE_START: frozenset({AttemptState.LOST, AttemptState.GIVEN_UP}),
+    AttemptState.CANCELLING: frozenset({AttemptState.LOST, AttemptState.GIVEN_UP}),
+    AttemptState.TIMED_OUT: frozenset(),
+    AttemptState.LOST: frozenset(),
+    AttemptState.GIVEN_UP: frozenset(),
+}
+CANCELLED_STATES = (AttemptState.CANCELLING, AttemptState.CANCELLED_BEFORE_START)
+STARTED_STATES = (AttemptState.RUNNING, AttemptState.CANCELLING)
+STATES_WITHOUT_OUTCOME = (AttemptState.LOST, AttemptState.GIVEN_UP)
+
+
+class Attempt(RunSignals):
+    """One attempt at a run, from the claim to its outcome. ``started_ms`` is the time of the claim."""
 
     __slots__ = (
-        "begun",
         "called_ns",
         "compiled",
         "dag",
@@ -28,59 +62,80 @@ class Attempt(RunSignals):
         "executor",
         "held",
         "kind",
-        "launch",
-        "marked",
-        "over",
+        "on_wait",
         "row",
+        "run_context",
         "started_ms",
+        "state",
         "task",
-        "waits",
     )  # fmt: skip
 
     def __init__(self, row: RunRow, compiled: CompiledSchedule, started_ms: int) -> None:
-        """Take the run as it was leased, and when that was."""
-        self.cancelled = None
-        self.lost = False
+        self.is_wanted = True
         self.progress = None
-        self.unwanted = False
+        self.state = AttemptState.CREATED
         self.row = row
         self.compiled = compiled
         self.started_ms = started_ms
         self.task: asyncio.Task[None] | None = None
         self.executor: Executor | None = None
-        self.launch: RunContext | None = None
+        self.run_context: RunContext | None = None
         self.dag: Any = None
         self.kind = ""
         self.called_ns: int | None = None
-        self.begun = False
-        self.marked = False
-        self.over = False
         self.deadline: asyncio.Timeout | None = None
-        self.waits: Callable[[bool], None] = ignore_wait
+        self.on_wait: Callable[[bool], None] = ignore_wait
         self.held: HeldRun = (row.schedule_key, row.nominal_s, row.origin, row.attempt)
 
+    def enter(self, state: AttemptState) -> bool:
+        """Change to another state if that is allowed. Return whether it was."""
+        if state not in TRANSITIONS[self.state]:
+            return False
+        self.state = state
+        self.is_wanted = state is AttemptState.RUNNING
+        return True
+
     def begin(self) -> None:
-        """Take the first step, unless somebody has decided otherwise before: a task that never began says nothing."""
-        self.begun = True
-        if self.cancelled is not None or self.lost:
+        """Enter RUNNING as the first step of the task. Raises CancelledError if the attempt was cancelled before."""
+        if not self.enter(AttemptState.RUNNING):
             raise asyncio.CancelledError
 
+    def cancel(self) -> None:
+        """Enter the state of a cancelled attempt."""
+        if not self.enter(AttemptState.CANCELLING):
+            self.enter(AttemptState.CANCELLED_BEFORE_START)
+
     @property
-    def remote(self) -> bool:
-        """Return whether it goes on without this process."""
+    def has_started(self) -> bool:
+        """Return whether the task runs. One that has not run yet must not be cancelled: it would have no outcome."""
+        return self.state in STARTED_STATES
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Return whether the attempt was cancelled."""
+        return self.state in CANCELLED_STATES
+
+    @property
+    def is_marked(self) -> bool:
+        """Return whether the store has the run as STARTED."""
+        return self.row.state is RunState.STARTED
+
+    @property
+    def is_remote(self) -> bool:
+        """Return whether the run continues without this process."""
         return self.executor is not None and self.executor.remote
 
-    def within(self, deadline: asyncio.Timeout, limit_s: float) -> None:
-        """Obey a deadline, which stands still while the attempt waits for room."""
+    def set_deadline(self, deadline: asyncio.Timeout, limit_s: float) -> None:
+        """Set the deadline. It is suspended while the attempt waits for an executor slot."""
         self.deadline = deadline
 
-        def waits(is_waiting: bool) -> None:
-            with suppress(RuntimeError):  # it is over meanwhile
+        def on_wait(is_waiting: bool) -> None:
+            with suppress(RuntimeError):  # the deadline has passed meanwhile
                 deadline.reschedule(None if is_waiting else asyncio.get_running_loop().time() + limit_s)
 
-        self.waits = waits
+        self.on_wait = on_wait
 
-    def is_overdue(self, now_s: float, patience_s: float) -> bool:
-        """Return whether it goes on although its deadline is long over."""
+    def is_overdue(self, now_s: float, grace_s: float) -> bool:
+        """Return whether the attempt still runs although its deadline passed more than the grace ago."""
         deadline = self.deadline
-        return deadline is not None and deadline.expired() and now_s > (deadline.when() or now_s) + patience_s
+        return deadline is not None and deadline.expired() and now_s > (deadline.when() or now_s) + grace_s

@@ -1,1 +1,1 @@
-"""Notifications: the outbox, the dispatcher that delivers it, and the health-check ping."""
+"""Notifications: the outbox that a transaction writes, the dispatcher that delivers them, and the health ping."""

@@ -1,7 +1,7 @@
-"""What somebody outside is to be told: written in the transaction of what happened, or not at all.
+"""Notification outbox: rows are written in the same transaction as the event.
 
-An instance knows what its configuration asks for.  Where that is nothing, or nothing of the kind has happened, this
-costs a comparison; otherwise one look at the schedules concerned and one insertion, however many there are.
+An instance knows the notification rules of its configuration. Without rules, or if no event matches, this costs one
+comparison. Otherwise it costs one query of the schedules and one insert, however many events there are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from tompion.model.codec import truncate
 from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
-from tompion.model.run import AUTOMATIC_ORIGINS, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
+from tompion.model.rows import ScheduleRow
+from tompion.model.run import AUTOMATIC_SOURCES, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
 from tompion.model.schedule_state import DroppedRange
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compact
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from tompion.engine.context import EngineContext
     from tompion.store.base import Transaction
 
-MOST_ERROR_BYTES = 500
-"""So much of the first line of an error is told: what follows are paths and lines of a program."""
+MAX_ERROR_BYTES = 500
+"""A notification has this much of the first line of an error. Further lines are tracebacks."""
 FIRST_ATTEMPT = 1
 
 
 class NotificationEvent(NamedTuple):
-    """Something that somebody may want to be told."""
+    """An event that a notification rule may select."""
 
     topic: NotificationKind
     schedule_key: int
@@ -39,7 +40,7 @@ class NotificationEvent(NamedTuple):
 
 
 class FinalOutcome(NamedTuple):
-    """A run that has just ended for good: how many failures there were before it, and what it paused its schedule."""
+    """A run that has ended: the number of failures before it, and the note if it paused its schedule."""
 
     change: RunChange
     failures: int
@@ -47,13 +48,15 @@ class FinalOutcome(NamedTuple):
 
 
 class NotificationOutbox:
-    """What one instance writes down to be told."""
+    """Writes the notifications of one instance.
+
+    ``public_url`` is the address of the API. Links in notifications point to it.
+    """
 
     def __init__(
-        self, instance: EngineContext, rules: Sequence[NotificationRule] = (), public_url: str | None = None
+        self, context: EngineContext, rules: Sequence[NotificationRule] = (), public_url: str | None = None
     ) -> None:
-        """Take what is asked for, and where the service is that can say more."""
-        self._instance = instance
+        self._context = context
         self._rules = rules
         self._api = None if public_url is None else f"{public_url.rstrip('/')}/api/v1"
         self._topics = frozenset(topic for rule in rules for topic in rule.topics)
@@ -62,122 +65,141 @@ class NotificationOutbox:
         )
 
     def wants(self, *topics: NotificationKind) -> bool:
-        """Return whether anybody asks for one of these."""
+        """Return whether a rule selects one of these topics."""
         return not self._topics.isdisjoint(topics)
 
     def late(self, transaction: Transaction, launches: Sequence[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
-        """Write down which of the ticks that start now are late."""
+        """Write notifications for ticks that start late now."""
         if self._late_ms is None or not launches:
             return
-        latest = now_ms - self._late_ms
-        late = [(row, now_ms) for row, rule in launches if row.fire_ms < latest and is_first(row, rule)]
+        latest_ms = now_ms - self._late_ms
+        late = [
+            (row, now_ms)
+            for row, compiled in launches
+            if row.fire_ms < latest_ms and is_first_tick_attempt(row, compiled)
+        ]
         self.started_late(transaction, late, now_ms)
 
     def started_late(self, transaction: Transaction, runs: Iterable[tuple[RunRow, int]], now_ms: int) -> None:
-        """Write down runs that have started, each with when that was, if that was late."""
+        """Write notifications for those runs, given with their start, that started late."""
         if self._late_ms is None:
             return
-        happened = [
+        events = [
             NotificationEvent(
-                NotificationKind.LATE,
-                row.schedule_key,
-                str(row.id),
-                _lateness(row, started_ms),
-                started_ms - row.fire_ms,
+                topic=NotificationKind.LATE,
+                schedule_key=row.schedule_key,
+                subject=str(row.id),
+                data=_late_data(row, started_ms),
+                late_ms=started_ms - row.fire_ms,
             )
             for row, started_ms in runs
             if started_ms - row.fire_ms > self._late_ms
         ]
-        self._write(transaction, happened, now_ms)
+        self._write(transaction, events, now_ms)
 
     def missed(
         self,
         transaction: Transaction,
         dropped_ranges: Sequence[DroppedRange],
-        rules: Mapping[int, CompiledSchedule],
+        schedules: Mapping[int, CompiledSchedule],
         now_ms: int,
     ) -> None:
-        """Write down which ticks were dropped because nobody was there in time."""
+        """Write notifications for ticks that were missed because no engine fired them in time."""
         if not dropped_ranges or not self.wants(NotificationKind.MISSED):
             return
-        happened = [
+        events = [
             NotificationEvent(
-                NotificationKind.MISSED,
-                dropped_range.schedule_key,
-                f"{dropped_range.schedule_key}-{dropped_range.until_s}",
-                _span(dropped_range),
+                topic=NotificationKind.MISSED,
+                schedule_key=dropped_range.schedule_key,
+                subject=f"{dropped_range.schedule_key}-{dropped_range.until_s}",
+                data=_dropped_range_data(dropped_range),
             )
             for dropped_range in dropped_ranges
-            if dropped_range.reason in MISSED and _notifies(rules.get(dropped_range.schedule_key))
+            if dropped_range.reason in MISSED and _notifies(schedules.get(dropped_range.schedule_key))
         ]
-        self._write(transaction, happened, now_ms)
+        self._write(transaction, events, now_ms)
 
     def ended(
         self,
         transaction: Transaction,
         endings: Sequence[FinalOutcome],
-        rules: Mapping[int, CompiledSchedule],
+        schedules: Mapping[int, CompiledSchedule],
         now_ms: int,
     ) -> None:
-        """Write down which runs have failed for good, whom that has paused, and who has recovered."""
+        """Write notifications for failed runs, for schedules that they paused, and for recoveries."""
         if not endings or not self.wants(NotificationKind.FAILED, NotificationKind.PAUSED, NotificationKind.RECOVERED):
             return
-        found = [
+        selected = [
             (topic, ending)
             for ending in endings
-            if _notifies(rules.get(ending.change.schedule_key))
-            for topic in _topics(ending)
+            if _notifies(schedules.get(ending.change.schedule_key))
+            for topic in _topics_of(ending)
             if topic in self._topics
         ]
-        fire_ms = transaction.run_list_fire_times(ending.change.id for _, ending in found)
-        happened = [
-            NotificationEvent(topic, ending.change.schedule_key, str(ending.change.id), _ending(topic, ending, fire_ms))
-            for topic, ending in found
+        fire_ms = transaction.run_list_fire_times(ending.change.id for _, ending in selected)
+        events = [
+            NotificationEvent(
+                topic=topic,
+                schedule_key=ending.change.schedule_key,
+                subject=str(ending.change.id),
+                data=_ending_data(topic, ending, fire_ms),
+            )
+            for topic, ending in selected
         ]
-        self._write(transaction, happened, now_ms)
+        self._write(transaction, events, now_ms)
 
-    def _write(self, transaction: Transaction, happened: Sequence[NotificationEvent], now_ms: int) -> None:
-        if not happened:
+    def _write(self, transaction: Transaction, events: Sequence[NotificationEvent], now_ms: int) -> None:
+        if not events:
             return
-        schedules = transaction.schedule_list_by_key(each.schedule_key for each in happened)
+        schedules = transaction.schedule_list_by_key(event.schedule_key for event in events)
         rows = []
-        for each in happened:
-            schedule = schedules.get(each.schedule_key)
+        for event in events:
+            schedule = schedules.get(event.schedule_key)
             if schedule is None:
                 continue
             labels = json.loads(schedule.labels)
-            whose = {"namespace": schedule.namespace, "schedule_id": schedule.schedule_id}
-            about = compact({**whose, **each.data, **self._link(schedule.schedule_id, each.data)})
+            names = {"namespace": schedule.namespace, "schedule_id": schedule.schedule_id}
+            data = compact({**names, **event.data, **self._link(schedule.schedule_id, event.data)})
             rows += [
-                self._row(rule, each, schedule.namespace, schedule.schedule_id, about, now_ms)
+                self._row(rule, event, schedule, data, now_ms)
                 for rule in self._rules
-                if rule.wants(each.topic, schedule.namespace, schedule.schedule_id, labels)
-                and (each.topic is not NotificationKind.LATE or each.late_ms > rule.late_after_ms)
+                if rule.matches(event.topic, schedule.namespace, schedule.schedule_id, labels)
+                and (event.topic is not NotificationKind.LATE or event.late_ms > rule.late_after_ms)
             ]
         transaction.notification_insert(rows)
 
-    def _row(  # noqa: PLR0913 - what a notice is made of
-        self, rule: NotificationRule, each: NotificationEvent, namespace: str, schedule_id: str, about: str, now_ms: int
+    def _row(
+        self, rule: NotificationRule, event: NotificationEvent, schedule: ScheduleRow, data: str, now_ms: int
     ) -> NotificationRow:
-        notification_id = self.notification_id(f"{rule.name}:{each.topic}:{each.subject}")
-        whose = (rule.name, each.topic, namespace, schedule_id)
         return NotificationRow(
-            notification_id, *whose, about, NotificationState.PENDING, 0, now_ms, now_ms, None, None, None
+            notification_id=self.notification_id(f"{rule.name}:{event.topic}:{event.subject}"),
+            rule_name=rule.name,
+            topic=event.topic,
+            namespace=schedule.namespace,
+            schedule_id=schedule.schedule_id,
+            about=data,
+            state=NotificationState.PENDING,
+            attempts=0,
+            due_ms=now_ms,
+            created_ms=now_ms,
+            finished_ms=None,
+            last_error=None,
+            summary_id=None,
         )
 
     def notification_id(self, subject: str) -> str:
-        """Return the id of a notice: the same for the same subject in this store, and for no other in any."""
-        return f"msg_{self._instance.sign(f'notice:{subject}').rpartition('.')[2]}"
+        """Return the id of a notification: always the same for one subject in this store, and unique to it."""
+        return f"msg_{self._context.sign(f'notification:{subject}').rpartition('.')[2]}"
 
     def _link(self, schedule_id: str, data: Mapping[str, Any]) -> dict[str, str]:
         if self._api is None:
             return {}
         run_id = data.get("run_id")
-        page = f"schedules/{quote(schedule_id, safe='')}" if run_id is None else f"runs/{run_id}"
-        return {"link": f"{self._api}/{page}"}
+        path = f"schedules/{quote(schedule_id, safe='')}" if run_id is None else f"runs/{run_id}"
+        return {"link": f"{self._api}/{path}"}
 
 
-def _topics(ending: FinalOutcome) -> Iterable[NotificationKind]:
+def _topics_of(ending: FinalOutcome) -> Iterable[NotificationKind]:
     if ending.change.state in FAILURES:
         yield NotificationKind.FAILED
     if ending.note is not None:
@@ -186,49 +208,49 @@ def _topics(ending: FinalOutcome) -> Iterable[NotificationKind]:
         yield NotificationKind.RECOVERED
 
 
-def is_first(row: RunRow, rule: CompiledSchedule) -> bool:
-    """Whether it matters when a run starts: ticks do, and only their first attempt."""
-    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC_ORIGINS and rule.policy.notify
+def is_first_tick_attempt(row: RunRow, compiled: CompiledSchedule) -> bool:
+    """Return whether a late start of the run matters: it is the first attempt at a tick, with notifications on."""
+    return row.attempt == FIRST_ATTEMPT and row.source in AUTOMATIC_SOURCES and compiled.policy.notify
 
 
-def _notifies(rule: CompiledSchedule | None) -> bool:
-    return rule is None or rule.policy.notify
+def _notifies(compiled: CompiledSchedule | None) -> bool:
+    return compiled is None or compiled.policy.notify
 
 
-def _run(run: RunId, fire_ms: int | None, state: str, attempt: int, reason: str | None) -> dict[str, Any]:
+def _run_data(run: RunId, fire_ms: int | None, state: str, attempt: int, reason: str | None) -> dict[str, Any]:
     return {
         "run_id": str(run),
-        "nominal": shown(run.nominal_s * 1000),
-        "fire_at": None if fire_ms is None else shown(fire_ms),
+        "nominal": iso_time(run.nominal_s * 1000),
+        "fire_at": None if fire_ms is None else iso_time(fire_ms),
         "state": str(state),
         "attempt": attempt,
         "reason": reason,
     }
 
 
-def _ending(topic: NotificationKind, ending: FinalOutcome, fire_ms: Mapping[RunId, int]) -> dict[str, Any]:
+def _ending_data(topic: NotificationKind, ending: FinalOutcome, fire_ms: Mapping[RunId, int]) -> dict[str, Any]:
     change = ending.change
-    data = _run(change.id, fire_ms.get(change.id), change.state, change.attempt, change.reason)
+    data = _run_data(change.id, fire_ms.get(change.id), change.state, change.attempt, change.reason)
     if topic is NotificationKind.RECOVERED:
         return {**data, "failures": ending.failures}
-    data["error"] = truncate(change.error.splitlines()[0], MOST_ERROR_BYTES) if change.error else None
+    data["error"] = truncate(change.error.splitlines()[0], MAX_ERROR_BYTES) if change.error else None
     return {**data, "note": ending.note} if topic is NotificationKind.PAUSED else data
 
 
-def _lateness(row: RunRow, started_ms: int) -> dict[str, Any]:
-    data = _run(row.id, row.fire_ms, row.state, row.attempt, row.reason)
-    return {**data, "started_at": shown(started_ms), "late_ms": started_ms - row.fire_ms}
+def _late_data(row: RunRow, started_ms: int) -> dict[str, Any]:
+    data = _run_data(row.id, row.fire_ms, row.state, row.attempt, row.reason)
+    return {**data, "started_at": iso_time(started_ms), "late_ms": started_ms - row.fire_ms}
 
 
-def _span(dropped_range: DroppedRange) -> dict[str, Any]:
+def _dropped_range_data(dropped_range: DroppedRange) -> dict[str, Any]:
     return {
-        "after": shown(dropped_range.after_s * 1000),
-        "until": shown(dropped_range.until_s * 1000),
+        "after": iso_time(dropped_range.after_s * 1000),
+        "until": iso_time(dropped_range.until_s * 1000),
         "ticks": dropped_range.ticks,
         "reason": dropped_range.reason,
     }
 
 
-def shown(milliseconds: int) -> str:
-    """Return an instant as receivers read it."""
+def iso_time(milliseconds: int) -> str:
+    """Return an instant in ISO 8601, as notifications contain it."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")

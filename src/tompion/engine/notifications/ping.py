@@ -1,7 +1,6 @@
-"""Whether an engine really works, and telling so to somebody outside who would miss it.
+"""The health-check ping: reports to an external monitor while this process works.
 
-A process that hangs cannot say so.  Somebody else notices: it is told again and again that all is well, and raises the
-alarm when that stops.
+A process that hangs cannot report it. The monitor expects regular pings and raises the alarm when they stop.
 """
 
 from __future__ import annotations
@@ -11,64 +10,66 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tompion.engine.telemetry.events import EngineEvents
-from tompion.runtime import clock
+from tompion.runtime.clock import wait
 from tompion.store.base import Store
 
-ANSWER_S = 10.0
-"""How long the store may take to say what time it is."""
+MAX_ANSWER_S = 10.0
+"""How long the store may take to return its time."""
 
 
 class Pinger(Protocol):
-    """Who tells somebody outside."""
+    """Sends one ping to the monitor."""
 
     @property
     def every_s(self) -> float:
-        """Return how often."""
+        """Return the interval between pings."""
 
     async def ping(self, problems: Sequence[str]) -> None:
-        """Say that all is well, or what is not."""
+        """Report success, or the problems."""
 
     async def aclose(self) -> None:
-        """Let go of everything."""
+        """Close all connections."""
 
 
 class HealthcheckPing:
-    """The loop that tells somebody outside."""
+    """The loop that pings the monitor.
+
+    ``problems`` returns the problems of the engine. Problems of the store are added to them.
+    """
 
     def __init__(
         self,
         store: Store,
         problems: Callable[[], Sequence[str]],
         pinger: Pinger,
-        probe: EngineEvents,
+        events: EngineEvents,
         stopping: asyncio.Event,
     ) -> None:
-        """Take what says whether all is well here, besides the store, and whom to tell."""
         self._store = store
         self._problems = problems
         self._pinger = pinger
-        self._probe = probe
+        self._events = events
         self._stopping = stopping
 
     async def ping(self) -> None:
-        """Tell until this process stops."""
+        """Ping the monitor until this process stops."""
         while not self._stopping.is_set():
             try:
-                await self._pinger.ping(await self.judged())
-                self._probe.count("pings")
-            except Exception as error:  # noqa: BLE001 - whoever only listens must not stop the engine
-                self._probe.count("pings_failed")
-                self._probe.warn(f"cannot reach the monitor of this process: {error}")
-            await clock.wait(self._stopping, self._pinger.every_s)
+                await self._pinger.ping(await self.check())
+                self._events.count("pings")
+            except Exception as error:  # noqa: BLE001 - a monitor must not stop the engine
+                self._events.count("pings_failed")
+                self._events.warn(f"cannot reach the monitor of this process: {error}")
+            await wait(self._stopping, self._pinger.every_s)
 
-    async def judged(self) -> list[str]:
-        """Return what is wrong, with the engine, if there is one, or with the store."""
-        found = [*self._problems()]
+    async def check(self) -> list[str]:
+        """Return the problems of the engine and of the store."""
+        problems = [*self._problems()]
         answer = asyncio.wrap_future(self._store.read(lambda transaction: transaction.now_ms()))
-        await asyncio.wait([answer], timeout=ANSWER_S)
+        await asyncio.wait([answer], timeout=MAX_ANSWER_S)
         if not answer.done():
             answer.cancel()
-            found.append(f"the store has not answered within {ANSWER_S:.0f} s")
+            problems.append(f"the store has not answered within {MAX_ANSWER_S:.0f} s")
         elif (error := answer.exception()) is not None:
-            found.append(f"the store does not answer: {error}")
-        return found
+            problems.append(f"the store does not answer: {error}")
+        return problems

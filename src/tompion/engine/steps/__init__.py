@@ -1,1 +1,1 @@
-"""The steps of an engine. Each runs in one transaction and returns its result."""
+"""The steps of an engine. Each runs in one transaction and returns a ``StepResult``."""

@@ -1,94 +1,94 @@
-"""Putting audit rows into the chain of their namespace.
+"""Audit: the rows that the engine writes itself, and the hash chain of each namespace.
 
-Not by whoever writes them: the changes of one namespace would have to wait for each other.  A row that was quick to
-take its number may be slow to commit; it simply comes later in the chain.
+Rows are chained in a step of their own. If each writer did it, all changes of a namespace would wait for each other. A
+row that took its number early and committed late simply gets a later position in the chain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tompion.model.audit import AuditHead, chain_rows
-from tompion.model.rows import AuditRow
+from tompion.model.audit import AuditHead, chain_row
+from tompion.model.rows import AuditRow, ScheduleRow
 from tompion.plan.stored_definition import compact
 from tompion.store.base import Transaction
 
 SEAL_BATCH = 1_000
+ENGINE_ACTOR = "tompion"
 
 
 def seal(transaction: Transaction) -> bool:
-    """Put some rows into their chains; return whether there may be more."""
+    """Add one batch of rows to the chains. Return whether there may be more."""
     names = transaction.audit_list_unchained_namespaces(SEAL_BATCH)
     if not names:
         return False
     heads = {head.namespace: head for head in transaction.audit_head_lock(names)}
     rows = transaction.audit_list_unchained(heads, SEAL_BATCH) if heads else []
-    done: list[AuditRow] = []
-    for name, own in groupby(sorted(rows, key=lambda row: row.namespace), key=lambda row: row.namespace):
-        heads[name], more = _appended(heads[name], list(own))
-        done += more
-    transaction.audit_chain_rows(done)
-    transaction.audit_head_update([heads[name] for name in sorted({row.namespace for row in done})])
+    sealed: list[AuditRow] = []
+    for name, group in groupby(sorted(rows, key=lambda row: row.namespace), key=lambda row: row.namespace):
+        heads[name], chained = _append(heads[name], list(group))
+        sealed += chained
+    transaction.audit_chain_rows(sealed)
+    transaction.audit_head_update([heads[name] for name in sorted({row.namespace for row in sealed})])
     return len(rows) == SEAL_BATCH
 
 
 def expire(transaction: Transaction, before_ms: int) -> bool:
-    """Forget some rows that were written before a moment; where each chain begins from then on is kept.
+    """Delete one batch of rows older than an instant, and keep where each chain begins from then on.
 
-    Return whether any were: then there may be more.
+    Return whether any were deleted. If so, there may be more.
     """
-    found = transaction.audit_list_oldest(before_ms, SEAL_BATCH)
-    if not found:
+    oldest = transaction.audit_list_oldest(before_ms, SEAL_BATCH)
+    if not oldest:
         return False
-    gone = False
-    for head in transaction.audit_head_lock(found):
-        until = found[head.namespace]
+    deleted = False
+    for head in transaction.audit_head_lock(oldest):
+        until = oldest[head.namespace]
         last = transaction.audit_list_chain(head.namespace, until - 1, 1)
         if until > head.gone_position and last and last[0].position == until and last[0].digest is not None:
             transaction.audit_head_update([head._replace(gone_position=until, gone_digest=last[0].digest)])
             transaction.audit_expire(head.namespace, until)
-            gone = True
-    return gone
+            deleted = True
+    return deleted
 
 
-def _appended(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[AuditRow]]:
-    """A chain with rows at its end."""
-    done = []
+def _append(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[AuditRow]]:
+    """Return a chain with rows appended, and these rows with their positions."""
+    chained = []
     for row in rows:
-        placed = chain_rows(row, head.position + 1, head.digest)
+        placed = chain_row(row, head.position + 1, head.digest)
         assert placed.digest is not None
         head = head._replace(position=head.position + 1, digest=placed.digest)
-        done.append(placed)
-    return head, done
+        chained.append(placed)
+    return head, chained
 
 
-AUTHOR = "tompion"
-
-
-def paused(transaction: Transaction, key: int, note: str, now_ms: int) -> str:
-    """Write that a schedule was paused after a failure; return its id."""
-    return _changed(
-        transaction, key, "pause", now_ms, state="paused", paused_by=AUTHOR, pause_note=note, paused_ms=now_ms
+def save_change(  # noqa: PLR0913 - the parts of an audit row
+    transaction: Transaction,
+    row: ScheduleRow,
+    changed: ScheduleRow,
+    operation: str,
+    now_ms: int,
+    columns: Sequence[str],
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a schedule's row that the engine has changed, and audit the named columns."""
+    changed = changed._replace(token=row.token + 1, updated_ms=now_ms)
+    transaction.schedule_update(changed)
+    transaction.audit_insert(
+        AuditRow(
+            audit_number=0,
+            at_ms=now_ms,
+            namespace=row.namespace,
+            schedule_id=row.schedule_id,
+            actor=ENGINE_ACTOR,
+            operation=operation,
+            token=changed.token,
+            version=changed.version,
+            request_id=None,
+            before=compact({name: getattr(row, name) for name in columns}),
+            after=compact({**{name: getattr(changed, name) for name in columns}, **(details or {})}),
+        )
     )
-
-
-def resumed(transaction: Transaction, key: int, now_ms: int) -> str:
-    """Write that a pause has come to its end; return the schedule's id."""
-    return _changed(transaction, key, "resume", now_ms, state="active", paused_by=None, pause_note=None, paused_ms=None)
-
-
-def zones_changed(transaction: Transaction, key: int, zones: str, note: Any, now_ms: int) -> str:
-    """Write that a schedule was aimed anew with other zone tables; return its id."""
-    return _changed(transaction, key, "zone_data", now_ms, note, zones=zones)
-
-
-def _changed(transaction: Transaction, key: int, operation: str, now_ms: int, note: Any = None, **changes: Any) -> str:
-    row = transaction.schedule_list_by_key([key])[key]
-    before = {name: getattr(row, name) for name in changes}
-    row = row._replace(token=row.token + 1, updated_ms=now_ms, **changes)
-    transaction.schedule_update(row)
-    texts = (compact(before), compact(changes if note is None else {**changes, **note}))
-    audit = (0, now_ms, row.namespace, row.schedule_id, AUTHOR, operation, row.token, row.version, None)
-    transaction.audit_insert(AuditRow(*audit, *texts))
-    return row.schedule_id

@@ -1,11 +1,11 @@
-"""Planned runs whose time has come: admitted now, under the lock of their dial, as if the tick were new."""
+"""Planned runs that are due: admitted under the lock of their schedule state, as if the tick were new."""
 
 from __future__ import annotations
 
 from tompion.engine.context import EngineContext
-from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired, launches_of
-from tompion.engine.steps.release import as_decided
-from tompion.engine.steps.result import Notes
+from tompion.engine.steps.fire import BROKEN_RETRY_MS, launches_of
+from tompion.engine.steps.release import with_deciding_version
+from tompion.engine.steps.result import StepResult
 from tompion.model.run import Reason, RunRow
 from tompion.plan.decide import Decision, decision_writes
 from tompion.plan.due_ticks import Due
@@ -14,26 +14,25 @@ from tompion.store.base import Transaction
 
 
 class PlannedStep:
-    """The step for planned runs."""
+    """Admits planned runs whose fire time has come."""
 
-    def __init__(self, instance: EngineContext) -> None:
-        """Take the instance."""
-        self._instance = instance
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
 
-    def due(self, transaction: Transaction, limit: int) -> Fired:
-        """Admit planned runs whose fire time has come; those of a paused schedule wait for its resume."""
+    def due(self, transaction: Transaction, limit: int) -> StepResult:
+        """Admit due planned runs. Those of a paused schedule are held until it is resumed."""
         now_ms = transaction.now_ms()
-        found = transaction.run_list_planned_due(now_ms, limit)
-        if not found:
-            return NOTHING
-        states = transaction.state_lock(row.schedule_key for row in found)
+        due = transaction.run_list_planned_due(now_ms, limit)
+        if not due:
+            return StepResult(now_ms=now_ms)
+        states = transaction.state_lock(row.schedule_key for row in due)
         paused = [key for key, state in states.items() if state.paused]
         if paused:
             transaction.run_hold_planned(paused, now_ms)
-        schedules = self._instance.schedules.of(transaction, states.values())
-        contexts = self._instance.contexts(now_ms, transaction.target_list_paused())
+        schedules = self._context.schedules.of(transaction, states.values())
+        contexts = self._context.decision_contexts(now_ms, transaction.target_list_paused())
         rows = transaction.run_list_planned(states.keys() - set(paused), now_ms)
-        broken = {row.schedule_key: self._instance.schedules.problem(row.schedule_key) for row in found}
+        broken = {row.schedule_key: self._context.schedules.problem(row.schedule_key) for row in due}
         broken = {key: problem for key, problem in broken.items() if key not in schedules and key not in paused}
         decisions: dict[int, Decision] = {}
         for row in rows:
@@ -41,37 +40,42 @@ class PlannedStep:
             if key in broken:
                 continue
             try:
-                fresh = Decision(states[key], schedules[key], contexts.of(schedules[key]))
-                decisions.setdefault(key, fresh).tick(_due(row))
-            except Exception as error:  # noqa: BLE001 - a row that makes no sense must not stop the others
+                decision = Decision(states[key], schedules[key], contexts.of(schedules[key]))
+                decisions.setdefault(key, decision).tick(_due(row))
+            except Exception as error:  # noqa: BLE001 - a damaged row must not stop the others
                 broken[key] = repr(error)
         if broken:
-            self._put_off(transaction, broken, now_ms)
+            self._postpone(transaction, broken, now_ms)
         sound = [decision for key, decision in decisions.items() if key not in broken]
-        return self._recorded(transaction, len(sound) + len(paused), sound, rows)
+        result = self._write(transaction, sound, rows)
+        result.claimed = len(sound) + len(paused)
+        return result
 
-    def _put_off(self, transaction: Transaction, broken: dict[int, str], now_ms: int) -> None:
-        """Look at the planned runs of damaged schedules again later."""
+    def _postpone(self, transaction: Transaction, broken: dict[int, str], now_ms: int) -> None:
+        """Try the planned runs of damaged schedules again later."""
         transaction.run_postpone_planned(broken, now_ms, now_ms + BROKEN_RETRY_MS)
         for key, problem in broken.items():
-            self._instance.probe.warn(f"schedule {key} cannot start its planned runs: {problem}")
+            self._context.events.warn(f"schedule {key} cannot start its planned runs: {problem}")
 
-    def _recorded(self, transaction: Transaction, claimed: int, decisions: list[Decision], rows: list[RunRow]) -> Fired:
-        """Write what was decided over the rows that are there already, and the dials with it."""
+    def _write(self, transaction: Transaction, decisions: list[Decision], rows: list[RunRow]) -> StepResult:
+        """Update the planned rows to what was decided, together with the schedule states."""
         now_ms = transaction.now_ms()
-        known = {row.id: row for row in rows}
-        decided = [run._replace(decided_ms=known[run.id].decided_ms) for each in decisions for run in each.runs]
-        record = decision_writes(now_ms, decisions, [decision.awake(decision.released()) for decision in decisions])
-        recorded = transaction.record(record._replace(runs=[]))
+        planned = {row.id: row for row in rows}
+        decided = [
+            run._replace(decided_ms=planned[run.id].decided_ms) for decision in decisions for run in decision.runs
+        ]
+        writes = decision_writes(
+            now_ms, decisions, [decision.with_wake_up(decision.state_after_planned()) for decision in decisions]
+        )
+        recorded = transaction.write_decisions(writes._replace(runs=[]))
         transaction.run_release_waiting([run_change(run, 0) for run in decided])
         schedules = {decision.compiled.schedule_key: decision.compiled for decision in decisions}
-        started = launches_of(decisions, self._instance.number, set())
-        notes = Notes()
-        notes.decided(decisions, recorded, schedules)
-        runs = [row._replace(version=known[row.id].version) for row, _ in started]
-        return Fired(
-            claimed, as_decided(transaction, runs, schedules, self._instance), recorded.to_end, now_ms, notes=notes
-        )
+        started = launches_of(decisions, self._context.number, set())
+        runs = [row._replace(version=planned[row.id].version) for row, _ in started]
+        result = StepResult(now_ms=now_ms, to_end=recorded.to_end)
+        result.launches = with_deciding_version(transaction, runs, schedules, self._context)
+        result.add_decisions(decisions, recorded, schedules)
+        return result
 
 
 def _due(row: RunRow) -> Due:

@@ -1,8 +1,8 @@
-"""Runs that nobody holds: born without a lease, handed back, to be tried again, or left behind by a worker that died.
+"""Runs without an owner: new for another queue, handed back, waiting for a retry, or left by an instance that died.
 
-Whoever claims one raises its attempt, which is its fence: from then on the old owner's writes change nothing.  An
-instance has one lease for everything that it holds.  Whoever finds that one is over looks for what it held, which takes
-a walk over all schedules that have runs in flight, and ends the lease in the same transaction.
+A claim raises the attempt number, which is the fence: writes of the previous owner change nothing from then on. An
+instance has one lease for all runs that it owns. The first instance that sees an expired lease makes the runs of its
+owner claimable. That needs a walk over all schedules with runs in flight. The lease ends in the same transaction.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tompion.engine.context import EngineContext
-from tompion.engine.steps.fire import BROKEN_RETRY_MS, NOTHING, Fired
-from tompion.engine.steps.result import Notes
+from tompion.engine.steps.fire import BROKEN_RETRY_MS
+from tompion.engine.steps.result import StepResult
 from tompion.model.rows import HeldRun
 from tompion.model.run import RunRow
 from tompion.model.schedule_state import ScheduleState
@@ -19,67 +19,69 @@ from tompion.store.base import Transaction
 
 
 class RescueStep:
-    """The step for runs without an owner."""
+    """Claims runs without an owner, and runs whose owner has lost its lease."""
 
-    def __init__(self, instance: EngineContext) -> None:
-        """Take the instance."""
-        self._instance = instance
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
 
-    def claim(self, transaction: Transaction, limit: int) -> Fired:
-        """Take runs that nobody holds, or that somebody held whose lease is over."""
+    def claim(self, transaction: Transaction, limit: int) -> StepResult:
+        """Claim runs that no instance owns, or whose owner's lease has expired."""
         now_ms = transaction.now_ms()
-        notes = Notes()
-        notes.exposed = self._expose(transaction, now_ms)
-        rows = transaction.run_claim(self._instance.number, now_ms, sorted(self._instance.queues), limit)
-        return self._fired(transaction, rows, now_ms)._replace(notes=notes)
+        expired = self._release_expired(transaction, now_ms)
+        rows = transaction.run_claim(self._context.number, now_ms, sorted(self._context.queues), limit)
+        result = self._result(transaction, rows, now_ms)
+        result.expired_leases = expired
+        return result
 
     def unknown(self, transaction: Transaction, held: Sequence[HeldRun]) -> list[HeldRun]:
-        """Return what is ours by the ledger, though the answer that said so was lost on its way."""
-        known = set(held)
-        return [run for run in _held_by(transaction, {self._instance.number}) if run not in known]
+        """Return the runs that this instance owns in the store but does not hold, because an answer was lost."""
+        holds = set(held)
+        return [run for run in _owned_by(transaction, {self._context.number}) if run not in holds]
 
-    def adopt(self, transaction: Transaction, unknown: Sequence[HeldRun]) -> Fired:
-        """Begin with what is ours and we did not know of."""
-        rows = transaction.run_readopt(self._instance.number, unknown)
-        return self._fired(transaction, rows, transaction.now_ms())
+    def adopt(self, transaction: Transaction, unknown: Sequence[HeldRun]) -> StepResult:
+        """Start runs that this instance owns without having known it."""
+        rows = transaction.run_readopt(self._context.number, unknown)
+        return self._result(transaction, rows, transaction.now_ms())
 
-    def _put_off(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> None:
-        """Give back what nobody here can launch; somebody looks again later."""
+    def _postpone(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> None:
+        """Hand back runs whose definition cannot be read. They are claimed again later."""
         if rows:
             transaction.run_hand_back([(*row.id, row.attempt) for row in rows], now_ms + BROKEN_RETRY_MS)
         for row in rows:
-            problem = self._instance.schedules.broken.get(row.schedule_key, "its definition is missing")
-            self._instance.probe.warn(f"run {row.id} cannot be launched: {problem}")
+            problem = self._context.schedules.broken.get(row.schedule_key, "its definition is missing")
+            self._context.events.warn(f"run {row.id} cannot be launched: {problem}")
 
-    def _expose(self, transaction: Transaction, now_ms: int) -> int:
-        """Let anybody take what was held by instances whose lease is over: they have died, or were cut off."""
-        lapsed = transaction.lease_expire(now_ms, self._instance.number)
-        if not lapsed:
+    def _release_expired(self, transaction: Transaction, now_ms: int) -> int:
+        """Make the runs of instances with an expired lease claimable. Return how many there are."""
+        instances = transaction.lease_expire(now_ms, self._context.number)
+        if not instances:
             return 0
-        exposed = transaction.run_release_expired(_held_by(transaction, lapsed), now_ms)
-        transaction.lease_end(lapsed)
-        return len(exposed)
+        released = transaction.run_release_expired(_owned_by(transaction, instances), now_ms)
+        transaction.lease_end(instances)
+        return len(released)
 
-    def _fired(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> Fired:
+    def _result(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> StepResult:
+        result = StepResult(now_ms=now_ms, claimed=len(rows))
         if not rows:
-            return NOTHING
-        schedules = self._instance.schedules.by_version(
+            return result
+        schedules = self._context.schedules.by_version(
             transaction, sorted({(row.schedule_key, row.version) for row in rows})
         )
-        launches = [(row, schedules[row[0], row.version]) for row in rows if (row[0], row.version) in schedules]
-        self._put_off(transaction, [row for row in rows if (row[0], row.version) not in schedules], now_ms)
+        readable = [(row, schedules[row[0], row.version]) for row in rows if (row[0], row.version) in schedules]
+        self._postpone(transaction, [row for row in rows if (row[0], row.version) not in schedules], now_ms)
         states = transaction.state_get(row.schedule_key for row in rows)
-        forsaken = [each for each in launches if _is_forsaken(each[0], states.get(each[0].schedule_key))]
-        wanted = [each for each in launches if each not in forsaken] if forsaken else launches
-        return Fired(len(rows), wanted, [], now_ms, forsaken=forsaken)
+        for row, compiled in readable:
+            discarded = _must_not_start(row, states.get(row.schedule_key))
+            (result.discarded if discarded else result.launches).append((row, compiled))
+        return result
 
 
-def _is_forsaken(row: RunRow, state: ScheduleState | None) -> bool:
+def _must_not_start(row: RunRow, state: ScheduleState | None) -> bool:
     return row.cancel_requested or state is None or state.closed
 
 
-def _held_by(transaction: Transaction, owners: set[int]) -> list[HeldRun]:
-    """Return everything in flight that instances hold."""
+def _owned_by(transaction: Transaction, owners: set[int]) -> list[HeldRun]:
+    """Return all runs in flight that some instances own."""
     return [
         (*run.id, run.attempt)
         for run in transaction.run_list_all_in_flight()

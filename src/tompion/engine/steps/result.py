@@ -1,9 +1,10 @@
-"""What a step has written besides what starts: for those who count, watch and trace, once it is committed."""
+"""The result of an engine step: what a transaction wrote, and what must follow its commit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from tompion.model.decision_writes import WriteResult
 from tompion.model.run import OPEN, RunChange, RunId, RunRow, RunState
@@ -11,94 +12,74 @@ from tompion.model.schedule_state import DroppedRange
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision
 from tompion.plan.outcome import Outcome
-from tompion.store.base import Transaction
-
-
-class Notes:
-    """Runs that were skipped or ended by others, ticks that were missed, schedules that started nothing."""
-
-    __slots__ = ("dropped_ranges", "ended", "exposed", "idle", "skipped")
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self.skipped: list[tuple[RunRow, CompiledSchedule]] = []
-        self.dropped_ranges: list[tuple[DroppedRange, CompiledSchedule]] = []
-        self.ended: list[tuple[RunRow, CompiledSchedule]] = []
-        self.idle = 0
-        self.exposed = 0
-
-    def dropped(self, changes: Iterable[RunChange], rows: Iterable[tuple[RunRow, CompiledSchedule]]) -> None:
-        """Take down runs that have left a queue without starting."""
-        reasons = {change.id: change.reason for change in changes if change.state == RunState.SKIPPED}
-        if reasons:
-            gone = [(row, compiled) for row, compiled in rows if row.id in reasons]
-            self.skipped += [
-                (run._replace(state=RunState.SKIPPED, reason=reasons[run.id]), compiled) for run, compiled in gone
-            ]
-
-    def decided(
-        self, decisions: Iterable[Decision], recorded: WriteResult, schedules: Mapping[int, CompiledSchedule]
-    ) -> None:
-        """Take down decisions that were written, and who gave way to them."""
-        for decision in decisions:
-            compiled = decision.compiled
-            runs = [run for run in decision.runs if run.id not in recorded.duplicates]
-            self.skipped += [(run, compiled) for run in runs if run.state == RunState.SKIPPED]
-            self.dropped_ranges += [(dropped_range, compiled) for dropped_range in decision.dropped_ranges]
-            self.idle += not any(run.state in OPEN for run in runs) and bool(decision.runs or decision.dropped_ranges)
-        self.skipped += [(run, schedules[run.schedule_key]) for run in recorded.superseded]
-        forced = [run for run in recorded.to_end if run.state == RunState.TERMINATED]
-        self.ended += [(run, schedules[run.schedule_key]) for run in (*recorded.given_up, *forced)]
-
 
 Launches: TypeAlias = list[tuple[RunRow, CompiledSchedule]]
+"""Runs, each with the version of its schedule that decided it."""
 
 
-class Settled(NamedTuple):
-    """What settling has written: what counted, what may start or be tried again, what came too late."""
+@dataclass(slots=True)
+class StepResult:
+    """The writes of one committed step. ``Engine.apply`` acts on it.
 
-    accepted: set[RunId]
-    launches: Launches
-    retried: set[RunId]
-    paused: list[tuple[CompiledSchedule, str]]
-    stale: int
-    now_ms: int
-    carried: Sequence[Carried] = ()
-    notes: Notes | None = None
+    A step fills the fields that concern it and leaves the others empty.
+    """
 
-    def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Settled:
-        """Return the same after some launches were carried out already: what is left, and what was done."""
-        return self._replace(launches=launches, carried=carried)
+    now_ms: int = 0
+    claimed: int = 0
+    """Number of rows that the step claimed. 0 means that nothing was due."""
+    launches: Launches = field(default_factory=list)
+    """Runs that this instance owns and has to start."""
+    discarded: Launches = field(default_factory=list)
+    """Claimed runs that must not start: cancelled, or of a deleted schedule."""
+    to_end: Sequence[RunRow] = ()
+    """Runs that have to be cancelled or terminated."""
+    catchups: int = 0
+    """Number of missed ticks that count against the catch-up rate."""
+    runs: int = 0
+    """Number of runs that the step created."""
+    outcomes: Sequence[Outcome] = ()
+    accepted: set[RunId] = field(default_factory=set)
+    """Runs whose outcome was written."""
+    retried: set[RunId] = field(default_factory=set)
+    """Accepted runs that will have another attempt."""
+    stale: int = 0
+    """Number of outcomes that a later attempt or a final state made void."""
+    paused: list[tuple[CompiledSchedule, str]] = field(default_factory=list)
+    """Schedules that a failure paused, with the note."""
+    skipped: Launches = field(default_factory=list)
+    dropped_ranges: list[tuple[DroppedRange, CompiledSchedule]] = field(default_factory=list)
+    ended: Launches = field(default_factory=list)
+    """Runs that another run terminated, or that were given up while no instance owned them."""
+    idle_schedules: int = 0
+    """Number of claimed schedules that started nothing."""
+    expired_leases: int = 0
+    """Number of runs that became claimable because the lease of their owner expired."""
+    failed_launches: int = 0
+    """Number of transactional runs that could not be launched."""
+    inline: list[StepResult] = field(default_factory=list)
+    """Results of transactional runs, which were executed in the same transaction."""
 
+    def add_skipped(self, changes: Iterable[RunChange], rows: Iterable[tuple[RunRow, CompiledSchedule]]) -> None:
+        """Add the runs that left a queue without starting."""
+        reasons = {change.id: change.reason for change in changes if change.state == RunState.SKIPPED}
+        if reasons:
+            self.skipped += [
+                (run._replace(state=RunState.SKIPPED, reason=reasons[run.id]), compiled)
+                for run, compiled in rows
+                if run.id in reasons
+            ]
 
-class Carried(NamedTuple):
-    """Runs that were carried out in the transaction that has taken them."""
-
-    launches: Launches
-    outcomes: list[Outcome]
-    settled: Settled
-
-
-class Step(Protocol):
-    """What a step answers."""
-
-    @property
-    def launches(self) -> Launches:
-        """What it has taken, to be launched."""
-
-    @property
-    def now_ms(self) -> int:
-        """When that was."""
-
-    def carrying(self, launches: Launches, carried: Sequence[Carried]) -> Self:
-        """Return the same after some launches were carried out already: what is left, and what was done."""
-
-
-StepT = TypeVar("StepT", bound=Step)
-
-
-class CarryOut(Protocol):
-    """Carries out, in the transaction of a step, what can be carried out there."""
-
-    def __call__(self, transaction: Transaction, step: StepT) -> StepT:
-        """Return the step without what was carried out."""
+    def add_decisions(
+        self, decisions: Iterable[Decision], written: WriteResult, schedules: Mapping[int, CompiledSchedule]
+    ) -> None:
+        """Add decisions that were written, and the runs that they superseded or ended."""
+        for decision in decisions:
+            compiled = decision.compiled
+            runs = [run for run in decision.runs if run.id not in written.duplicates]
+            self.skipped += [(run, compiled) for run in runs if run.state == RunState.SKIPPED]
+            self.dropped_ranges += [(dropped_range, compiled) for dropped_range in decision.dropped_ranges]
+            decided = bool(decision.runs or decision.dropped_ranges)
+            self.idle_schedules += decided and not any(run.state in OPEN for run in runs)
+        self.skipped += [(run, schedules[run.schedule_key]) for run in written.superseded]
+        terminated = [run for run in written.to_end if run.state == RunState.TERMINATED]
+        self.ended += [(run, schedules[run.schedule_key]) for run in (*written.given_up, *terminated)]

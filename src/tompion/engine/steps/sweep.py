@@ -1,4 +1,4 @@
-"""Cleaning up: runs that nobody will ever finish, and what is older than its retention."""
+"""Cleanup: zombie runs, and rows that are older than their retention."""
 
 from __future__ import annotations
 
@@ -14,52 +14,51 @@ DEFAULT_MAX_EXECUTION_MS = 60_000
 
 
 class SweepStep:
-    """The step for what is left over."""
+    """Fails zombie runs and deletes expired rows."""
 
-    def __init__(self, instance: EngineContext) -> None:
-        """Take the instance."""
-        self._instance = instance
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
 
     def zombies(self, transaction: Transaction) -> list[Outcome]:
-        """Return the failures of runs whose owner has been silent for too long and that nobody picked up."""
-        settings = self._instance.settings
+        """Return the failures of runs whose owner is silent and that no other instance has claimed."""
+        settings = self._context.settings
         now_ms = transaction.now_ms()
         rows = transaction.run_list_zombies(now_ms - settings.zombie_after_ms, SWEEP_BATCH)
-        schedules = self._instance.schedules.of_versions(
+        schedules = self._context.schedules.of_versions(
             transaction, sorted({(row.schedule_key, row.version) for row in rows})
         )
         return [
             Outcome(
-                row.schedule_key,
-                row.nominal_s,
-                row.origin,
-                row.attempt,
-                RunState.FAILED,
-                Reason.ZOMBIE,
-                row.failures,
-                error=f"no sign of life from its worker for {settings.zombie_after_ms // 60_000} minutes: it has "
-                "crashed or was cut off, and no instance that serves the queue picked the run up",
+                schedule_key=row.schedule_key,
+                nominal_s=row.nominal_s,
+                origin=row.origin,
+                fence=row.attempt,
+                state=RunState.FAILED,
+                reason=Reason.ZOMBIE,
+                failures=row.failures,
+                error=f"no heartbeat from its worker for {settings.zombie_after_ms // 60_000} minutes: the worker has "
+                "crashed or is unreachable, and no instance that serves the queue claimed the run",
                 row=row,
             )
             for row in rows
-            if now_ms - (row.started_ms or row.decided_ms) > _allowed_ms(row, schedules)
+            if now_ms - (row.started_ms or row.decided_ms) > _max_execution_ms(row, schedules)
         ]
 
     def expire_runs(self, transaction: Transaction, after: int) -> int | None:
-        """Forget some runs that are older than their retention; return where to go on."""
-        before_ms = transaction.now_ms() - self._instance.settings.retention_ms
+        """Delete one batch of runs that are older than their retention. Return where the next batch begins."""
+        before_ms = transaction.now_ms() - self._context.settings.retention_ms
         return transaction.run_expire(after, before_ms, SWEEP_BATCH)
 
     def expire(self, transaction: Transaction) -> bool:
-        """Forget some of what else is older than its retention; return whether there may be more."""
-        settings = self._instance.settings
+        """Delete one batch of all other expired rows. Return whether there may be more."""
+        settings = self._context.settings
         now_ms = transaction.now_ms()
         before_ms = now_ms - settings.retention_ms
-        given_up = transaction.notification_give_up(now_ms - settings.notice_give_up_ms, now_ms, SWEEP_BATCH)
+        given_up = transaction.notification_give_up(now_ms - settings.notification_give_up_ms, now_ms, SWEEP_BATCH)
         if given_up:
-            self._instance.probe.count("notifications_given_up", given_up)
-            self._instance.probe.warn(f"{given_up} notices were given up: nobody has delivered them in time")
-        gone = [
+            self._context.events.count("notifications_given_up", given_up)
+            self._context.events.warn(f"{given_up} notifications were given up: no engine delivered them in time")
+        deleted = [
             given_up,
             transaction.notification_expire(before_ms, SWEEP_BATCH),
             transaction.dropped_range_expire(before_ms, SWEEP_BATCH),
@@ -69,27 +68,27 @@ class SweepStep:
         audit.seal(transaction)
         audited = settings.audit_retention_ms and audit.expire(transaction, now_ms - settings.audit_retention_ms)
         more = self._purge(transaction, now_ms, before_ms)
-        return more or bool(audited) or max(gone) == SWEEP_BATCH
+        return more or bool(audited) or max(deleted) == SWEEP_BATCH
 
     def _purge(self, transaction: Transaction, now_ms: int, before_ms: int) -> bool:
-        """Forget closed schedules, or a part of the history of one that has much; return whether there is more."""
-        forgettable = self._forgettable(transaction, now_ms, before_ms)
-        left = SWEEP_BATCH
-        for key in sorted(forgettable):
-            left -= transaction.schedule_purge(key, left)
-            if left <= 0:
+        """Delete closed schedules, or one batch of the history of a large one. Return whether there is more."""
+        keys = self._purgeable(transaction, now_ms, before_ms)
+        rows_left = SWEEP_BATCH
+        for key in sorted(keys):
+            rows_left -= transaction.schedule_purge(key, rows_left)
+            if rows_left <= 0:
                 return True
-        return len(forgettable) == SWEEP_BATCH
+        return len(keys) == SWEEP_BATCH
 
-    def _forgettable(self, transaction: Transaction, now_ms: int, before_ms: int) -> set[int]:
-        """Closed schedules, looked at again once they are locked: somebody may have created one anew."""
-        found = transaction.schedule_list_purgeable(now_ms // 1000, before_ms, SWEEP_BATCH)
-        if not found:
+    def _purgeable(self, transaction: Transaction, now_ms: int, before_ms: int) -> set[int]:
+        """Return closed schedules, read again under their lock: a caller may have created one of them again."""
+        keys = transaction.schedule_list_purgeable(now_ms // 1000, before_ms, SWEEP_BATCH)
+        if not keys:
             return set()
-        transaction.state_lock(found)
-        return set(found) & set(transaction.schedule_list_purgeable(now_ms // 1000, before_ms, SWEEP_BATCH))
+        transaction.state_lock(keys)
+        return set(keys) & set(transaction.schedule_list_purgeable(now_ms // 1000, before_ms, SWEEP_BATCH))
 
 
-def _allowed_ms(row: RunRow, schedules: dict[int, CompiledSchedule]) -> int:
+def _max_execution_ms(row: RunRow, schedules: dict[int, CompiledSchedule]) -> int:
     compiled = schedules.get(row.schedule_key)
     return (compiled.policy.max_execution_ms if compiled else None) or DEFAULT_MAX_EXECUTION_MS

@@ -1,9 +1,9 @@
-"""Runs whose effect is part of the transaction that takes them: a row in a queue, a call of a function.
+"""Transactional runs: executed inside the transaction that claims them.
 
-Whatever takes runs, be it a tick, a trigger, a backfill or a slot that is free, takes them in a transaction.  Before
-that one ends, those runs whose executor is transactional are carried out in it, and how they ended is written with it.
-A run that ends may let the next one start, which is carried out as well, for some rounds; then it is left to whoever
-takes it next.  Other executors see nothing of this, and cost what they did.
+A tick, a trigger, a backfill or a freed slot claims runs in a transaction. Before that transaction commits, the runs
+whose executor is transactional (a row in a queue table, a call of a SQL function) are executed in it, and their
+outcomes are written with it. An outcome may start the next queued run, which is executed as well, for a limited number
+of rounds. Runs of other executors are not affected.
 """
 
 from __future__ import annotations
@@ -12,186 +12,203 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from tompion.engine.context import EngineContext
-from tompion.engine.execution.launcher import launch_of, lost_too_often, workflow_parts
-from tompion.engine.schedule_cache import UNREADABLE, document_of
-from tompion.engine.steps.result import Carried, Launches, StepT
+from tompion.engine.execution.launcher import build_run_context, lost_too_often, workflow_parts
+from tompion.engine.schedule_cache import UNREADABLE, parse_document
+from tompion.engine.steps.result import Launches, StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.errors import LaunchError
 from tompion.executors.base import Accepted, Executor, RunContext, TransactionalExecutor
 from tompion.model.codec import storable
-from tompion.model.policy import REMOTE_EXECUTION_MS
+from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.sql_call import SqlCall, SqlResult
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 from tompion.store.base import Transaction
 
-MOST_ROUNDS = 100
-"""How often in one transaction the end of runs lets others begin."""
-REMEMBERED_WORKFLOWS = 10_000
-Asked: TypeAlias = tuple[str, str, int | None]
-Version: TypeAlias = tuple[str, str, int]
+MAX_ROUNDS = 100
+"""How often in one transaction outcomes may start further transactional runs."""
+MAX_CACHED_WORKFLOWS = 10_000
+WorkflowRef: TypeAlias = tuple[str, str, int | None]
+"""Namespace, workflow id, and version. No version means the newest one."""
+WorkflowVersion: TypeAlias = tuple[str, str, int]
 
 
-class Way(NamedTuple):
-    """How the runs of a workflow are carried out."""
+class TransactionalWorkflow(NamedTuple):
+    """A workflow with a transactional executor."""
 
     executor: TransactionalExecutor
     options: Any
     dag: Any
 
 
-class Order(NamedTuple):
-    """A run that is to be carried out: what to call, or why that is not possible."""
+class TransactionalRun(NamedTuple):
+    """A run to execute: its SQL call, or the error that prevents it."""
 
     row: RunRow
     compiled: CompiledSchedule
-    way: Way
-    launch: RunContext
+    workflow: TransactionalWorkflow
+    run_context: RunContext
     call: SqlCall | None = None
-    refused: str | None = None
+    error: str | None = None
     reason: Reason = Reason.LAUNCH_FAILED
 
 
 class TransactionalStep:
-    """What one instance does about such runs."""
+    """Executes the transactional runs of a step."""
 
-    def __init__(self, instance: EngineContext, executors: Mapping[str, Executor], settling: SettleStep) -> None:
-        """Take the executors by kind, and the step for outcomes."""
-        self._instance = instance
-        self._settling = settling
-        self._executors = {kind: each for kind, each in executors.items() if isinstance(each, TransactionalExecutor)}
-        self._ways: dict[Version, Way | None] = {}
+    def __init__(self, context: EngineContext, executors: Mapping[str, Executor], settle: SettleStep) -> None:
+        self._context = context
+        self._settle = settle
+        self._executors = {
+            kind: executor for kind, executor in executors.items() if isinstance(executor, TransactionalExecutor)
+        }
+        self._workflows: dict[WorkflowVersion, TransactionalWorkflow | None] = {}
 
-    def __call__(self, transaction: Transaction, step: StepT) -> StepT:
-        """Carry out what can be carried out in this transaction; return the step without it."""
-        if not (self._executors and step.launches and self._instance.can_call):
-            return step
-        launches, others = step.launches, Launches()
-        carried: list[Carried] = []
-        for left in reversed(range(MOST_ROUNDS)):
-            ways = self._ways_of(transaction, (compiled for _, compiled in launches))
-            orders = [
-                self._order(row, compiled, ways[key]) for row, compiled in launches if (key := _key(compiled)) in ways
+    def execute(self, transaction: Transaction, result: StepResult) -> None:
+        """Execute the transactional launches of a step and move them to ``result.inline``."""
+        if not (self._executors and result.launches and self._context.supports_calls):
+            return
+        launches, others = result.launches, Launches()
+        for rounds_left in reversed(range(MAX_ROUNDS)):
+            workflows = self._workflows_of(transaction, (compiled for _, compiled in launches))
+            runs = [
+                self._prepare(row, compiled, workflows[ref])
+                for row, compiled in launches
+                if (ref := _workflow_ref(compiled)) in workflows
             ]
-            others += [each for each in launches if _key(each[1]) not in ways]
-            if not orders:
+            others += [launch for launch in launches if _workflow_ref(launch[1]) not in workflows]
+            if not runs:
                 break
-            outcomes = self._outcomes(transaction, orders if left else [], step.now_ms)
-            outcomes += [_outcome(order.row, step.now_ms, RunState.ENQUEUED) for order in orders[len(outcomes) :]]
+            outcomes = self._outcomes(transaction, runs if rounds_left else [], result.now_ms)
+            outcomes += [_outcome(run.row, result.now_ms, RunState.ENQUEUED) for run in runs[len(outcomes) :]]
             if any(outcome.state is RunState.ENQUEUED for outcome in outcomes):
                 transaction.notify()
-            settled = self._settling.settle(transaction, outcomes)
-            self._instance.notifications.late(transaction, settled.launches, settled.now_ms)
-            carried.append(Carried([(order.row, order.compiled) for order in orders], outcomes, settled))
-            launches = settled.launches
-        return step.carrying(others, carried) if carried else step
+            settled = self._settle.settle(transaction, outcomes)
+            self._context.notifications.late(transaction, settled.launches, settled.now_ms)
+            launches, settled.launches = settled.launches, []
+            settled.failed_launches = sum(outcome.reason is Reason.LAUNCH_FAILED for outcome in outcomes)
+            started = StepResult(now_ms=result.now_ms, launches=[(run.row, run.compiled) for run in runs])
+            result.inline += [started, settled]
+        result.launches = others
 
     # --- which runs -----------------------------------------------------------------------------------------------
 
-    def _ways_of(self, transaction: Transaction, schedules: Iterable[CompiledSchedule]) -> dict[Asked, Way]:
-        """Return how the workflows of rules are carried out, as far as that is done in a transaction."""
-        asked = {key for compiled in schedules if (key := _key(compiled)) is not None}
-        newest = transaction.workflow_list_newest(sorted({key[:2] for key in asked if key[2] is None}))
-        found: dict[Asked, Way] = {}
-        for key in asked:
-            version = newest.get(key[:2]) if key[2] is None else key[2]
-            way = None if version is None else self._way(transaction, (key[0], key[1], version))
-            if way is not None:
-                found[key] = way
-        return found
+    def _workflows_of(
+        self, transaction: Transaction, schedules: Iterable[CompiledSchedule]
+    ) -> dict[WorkflowRef, TransactionalWorkflow]:
+        """Return the workflows of schedules that have a transactional executor."""
+        refs = {ref for compiled in schedules if (ref := _workflow_ref(compiled)) is not None}
+        newest = transaction.workflow_list_newest(sorted({ref[:2] for ref in refs if ref[2] is None}))
+        workflows: dict[WorkflowRef, TransactionalWorkflow] = {}
+        for ref in refs:
+            version = newest.get(ref[:2]) if ref[2] is None else ref[2]
+            workflow = None if version is None else self._workflow(transaction, (ref[0], ref[1], version))
+            if workflow is not None:
+                workflows[ref] = workflow
+        return workflows
 
-    def _way(self, transaction: Transaction, version: Version) -> Way | None:
-        if version not in self._ways:
-            if len(self._ways) >= REMEMBERED_WORKFLOWS:
-                self._ways.pop(next(iter(self._ways)))
+    def _workflow(self, transaction: Transaction, version: WorkflowVersion) -> TransactionalWorkflow | None:
+        if version not in self._workflows:
+            if len(self._workflows) >= MAX_CACHED_WORKFLOWS:
+                self._workflows.pop(next(iter(self._workflows)))
             row = transaction.workflow_get(*version)
             if row is None:
                 return None
-            self._ways[version] = self._read(row.document)
-        return self._ways[version]
+            self._workflows[version] = self._parse(row.document)
+        return self._workflows[version]
 
-    def _read(self, document: str) -> Way | None:
+    def _parse(self, document: str) -> TransactionalWorkflow | None:
         try:
-            kind, options, dag = workflow_parts(document_of(document))
+            kind, options, dag = workflow_parts(parse_document(document))
             executor = self._executors.get(kind)
-        except UNREADABLE:  # whoever launches it says so
+        except UNREADABLE:  # the launcher reports it
             return None
-        return None if executor is None else Way(executor, options, dag)
+        return None if executor is None else TransactionalWorkflow(executor, options, dag)
 
-    # --- what becomes of them -------------------------------------------------------------------------------------
+    # --- their outcomes -------------------------------------------------------------------------------------------
 
-    def _order(self, row: RunRow, compiled: CompiledSchedule, way: Way) -> Order:
-        order = Order(row, compiled, way, launch_of(self._instance, row, compiled, way.options))
-        if compiled.policy.gives_up(row.pickups, self._instance.settings.max_pickups):
-            ended, reason = lost_too_often(row)
-            return order._replace(refused=ended.error, reason=reason)
+    def _prepare(self, row: RunRow, compiled: CompiledSchedule, workflow: TransactionalWorkflow) -> TransactionalRun:
+        run = TransactionalRun(
+            row, compiled, workflow, build_run_context(self._context, row, compiled, workflow.options)
+        )
+        if compiled.policy.is_abandoned(row.pickups, self._context.settings.max_pickups):
+            completed, reason = lost_too_often(row)
+            return run._replace(error=completed.error, reason=reason)
         try:
-            return order._replace(call=way.executor.call(way.dag, order.launch))
+            return run._replace(call=workflow.executor.call(workflow.dag, run.run_context))
         except LaunchError as error:
-            return order._replace(refused=str(error))
+            return run._replace(error=str(error))
         except Exception as error:  # noqa: BLE001 - an executor that breaks its contract must not stop the others
-            return order._replace(refused=_broken(error))
+            return run._replace(error=_contract_error(error))
 
-    def _outcomes(self, transaction: Transaction, orders: list[Order], now_ms: int) -> list[Outcome]:
-        """Return how orders ended, as many as there was time for."""
-        timeout_ms = max((order.way.executor.timeout_ms for order in orders), default=0)
-        calls = [order.call for order in orders if order.call is not None]
-        answers = iter(transaction.call(calls, timeout_ms) if calls else ())
+    def _outcomes(self, transaction: Transaction, runs: list[TransactionalRun], now_ms: int) -> list[Outcome]:
+        """Execute runs until the time limit. Return the outcomes of those that were executed."""
+        timeout_ms = max((run.workflow.executor.timeout_ms for run in runs), default=0)
+        calls = [run.call for run in runs if run.call is not None]
+        results = iter(transaction.execute_calls(calls, timeout_ms) if calls else ())
         outcomes: list[Outcome] = []
-        for order in orders:
-            if order.call is None:
-                outcomes.append(_failed(order.row, now_ms, order.refused, order.reason))
-            elif (called := next(answers, None)) is not None:
-                outcomes.append(self._outcome(order, called, now_ms))
+        for run in runs:
+            if run.call is None:
+                outcomes.append(_failed(run.row, now_ms, run.error, run.reason))
+            elif (result := next(results, None)) is not None:
+                outcomes.append(self._outcome_of(run, result, now_ms))
             else:
                 break
         return outcomes
 
-    def _outcome(self, order: Order, called: SqlResult, now_ms: int) -> Outcome:
-        row = order.row
-        if called.error is not None:
-            return self._again(row, now_ms, called.error)
+    def _outcome_of(self, run: TransactionalRun, result: SqlResult, now_ms: int) -> Outcome:
+        row = run.row
+        if result.error is not None:
+            return self._retry(row, now_ms, result.error)
         try:
-            said = order.way.executor.called(order.launch, called.answer)
-        except Exception as error:  # noqa: BLE001 - as above, though what it has called for stays
-            return _failed(row, now_ms, _broken(error))
-        execution_id = _kept(said.execution_id)
-        if isinstance(said, Accepted):
-            lease_ms = order.compiled.policy.max_execution_ms or REMOTE_EXECUTION_MS
+            completed = run.workflow.executor.outcome_of_call(run.run_context, result.answer)
+        except Exception as error:  # noqa: BLE001 - as above, although the effect of its call stays
+            return _failed(row, now_ms, _contract_error(error))
+        execution_id = _storable(completed.execution_id)
+        if isinstance(completed, Accepted):
+            lease_ms = run.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
             return _outcome(row, now_ms, RunState.STARTED)._replace(execution_id=execution_id, lease_ms=lease_ms)
-        return _outcome(row, now_ms, said.state)._replace(
-            error=_kept(said.error), result=_kept(said.result), execution_id=execution_id
+        return _outcome(row, now_ms, completed.state)._replace(
+            error=_storable(completed.error), result=_storable(completed.result), execution_id=execution_id
         )
 
-    def _again(self, row: RunRow, now_ms: int, error: str) -> Outcome:
-        """Try a call again that has failed, after the pause of any launch, unless this was the last try."""
-        settings = self._instance.settings
+    def _retry(self, row: RunRow, now_ms: int, error: str) -> Outcome:
+        """Retry a failed call after the launch delay. The last try fails the run."""
+        settings = self._context.settings
         tries = max(row.attempt - row.failures - row.pickups, 1)
         if tries >= settings.launch_tries:
             return _failed(row, now_ms, error)
-        pause_ms = settings.launch_retry_ms << (tries - 1)
-        return _outcome(row, now_ms, RunState.ENQUEUED)._replace(error=_kept(error), lease_ms=pause_ms)
+        delay_ms = settings.launch_retry_ms << (tries - 1)
+        return _outcome(row, now_ms, RunState.ENQUEUED)._replace(error=_storable(error), lease_ms=delay_ms)
 
 
-def _key(compiled: CompiledSchedule) -> Asked | None:
-    """The workflow that a rule starts, in the version that it names."""
+def _workflow_ref(compiled: CompiledSchedule) -> WorkflowRef | None:
+    """Return the workflow that a schedule starts, with the version that it names."""
     action = compiled.action
     return None if action.workflow_id is None else (compiled.namespace, action.workflow_id, action.workflow_version)
 
 
 def _outcome(row: RunRow, now_ms: int, state: RunState) -> Outcome:
-    started_ms = None if state is RunState.ENQUEUED else now_ms
-    return Outcome(*row.id, row.attempt, state, None, row.failures, started_ms, row=row)
+    return Outcome(
+        schedule_key=row.schedule_key,
+        nominal_s=row.nominal_s,
+        origin=row.origin,
+        fence=row.attempt,
+        state=state,
+        failures=row.failures,
+        started_ms=None if state is RunState.ENQUEUED else now_ms,
+        row=row,
+    )
 
 
-def _broken(error: Exception) -> str:
+def _contract_error(error: Exception) -> str:
     return f"the executor has failed: {type(error).__name__}"
 
 
 def _failed(row: RunRow, now_ms: int, error: str | None, reason: Reason = Reason.LAUNCH_FAILED) -> Outcome:
-    return _outcome(row, now_ms, RunState.FAILED)._replace(reason=reason, error=_kept(error))
+    return _outcome(row, now_ms, RunState.FAILED)._replace(reason=reason, error=_storable(error))
 
 
-def _kept(text: str | None) -> str | None:
+def _storable(text: str | None) -> str | None:
     return None if text is None else storable(text)

@@ -1,1 +1,1 @@
-"""What an engine reports: metrics, events and traces."""
+"""Telemetry of an engine: one call, ``Telemetry.record``, and three sinks: metrics, run events and traces."""

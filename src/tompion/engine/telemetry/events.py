@@ -1,4 +1,4 @@
-"""What an engine tells its listener about runs; nobody listens to an engine inside another program, usually."""
+"""Events of an engine: warnings, errors and run events for a listener, with the counters beside them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tompion.errors import TompionError
 from tompion.model.metrics import Metrics
 
 log = logging.getLogger("tompion.engine")
 
 
 class Event(NamedTuple):
-    """Something that happened to a run or an instance: a text for a person to read, and what it is made of.
+    """An event of a run or an instance: a text for people, and its fields for programs.
 
-    Nothing of a payload or a result is ever in it; ``error`` is one line.
+    It never contains payloads or results. ``error`` is one line.
     """
 
     kind: str
@@ -35,42 +36,49 @@ class Event(NamedTuple):
 
 
 class EngineEvents:
-    """Counts what happens; tells a listener, if there is one."""
+    """Counters, log messages, and the events for the listener, if there is one."""
 
-    def __init__(self, listener: Callable[[Event], None] | None = None, tally: Metrics | None = None) -> None:
-        """Take who is to be told, and where to count."""
-        self.tally = tally or Metrics()
+    def __init__(self, listener: Callable[[Event], None] | None = None, metrics: Metrics | None = None) -> None:
+        self.metrics = metrics or Metrics()
         self.listener = listener
 
     @property
     def counts(self) -> Counter[str]:
         """Return the counters that have no labels."""
-        return self.tally.counts
+        return self.metrics.counts
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
-        self.tally.count(name, number)
+        self.metrics.count(name, number)
 
-    def tell(self, kind: str, schedule_id: str, text: str, nominal_s: int | None = None) -> None:
-        """Tell the listener about an event."""
-        self.pass_on(Event(kind, schedule_id, text, nominal_s))
+    def emit(self, kind: str, schedule_id: str, text: str, nominal_s: int | None = None) -> None:
+        """Send an event to the listener."""
+        self.emit_event(Event(kind, schedule_id, text, nominal_s))
 
-    def pass_on(self, event: Event) -> None:
-        """Tell the listener about an event that is put together already."""
+    def emit_event(self, event: Event) -> None:
+        """Send a complete event to the listener."""
         if self.listener is None:
             return
         try:
             self.listener(event)
-        except Exception:  # whoever only listens must not stop the engine
-            log.exception("the listener has failed on %s of %s", event.kind, event.schedule_id)
+        except Exception:  # a listener must not stop the engine
+            log.exception("the listener failed on the event %s of %s", event.kind, event.schedule_id)
 
     def warn(self, text: str) -> None:
-        """Say that something is wrong with this instance."""
+        """Log a problem of this instance."""
         log.warning(text)
-        self.tell("warning", "", text)
+        self.emit("warning", "", text)
 
-    def unexpected(self, what: str, error: Exception) -> None:
-        """Say that this program has made a mistake."""
+    def report_failure(self, action: str, error: Exception) -> None:
+        """Report a failed action: a store error as a warning, any other as an internal error with its traceback."""
+        if isinstance(error, TompionError):
+            self.count("store_errors")
+            self.warn(f"{action}: {error}")
+        else:
+            self.report_error(action, error)
+
+    def report_error(self, action: str, error: Exception) -> None:
+        """Report an internal error with its traceback."""
         self.count("unexpected_errors")
-        log.error("%s: %r", what, error, exc_info=error)
-        self.tell("error", "", f"{what}: {type(error).__name__}: {error}")
+        log.error("%s: %r", action, error, exc_info=error)
+        self.emit("error", "", f"{action}: {type(error).__name__}: {error}")

@@ -1,83 +1,85 @@
-"""Run events for the engine's listener."""
+"""Run events for the listener. An embedded engine usually has none, so events are built only if there is one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from tompion.engine.context import EngineContext
-from tompion.engine.steps.result import Launches, Notes, Settled
+from tompion.engine.steps.result import StepResult
 from tompion.engine.telemetry.events import Event
 from tompion.model.run import MISSED, RunId, RunRow, idempotency_key
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 
 
-def tell_launches(instance: EngineContext, launches: Launches) -> None:
-    """Say what is launched, and why if there is a reason."""
-    if instance.probe.listener is None:
-        return
-    for row, compiled in launches:
-        instance.probe.pass_on(_event(instance, "launched", row.reason or row.source, row, compiled))
+class RunEvents:
+    """Emits one event for each run of a committed step."""
 
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
+        self._events = context.events
 
-def tell_outcomes(instance: EngineContext, outcomes: Sequence[Outcome], settled: Settled) -> None:
-    """Say how runs ended, or that they are tried again; and whom a failure has paused."""
-    if instance.probe.listener is None:
-        return
-    for outcome in outcomes:
+    def record(self, result: StepResult) -> None:
+        """Emit the outcomes, decisions and launches of a step, in this order."""
+        events = self._events
+        if events.listener is None:
+            return
+        for outcome in result.outcomes:
+            self._emit_outcome(outcome, result)
+        for compiled, note in result.paused:
+            events.emit_event(Event("paused", compiled.schedule_id, note, namespace=compiled.namespace))
+        self._emit_decisions(result)
+        for row, compiled in result.launches:
+            events.emit_event(self._run_event("launched", row.reason or row.source, row, compiled))
+
+    def _emit_outcome(self, outcome: Outcome, result: StepResult) -> None:
         run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
-        if run not in settled.accepted:
-            continue
-        compiled = instance.schedules.newest(outcome.schedule_key)
-        kind = "retried" if run in settled.retried else "ended"
+        if run not in result.accepted:
+            return
+        compiled = self._context.schedules.newest(outcome.schedule_key)
+        kind = "retried" if run in result.retried else "ended"
         error = outcome.error.splitlines()[0] if outcome.error else None
         text = str(outcome.state) if error is None else f"{outcome.state}: {error}"
         if compiled is None or outcome.row is None:
-            instance.probe.tell(kind, str(outcome.schedule_key), text, outcome.nominal_s)
-            continue
-        event = _event(instance, kind, text, outcome.row, compiled)
-        instance.probe.pass_on(event._replace(state=outcome.state, reason=outcome.reason, error=error))
-    for paused, note in settled.paused:
-        instance.probe.pass_on(Event("paused", paused.schedule_id, note, namespace=paused.namespace))
+            self._events.emit(kind, str(outcome.schedule_key), text, outcome.nominal_s)
+            return
+        event = self._run_event(kind, text, outcome.row, compiled)
+        self._events.emit_event(event._replace(state=outcome.state, reason=outcome.reason, error=error))
 
+    def _emit_decisions(self, result: StepResult) -> None:
+        """Emit skipped runs, missed ticks, and runs that another run ended."""
+        events = self._events
+        for row, compiled in result.skipped:
+            events.emit_event(self._run_event("skipped", row.reason or "", row, compiled))
+        for dropped_range, compiled in result.dropped_ranges:
+            ticks = "1 tick" if dropped_range.ticks == 1 else f"{dropped_range.ticks} ticks"
+            events.emit_event(
+                Event(
+                    kind="missed" if dropped_range.reason in MISSED else "skipped",
+                    schedule_id=compiled.schedule_id,
+                    text=f"{ticks}: {dropped_range.reason}",
+                    nominal_s=dropped_range.until_s,
+                    namespace=compiled.namespace,
+                    reason=dropped_range.reason,
+                    ticks=dropped_range.ticks,
+                )
+            )
+        for row, compiled in result.ended:
+            events.emit_event(self._run_event("ended", f"{row.state}: {row.reason}", row, compiled))
 
-def tell_notes(instance: EngineContext, notes: Notes) -> None:
-    """Say what was skipped or missed, and why."""
-    if instance.probe.listener is None:
-        return
-    for row, compiled in notes.skipped:
-        instance.probe.pass_on(_event(instance, "skipped", row.reason or "", row, compiled))
-    for dropped_range, compiled in notes.dropped_ranges:
-        ticks = "1 tick" if dropped_range.ticks == 1 else f"{dropped_range.ticks} ticks"
-        kind = "missed" if dropped_range.reason in MISSED else "skipped"
-        event = Event(
-            kind, compiled.schedule_id, f"{ticks}: {dropped_range.reason}", dropped_range.until_s, compiled.namespace
+    def _run_event(self, kind: str, text: str, row: RunRow, compiled: CompiledSchedule) -> Event:
+        names = (compiled.namespace, compiled.schedule_id)
+        key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
+        tracing = self._context.tracing
+        return Event(
+            kind=kind,
+            schedule_id=compiled.schedule_id,
+            text=text,
+            nominal_s=row.nominal_s,
+            namespace=compiled.namespace,
+            run_id=str(row.id),
+            key=key,
+            source=row.source,
+            state=row.state,
+            reason=row.reason,
+            attempt=row.attempt,
+            trace_id=None if tracing is None else tracing.trace_id(key),
         )
-        instance.probe.pass_on(event._replace(reason=dropped_range.reason, ticks=dropped_range.ticks))
-
-
-def tell_ends(instance: EngineContext, ended: Iterable[tuple[RunRow, CompiledSchedule]]) -> None:
-    """Say whose runs have ended because another one took their place."""
-    if instance.probe.listener is None:
-        return
-    for row, compiled in ended:
-        instance.probe.pass_on(_event(instance, "ended", f"{row.state}: {row.reason}", row, compiled))
-
-
-def _event(instance: EngineContext, kind: str, text: str, row: RunRow, compiled: CompiledSchedule) -> Event:
-    names = (compiled.namespace, compiled.schedule_id)
-    key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
-    return Event(
-        kind,
-        compiled.schedule_id,
-        text,
-        row.nominal_s,
-        compiled.namespace,
-        run_id=str(row.id),
-        key=key,
-        source=row.source,
-        state=row.state,
-        reason=row.reason,
-        attempt=row.attempt,
-        trace_id=None if instance.tracing is None else instance.tracing.trace_id(key),
-    )

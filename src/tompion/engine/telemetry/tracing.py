@@ -1,13 +1,13 @@
-"""Traces: what became of each run, as spans of OpenTelemetry, written when it is known.
+"""Traces: each run as OpenTelemetry spans, written when its outcome is known.
 
-One run, one trace; its id is the first half of the run's key.  Each attempt at it is a span ``tompion.run``, from its
-fire time to its outcome, with what it consisted of below: ``tompion.decide`` (fire time to decision), ``tompion.wait``
-(decision to lease), ``tompion.executors`` (lease to call) and ``tompion.execute`` (the executor's call).  An attempt after
-another is no child of it, but linked to it.
+A run is a trace, and its trace id is the first half of the run's key. Each attempt is a span ``tompion.run``, from the
+fire time to the outcome, with child spans: ``tompion.decide`` (fire time to decision), ``tompion.wait`` (decision to
+lease), ``tompion.launch`` (lease to call) and ``tompion.execute`` (the executor's call). A later attempt is not a child
+of the one before, but has a link to it.
 
-All ids are derived from the key (:mod:`tompion.model.trace_context`), and all times but those of the call are the ledger's.  So
-nothing has to be remembered while a run is under way: whichever instance writes down how it ended writes the same span,
-an executor can be told its parent before that exists, and after a crash the trace goes on where it was.
+All ids are derived from the key (:mod:`tompion.model.trace_context`), and all times except those of the call are in the
+ledger. So an engine keeps no trace state while a run is in flight: any instance that writes the outcome writes the same
+span, an executor receives its parent before that span exists, and a trace continues after a crash.
 """
 
 from __future__ import annotations
@@ -15,15 +15,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from opentelemetry import context, trace
+from opentelemetry.context import attach
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.sampling import Decision, Sampler
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    set_span_in_context,
+)
 
 from tompion.engine.schedule_cache import ScheduleCache
-from tompion.engine.steps.result import Notes, Settled
+from tompion.engine.steps.result import StepResult
 from tompion.executors.base import RunContext
 from tompion.model.run import FAILURES, FINAL, RunId, RunRow, RunState, idempotency_key
 from tompion.model.trace_context import EXECUTE, RUN, SAMPLED, read_traceparent, span_id_of, trace_id_of, traceparent_of
@@ -31,13 +40,13 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import ExecutionTiming, Outcome
 from tompion.runtime.clock import Clock
 
-MS = 1_000_000
+NS_PER_MS = 1_000_000
 SCOPE = InstrumentationScope("tompion")
-OF_RUN = "tompion.run"
+RUN_SPAN = "tompion.run"
 
 
 class TracedRun(NamedTuple):
-    """A run that spans are written about."""
+    """A sampled run."""
 
     row: RunRow
     compiled: CompiledSchedule
@@ -45,105 +54,99 @@ class TracedRun(NamedTuple):
 
     @property
     def began_ns(self) -> int:
-        """Return when its attempt began to matter: the first at the fire time, another one when it was taken."""
+        """Return the start of the attempt: the fire time of the first one, the claim of any other."""
         row = self.row
         first = row.attempt <= 1 or row.started_ms is None
-        return (row.fire_ms if first else row.started_ms or row.decided_ms) * MS
+        return (row.fire_ms if first else row.started_ms or row.decided_ms) * NS_PER_MS
 
 
 class Tracing:
-    """Writes spans; what a sampler does not want costs no more than asking it."""
+    """Writes spans to a processor. A run that is not sampled costs only the call of the sampler."""
 
     def __init__(self, processor: SpanProcessor, sampler: Sampler, resource: Resource, clock: Clock) -> None:
-        """Take where spans go, which traces are wanted, and what this process says of itself."""
         self._processor = processor
         self._sampler = sampler
         self._resource = resource
         self._clock = clock
 
     def now_ns(self) -> int:
-        """Return the time of this machine."""
+        """Return the time of this machine in nanoseconds."""
         return int(self._clock.now() * 1e9)
 
     def trace_id(self, key: str) -> str:
-        """Return the trace of a run, as logs show it."""
+        """Return the trace id of a run as it appears in logs."""
         return f"{trace_id_of(key):032x}"
 
-    def traceparent(self, launch: RunContext) -> str:
-        """Return what an executor is to hand on."""
-        return traceparent_of(launch.key, launch.attempt, sampled=self._is_wanted(launch.key))
+    def traceparent(self, run_context: RunContext) -> str:
+        """Return the ``traceparent`` that an executor passes on."""
+        return traceparent_of(run_context.key, run_context.attempt, sampled=self._is_sampled(run_context.key))
 
-    def handed_on(self, key: str, attempt: int) -> str:
-        """Return what a worker is to hand on that has taken a run: nobody here calls, so the run is the parent."""
-        return traceparent_of(key, attempt, sampled=self._is_wanted(key), part=RUN)
+    def worker_traceparent(self, key: str, attempt: int) -> str:
+        """Return the ``traceparent`` for a remote worker. No executor is called here, so the run is the parent."""
+        return traceparent_of(key, attempt, sampled=self._is_sampled(key), part=RUN)
 
-    def enter(self, launch: RunContext) -> None:
-        """Let spans that a function makes in this process be part of its run."""
-        flags = TraceFlags(SAMPLED if self._is_wanted(launch.key) else 0)
-        span = span_id_of(launch.key, launch.attempt, EXECUTE)
-        here = SpanContext(trace_id_of(launch.key), span, is_remote=False, trace_flags=flags)
-        context.attach(trace.set_span_in_context(trace.NonRecordingSpan(here)))
+    def enter(self, run_context: RunContext) -> None:
+        """Make the run the parent of the spans that its function creates in this process."""
+        flags = TraceFlags(SAMPLED if self._is_sampled(run_context.key) else 0)
+        span_id = span_id_of(run_context.key, run_context.attempt, EXECUTE)
+        span_context = SpanContext(trace_id_of(run_context.key), span_id, is_remote=False, trace_flags=flags)
+        attach(set_span_in_context(NonRecordingSpan(span_context)))
 
-    def settled(self, schedules: ScheduleCache, outcomes: Sequence[Outcome], settled: Settled) -> None:
-        """Write what is known of attempts that have ended, or that go on elsewhere."""
-        for outcome in outcomes:
+    def record(self, schedules: ScheduleCache, result: StepResult) -> None:
+        """Write the spans of attempts that ended or were accepted by a target, and of runs that never started."""
+        for outcome in result.outcomes:
             compiled = schedules.newest(outcome.schedule_key)
-            run = RunId(*outcome[:3])
-            if (
-                compiled is None
-                or outcome.row is None
-                or run not in settled.accepted
-                or outcome.state is RunState.ENQUEUED
-            ):
-                continue
-            row = outcome.row._replace(started_ms=outcome.started_ms)
-            told = self._told(row, compiled)
-            if told is None:
-                continue
-            end_ns = settled.now_ms * MS
-            if outcome.course is not None:
-                self._write_call(told, outcome, outcome.course, end_ns)
-            if outcome.state in FINAL:
-                self._write_run(
-                    told, outcome.state, outcome.reason, outcome.error, end_ns, retried=run in settled.retried
-                )
+            if compiled is not None and outcome.row is not None and outcome.state is not RunState.ENQUEUED:
+                self._record_outcome(outcome, outcome.row, compiled, result)
+        for row, compiled in (*result.skipped, *result.ended):
+            run = self._sampled_run(row, compiled)
+            if run is not None:
+                end_ns = (row.finished_ms or row.decided_ms) * NS_PER_MS
+                self._write_run(run, row.state, row.reason, row.error, end_ns)
 
-    def noted(self, notes: Notes) -> None:
-        """Write that runs were skipped, or ended by others."""
-        for row, compiled in (*notes.skipped, *notes.ended):
-            told = self._told(row, compiled)
-            if told is not None:
-                self._write_run(told, row.state, row.reason, row.error, (row.finished_ms or row.decided_ms) * MS)
+    def _record_outcome(self, outcome: Outcome, row: RunRow, compiled: CompiledSchedule, result: StepResult) -> None:
+        run_id = RunId(*outcome[:3])
+        if run_id not in result.accepted:
+            return
+        run = self._sampled_run(row._replace(started_ms=outcome.started_ms), compiled)
+        if run is None:
+            return
+        end_ns = result.now_ms * NS_PER_MS
+        if outcome.course is not None:
+            self._write_call(run, outcome, outcome.course, end_ns)
+        if outcome.state in FINAL:
+            is_retried = run_id in result.retried
+            self._write_run(run, outcome.state, outcome.reason, outcome.error, end_ns, retried=is_retried)
 
-    def triggered(self, key: str, traceparent: str) -> None:
-        """Write that somebody has asked for a run, with a link to what they were doing."""
+    def record_trigger(self, key: str, traceparent: str) -> None:
+        """Write a span for a trigger, with a link to the span of its caller."""
         at_ns = self.now_ns()
         parent = read_traceparent(traceparent)
-        if parent is None or not self._is_wanted(key):
+        if parent is None or not self._is_sampled(key):
             return
-        other = SpanContext(parent.trace_id, parent.span_id, is_remote=True, trace_flags=TraceFlags(parent.flags))
-        self._write("tompion.trigger", key, 1, at_ns, at_ns, part="trigger", links=(Link(other),))
+        caller = SpanContext(parent.trace_id, parent.span_id, is_remote=True, trace_flags=TraceFlags(parent.flags))
+        self._write("tompion.trigger", key, 1, at_ns, at_ns, part="trigger", links=(Link(caller),))
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the spans that are left."""
         self._processor.shutdown()
 
-    def _is_wanted(self, key: str) -> bool:
-        decided = self._sampler.should_sample(None, trace_id_of(key), OF_RUN).decision
-        return decided is Decision.RECORD_AND_SAMPLE
+    def _is_sampled(self, key: str) -> bool:
+        decision = self._sampler.should_sample(None, trace_id_of(key), RUN_SPAN).decision
+        return decision is Decision.RECORD_AND_SAMPLE
 
-    def _told(self, row: RunRow, compiled: CompiledSchedule) -> TracedRun | None:
+    def _sampled_run(self, row: RunRow, compiled: CompiledSchedule) -> TracedRun | None:
         names = (compiled.namespace, compiled.schedule_id)
         key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
-        return TracedRun(row, compiled, key) if self._is_wanted(key) else None
+        return TracedRun(row, compiled, key) if self._is_sampled(key) else None
 
-    def _write_call(self, told: TracedRun, outcome: Outcome, course: ExecutionTiming, end_ns: int) -> None:
-        """The launch, and the executor's call: known to the machine that made it, which need not see the end."""
-        key, attempt = told.key, told.row.attempt
-        leased_ns = (outcome.started_ms or told.row.decided_ms) * MS
-        called_ns = min(max(course.called_ns, leased_ns), end_ns)
-        ended_ns = min(max(course.ended_ns, called_ns), end_ns)
-        self._write("tompion.executors", key, attempt, leased_ns, called_ns, part="launch")
+    def _write_call(self, run: TracedRun, outcome: Outcome, timing: ExecutionTiming, end_ns: int) -> None:
+        """Write the launch and the executor's call. Only the machine that made the call knows their times."""
+        key, attempt = run.key, run.row.attempt
+        leased_ns = (outcome.started_ms or run.row.decided_ms) * NS_PER_MS
+        called_ns = min(max(timing.called_ns, leased_ns), end_ns)
+        ended_ns = min(max(timing.ended_ns, called_ns), end_ns)
+        self._write("tompion.launch", key, attempt, leased_ns, called_ns, part="launch")
         self._write(
             "tompion.execute",
             key,
@@ -151,37 +154,37 @@ class Tracing:
             called_ns,
             ended_ns,
             part=EXECUTE,
-            kind=SpanKind.INTERNAL if course.executor == "function" else SpanKind.PRODUCER,
-            attributes={"tompion.executor": course.executor},
+            kind=SpanKind.INTERNAL if timing.executor == "function" else SpanKind.PRODUCER,
+            attributes={"tompion.executor": timing.executor},
             status=_status(outcome.state, outcome.error),
         )
 
-    def _write_run(  # noqa: PLR0913 - how it ended
-        self, told: TracedRun, state: str, reason: str | None, error: str | None, end_ns: int, *, retried: bool = False
+    def _write_run(  # noqa: PLR0913 - the outcome of a run
+        self, run: TracedRun, state: str, reason: str | None, error: str | None, end_ns: int, *, retried: bool = False
     ) -> None:
-        row, key = told.row, told.key
-        began_ns, leased_ns = told.began_ns, (row.started_ms or row.finished_ms or row.decided_ms) * MS
+        row, key = run.row, run.key
+        began_ns, leased_ns = run.began_ns, (row.started_ms or row.finished_ms or row.decided_ms) * NS_PER_MS
         if row.attempt <= 1:
-            decided_ns = max(row.decided_ms * MS, began_ns)
+            decided_ns = max(row.decided_ms * NS_PER_MS, began_ns)
             self._write("tompion.decide", key, row.attempt, began_ns, decided_ns, part="decide")
             if leased_ns > decided_ns:
                 self._write("tompion.wait", key, row.attempt, decided_ns, leased_ns, part="wait")
         links = () if row.attempt <= 1 else (Link(self._context(key, row.attempt - 1, RUN)),)
         attributes = {
-            "tompion.namespace": told.compiled.namespace,
-            "tompion.schedule_id": told.compiled.schedule_id,
+            "tompion.namespace": run.compiled.namespace,
+            "tompion.schedule_id": run.compiled.schedule_id,
             "tompion.run_id": str(row.id),
             "tompion.key": key,
             "tompion.nominal_s": row.nominal_s,
             "tompion.source": str(row.source),
             "tompion.attempt": row.attempt,
-            "tompion.lateness_s": max(0, leased_ns - row.fire_ms * MS) / 1e9,
+            "tompion.lateness_s": max(0, leased_ns - row.fire_ms * NS_PER_MS) / 1e9,
             "tompion.outcome": str(state),
             "tompion.retried": retried,
             **({} if reason is None else {"tompion.reason": str(reason)}),
         }
         self._write(
-            OF_RUN, key, row.attempt, began_ns, max(end_ns, began_ns), attributes=attributes, links=links,
+            RUN_SPAN, key, row.attempt, began_ns, max(end_ns, began_ns), attributes=attributes, links=links,
             status=_status(state, error),
         )  # fmt: skip
 
@@ -190,7 +193,7 @@ class Tracing:
             trace_id_of(key), span_id_of(key, attempt, part), is_remote=False, trace_flags=TraceFlags(SAMPLED)
         )
 
-    def _write(  # noqa: PLR0913 - what a span is made of
+    def _write(  # noqa: PLR0913 - the parts of a span
         self,
         name: str,
         key: str,

@@ -1,8 +1,7 @@
-"""Runs as workflows of a Temporal cluster: started under an id of the tick, followed to their end.
+"""Runs as workflows of a Temporal cluster, with an id derived from the tick, followed until they end.
 
-The request id is the run's own, so a start that is sent again finds what it began before; and a workflow that has
-ended meanwhile says which request had begun it.  What the previous run left, its result or its failure, is handed on
-as it is.
+The request id belongs to the run, so a repeated start finds the workflow of the first one, even if that has ended
+meanwhile.  The result or the failure of the previous run is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -23,40 +22,40 @@ from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
-from tompion.executors.options import ExecutorEnv, known_options, only, whole
+from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import text_option
-from tompion.executors.temporal.messages import close_event_of, failure_text, history_request, search_attributes
-from tompion.executors.temporal.start_options import hand_on
+from tompion.executors.temporal.messages import add_search_attributes, close_event, failure_text, history_request
+from tompion.executors.temporal.start_options import apply_start_options
 from tompion.executors.temporal.workflow_ids import (
     MEMO,
     TICK,
-    begun_before,
-    ids_of,
-    is_of,
-    may_step_aside,
+    earlier_run_id,
+    may_use_fallback_id,
+    memo_matches,
     reuse_policy,
+    workflow_ids,
 )
 from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 
-CONFIGURED = ("address", "namespace", "api_key", "tls", "timeout_ms", "max_active", "namespaces")
+SETTINGS = ("address", "namespace", "api_key", "tls", "timeout_ms", "max_active", "namespaces")
 OPTIONS = (
     "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done", "start",
     "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms",
 )  # fmt: skip
-TRACER = "_tracer-data"
-"""The header in which Temporal's own interceptors for OpenTelemetry look for a trace."""
-POLL_S = timedelta(seconds=70)
-"""How long one question about a workflow's end may take; the server answers after a minute if it goes on."""
-AGAIN_S = 1.0
-"""The pause after a question that could not be answered."""
-LONGEST_MS = 315_576_000_000_000
-"""The longest timeout that the protocol knows: ten thousand years."""
-REMEMBERED = 1_000
-"""Of how many ended workflows the end is remembered, for the runs after them."""
-UNREACHABLE = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
-HOPELESS = (
+TRACER_HEADER = "_tracer-data"
+"""The header in which Temporal's OpenTelemetry interceptors expect the trace context."""
+POLL_TIMEOUT = timedelta(seconds=70)
+"""The timeout of one long poll. The server responds after a minute if the workflow still runs."""
+RETRY_DELAY_S = 1.0
+"""The delay after a failed poll."""
+MAX_TIMEOUT_MS = 315_576_000_000_000
+"""The longest timeout of the protocol: ten thousand years."""
+MAX_CACHED_ENDS = 1_000
+"""The number of workflow ends that are cached for later runs."""
+UNREACHABLE_STATUSES = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
+PERMANENT_STATUSES = (
     RPCStatusCode.INVALID_ARGUMENT,
     RPCStatusCode.NOT_FOUND,
     RPCStatusCode.PERMISSION_DENIED,
@@ -67,7 +66,7 @@ HOPELESS = (
 
 
 class TemporalExecution(NamedTuple):
-    """One execution of a workflow; the ledger keeps it as text."""
+    """One execution of a workflow. The ledger stores it as text."""
 
     workflow_id: str
     run_id: str
@@ -77,47 +76,46 @@ class TemporalExecution(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> TemporalExecution:
-        """Return the execution that the ledger knows."""
+        """Return the execution that a text of the ledger identifies."""
         workflow_id, _, run_id = text.rpartition("/")
         return cls(workflow_id, run_id)
 
 
 class TemporalEnd(NamedTuple):
-    """How a workflow ended, as the server tells it."""
+    """The end of a workflow, as the server reports it."""
 
     state: RunState
     result: Payloads | None = None
     failure: Failure | None = None
-    said: str | None = None
+    message: str | None = None
 
 
 class TemporalExecutor(Executor):
-    """Starts workflows, and follows them."""
+    """Starts workflows and follows them."""
 
     remote = True
     wants_previous = True
 
-    def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
-        """Take where the cluster is; nothing is connected yet."""
-        only(configured, "temporal", *CONFIGURED)
+    def __init__(self, configured: Mapping[str, Any], env: ExecutorEnv) -> None:
+        check_settings(configured, "temporal", *SETTINGS)
         self._address = _text(configured, "address", "127.0.0.1:7233")
         self._namespace = _text(configured, "namespace", "default")
         self._api_key = _text(configured, "api_key", "") if "api_key" in configured else None
-        self._tls = _tls_of(configured.get("tls"))
-        self._patience = timedelta(milliseconds=whole(configured, "temporal", "timeout_ms", 10_000))
-        self.max_active = whole(configured, "temporal", "max_active", 1_000)
-        self._site = site
+        self._tls = _tls_config(configured.get("tls"))
+        self._rpc_timeout = timedelta(milliseconds=int_setting(configured, "temporal", "timeout_ms", 10_000))
+        self.max_active = int_setting(configured, "temporal", "max_active", 1_000)
+        self._env = env
         self._connected: Client | None = None
         self._connecting: asyncio.Future[Client] | None = None
-        self._begun: OrderedDict[str, asyncio.Future[TemporalExecution]] = OrderedDict()
+        self._starts: OrderedDict[str, asyncio.Future[TemporalExecution]] = OrderedDict()
         self._ends: OrderedDict[str, TemporalEnd] = OrderedDict()
-        self._elsewhere = _other_clusters(configured, site)
+        self._by_namespace = _namespace_executors(configured, env)
 
     async def run(self, dag: Any, meta: RunContext) -> Completed:
-        """Start the workflow, unless an earlier attempt has, and wait for its end."""
-        if meta.namespace in self._elsewhere:
-            return await self._elsewhere[meta.namespace].run(dag, meta)
-        known_options(meta.options, *OPTIONS)
+        """Start the workflow, unless an earlier attempt did, and wait until it ends."""
+        if meta.namespace in self._by_namespace:
+            return await self._by_namespace[meta.namespace].run(dag, meta)
+        check_workflow_options(meta.options, *OPTIONS)
         done = meta.options.get("done", "followed")
         if done not in ("followed", "taken"):
             raise LaunchRefused("the workflow's option done is neither 'followed' nor 'taken'")
@@ -126,30 +124,30 @@ class TemporalExecutor(Executor):
         meta.progress(execution._asdict())
         if done == "taken":
             return Completed(execution_id=str(execution))
-        end = await self._end_of(client, execution)
-        return await self._ended(client, execution, end)
+        end = await self._wait_for_end(client, execution)
+        return await self._outcome(client, execution, end)
 
     async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
-        """Ask the workflow to end; whoever follows it will see how it does."""
-        if meta.namespace in self._elsewhere:
-            return await self._elsewhere[meta.namespace].cancel(dag, meta, execution_id)
+        """Request the cancellation of the workflow. The task that follows it gets the outcome."""
+        if meta.namespace in self._by_namespace:
+            return await self._by_namespace[meta.namespace].cancel(dag, meta, execution_id)
         handle = await self._handle(meta, execution_id)
         if handle is None:
             return False
-        await _told(handle.cancel(rpc_timeout=self._patience))
+        await _ignore_not_found(handle.cancel(rpc_timeout=self._rpc_timeout))
         return bool(meta.options.get("done", "followed") == "followed")
 
     async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
         """End the workflow by force."""
-        if meta.namespace in self._elsewhere:
-            return await self._elsewhere[meta.namespace].terminate(dag, meta, execution_id)
+        if meta.namespace in self._by_namespace:
+            return await self._by_namespace[meta.namespace].terminate(dag, meta, execution_id)
         handle = await self._handle(meta, execution_id)
         if handle is not None:
-            await _told(handle.terminate(reason="a later run takes its place", rpc_timeout=self._patience))
+            await _ignore_not_found(handle.terminate(reason="replaced by a later run", rpc_timeout=self._rpc_timeout))
         return None
 
     async def _handle(self, meta: RunContext, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
-        """Return the workflow of a run and whatever continues it; never another one under the same id."""
+        """Return a handle of a run's workflow, with its continuations but never another one with the same id."""
         client = await self._client()
         execution = (
             await self._execution(client, meta) if execution_id is None else TemporalExecution.read(execution_id)
@@ -159,207 +157,208 @@ class TemporalExecutor(Executor):
         return client.get_workflow_handle(execution.workflow_id, first_execution_run_id=execution.run_id)
 
     async def _execution(self, client: Client, meta: RunContext) -> TemporalExecution | None:
-        """Return what was started for a run: here, perhaps this very moment, or by a worker that was lost."""
-        begun = self._begun.get(meta.delivery_id)
-        if begun is not None:
-            await asyncio.wait({begun})
-            return None if begun.cancelled() or _failure_of(begun) else begun.result()
-        known = await self._known(client, meta)
-        return None if known is None else TemporalExecution(known.id, known.raw_info.first_run_id)
+        """Return the execution of a run, started here or by a worker that was lost. Wait for a pending start."""
+        start = self._starts.get(meta.delivery_id)
+        if start is not None:
+            await asyncio.wait({start})
+            return None if start.cancelled() or _exception_of(start) else start.result()
+        workflow = await self._find_workflow(client, meta)
+        return None if workflow is None else TemporalExecution(workflow.id, workflow.raw_info.first_run_id)
 
-    async def _known(self, client: Client, meta: RunContext) -> WorkflowExecutionDescription | None:
-        """Return the workflow that was started for a run, under whichever of its ids."""
-        for workflow_id in ids_of(meta).each:
-            found = await self._described(client, workflow_id)
-            if found is not None and is_of(meta, await found.memo_value(MEMO, None)):
-                return found
+    async def _find_workflow(self, client: Client, meta: RunContext) -> WorkflowExecutionDescription | None:
+        """Return the workflow that was started for a run, under either of its ids."""
+        for workflow_id in workflow_ids(meta).candidates:
+            workflow = await self._describe(client, workflow_id)
+            if workflow is not None and memo_matches(meta, await workflow.memo_value(MEMO, None)):
+                return workflow
         return None
 
-    async def _described(self, client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:
+    async def _describe(self, client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:
         try:
-            return await client.get_workflow_handle(workflow_id).describe(rpc_timeout=self._patience)
+            return await client.get_workflow_handle(workflow_id).describe(rpc_timeout=self._rpc_timeout)
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
             raise _launch_error(error) from None
 
-    # --- beginning ------------------------------------------------------------------------------------------------
+    # --- start ------------------------------------------------------------------------------------------------
 
     async def _client(self) -> Client:
-        """Return the connection; all who want one while there is none wait for the same attempt."""
+        """Return the connection. Concurrent callers share one attempt to connect."""
         if self._connected is None:
             if self._connecting is None:
                 self._connecting = asyncio.ensure_future(self._connect())
-                self._connecting.add_done_callback(self._has_tried)
+                self._connecting.add_done_callback(self._connect_done)
             self._connected = await asyncio.shield(self._connecting)
         return self._connected
 
     async def _connect(self) -> Client:
         try:
-            async with asyncio.timeout(self._patience.total_seconds()):
+            async with asyncio.timeout(self._rpc_timeout.total_seconds()):
                 return await Client.connect(
                     self._address, namespace=self._namespace, api_key=self._api_key, tls=self._tls
                 )
         except ValueError as error:
-            raise LaunchRefused(f"Temporal cannot be reached as configured: {error}") from None
+            raise LaunchRefused(f"the settings for Temporal are invalid: {error}") from None
         except (RuntimeError, RPCError, TimeoutError) as error:
             raise LaunchError(f"cannot reach Temporal at {self._address}: {type(error).__name__}") from None
 
-    def _has_tried(self, connecting: asyncio.Future[Client]) -> None:
+    def _connect_done(self, connecting: asyncio.Future[Client]) -> None:
         self._connecting = None
-        _failure_of(connecting)
+        _exception_of(connecting)
 
     async def _request(self, client: Client, dag: Any, meta: RunContext) -> StartWorkflowExecutionRequest:
         options, convert = meta.options, client.data_converter
-        known = await self._known(client, meta) if meta.failures else None
+        workflow = await self._find_workflow(client, meta) if meta.failures else None
         request = StartWorkflowExecutionRequest(
             namespace=self._namespace,
-            workflow_id=ids_of(meta).usual if known is None else known.id,
+            workflow_id=workflow_ids(meta).default if workflow is None else workflow.id,
             request_id=meta.delivery_id,
             identity=client.identity,
-            workflow_id_reuse_policy=reuse_policy(meta, has_begun=known is not None),
+            workflow_id_reuse_policy=reuse_policy(meta, has_begun=workflow is not None),
             workflow_id_conflict_policy=WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
         )
         request.workflow_type.name = text_option(meta, "workflow")
         request.task_queue.name = text_option(meta, "task_queue")
         if "start" in options:
-            hand_on(request, options["start"])
+            apply_start_options(request, options["start"])
         else:
             request.input.payloads.extend(await convert.encode(_arguments(dag, meta)))
-        for name, value in {MEMO: _about(meta), **_mapping(options, "memo")}.items():
+        for name, value in {MEMO: _memo_of(meta), **_mapping(options, "memo")}.items():
             request.memo.fields[name].CopyFrom((await convert.encode([value]))[0])
         if meta.traceparent is not None:
             carrier = PayloadConverter.default.to_payloads([{"traceparent": meta.traceparent}])
-            request.header.fields[TRACER].CopyFrom(carrier[0])
-        search_attributes(request.search_attributes, meta, _mapping(options, "search_attributes"))
+            request.header.fields[TRACER_HEADER].CopyFrom(carrier[0])
+        add_search_attributes(request.search_attributes, meta, _mapping(options, "search_attributes"))
         for name in ("execution", "run", "task"):
             _set_timeout(getattr(request, f"workflow_{name}_timeout"), options, f"{name}_timeout_ms")
-        await self._hand_on(client, request, meta)
+        await self._add_previous_end(client, request, meta)
         return request
 
-    async def _hand_on(self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext) -> None:
-        """Give the workflow what was left before: the last result, and the last failure, if that is later."""
+    async def _add_previous_end(self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext) -> None:
+        """Add the last result to the request, and the last failure if that is later."""
         succeeded, failed = meta.previous
-        if succeeded is not None and (end := await self._known_end(client, succeeded)) and end.result is not None:
+        if succeeded is not None and (end := await self._cached_end(client, succeeded)) and end.result is not None:
             request.last_completion_result.CopyFrom(end.result)
-        if failed is not None and (end := await self._known_end(client, failed)) and end.failure is not None:
+        if failed is not None and (end := await self._cached_end(client, failed)) and end.failure is not None:
             request.continued_failure.CopyFrom(end.failure)
 
-    async def _known_end(self, client: Client, execution_id: str) -> TemporalEnd | None:
-        """Return how an earlier run ended, from memory or from the server, which may have forgotten it."""
+    async def _cached_end(self, client: Client, execution_id: str) -> TemporalEnd | None:
+        """Return the end of an earlier run, from the cache or from the server, unless its retention has expired."""
         if execution_id not in self._ends:
             end: TemporalEnd | TemporalExecution | None = TemporalExecution.read(execution_id)
             try:
-                while isinstance(end, TemporalExecution):  # which may have been continued
-                    end = await self._look(client, end, wait=False)
+                while isinstance(end, TemporalExecution):  # continued as new
+                    end = await self._poll_end(client, end, wait=False)
             except RPCError:
                 return None
             if end is None:
                 return None
-            self._remember(execution_id, end)
+            self._cache_end(execution_id, end)
         return self._ends[execution_id]
 
     async def _begin(
         self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext
     ) -> TemporalExecution:
-        """Start the workflow, and remember it; one whose start is under way is started, whoever waits for it."""
-        self._begun[request.request_id] = begun = asyncio.ensure_future(self._start(client, request, meta))
-        begun.add_done_callback(_failure_of)
-        while len(self._begun) > self.max_active + REMEMBERED:
-            self._begun.popitem(last=False)
-        return await asyncio.shield(begun)
+        """Start the workflow. The start completes even if the caller is cancelled."""
+        self._starts[request.request_id] = start = asyncio.ensure_future(self._start(client, request, meta))
+        start.add_done_callback(_exception_of)
+        while len(self._starts) > self.max_active + MAX_CACHED_ENDS:
+            self._starts.popitem(last=False)
+        return await asyncio.shield(start)
 
     async def _start(
         self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext
     ) -> TemporalExecution:
-        """Start the workflow, or find it; under the other of its ids, if the usual one is another run's."""
+        """Start the workflow or find it. Use the fallback id if another run has the default one."""
         try:
-            answer = await client.workflow_service.start_workflow_execution(request, timeout=self._patience)
+            response = await client.workflow_service.start_workflow_execution(request, timeout=self._rpc_timeout)
         except RPCError as error:
             if error.status is not RPCStatusCode.ALREADY_EXISTS:
                 raise _launch_error(error) from None
-            begun = begun_before(error, request.request_id)
-            if begun is not None:
-                return TemporalExecution(request.workflow_id, begun)
+            run_id = earlier_run_id(error, request.request_id)
+            if run_id is not None:
+                return TemporalExecution(request.workflow_id, run_id)
         else:
-            return TemporalExecution(request.workflow_id, answer.run_id)
-        taken, spare = request.workflow_id, ids_of(meta).spare
-        if spare is None or spare == taken or not await self._may_step_aside(client, taken, meta):
-            raise LaunchRefused(f"the workflow id {taken!r} is taken by somebody else's execution")
-        request.workflow_id = spare
+            return TemporalExecution(request.workflow_id, response.run_id)
+        taken, fallback = request.workflow_id, workflow_ids(meta).fallback
+        if fallback is None or fallback == taken or not await self._may_use_fallback_id(client, taken, meta):
+            raise LaunchRefused(f"the workflow id {taken!r} is in use by another execution")
+        request.workflow_id = fallback
         return await self._start(client, request, meta)
 
-    async def _may_step_aside(self, client: Client, taken: str, meta: RunContext) -> bool:
-        found = None if meta.source != TICK else await self._described(client, taken)
-        return may_step_aside(meta, None if found is None else await found.memo_value(MEMO, None))
+    async def _may_use_fallback_id(self, client: Client, taken: str, meta: RunContext) -> bool:
+        workflow = None if meta.source != TICK else await self._describe(client, taken)
+        return may_use_fallback_id(meta, None if workflow is None else await workflow.memo_value(MEMO, None))
 
     # --- the end --------------------------------------------------------------------------------------------------
 
-    async def _end_of(self, client: Client, execution: TemporalExecution) -> TemporalEnd:
-        """Wait for the end of a workflow, and of whatever continues it."""
+    async def _wait_for_end(self, client: Client, execution: TemporalExecution) -> TemporalEnd:
+        """Wait until a workflow and its continuations have ended."""
         while True:
             try:
-                found = await self._look(client, execution, wait=True)
+                end = await self._poll_end(client, execution, wait=True)
             except RPCError as error:
-                if error.status in HOPELESS:
+                if error.status in PERMANENT_STATUSES:
                     return TemporalEnd(
-                        RunState.FAILED, said=f"Temporal knows nothing of it any more: {error.status.name}"
+                        RunState.FAILED, message=f"Temporal has no record of the execution: {error.status.name}"
                     )
-                await pause(AGAIN_S)
+                await pause(RETRY_DELAY_S)
                 continue
-            if isinstance(found, TemporalEnd):
-                return found
-            execution = found or execution
+            if isinstance(end, TemporalEnd):
+                return end
+            execution = end or execution
 
-    async def _look(
+    async def _poll_end(
         self, client: Client, execution: TemporalExecution, *, wait: bool
     ) -> TemporalEnd | TemporalExecution | None:
-        """Ask how an execution ended: an end, what continues it, or nothing yet."""
+        """Return the end of an execution, its continuation, or ``None`` if it still runs."""
         request = history_request(self._namespace, execution.workflow_id, execution.run_id, wait=wait)
         while True:
-            answer = await client.workflow_service.get_workflow_execution_history(request, timeout=POLL_S)
-            event = close_event_of(answer)
+            response = await client.workflow_service.get_workflow_execution_history(request, timeout=POLL_TIMEOUT)
+            event = close_event(response)
             if event is not None:
                 break
-            if not answer.next_page_token or not wait:
+            if not response.next_page_token or not wait:
                 return None
-            request.next_page_token = answer.next_page_token
-        kind, about = event
-        following = getattr(about, "new_execution_run_id", "")
-        if following:
-            return TemporalExecution(execution.workflow_id, following)
-        end: TemporalEnd = _END_OF[kind](about)
+            request.next_page_token = response.next_page_token
+        kind, attributes = event
+        next_run_id = getattr(attributes, "new_execution_run_id", "")
+        if next_run_id:
+            return TemporalExecution(execution.workflow_id, next_run_id)
+        end: TemporalEnd = _END_BY_EVENT[kind](attributes)
         return end
 
-    async def _ended(self, client: Client, execution: TemporalExecution, end: TemporalEnd) -> Completed:
-        name, most = str(execution), self._site.max_result_bytes
-        self._remember(name, end)
+    async def _outcome(self, client: Client, execution: TemporalExecution, end: TemporalEnd) -> Completed:
+        execution_id, max_bytes = str(execution), self._env.max_result_bytes
+        self._cache_end(execution_id, end)
         if end.state is RunState.SUCCESS:
             value = await _read_result(client, end.result)
-            return Completed(result=None if value is None else json_value(value, most), execution_id=name)
-        said = end.said if end.failure is None else failure_text(end.failure)
-        return Completed(end.state, error=None if said is None else truncate(said, most), execution_id=name)
+            return Completed(result=None if value is None else json_value(value, max_bytes), execution_id=execution_id)
+        message = end.message if end.failure is None else failure_text(end.failure)
+        error = None if message is None else truncate(message, max_bytes)
+        return Completed(end.state, error=error, execution_id=execution_id)
 
-    def _remember(self, execution_id: str, end: TemporalEnd) -> None:
+    def _cache_end(self, execution_id: str, end: TemporalEnd) -> None:
         self._ends[execution_id] = end
-        if len(self._ends) > REMEMBERED:
+        if len(self._ends) > MAX_CACHED_ENDS:
             self._ends.popitem(last=False)
 
 
 def _launch_error(error: RPCError) -> LaunchError:
-    if error.status in UNREACHABLE:
+    if error.status in UNREACHABLE_STATUSES:
         return LaunchError(f"cannot reach Temporal: {error.status.name}")
-    kind = LaunchRefused if error.status in HOPELESS else LaunchError
-    return kind(f"Temporal does not start it: {error.status.name}: {error.message}")
+    kind = LaunchRefused if error.status in PERMANENT_STATUSES else LaunchError
+    return kind(f"Temporal rejected the start: {error.status.name}: {error.message}")
 
 
-def _failure_of(done: asyncio.Future[Any]) -> BaseException | None:
-    """Return why something has failed, and have looked at it: whoever wanted to know may be gone."""
+def _exception_of(done: asyncio.Future[Any]) -> BaseException | None:
+    """Return the exception of a future. Reading it avoids a warning if no task waits for the future."""
     return None if done.cancelled() else done.exception()
 
 
-async def _told(call: Any) -> None:
-    """Tell a workflow to end, which may have ended already."""
+async def _ignore_not_found(call: Any) -> None:
+    """Await a request about a workflow that may have ended already."""
     try:
         await call
     except RPCError as error:
@@ -368,16 +367,16 @@ async def _told(call: Any) -> None:
 
 
 def _arguments(dag: Any, meta: RunContext) -> list[Any]:
-    given = meta.options.get("args")
-    if given is None:
+    args = meta.options.get("args")
+    if args is None:
         return [{"dag": dag, "meta": meta.meta}]
-    if not isinstance(given, list):
-        raise LaunchRefused("the workflow's option args is no list")
-    return given
+    if not isinstance(args, list):
+        raise LaunchRefused("the workflow's option args is not a list")
+    return args
 
 
 async def _read_result(client: Client, result: Payloads | None) -> Any:
-    """Return what a workflow has returned; nothing, if only those who have the key can read it."""
+    """Return the result of a workflow, or ``None`` if it is encrypted."""
     try:
         values = [] if result is None else await client.data_converter.decode(result.payloads)
     except (KeyError, RuntimeError):
@@ -385,14 +384,14 @@ async def _read_result(client: Client, result: Payloads | None) -> Any:
     return values[0] if len(values) == 1 else values or None
 
 
-def _about(meta: RunContext) -> dict[str, Any]:
+def _memo_of(meta: RunContext) -> dict[str, Any]:
     return {name: value for name, value in meta.meta.items() if name != "payload"}
 
 
 def _mapping(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = options.get(name, {})
     if not isinstance(value, Mapping):
-        raise LaunchRefused(f"the workflow's option {name} is no object")
+        raise LaunchRefused(f"the workflow's option {name} is not an object")
     return value
 
 
@@ -400,8 +399,10 @@ def _set_timeout(field: Any, options: Mapping[str, Any], name: str) -> None:
     value = options.get(name)
     if value is None:
         return
-    if type(value) is not int or not 1 <= value <= LONGEST_MS:
-        raise LaunchRefused(f"the workflow's option {name} is no whole number of milliseconds from 1 to {LONGEST_MS}")
+    if type(value) is not int or not 1 <= value <= MAX_TIMEOUT_MS:
+        raise LaunchRefused(
+            f"the workflow's option {name} is not a whole number of milliseconds from 1 to {MAX_TIMEOUT_MS}"
+        )
     field.FromMilliseconds(value)
 
 
@@ -412,17 +413,17 @@ def _text(configured: Mapping[str, Any], name: str, default: str) -> str:
     return value
 
 
-def _other_clusters(configured: Mapping[str, Any], site: ExecutorEnv) -> dict[str, TemporalExecutor]:
-    """Return who starts workflows for namespaces that have a cluster of their own, or a namespace of another name."""
+def _namespace_executors(configured: Mapping[str, Any], env: ExecutorEnv) -> dict[str, TemporalExecutor]:
+    """Return an executor for each namespace with a cluster or a Temporal namespace of its own."""
     tables = configured.get("namespaces", {})
-    if not isinstance(tables, Mapping) or not all(isinstance(each, Mapping) for each in tables.values()):
+    if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
         raise InvalidField("executors.temporal.namespaces", "expected tables, one for each namespace of Tompion")
     shared = {name: value for name, value in configured.items() if name != "namespaces"}
-    return {name: TemporalExecutor({**shared, **table}, site) for name, table in tables.items()}
+    return {name: TemporalExecutor({**shared, **table}, env) for name, table in tables.items()}
 
 
-def _tls_of(value: Any) -> bool | TLSConfig:
-    """Return how to secure the connection: not at all, with the machine's authorities, or as files say."""
+def _tls_config(value: Any) -> bool | TLSConfig:
+    """Return the TLS settings: off, the authorities of the machine, or files."""
     if value is None or isinstance(value, bool):
         return bool(value)
     if not isinstance(value, Mapping) or not set(value) <= {"ca", "cert", "key", "domain"}:
@@ -444,20 +445,20 @@ def _read(path: Any) -> bytes:
         return file.read()
 
 
-def _completed(about: Any) -> TemporalEnd:
+def _end_of_completed(about: Any) -> TemporalEnd:
     return TemporalEnd(RunState.SUCCESS, result=about.result)
 
 
-def _failed(about: Any) -> TemporalEnd:
+def _end_of_failed(about: Any) -> TemporalEnd:
     return TemporalEnd(RunState.FAILED, failure=about.failure)
 
 
-_END_OF: dict[int, Any] = {
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: _completed,
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: _failed,
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: lambda _: TemporalEnd(RunState.CANCELLED, said="cancelled"),
+_END_BY_EVENT: dict[int, Any] = {
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: _end_of_completed,
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: _end_of_failed,
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: lambda _: TemporalEnd(RunState.CANCELLED, message="cancelled"),
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: lambda about: TemporalEnd(
-        RunState.TERMINATED, said=about.reason or "terminated"
+        RunState.TERMINATED, message=about.reason or "terminated"
     ),
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: lambda _: TemporalEnd(RunState.TIMED_OUT, said="timed out"),
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: lambda _: TemporalEnd(RunState.TIMED_OUT, message="timed out"),
 }

@@ -1,4 +1,4 @@
-"""Reading and writing the messages of Temporal's API."""
+"""Helpers to build and read the messages of Temporal's API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from temporalio.converter import encode_typed_search_attribute_value
 from tompion.errors import LaunchRefused
 from tompion.executors.base import RunContext
 
-CLOSING = {
+CLOSE_EVENTS = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "workflow_execution_completed_event_attributes",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: "workflow_execution_failed_event_attributes",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: "workflow_execution_timed_out_event_attributes",
@@ -27,7 +27,7 @@ CLOSING = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "workflow_execution_terminated_event_attributes",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW: "workflow_execution_continued_as_new_event_attributes",
 }
-KINDS: dict[str, Callable[[str], SearchAttributeKey[Any]]] = {
+ATTRIBUTE_TYPES: dict[str, Callable[[str], SearchAttributeKey[Any]]] = {
     "Text": SearchAttributeKey.for_text,
     "Keyword": SearchAttributeKey.for_keyword,
     "Int": SearchAttributeKey.for_int,
@@ -36,13 +36,13 @@ KINDS: dict[str, Callable[[str], SearchAttributeKey[Any]]] = {
     "Datetime": SearchAttributeKey.for_datetime,
     "KeywordList": SearchAttributeKey.for_keyword_list,
 }
-INFERRED = {str: "Keyword", bool: "Bool", int: "Int", float: "Double", list: "KeywordList"}
+INFERRED_TYPES = {str: "Keyword", bool: "Bool", int: "Int", float: "Double", list: "KeywordList"}
 SCHEDULED_AT, SCHEDULED_BY = "TemporalScheduledStartTime", "TemporalScheduledById"
-MOST_CAUSES = 10
+MAX_CAUSES = 10
 
 
 def history_request(namespace: str, workflow_id: str, run_id: str, *, wait: bool) -> GetWorkflowExecutionHistoryRequest:
-    """Return the question how an execution ended; ``wait`` lets the server answer when it has."""
+    """Return the request for the close event of an execution. With ``wait`` the server responds when it has ended."""
     request = GetWorkflowExecutionHistoryRequest(
         namespace=namespace,
         wait_new_event=wait,
@@ -53,46 +53,46 @@ def history_request(namespace: str, workflow_id: str, run_id: str, *, wait: bool
     return request
 
 
-def close_event_of(answer: GetWorkflowExecutionHistoryResponse) -> tuple[int, Any] | None:
-    """Return the kind of the event that closes an execution and what it says, if it is there."""
-    for event in answer.history.events:
-        name = CLOSING.get(event.event_type)
+def close_event(response: GetWorkflowExecutionHistoryResponse) -> tuple[int, Any] | None:
+    """Return the type and the attributes of the event that closes an execution, if there is one."""
+    for event in response.history.events:
+        name = CLOSE_EVENTS.get(event.event_type)
         if name is not None:
             return event.event_type, getattr(event, name)
     return None
 
 
 def failure_text(failure: Failure) -> str:
-    """Return a failure and what caused it on one line."""
-    told: list[str] = []
-    while len(told) < MOST_CAUSES:
+    """Return a failure and its causes on one line."""
+    messages: list[str] = []
+    while len(messages) < MAX_CAUSES:
         kind = failure.application_failure_info.type if failure.HasField("application_failure_info") else ""
-        told.append(f"{kind}: {failure.message}" if kind else failure.message)
+        messages.append(f"{kind}: {failure.message}" if kind else failure.message)
         if not failure.HasField("cause"):
             break
         failure = failure.cause
-    return ", caused by ".join(told)
+    return ", caused by ".join(messages)
 
 
-def search_attributes(into: SearchAttributes, meta: RunContext, wanted: Mapping[str, Any]) -> None:
-    """Write by whom and for when a workflow was started, and what else its options want to be found by."""
-    given = {
+def add_search_attributes(into: SearchAttributes, meta: RunContext, custom: Mapping[str, Any]) -> None:
+    """Add the schedule id, the scheduled time and the attributes of the workflow's options."""
+    attributes = {
         SCHEDULED_AT: {"type": "Datetime", "value": meta.scheduled_for.isoformat()},
         SCHEDULED_BY: {"type": "Keyword", "value": meta.schedule_id},
-        **wanted,
+        **custom,
     }
-    for name, value in given.items():
-        into.indexed_fields[name].CopyFrom(_encoded(name, value))
+    for name, value in attributes.items():
+        into.indexed_fields[name].CopyFrom(_encode_attribute(name, value))
 
 
-def _encoded(name: str, value: Any) -> Payload:
-    kind = value.get("type") if isinstance(value, Mapping) else INFERRED.get(type(value))
+def _encode_attribute(name: str, value: Any) -> Payload:
+    kind = value.get("type") if isinstance(value, Mapping) else INFERRED_TYPES.get(type(value))
     plain: Any = value.get("value") if isinstance(value, Mapping) else value
-    if not isinstance(kind, str) or kind not in KINDS:
-        expected = ", ".join(KINDS)
-        raise LaunchRefused(f"the search attribute {name!r} is of no known type; expected one of {expected}")
+    if not isinstance(kind, str) or kind not in ATTRIBUTE_TYPES:
+        expected = ", ".join(ATTRIBUTE_TYPES)
+        raise LaunchRefused(f"the search attribute {name!r} has an unknown type; expected one of {expected}")
     try:
         typed = datetime.fromisoformat(plain) if kind == "Datetime" else plain
-        return encode_typed_search_attribute_value(KINDS[kind](name), typed)
+        return encode_typed_search_attribute_value(ATTRIBUTE_TYPES[kind](name), typed)
     except (TypeError, ValueError):
-        raise LaunchRefused(f"the search attribute {name!r} is no {kind}") from None
+        raise LaunchRefused(f"the search attribute {name!r} is not of the type {kind}") from None

@@ -1,6 +1,6 @@
-"""The option ``start``: everything else that a workflow is started with, as Temporal's own API has it in JSON.
+"""The option ``start``: the start request of a workflow, as JSON of Temporal's API.
 
-What a schedule was created with over that API is kept so, payloads byte for byte, and handed on as it is.
+A schedule that was created over that API keeps its request in this form, with the payloads byte for byte.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from temporalio.api.workflowservice.v1 import StartWorkflowExecutionRequest
 
 from tompion.errors import LaunchRefused
 
-HANDED_ON = (
+COPIED_FIELDS = (
     "input", "workflow_execution_timeout", "workflow_run_timeout", "workflow_task_timeout", "retry_policy", "memo",
     "search_attributes", "header", "user_metadata", "versioning_override", "priority",
 )  # fmt: skip
 
 
-def hand_on(request: StartWorkflowExecutionRequest, start: Any) -> None:
-    """Write into a request what the option says."""
+def apply_start_options(request: StartWorkflowExecutionRequest, start: Any) -> None:
+    """Copy the fields of the option ``start`` into a request."""
     if not isinstance(start, Mapping):
-        raise LaunchRefused("the workflow's option start is no object")
+        raise LaunchRefused("the workflow's option start is not an object")
     try:
         info = ParseDict(dict(start), NewWorkflowExecutionInfo())
     except ParseError as error:
         raise LaunchRefused(f"the workflow's option start cannot be read: {error}") from None
-    given = {field.name for field, _ in info.ListFields()}
-    for name in given.intersection(HANDED_ON):
+    names = {field.name for field, _ in info.ListFields()}
+    for name in names.intersection(COPIED_FIELDS):
         getattr(request, name).CopyFrom(getattr(info, name))

@@ -1,7 +1,7 @@
-"""The same operations under the names and in the shapes of older services, for callers that know those.
+"""The same operations under the names and in the shapes of older services.
 
-A deployer calls ``/schedules/upsert`` and ``/run-launcher/start``; a page calls ``/api/cron``.  Nothing here decides
-anything: each is one of the other operations, and says less.
+A deployer calls ``/schedules/upsert`` and ``/run-launcher/start``. A cron dashboard calls ``/api/cron``. Each function
+calls another operation and returns a part of its result.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from tompion.plan.upcoming import upcoming_ticks
 
 NEXT_FIRES = 5
 ALIASES = {"cron_expr": "cron", "version": "workflow_version", "name": "schedule_id", "catch_up": "catchup_policy"}
-"""Fields that have other names there."""
+"""Field names of the older services."""
 
 
 @dataclass(frozen=True, slots=True)
-class Upserted:
-    """What is said about a schedule that was written."""
+class ScheduleAck:
+    """The result of a write of a schedule."""
 
     schedule_id: str
     next_run_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A schedule, and when it will run next."""
+class ScheduleDetails:
+    """A schedule and its next fire times."""
 
     schedule: Schedule
     next_fire_times: tuple[datetime, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """Whether there is a workflow that a run was started of."""
+class StartAck:
+    """Whether the workflow of a started run exists."""
 
     started: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CronJob:
-    """A schedule as a page of cron jobs shows it; ``last_enqueued_at`` is up to when its ticks have been decided."""
+    """A schedule as a cron job. All ticks up to ``last_enqueued_at`` have been decided."""
 
     name: str
     cron: str | None
@@ -70,63 +70,70 @@ class CronJob:
 
 
 def upsert_schedule(
-    context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
-) -> Upserted:
-    """Create or replace a schedule; without an id, one is made up."""
-    named = {**given, "schedule_id": schedule_id}
+    context: OperationContext,
+    /,
+    schedule_id: str | None = None,
+    *,
+    request_id: str | None = None,
+    **fields_by_name: Any,
+) -> ScheduleAck:
+    """Create or replace a schedule. Without an id, one is generated."""
+    named = {**fields_by_name, "schedule_id": schedule_id}
     for alias, name in ALIASES.items():
         if named.get(alias) is not None and named.get(name) is not None:
-            raise InvalidField(alias, f"given twice: {name} is the same")
+            raise InvalidField(alias, f"sent twice: {name} is the same field; send one of them")
     fields = {ALIASES.get(name, name): value for name, value in named.items() if value is not None}
     chosen = fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
     if fields.get("catchup_policy") in (True, False):
         fields["catchup_policy"] = "all" if fields["catchup_policy"] else "none"
-    made = crud.upsert(context, chosen, request_id=request_id, **fields)
-    return Upserted(made.schedule_id, made.next_run_at)
+    schedule = crud.upsert(context, chosen, request_id=request_id, **fields)
+    return ScheduleAck(schedule.schedule_id, schedule.next_run_at)
 
 
-@idempotent(Upserted)
+@idempotent(ScheduleAck)
 def pause_schedule(
     context: OperationContext,
     schedule_id: str,
     *,
     paused: bool = True,
     paused_by: str | None = None,
-    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
-) -> Upserted:
-    """Pause a schedule, or resume it."""
+    request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
+) -> ScheduleAck:
+    """Pause or resume a schedule."""
     if type(paused) is not bool:
         raise InvalidField("paused", f"{display(paused)}; expected true or false")
-    return _paused(context, schedule_id, paused=paused, paused_by=paused_by)
+    return _set_paused(context, schedule_id, paused=paused, paused_by=paused_by)
 
 
-def _paused(context: OperationContext, schedule_id: str, *, paused: bool, paused_by: str | None = None) -> Upserted:
+def _set_paused(
+    context: OperationContext, schedule_id: str, *, paused: bool, paused_by: str | None = None
+) -> ScheduleAck:
     changed = (
         control.pause(context, schedule_id, paused_by=paused_by) if paused else control.resume(context, schedule_id)
     )
-    return Upserted(changed.schedule_id, changed.next_run_at)
+    return ScheduleAck(changed.schedule_id, changed.next_run_at)
 
 
-def show_schedule(context: OperationContext, schedule_id: str) -> Shown:
+def show_schedule(context: OperationContext, schedule_id: str) -> ScheduleDetails:
     """Return a schedule and its next five fire times."""
-    opened = load_by_id(context, schedule_id)
-    coming = islice(upcoming_ticks(opened.state, opened.compiled, context.now_ms), NEXT_FIRES)
-    return Shown(schedule_view_of(context, opened), tuple(map(at_s, coming)))
+    loaded = load_by_id(context, schedule_id)
+    ticks = islice(upcoming_ticks(loaded.state, loaded.compiled, context.now_ms), NEXT_FIRES)
+    return ScheduleDetails(schedule_view_of(context, loaded), tuple(map(at_s, ticks)))
 
 
-@idempotent(Upserted)
+@idempotent(ScheduleAck)
 def delete_schedule(
     context: OperationContext,
     schedule_id: str,
     *,
-    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
-) -> Upserted:
-    """Close a schedule: no more ticks."""
+    request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
+) -> ScheduleAck:
+    """Close a schedule: no tick starts any more."""
     closed = crud.delete(context, schedule_id)
-    return Upserted(closed.schedule_id, None)
+    return ScheduleAck(closed.schedule_id, None)
 
 
-def launch_run(  # noqa: PLR0913 - what a run is asked for with
+def launch_run(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     workflow_id: str,
     idempotency_key: str,
@@ -134,9 +141,9 @@ def launch_run(  # noqa: PLR0913 - what a run is asked for with
     version: int | None = None,
     user_id: str | None = None,
     scheduled_for: When | None = None,
-) -> Started:
+) -> StartAck:
     """Start a run of a workflow, once for each key."""
-    return Started(
+    return StartAck(
         start.start_run(context, workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key)
     )
 
@@ -147,30 +154,30 @@ def list_cron(
     """Return schedules as cron jobs, by name."""
     page = crud.list_schedules(context, limit=limit, after=after)
     paused = context.transaction.target_list_paused()
-    return Page(tuple(_job(each, paused) for each in page.items), page.next_page)
+    return Page(tuple(_job(schedule, paused) for schedule in page.items), page.next_page)
 
 
-@idempotent(Upserted)
+@idempotent(ScheduleAck)
 def pause_cron(
     context: OperationContext,
     name: str,
     *,
     paused_by: str | None = None,
-    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
-) -> Upserted:
-    """Pause a schedule: automatic fires stop."""
-    return _paused(context, name, paused=True, paused_by=paused_by)
+    request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
+) -> ScheduleAck:
+    """Pause a schedule: no tick starts until it is resumed."""
+    return _set_paused(context, name, paused=True, paused_by=paused_by)
 
 
-@idempotent(Upserted)
+@idempotent(ScheduleAck)
 def resume_cron(
     context: OperationContext,
     name: str,
     *,
-    request_id: str | None = None,  # noqa: ARG001 - it is done once for each
-) -> Upserted:
-    """Resume a schedule; what was missed goes by its policy."""
-    return _paused(context, name, paused=False)
+    request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
+) -> ScheduleAck:
+    """Resume a schedule. Its ``on_resume`` setting decides the missed ticks."""
+    return _set_paused(context, name, paused=False)
 
 
 def trigger_cron(context: OperationContext, name: str, *, request_id: str | None = None) -> Run:

@@ -1,8 +1,4 @@
-"""What a door in the manner of another system shows of a schedule, gathered in one transaction.
-
-Its spec is in ranges there, its actions are the runs that were started, and its future is when they will be launched,
-jitter included.
-"""
+"""Read operations of the Temporal-compatible API."""
 
 from __future__ import annotations
 
@@ -29,20 +25,21 @@ from tompion.spec.calendar.ranges import ranges_of
 from tompion.spec.compiler import zone_of
 from tompion.spec.datetime_text import last_instant, read_moment
 
-FUTURE = 10
-RECENT = 10
-LOOKED_AT = 2_000
-"""Among how many of the latest ticks, and of what was asked for, the latest started ones are looked for."""
-MOST_TIMES = 1_000
-MOST_COUNTED = 1 << 31
+MAX_FUTURE = 10
+MAX_RECENT = 10
+MAX_RUNS_READ = 2_000
+"""The maximum number of latest ticks, and of latest requested runs, among which started runs are searched."""
+MAX_TIMES = 1_000
+MAX_COUNTED = 1 << 31
 Test = Callable[[Schedule], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class TemporalView:
-    """A schedule, and what is known around it; ``left_out`` names the parts of its spec that ``spec`` cannot say.
+    """A schedule with its runs and ticks. ``left_out`` names the parts of its spec that ``spec`` cannot express.
 
-    The ``fire_at`` of ``recent`` runs is when each was to be launched: a backfill's or a trigger's is in the past.
+    The ``fire_at`` of ``recent`` runs is the time that each run was meant for. That of a backfill or a trigger is in
+    the past.
     """
 
     schedule: Schedule
@@ -57,49 +54,49 @@ class TemporalView:
 
 
 def temporal_view(context: OperationContext, schedule_id: str) -> TemporalView:
-    """Return everything about a schedule that is not deleted.  Raises :class:`~tompion.errors.NotFound`."""
-    opened = opened_for_reading(context, schedule_id)
-    return _gathered(context, opened, schedule_view_of(context, opened))
+    """Return everything about a schedule that is not deleted. Raises :class:`~tompion.errors.NotFound`."""
+    loaded = load_open_schedule(context, schedule_id)
+    return _view(context, loaded, schedule_view_of(context, loaded))
 
 
 def temporal_views(
     context: OperationContext, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
 ) -> tuple[list[TemporalView], str | None]:
-    """Return the next schedules in the order of their ids that a test lets pass, and after which there may be more.
+    """Return the next schedules, in the order of their ids, that pass a test, and the id after which there may be more.
 
-    So many are looked at, and no more; only what passes is gathered.
+    At most ``look_at`` schedules are read.
     """
-    found: list[TemporalView] = []
-    seen = None
-    for opened, more in _opened_page(context, look_at, after):
-        if len(found) == limit:
-            return found, seen
-        schedule = schedule_view_of(context, opened)
+    views: list[TemporalView] = []
+    last_id = None
+    for loaded, more in _load_page(context, look_at, after):
+        if len(views) == limit:
+            return views, last_id
+        schedule = schedule_view_of(context, loaded)
         if test is None or test(schedule):
-            found.append(_gathered(context, opened, schedule))
-        seen = schedule.schedule_id if more else None
-    return found, seen
+            views.append(_view(context, loaded, schedule))
+        last_id = schedule.schedule_id if more else None
+    return views, last_id
 
 
 def count_schedules(context: OperationContext) -> int:
-    """Return how many schedules there are."""
-    found = context.transaction.schedule_count_by_status(context.namespace, MOST_COUNTED)
-    return sum(number for state, number, _, _ in found if state != ScheduleStatus.CLOSED)
+    """Return the number of schedules."""
+    rows = context.transaction.schedule_count_by_status(context.namespace, MAX_COUNTED)
+    return sum(number for state, number, _, _ in rows if state != ScheduleStatus.CLOSED)
 
 
 def count_matching_views(
     context: OperationContext, *, look_at: int, after: str | None, test: Test
 ) -> tuple[int, str | None]:
-    """Return how many of the next schedules a test lets pass, and after which there are more."""
-    count, seen = 0, None
-    for opened, more in _opened_page(context, look_at, after):
-        count += test(schedule_view_of(context, opened))
-        seen = opened.row.schedule_id if more else None
-    return count, seen
+    """Return how many of the next schedules pass a test, and the id after which there are more."""
+    count, last_id = 0, None
+    for loaded, more in _load_page(context, look_at, after):
+        count += test(schedule_view_of(context, loaded))
+        last_id = loaded.row.schedule_id if more else None
+    return count, last_id
 
 
-def _opened_page(context: OperationContext, look_at: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
-    """The next schedules, and whether there are more after each; one that is damaged must not hide the others."""
+def _load_page(context: OperationContext, look_at: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
+    """Yield the next schedules, and whether there are more after each. A damaged one must not hide the others."""
     look_at = page_limit(context, look_at)
     everything = schedule_filter(None, None, None, None, None)
     rows = context.transaction.schedule_list(context.namespace, page_name(after), look_at + 1, everything)
@@ -108,59 +105,64 @@ def _opened_page(context: OperationContext, look_at: int, after: str | None) -> 
     for number, row in enumerate(rows[:look_at], 1):
         state = states.get(row.schedule_key)
         try:
-            opened = load(context, row, state, versions.get(row.schedule_key))
+            loaded = load(context, row, state, versions.get(row.schedule_key))
         except StoreError as error:
-            opened = placeholder(context, row, state, error)
-        yield opened, number < len(rows)
+            loaded = placeholder(context, row, state, error)
+        yield loaded, number < len(rows)
 
 
 def matching_times(context: OperationContext, schedule_id: str, start_ms: int, end_ms: int) -> list[datetime]:
-    """Return when a schedule would be launched for its ticks after one instant, up to another; at most a thousand."""
-    return list(islice(_launches(opened_for_reading(context, schedule_id), start_ms, end_ms), MOST_TIMES))
+    """Return the fire times of a schedule's ticks after one instant up to another, at most a thousand."""
+    return list(islice(_launches(load_open_schedule(context, schedule_id), start_ms, end_ms), MAX_TIMES))
 
 
-def _launches(opened: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[datetime]:
-    compiled = opened.compiled
-    tick = None if compiled.follows else compiled.ticks.next_epoch(start_ms // 1000)
+def _launches(loaded: LoadedSchedule, start_ms: int, end_ms: int) -> Iterator[datetime]:
+    compiled = loaded.compiled
+    tick = None if compiled.is_sequential else compiled.ticks.next_epoch(start_ms // 1000)
     while tick is not None and (fire_ms := compiled.fire_ms(tick)) <= end_ms:
         yield datetime_ms(fire_ms)
         tick = compiled.ticks.next_epoch(tick)
 
 
-def opened_for_reading(context: OperationContext, schedule_id: str) -> LoadedSchedule:
-    """Return a schedule that is not deleted, and that nobody has locked."""
-    opened = load_by_id(context, schedule_id)
-    if opened.row.state == ScheduleStatus.CLOSED:
+def load_open_schedule(context: OperationContext, schedule_id: str) -> LoadedSchedule:
+    """Return a schedule that is not deleted, without a lock."""
+    loaded = load_by_id(context, schedule_id)
+    if loaded.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
-    return opened
+    return loaded
 
 
-def _gathered(context: OperationContext, opened: LoadedSchedule, schedule: Schedule) -> TemporalView:
-    row, state, _, compiled = opened
+def _view(context: OperationContext, loaded: LoadedSchedule, schedule: Schedule) -> TemporalView:
+    row, state, compiled = loaded.row, loaded.state, loaded.compiled
     ranged = ranges_of(compiled.spec)
     running = context.transaction.run_list_in_flight([(row.schedule_key, state.in_flight)]) if state.in_flight else []
-    ahead = islice(
-        upcoming_ticks(state, compiled, context.now_ms), FUTURE if state.remaining is None else state.remaining
+    ticks = islice(
+        upcoming_ticks(state, compiled, context.now_ms), MAX_FUTURE if state.remaining is None else state.remaining
     )
     return TemporalView(
         schedule=schedule,
         spec=ranged.spec,
         left_out=ranged.left,
-        document=_document(context, row, opened),
+        document=_document(context, row, loaded),
         running=tuple(run_view(run, row) for run in running),
-        recent=tuple(run_view(run._replace(fire_ms=_meant_ms(run, compiled)), row) for run in _started(context, row)),
-        future=tuple(datetime_ms(compiled.fire_ms(tick)) for tick in islice(ahead, FUTURE)),
+        recent=tuple(
+            run_view(run._replace(fire_ms=_intended_ms(run, compiled)), row) for run in _latest_started(context, row)
+        ),
+        future=tuple(datetime_ms(compiled.fire_ms(tick)) for tick in islice(ticks, MAX_FUTURE)),
         starts_at=None if compiled.start_s is None else at_s(compiled.start_s),
         ends_at=_end_of(compiled.spec),
     )
 
 
-def _meant_ms(run: RunRow, compiled: CompiledSchedule) -> int:
-    """When a run was to be launched; of a time that somebody asked for, when it would have been."""
+def _intended_ms(run: RunRow, compiled: CompiledSchedule) -> int:
+    """Return the time that a run was meant for.
+
+    For a backfill or a trigger, it is the fire time of the requested tick.
+    """
     if run.source == RunSource.BACKFILL:
         return compiled.fire_ms(run.nominal_s)
-    asked_for_another = run.source == RunSource.TRIGGER and run.nominal_s != run.fire_ms // 1000
-    return run.nominal_s * 1000 if asked_for_another else run.fire_ms
+    is_for_another_time = run.source == RunSource.TRIGGER and run.nominal_s != run.fire_ms // 1000
+    return run.nominal_s * 1000 if is_for_another_time else run.fire_ms
 
 
 def _end_of(spec: SpecDocument) -> datetime | None:
@@ -169,15 +171,18 @@ def _end_of(spec: SpecDocument) -> datetime | None:
     return at_s(last_instant(read_moment(spec.end_at, field="end_at"), zone_of(spec)))
 
 
-def _started(context: OperationContext, row: ScheduleRow) -> list[RunRow]:
-    """The latest runs that were started, in the order in which they were; one that is queued is about to be."""
-    started = context.transaction.run_list_started(row.schedule_key, RECENT, LOOKED_AT)
-    return sorted(started, key=lambda run: (run.started_ms or run.decided_ms, run.id))[-RECENT:]
+def _latest_started(context: OperationContext, row: ScheduleRow) -> list[RunRow]:
+    """Return the latest started runs in the order of their starts.
+
+    A queued run counts, because it is about to start.
+    """
+    started = context.transaction.run_list_started(row.schedule_key, MAX_RECENT, MAX_RUNS_READ)
+    return sorted(started, key=lambda run: (run.started_ms or run.decided_ms, run.id))[-MAX_RECENT:]
 
 
-def _document(context: OperationContext, row: ScheduleRow, opened: LoadedSchedule) -> Any:
-    action = opened.compiled.action
+def _document(context: OperationContext, row: ScheduleRow, loaded: LoadedSchedule) -> Any:
+    action = loaded.compiled.action
     if action.workflow_id is None:
         return None
-    found = context.transaction.workflow_get(row.namespace, action.workflow_id, action.workflow_version)
-    return None if found is None else json.loads(found.document)
+    workflow = context.transaction.workflow_get(row.namespace, action.workflow_id, action.workflow_version)
+    return None if workflow is None else json.loads(workflow.document)

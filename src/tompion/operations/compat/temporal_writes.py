@@ -1,7 +1,6 @@
-"""A schedule and the workflow that it alone starts, written together; and several requests at once.
+"""Write operations of the Temporal-compatible API: a schedule and its own workflow, written together.
 
-Doors in the manner of another system have one call for what are several operations here.  Nothing of it is decided
-here: each part is the operation that every door has, in one transaction.
+That API has one call for several operations. Each part is the operation that every API has, in one transaction.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tompion.errors import AlreadyExists, InvalidField, NotFound, StaleToken
+from tompion.errors import InvalidField, NotFound, StaleToken
 from tompion.model.policy import Overlap
 from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
@@ -22,16 +21,15 @@ from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import UNSET, check_name
 from tompion.operations.views import datetime_ms
-from tompion.plan.stored_definition import stored_definition
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 
-OWN = "temporal/"
-"""How the id of a workflow begins that belongs to one schedule; the schedule's id comes after it."""
+WORKFLOW_PREFIX = "temporal/"
+"""The prefix of the id of a workflow that belongs to one schedule. The schedule's id follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleActions:
-    """What is asked of a schedule besides its definition, in this order: pause or resume, a run now, backfills."""
+    """The actions of a request besides the definition, in this order: pause or resume, a trigger, backfills."""
 
     pause: str | None = None
     resume: str | None = None
@@ -41,16 +39,16 @@ class ScheduleActions:
 
 
 SCHEDULES_OWN = "schedule"
-"""As an overlap policy: whatever the schedule has."""
+"""The overlap policy that stands for the policy of the schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedState:
-    """What whoever changes a schedule has seen of it: its token and, perhaps, how many actions remained."""
+    """The state of a schedule that a caller has read: its token and, optionally, its remaining actions."""
 
     token: int
     remaining: int | None = None
-    says_remaining: bool = False
+    has_remaining: bool = False
 
 
 def create_bundle(  # noqa: PLR0913 - the parts of the request
@@ -58,18 +56,20 @@ def create_bundle(  # noqa: PLR0913 - the parts of the request
     schedule_id: str,
     *,
     document: Any,
-    given: Mapping[str, Any],
-    wishes: ScheduleActions,
+    fields: Mapping[str, Any],
+    actions: ScheduleActions,
     request_id: str | None = None,
 ) -> Schedule:
-    """Create a schedule that starts a workflow of its own, and do at once what is wished."""
+    """Create a schedule that starts a workflow of its own, and apply the actions."""
     check_name("schedule_id", schedule_id, context.settings)
-    known = context.transaction.schedule_get(context.namespace, schedule_id)
-    if known is not None and known.state != ScheduleStatus.CLOSED:
-        raise AlreadyExists(f"schedule {schedule_id!r} exists already")
-    drafted = parse_schedule({**_in_ranges(given), **_own_workflow(context, schedule_id, document)}, context.settings)
-    made = crud.write_definition(context, schedule_id, drafted, AuditEntry("create", request_id), may_be_silent=True)
-    return _granted(context, made, wishes, request_id)
+    deleted = crud.reserve_id(context, schedule_id)
+    schedule_input = parse_schedule(
+        {**_in_ranges(fields), **_own_workflow(context, schedule_id, document)}, context.settings
+    )
+    schedule = crud.create_definition(
+        context, schedule_id, deleted, schedule_input, AuditEntry("create", request_id), may_never_fire=True
+    )
+    return _apply(context, schedule, actions, request_id)
 
 
 def update_bundle(  # noqa: PLR0913 - the parts of the request
@@ -77,49 +77,47 @@ def update_bundle(  # noqa: PLR0913 - the parts of the request
     schedule_id: str,
     *,
     document: Any = None,
-    given: Mapping[str, Any],
-    seen: ExpectedState | None = None,
+    fields: Mapping[str, Any],
+    expected: ExpectedState | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Change a schedule and, if there is a document, the workflow that it starts."""
-    opened = open_schedule(context, schedule_id, None if seen is None else seen.token, closed=True)
-    if seen is not None and seen.says_remaining and opened.state.remaining != seen.remaining:
-        changed = f"{seen.remaining} actions were left, now it is {opened.state.remaining}"
-        raise StaleToken(seen.token, opened.row.token, changed)
-    if opened.row.state == ScheduleStatus.CLOSED:
+    loaded = open_schedule(context, schedule_id, None if expected is None else expected.token, closed=True)
+    if expected is not None and expected.has_remaining and loaded.state.remaining != expected.remaining:
+        changed = f"{expected.remaining} actions were left, now it is {loaded.state.remaining}"
+        raise StaleToken(expected.token, loaded.row.token, changed)
+    if loaded.row.state == ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
     action = {} if document is None else _own_workflow(context, schedule_id, document)
-    drafted = parse_schedule({**_in_ranges(given), **action}, context.settings, stored_definition(opened.version))
-    return crud.replace_definition(context, opened, drafted, AuditEntry("update", request_id))
+    schedule_input = parse_schedule({**_in_ranges(fields), **action}, context.settings, loaded.definition)
+    return crud.replace_definition(context, loaded, schedule_input, AuditEntry("update", request_id))
 
 
 def patch_bundle(
-    context: OperationContext, schedule_id: str, *, wishes: ScheduleActions, request_id: str | None = None
+    context: OperationContext, schedule_id: str, *, actions: ScheduleActions, request_id: str | None = None
 ) -> Schedule:
-    """Do with a schedule what is wished."""
-    found = crud.get(context, schedule_id)
-    if found.state is ScheduleStatus.CLOSED:
+    """Apply actions to a schedule."""
+    schedule = crud.get(context, schedule_id)
+    if schedule.state is ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
-    return _granted(context, found, wishes, request_id)
+    return _apply(context, schedule, actions, request_id)
 
 
-def _granted(
-    context: OperationContext, schedule: Schedule, wishes: ScheduleActions, request_id: str | None
-) -> Schedule:
+def _apply(context: OperationContext, schedule: Schedule, actions: ScheduleActions, request_id: str | None) -> Schedule:
     name, own = schedule.schedule_id, schedule.definition.policy.overlap_policy
-    if wishes.pause is not None:
-        schedule = control.pause(context, name, note=wishes.pause)
-    if wishes.resume is not None:
-        schedule = control.resume(context, name, note=wishes.resume)
-    if wishes.trigger is not None:
-        control.trigger_now(context, name, _overlap(wishes.trigger, own), UNSET, request_id, wishes.trigger_s)
-    for start, end, overlap in wishes.backfills:
+    if actions.pause is not None:
+        schedule = control.pause(context, name, note=actions.pause)
+    if actions.resume is not None:
+        schedule = control.resume(context, name, note=actions.resume)
+    if actions.trigger is not None:
+        control.trigger_now(context, name, _overlap(actions.trigger, own), UNSET, request_id, actions.trigger_s)
+    for start, end, overlap in actions.backfills:
         backfills.backfill(context, name, start, _not_ahead(context, end), overlap=_overlap(overlap, own))
     return schedule
 
 
 def _not_ahead(context: OperationContext, end: When) -> When:
-    """The end of a backfill; what is now by the clock of whoever asks, which may be a little ahead, is now."""
+    """Return the end of a backfill. An end slightly ahead of the store's clock counts as now."""
     ahead_ms = epoch_ms("end", end) - context.now_ms
     return datetime_ms(context.now_ms) if 0 < ahead_ms <= context.settings.max_clock_skew_ms else end
 
@@ -129,26 +127,26 @@ def _overlap(wanted: str, own: Overlap) -> str:
 
 
 def _own_workflow(context: OperationContext, schedule_id: str, document: Any) -> dict[str, Any]:
-    """Write the workflow of a schedule; return the fields that refer to it."""
-    if len(OWN) + len(schedule_id) > context.settings.max_name_chars:
-        most = context.settings.max_name_chars - len(OWN)
+    """Write the workflow of a schedule, and return the fields that refer to it."""
+    if len(WORKFLOW_PREFIX) + len(schedule_id) > context.settings.max_name_chars:
+        most = context.settings.max_name_chars - len(WORKFLOW_PREFIX)
         raise InvalidField("schedule_id", f"{len(schedule_id)} characters, more than {most} (max_name_chars)")
-    made = put_workflow(context, f"{OWN}{schedule_id}", document)
-    return {"workflow_id": made.workflow_id, "workflow_version": made.version}
+    workflow = put_workflow(context, f"{WORKFLOW_PREFIX}{schedule_id}", document)
+    return {"workflow_id": workflow.workflow_id, "workflow_version": workflow.version}
 
 
 def in_ranges(spec: SpecDocument) -> SpecDocument:
-    """Return a spec in ranges, with the zone that its cron strings name."""
+    """Return a spec in ranges, with the time zone that its cron strings name."""
     return ranges_of(in_one_zone(spec)).spec
 
 
 def in_ranges_or_empty(spec: SpecDocument) -> SpecDocument:
-    """Return a spec in ranges; without any ticks there is nothing else to say."""
+    """Return a spec in ranges, or an empty spec if it has no ticks."""
     ranged = in_ranges(spec)
     return ranged if ranged.calendars or ranged.intervals else SpecDocument()
 
 
-def _in_ranges(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields whose spec is in ranges: so it is stored, and so it is read again."""
-    spec = given.get("spec")
-    return {**given, "spec": in_ranges_or_empty(spec)} if isinstance(spec, SpecDocument) else dict(given)
+def _in_ranges(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields with their spec in ranges, which is the form that is stored and read again."""
+    spec = fields.get("spec")
+    return {**fields, "spec": in_ranges_or_empty(spec)} if isinstance(spec, SpecDocument) else dict(fields)

@@ -1,11 +1,11 @@
-"""Looking on: which runs and definitions have changed since one last looked, in all namespaces.
+"""The change feed: runs and definitions that have changed since the last poll, in all namespaces.
 
-The ledger and the audit number their rows, but a transaction that was quick to take a number may be slow to commit: so
-the last few numbers are looked at again each time, and what was seen of them is remembered.  So are runs that are not
-over, because whoever looks on wants to see them end.
+The ledger and the audit number their rows, but a transaction that takes a number early may commit late. Each poll
+reads the last few numbers again and remembers what it has returned of them. It also remembers open runs, because a
+consumer wants to see them end.
 
-Whoever has just begun to look on has read something shortly before, and would miss what came between the two: so the
-first look sees what has changed lately.
+A consumer has read something before its first poll, and would miss changes in between. So the first poll returns recent
+changes.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tompion.model.run import OPEN, RunRow
 from tompion.operations.context import OperationContext
 from tompion.operations.views import datetime_ms, run_view
 
-AGAIN = 500
-"""How many of the last numbers are looked at again."""
+REREAD_ROWS = 500
+"""The number of last row numbers that each poll reads again."""
 LOOKED_BACK = 100_000
-"""How far the first look goes back for runs that are not over."""
+"""How many run numbers back the first poll searches for open runs."""
 RECENT_MS = 10_000
-"""How long ago something may have changed for the first look to see it."""
-MOST = 2_000
-"""How many rows one look reads; whoever falls behind further has to begin anew."""
+"""The maximum age of a change that the first poll returns."""
+MAX_ROWS = 2_000
+"""The maximum number of rows per poll. A consumer further behind must start again."""
 
 
 class FeedPosition(NamedTuple):
-    """What has been seen: up to which numbers, and, of the last runs and of those not over, in which condition."""
+    """The position of a consumer: the last numbers, and the content of the last runs and of open runs."""
 
     run: int
     edit: int
@@ -40,7 +40,7 @@ class FeedPosition(NamedTuple):
 
 
 class FeedPage(NamedTuple):
-    """What has changed; ``behind`` says that it was too much to tell."""
+    """The changes of one poll. ``behind`` means that there were too many to return."""
 
     updates: tuple[tuple[str, Update], ...]
     seen: FeedPosition
@@ -48,7 +48,7 @@ class FeedPage(NamedTuple):
 
 
 def poll_changes(context: OperationContext, seen: FeedPosition | None = None) -> FeedPage:
-    """Return what has changed since the last look, each with its namespace; the first one sees what changed lately."""
+    """Return the changes since the last poll, each with its namespace. The first poll returns recent changes."""
     transaction = context.transaction
     if seen is None:
         last = transaction.run_last_number()
@@ -60,10 +60,10 @@ def poll_changes(context: OperationContext, seen: FeedPosition | None = None) ->
             [row for row in runs.values() if _changed_ms(row) >= since_ms],
             [row for row in edits if row.at_ms >= since_ms],
         )
-        runs |= dict(transaction.run_list_open_after(last - LOOKED_BACK, MOST))
+        runs |= dict(transaction.run_list_open_after(last - LOOKED_BACK, MAX_ROWS))
         return FeedPage(updates, _after(seen, runs, edits))
     runs, edits = _read(context, seen)
-    if len(runs) > MOST or len(edits) > MOST:
+    if len(runs) > MAX_ROWS or len(edits) > MAX_ROWS:
         return FeedPage((), poll_changes(context).seen, behind=True)
     changed = [row for number, row in runs.items() if seen.runs.get(number) != hash(row)]
     updates = _updates(context, changed, [row for row in edits if row.audit_number not in seen.edits])
@@ -88,11 +88,11 @@ def _changed_ms(row: RunRow) -> int:
 
 def _read(context: OperationContext, seen: FeedPosition) -> tuple[dict[int, RunRow], list[AuditRow]]:
     transaction = context.transaction
-    runs = dict(transaction.run_list_after(seen.run - AGAIN, MOST + AGAIN + 1))
-    older = [number for number in seen.runs if number <= seen.run - AGAIN]
+    runs = dict(transaction.run_list_after(seen.run - REREAD_ROWS, MAX_ROWS + REREAD_ROWS + 1))
+    older = [number for number in seen.runs if number <= seen.run - REREAD_ROWS]
     if older:
         runs |= dict(transaction.run_list_by_number(older))
-    return runs, transaction.audit_list_after(seen.edit - AGAIN, MOST + AGAIN + 1)
+    return runs, transaction.audit_list_after(seen.edit - REREAD_ROWS, MAX_ROWS + REREAD_ROWS + 1)
 
 
 def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]) -> FeedPosition:
@@ -101,8 +101,8 @@ def _after(seen: FeedPosition, runs: Mapping[int, RunRow], edits: list[AuditRow]
     return FeedPosition(
         last,
         last_edit,
-        {number: hash(row) for number, row in runs.items() if number > last - AGAIN or row.state in OPEN},
-        frozenset(row.audit_number for row in edits if row.audit_number > last_edit - AGAIN),
+        {number: hash(row) for number, row in runs.items() if number > last - REREAD_ROWS or row.state in OPEN},
+        frozenset(row.audit_number for row in edits if row.audit_number > last_edit - REREAD_ROWS),
     )
 
 

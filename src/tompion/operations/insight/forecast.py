@@ -1,9 +1,9 @@
-"""How many fires are to come, of all schedules together, and where the herds are.
+"""A forecast of the number of fires of all schedules, and of load spikes.
 
-Very many schedules share few specs, so the ticks of a spec are computed once and counted as often as there are
-schedules with it.  What depends on the schedule itself (``H``, jitter) is looked at one by one.  Both are bounded: of
-the schedules beyond the bounds the next fire is known all the same, because the store has it.  Where there are too many
-to read all their specs, those of every so many-th are read and counted so many times, and the answer says so.
+Many schedules share few specs, so the ticks of a spec are computed once and counted for each schedule with it. Specs
+that depend on the schedule itself (``H``, jitter) are computed one by one. Both are bounded. Beyond the bounds, only
+the next fire of a schedule counts, which the store has. If there are too many schedules to read all their specs, every
+n-th is read and counted n times, which is in the result.
 """
 
 from __future__ import annotations
@@ -26,134 +26,147 @@ from tompion.plan.stored_definition import compiled_from_row
 from tompion.spec.calendar.spread_minutes import spread_minutes
 from tompion.spec.explain.specs import explain
 
-LONGEST_S = 7 * 86_400
-MOST_STRETCHES = 2_000
-MOST_SCHEDULES = 200_000
-MOST_READ = 25_000
-"""How many schedules are looked at for their spec; of more, every second, every third, and so on."""
-MOST_KINDS = 300
-MOST_TICKS = 30_000
-"""How many ticks are computed for one answer."""
-HERDS = 5
-KIN = 5
-LEAST_HERD = 10
-TIMES_THE_USUAL = 3
-LARGEST_JITTER_MS = 30 * 60_000
+MAX_WINDOW_S = 7 * 86_400
+MAX_BUCKETS = 2_000
+MAX_SCHEDULES = 200_000
+MAX_READ = 25_000
+"""The maximum number of schedules whose spec is read. If there are more, every second or third is read, and so on."""
+MAX_SPECS = 300
+MAX_TICKS = 30_000
+"""The maximum number of ticks that one forecast computes."""
+MAX_SPIKES = 5
+MAX_GROUPS = 5
+MIN_SPIKE = 10
+SPIKE_FACTOR = 3
+MAX_JITTER_MS = 30 * 60_000
 
 
-def forecast(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Forecast:
-    """Return how many fires are to come within so many seconds, in equal stretches, and where they are too many."""
-    for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
+def forecast(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Forecast:
+    """Return the number of fires in the next seconds, in equal buckets, and the load spikes."""
+    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
         if type(value) is not int or not 1 <= value <= most:
             raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if stretches > seconds:
-        raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
-    length_ms = seconds * 1000 // stretches
+    if buckets > seconds:
+        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
+    length_ms = seconds * 1000 // buckets
     since_ms = context.now_ms // length_ms * length_ms
-    until_ms = since_ms + stretches * length_ms
+    until_ms = since_ms + buckets * length_ms
     fires: Counter[int] = Counter()
     scheduled = 0
-    active = context.transaction.schedule_count_in_status(context.namespace, "active", MOST_SCHEDULES + 1)
+    active = context.transaction.schedule_count_in_status(context.namespace, "active", MAX_SCHEDULES + 1)
     for number, count in context.transaction.state_count_fires_by_bucket(
-        context.namespace, since_ms, until_ms, length_ms, MOST_SCHEDULES
+        context.namespace, since_ms, until_ms, length_ms, MAX_SCHEDULES
     ):
         fires[number] += count
         scheduled += count
-    step = max(1, -(-min(active, MOST_SCHEDULES) // MOST_READ))
-    kinds = _kinds(context, until_ms, step)
+    step = max(1, -(-min(active, MAX_SCHEDULES) // MAX_READ))
+    groups = _spec_groups(context, until_ms, step)
     same_spec: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    looked_at, budget = 0, MOST_TICKS
-    for index, (row, compiled) in enumerate(kinds):
-        later = list(islice(_later(compiled, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
+    fully_counted, budget = 0, MAX_TICKS
+    for index, (row, compiled) in enumerate(groups):
+        later = list(islice(_later_fires(compiled, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
         if len(later) > budget:
             break
         budget -= len(later)
-        looked_at += row.schedules
+        fully_counted += row.schedules
         same_spec[max(0, row.next_fire_ms - since_ms) // length_ms][index] += row.schedules
         for fire_ms in later:
             number = max(0, fire_ms - since_ms) // length_ms
             fires[number] += row.schedules
             same_spec[number][index] += row.schedules
-    loads = tuple(Load(datetime_ms(since_ms + number * length_ms), fires[number]) for number in range(stretches))
-    herds = tuple(
-        _herd(loads[number], [(count, *kinds[index]) for index, count in same_spec[number].most_common(KIN)])
-        for number in _heavy(fires, stretches)
+    loads = tuple(Load(datetime_ms(since_ms + number * length_ms), fires[number]) for number in range(buckets))
+    spikes = tuple(
+        _spike(loads[number], [(count, *groups[index]) for index, count in same_spec[number].most_common(MAX_GROUPS)])
+        for number in _heaviest_buckets(fires, buckets)
     )
-    looked_at = min(looked_at, scheduled)
-    return Forecast(loads, herds, looked_at, scheduled - looked_at, step, active > MOST_SCHEDULES)
+    fully_counted = min(fully_counted, scheduled)
+    return Forecast(loads, spikes, fully_counted, scheduled - fully_counted, step, active > MAX_SCHEDULES)
 
 
 def same_spec(
     context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE, after: str | None = None
 ) -> Page[SameSpecSchedule]:
-    """Return the active schedules with the same spec as one, itself among them, in the order of their ids.
+    """Return the active schedules with the same spec as one, including itself, in the order of their ids.
 
-    Each has its conflict token, so that whoever changes it can say what they have seen.
+    Each has its conflict token, so a caller can change exactly the state that it has read.
     """
     version = load_by_id(context, schedule_id).version
     limit = page_limit(context, limit)
     rows = context.transaction.schedule_list_same_spec(context.namespace, version, page_name(after), limit + 1)
-    found = tuple(SameSpecSchedule(*row) for row in rows[:limit])
-    return Page(found, found[-1].schedule_id if len(rows) > limit else None)
+    items = tuple(SameSpecSchedule(*row) for row in rows[:limit])
+    return Page(items, items[-1].schedule_id if len(rows) > limit else None)
 
 
-def _kinds(context: OperationContext, until_ms: int, step: int) -> list[tuple[SpecGroupRow, CompiledSchedule]]:
-    """The specs that fire, the most frequent first, each as often as it stands for; what cannot be read is left out."""
-    found = []
-    rows = context.transaction.state_count_fires_by_spec(context.namespace, until_ms, MOST_SCHEDULES, step, MOST_KINDS)
-    for row in (each._replace(schedules=each.schedules * step) for each in rows):
-        version = DefinitionRow(0, 0, context.namespace, row.example, row.spec, "{}", "{}", None, row.calendars)
+def _spec_groups(context: OperationContext, until_ms: int, step: int) -> list[tuple[SpecGroupRow, CompiledSchedule]]:
+    """Return the specs that fire, the most frequent first, with their counts. Unreadable specs are omitted."""
+    groups = []
+    rows = context.transaction.state_count_fires_by_spec(context.namespace, until_ms, MAX_SCHEDULES, step, MAX_SPECS)
+    for sample in rows:
+        row = sample._replace(schedules=sample.schedules * step)
+        version = DefinitionRow(
+            schedule_key=0,
+            version=0,
+            namespace=context.namespace,
+            schedule_id=row.example,
+            spec=row.spec,
+            policy="{}",
+            action="{}",
+            payload=None,
+            calendars=row.calendars,
+        )
         try:
-            calendars = tuple(map(calendar_of, context.transaction.calendars_of(version)))
-            found.append((row, compiled_from_row(version, calendars)))
+            calendars = tuple(map(calendar_of, context.transaction.calendar_list_for_version(version)))
+            groups.append((row, compiled_from_row(version, calendars)))
         except (TompionError, *UNREADABLE):
             continue
-    return found
+    return groups
 
 
-def _later(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
-    """When the ticks after one fire."""
+def _later_fires(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
+    """Yield the fire times of the ticks after a tick."""
     tick = compiled.ticks.next_epoch(after_s)
     while tick is not None and (fire_ms := compiled.fire_ms(tick)) < until_ms:
         yield fire_ms
         tick = compiled.ticks.next_epoch(tick)
 
 
-def _heavy(fires: Counter[int], stretches: int) -> list[int]:
-    """The stretches in which far more fires than usual, the heaviest first."""
-    usual = median(fires[number] for number in range(stretches))
-    least = max(LEAST_HERD, TIMES_THE_USUAL * usual)
-    return sorted((number for number in fires if fires[number] >= least), key=lambda each: (-fires[each], each))[:HERDS]
+def _heaviest_buckets(fires: Counter[int], buckets: int) -> list[int]:
+    """Return the buckets with far more fires than usual, the heaviest first."""
+    usual = median(fires[number] for number in range(buckets))
+    least = max(MIN_SPIKE, SPIKE_FACTOR * usual)
+    return sorted((number for number in fires if fires[number] >= least), key=lambda number: (-fires[number], number))[
+        :MAX_SPIKES
+    ]
 
 
-def _herd(load: Load, same_spec: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
-    kin = tuple(
+def _spike(load: Load, same_spec: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
+    groups = tuple(
         SpecGroup(
             row.example, explain(compiled.spec), row.schedules, _jitter_ms(row, compiled), spread_minutes(compiled.spec)
         )
         for _count, row, compiled in same_spec
     )
-    return LoadSpike(load.start, load.fires, kin, _advice(load.fires, kin))
+    return LoadSpike(load.start, load.fires, groups, _advice(load.fires, groups))
 
 
 def _jitter_ms(row: SpecGroupRow, compiled: CompiledSchedule) -> int | None:
-    """Half the time between two ticks, so that none gets past another."""
+    """Return half the time between two ticks, so that no fire time passes the next tick."""
     following = compiled.ticks.next_epoch(row.next_nominal_s)
     if compiled.spec.jitter_ms:
         return None
-    gap_ms = LARGEST_JITTER_MS if following is None else (following - row.next_nominal_s) * 500
-    return min(gap_ms, LARGEST_JITTER_MS)
+    gap_ms = MAX_JITTER_MS if following is None else (following - row.next_nominal_s) * 500
+    return min(gap_ms, MAX_JITTER_MS)
 
 
-def _advice(fires: int, kin: tuple[SpecGroup, ...]) -> str:
-    plain = [each for each in kin if each.jitter_ms is not None]
-    if not plain:
-        return f"{fires} fires at once, and the schedules have jitter already: other minutes or hours would help."
-    first = plain[0]
-    many = "one schedule" if first.schedules == 1 else f"{first.schedules} schedules"
+def _advice(fires: int, groups: tuple[SpecGroup, ...]) -> str:
+    without_jitter = [group for group in groups if group.jitter_ms is not None]
+    if not without_jitter:
+        return f"{fires} fires at once, and the schedules have jitter already. Move some to other minutes or hours."
+    first = without_jitter[0]
+    schedules = "one schedule" if first.schedules == 1 else f"{first.schedules} schedules"
     seconds = (first.jitter_ms or 0) // 1000
     hashed = "" if first.hashed is None else ", or H instead of the minute in the cron string,"
     return (
-        f"{fires} fires at once; {many} with the spec of {first.example!r} among them. A jitter of {seconds} seconds"
-        f"{hashed} would give each a moment of its own."
+        f"{fires} fires at once, {schedules} with the spec of {first.example!r} among them. A jitter of {seconds} "
+        f"seconds{hashed} would spread them."
     )

@@ -1,4 +1,4 @@
-"""Looking at a spec before it is a schedule: what it means, when it will fire, what may not be meant."""
+"""A preview of a spec: its meaning, its next ticks, and findings of the linter."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from tompion.spec.ticks import Ticks
 from tompion.spec.zone.transitions import clock_changes
 
 MAX_PREVIEW = 1_000
-"""The most ticks that one preview returns."""
+"""The maximum number of ticks of one preview."""
 MAX_BOUNDS = 500
-"""The most instants between which one preview counts."""
+"""The maximum number of instants between which one preview counts ticks."""
 MAX_COUNTED = 100_000
-"""The most ticks that one preview counts: two months of every minute."""
-CHANGES = 2
+"""The maximum number of ticks that one preview counts: two months of every minute."""
+MAX_CLOCK_CHANGES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A spec in plain English, its coming ticks, the linter's findings, and the next two changes of its clocks.
+    """A spec in plain English, its upcoming ticks, the linter's findings, and the next two clock changes.
 
-    ``counts`` has a number for each two neighbouring bounds that were asked about: the ticks from the first of them up
-    to the second, without it; ``None`` is what was not counted, because so many came before.
+    ``counts`` has the number of ticks between each two neighbouring ``bounds``, from the first up to but not including
+    the second. ``None`` stands for ticks that were not counted, because the limit was reached.
     """
 
     explanation: str
@@ -54,17 +54,17 @@ def preview_for(
     after: When | None = None,
     count: int = 20,
     bounds: list[When] | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> Preview:
-    """Return what a spec will do after an instant (now, if left out): its ticks, in plain English, and what is odd.
+    """Return the ticks of a spec after an instant (now by default), its meaning, and findings. Nothing is written.
 
-    ``given`` is the spec as a new schedule has it; calendars that it names are those of the store.  Nothing is written.
-    Ticks between ``bounds``, the earliest first, are counted: those of a day where there are too many to be told.
+    ``fields`` is the spec, as in a new schedule. Calendars that it names are those of the store. Ticks between
+    ``bounds``, the earliest first, are only counted, for days with too many ticks to list.
     """
     name = "" if schedule_id is None else check_name("schedule_id", schedule_id, context.settings)
-    spec = spec_of(given)
+    spec = spec_of(fields)
     since = context.now_ms // 1000 if after is None else epoch_s("after", after)
-    calendars = tuple(calendar_of(newest_calendar(context, each)) for each in spec.exclude.named)
+    calendars = tuple(calendar_of(newest_calendar(context, name)) for name in spec.exclude.named)
     if type(count) is not int or count < 1:
         raise InvalidField("count", f"{display(count)}; expected a whole number from 1 to {MAX_PREVIEW}")
     if count > MAX_PREVIEW:
@@ -76,15 +76,15 @@ def preview_for(
         timezone=zone_of(spec).name,
         ticks=tuple(islice(occurrences(spec, ticks, since, name), count)),
         findings=tuple(lint(spec, now=since, schedule_id=name, calendars=calendars)),
-        clock_changes=tuple(islice(clock_changes(spec, ticks, since, name, calendars), CHANGES)),
-        counts=_counted(ticks, edges),
+        clock_changes=tuple(islice(clock_changes(spec, ticks, since, name, calendars), MAX_CLOCK_CHANGES)),
+        counts=_count_between(ticks, edges),
     )
 
 
 def _edges(bounds: list[When]) -> list[int]:
     if not isinstance(bounds, list):
         raise InvalidField("bounds", f"{display(bounds)}; expected a list of instants")
-    edges = [epoch_s("bounds", each) for each in bounds]
+    edges = [epoch_s("bounds", bound) for bound in bounds]
     if len(edges) > MAX_BOUNDS:
         raise LimitExceeded(f"bounds has {len(edges)} instants; at most {MAX_BOUNDS} are counted between at once")
     if any(one >= other for one, other in pairwise(edges)):
@@ -92,13 +92,13 @@ def _edges(bounds: list[When]) -> list[int]:
     return edges
 
 
-def _counted(ticks: Ticks, edges: Sequence[int]) -> tuple[int | None, ...]:
-    """Return how many ticks fall between each two edges; what would take too long is not counted."""
-    left, found = MAX_COUNTED, list[int | None]()
+def _count_between(ticks: Ticks, edges: Sequence[int]) -> tuple[int | None, ...]:
+    """Return the number of ticks between each two edges, or ``None`` where counting would take too long."""
+    budget, counts = MAX_COUNTED, list[int | None]()
     for begin, end in pairwise(edges):
-        counted, at = 0, ticks.next_epoch(begin - 1) if left >= 0 else None
-        while at is not None and at < end and counted <= left:
+        counted, at = 0, ticks.next_epoch(begin - 1) if budget >= 0 else None
+        while at is not None and at < end and counted <= budget:
             counted, at = counted + 1, ticks.next_epoch(at)
-        left -= counted
-        found.append(counted if left >= 0 else None)
-    return tuple(found)
+        budget -= counted
+        counts.append(counted if budget >= 0 else None)
+    return tuple(counts)

@@ -1,4 +1,4 @@
-"""Figures about a namespace: its schedules as they are, and what became of their ticks lately."""
+"""Statistics of a namespace: its schedules, and the recent outcomes of their ticks."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
 from tompion.operations.views import datetime_ms
 
-MOST_SCHEDULES = 100_000
+MAX_SCHEDULES = 100_000
 
 
-MOST_RUNS = 20_000
+MAX_RUNS = 20_000
 
 
-LOOKED_AT = 200_000
-"""How many runs, of all namespaces, are looked at to find them."""
+MAX_RUNS_READ = 200_000
+"""The maximum number of runs of all namespaces that are read."""
 
 
-LONGEST_S = 31 * 86_400
+MAX_WINDOW_S = 31 * 86_400
 
 
-MOST_STRETCHES = 500
+MAX_BUCKETS = 500
 
 
 _KINDS: Mapping[str, str] = {
@@ -35,62 +35,62 @@ _KINDS: Mapping[str, str] = {
     RunState.SKIPPED: "skipped",
     **dict.fromkeys(OPEN, "open"),
 }
-"""What a state counts as; the others, which somebody has ended, are ``ended``."""
+"""The counter of each run state. All other states count as ``ended``."""
 
 
-_SPANS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, "missed")}
-"""What ticks that were dropped together count as; those of a pause, an edit or a delete were neither."""
+_DROPPED_KINDS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, "missed")}
+"""The counter of each reason of a dropped range. Ticks of a pause, an edit or a delete are not counted."""
 
 
-def stats(context: OperationContext, *, seconds: int = 3_600, stretches: int = 60) -> Stats:
-    """Return how many schedules there are, and what became of their ticks in the last so many seconds.
+def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Stats:
+    """Return the number of schedules, and the outcomes of their ticks in the last seconds, in equal buckets.
 
-    The time is cut into equal stretches.  So many schedules and runs are looked at, and no more: the answer says so.
+    The number of schedules and runs that are read is limited. The result has a flag for a limit that was reached.
     """
-    for name, value, most in (("seconds", seconds, LONGEST_S), ("stretches", stretches, MOST_STRETCHES)):
+    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
         if type(value) is not int or not 1 <= value <= most:
             raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if stretches > seconds:
-        raise InvalidField("stretches", f"{stretches} in {seconds} seconds; expected stretches of at least a second")
-    length_ms = seconds * 1000 // stretches
+    if buckets > seconds:
+        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
+    length_ms = seconds * 1000 // buckets
     last_ms = context.now_ms // length_ms * length_ms
-    since_ms = last_ms - (stretches - 1) * length_ms
-    found, complete_ms = _decided(context, since_ms)
+    since_ms = last_ms - (buckets - 1) * length_ms
+    runs, complete_ms = _decided_since(context, since_ms)
     counts: dict[int, Counter[str]] = {}
     late: dict[int, list[int]] = {}
-    for decided_ms, state, fire_ms, started_ms in found:
+    for decided_ms, state, fire_ms, started_ms in runs:
         number = (decided_ms - since_ms) // length_ms
         counts.setdefault(number, Counter())[_KINDS.get(state, "ended")] += 1
         if started_ms is not None:
             late.setdefault(number, []).append(max(0, started_ms - fire_ms))
     for decided_ms, ticks, reason in context.transaction.dropped_range_list_latest(
-        context.namespace, since_ms, MOST_RUNS
+        context.namespace, since_ms, MAX_RUNS
     ):
-        kind = _SPANS.get(reason)
+        kind = _DROPPED_KINDS.get(reason)
         if kind is not None:
             counts.setdefault((decided_ms - since_ms) // length_ms, Counter())[kind] += ticks
     return Stats(
-        _tally(context),
+        _schedule_counts(context),
         tuple(
-            _stretch(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
-            for number in range(stretches)
+            _bucket(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
+            for number in range(buckets)
         ),
         datetime_ms(complete_ms),
     )
 
 
-def _decided(context: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
-    """Return what was decided since a moment, the newest first, and since when nothing is left out."""
+def _decided_since(context: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
+    """Return the runs decided since a moment, the newest first, and the moment since which they are complete."""
     transaction = context.transaction
-    least = max(1, transaction.run_last_number() - LOOKED_AT)
-    found = transaction.run_list_latest_decided(context.namespace, since_ms, least, MOST_RUNS + 1)
-    if len(found) > MOST_RUNS:
-        return found[:MOST_RUNS], found[MOST_RUNS][0] + 1
-    return found, max(since_ms, (transaction.run_first_decided_from(least) or 0) if least > 1 else 0)
+    least = max(1, transaction.run_last_number() - MAX_RUNS_READ)
+    runs = transaction.run_list_latest_decided(context.namespace, since_ms, least, MAX_RUNS + 1)
+    if len(runs) > MAX_RUNS:
+        return runs[:MAX_RUNS], runs[MAX_RUNS][0] + 1
+    return runs, max(since_ms, (transaction.run_first_decided_from(least) or 0) if least > 1 else 0)
 
 
-def _tally(context: OperationContext) -> RunCounts:
-    rows = context.transaction.schedule_count_by_status(context.namespace, MOST_SCHEDULES + 1)
+def _schedule_counts(context: OperationContext) -> RunCounts:
+    rows = context.transaction.schedule_count_by_status(context.namespace, MAX_SCHEDULES + 1)
     counts = Counter({state: number for state, number, _, _ in rows})
     return RunCounts(
         active=counts["active"],
@@ -99,11 +99,11 @@ def _tally(context: OperationContext) -> RunCounts:
         degraded=context.transaction.schedule_count_degraded(context.namespace),
         in_flight=sum(in_flight for _, _, in_flight, _ in rows),
         waiting=sum(waiting for _, _, _, waiting in rows),
-        capped=counts.total() > MOST_SCHEDULES,
+        capped=counts.total() > MAX_SCHEDULES,
     )
 
 
-def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsBucket:
+def _bucket(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsBucket:
     return StatsBucket(
         start=datetime_ms(start_ms),
         succeeded=counts["succeeded"],
@@ -114,17 +114,17 @@ def _stretch(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsB
         missed=counts["missed"],
         late_p50_ms=_quantile(late, 0.5),
         late_p99_ms=_quantile(late, 0.99),
-        late_most_ms=late[-1] if late else None,
+        late_max_ms=late[-1] if late else None,
     )
 
 
 def _quantile(values: Sequence[int], share: float) -> int | None:
-    """Return the least value that so large a share does not exceed."""
+    """Return the smallest value that a given share of the values does not exceed."""
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
 def store_backlog(context: OperationContext) -> StoreBacklog:
-    """Count what is due, waits, is paused or degraded, none of it beyond a bound."""
+    """Return backlog gauges of all namespaces, for metrics. Each count is limited."""
     transaction, now_ms = context.transaction, context.now_ms
     due, waiting, paused, degraded = transaction.backlog_count(now_ms, MAX_COUNTED)
     live = transaction.instance_count_live(now_ms - MISSED_BEATS * context.settings.heartbeat_ms)

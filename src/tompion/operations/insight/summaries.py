@@ -1,7 +1,7 @@
-"""Schedules at a glance: what a list of them shows beside what is stored of each.
+"""Summaries of schedules: the meaning of the spec and the latest outcomes, for the rows of a list.
 
-It is apart from the list itself, because it costs a look at the ledger for each schedule, and a sentence to be made up:
-whoever pages through all of them does not want to pay for that.
+They are separate from the list itself, because each costs a query of the ledger and an explanation of the spec. A
+client that pages through all schedules does not need them.
 """
 
 from __future__ import annotations
@@ -15,42 +15,41 @@ from tompion.operations.schedules.repository import LoadedSchedule, load
 from tompion.operations.validation import check_name
 from tompion.operations.views import run_view
 from tompion.plan.context import is_target_paused
-from tompion.plan.stored_definition import stored_definition
 from tompion.spec.compiler import zone_of
 from tompion.spec.explain.specs import explain
 from tompion.store.base import FAR_S
 
-AT_ONCE = 200
-OUTCOMES = 12
+MAX_IDS = 200
+MAX_OUTCOMES = 12
 
 
 def summaries(context: OperationContext, schedule_ids: list[str]) -> tuple[ScheduleSummary, ...]:
-    """Return what schedules mean, and what became of their newest ticks; ids that are none are left out."""
+    """Return summaries of schedules. Unknown ids are omitted."""
     if not isinstance(schedule_ids, list | tuple):
         raise InvalidField("schedule_ids", "expected a list of ids")
-    if len(schedule_ids) > AT_ONCE:
-        raise LimitExceeded(f"schedule_ids: {len(schedule_ids)}; at most {AT_ONCE} at once")
-    names = [check_name("schedule_ids", each, context.settings) for each in schedule_ids]
+    if len(schedule_ids) > MAX_IDS:
+        raise LimitExceeded(f"schedule_ids: {len(schedule_ids)}; at most {MAX_IDS} at once")
+    names = [check_name("schedule_ids", schedule_id, context.settings) for schedule_id in schedule_ids]
     transaction = context.transaction
-    found = [row for name in names if (row := transaction.schedule_get(context.namespace, name)) is not None]
-    keys = [row.schedule_key for row in found]
+    rows = [row for name in names if (row := transaction.schedule_get(context.namespace, name)) is not None]
+    keys = [row.schedule_key for row in rows]
     states, versions = transaction.state_get(keys), transaction.version_list_current(keys)
     paused = transaction.target_list_paused()
-    shown = []
-    for row in found:
+    results = []
+    for row in rows:
         try:
-            opened = load(context, row, states.get(row.schedule_key), versions.get(row.schedule_key))
+            loaded = load(context, row, states.get(row.schedule_key), versions.get(row.schedule_key))
         except StoreError as error:
-            shown.append(ScheduleSummary(row.schedule_id, str(error), "UTC", False, ()))
+            results.append(ScheduleSummary(row.schedule_id, str(error), "UTC", False, ()))
             continue
-        shown.append(_glance(context, opened, is_target_paused(opened.compiled, paused)))
-    return tuple(shown)
+        results.append(_summary(context, loaded, is_target_paused(loaded.compiled, paused)))
+    return tuple(results)
 
 
-def _glance(context: OperationContext, opened: LoadedSchedule, target_paused: bool) -> ScheduleSummary:
-    spec, row = stored_definition(opened.version).spec, opened.row
-    zone = zone_of(opened.compiled.spec).name  # UTC, if its own is not known any more
-    newest = context.transaction.run_list_page(row.schedule_key, (FAR_S, 0), OUTCOMES)
+def _summary(context: OperationContext, loaded: LoadedSchedule, target_paused: bool) -> ScheduleSummary:
+    spec, row = loaded.definition.spec, loaded.row
+    zone = zone_of(loaded.compiled.spec).name  # UTC, if its own is not known any more
+    newest = context.transaction.run_list_page(row.schedule_key, (FAR_S, 0), MAX_OUTCOMES)
     return ScheduleSummary(
         row.schedule_id, explain(spec), zone, target_paused, tuple(_outcome(run, row) for run in newest)
     )

@@ -1,4 +1,4 @@
-"""API keys: made, listed, revoked; and whether one that is shown is worth anything."""
+"""API keys: create, list, revoke and look up. Also the secret of session cookies."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ ROLES = ("reader", "operator", "editor", "admin")
 
 
 def create_key(context: OperationContext, name: str, *, role: str = "reader", expires_at: When | None = None) -> NewKey:
-    """Make a key for a namespace; its secret is shown in this answer and never again."""
+    """Create an API key for a namespace. Only this result has its secret."""
     check_name("name", name, context.settings)
     if role not in ROLES:
         raise InvalidField("role", f"{display(role)}; expected one of {', '.join(ROLES)}")
     expires_ms = None if expires_at is None else epoch_ms("expires_at", expires_at)
     if expires_ms is not None and expires_ms <= context.now_ms:
-        raise InvalidField("expires_at", f"{datetime_ms(expires_ms).isoformat()} is over already")
+        raise InvalidField("expires_at", f"{datetime_ms(expires_ms).isoformat()} is in the past; choose a later time")
     parts = new_key_parts()
     row = KeyRow(
-        parts.key_id,
-        context.namespace,
-        role,
-        name,
-        key_hash(parts.secret),
-        context.actor,
-        context.now_ms,
-        expires_ms,
-        None,
+        key_id=parts.key_id,
+        namespace=context.namespace,
+        role=role,
+        name=name,
+        hash=key_hash(parts.secret),
+        created_by=context.actor,
+        created_ms=context.now_ms,
+        expires_ms=expires_ms,
+        revoked_ms=None,
     )
     context.transaction.api_key_insert(row)
     audit_other(context, AuditEntry("create_key", None, None, {"key_id": parts.key_id, "name": name, "role": role}))
@@ -45,7 +45,7 @@ def create_key(context: OperationContext, name: str, *, role: str = "reader", ex
 
 
 def list_keys(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[ApiKey]:
-    """Return the keys of a namespace, without their secrets."""
+    """Return the API keys of a namespace, without their secrets."""
     limit = page_limit(context, limit)
     rows = context.transaction.api_key_list(context.namespace, page_name(after), limit + 1)
     return Page(tuple(map(_view, rows[:limit])), rows[limit - 1].key_id if len(rows) > limit else None)
@@ -53,7 +53,7 @@ def list_keys(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: st
 
 @idempotent(bool)
 def revoke_key(context: OperationContext, key_id: str, *, request_id: str | None = None) -> bool:
-    """Let a key be worth nothing from now on; every instance knows within seconds."""
+    """Revoke an API key. It takes effect on all instances within seconds."""
     check_name("key_id", key_id, context.settings)
     if not context.transaction.api_key_revoke(context.namespace, key_id, context.now_ms):
         raise NotFound(f"there is no key {key_id!r}")
@@ -62,13 +62,13 @@ def revoke_key(context: OperationContext, key_id: str, *, request_id: str | None
 
 
 def find_key(context: OperationContext, text: str) -> ApiKey | None:
-    """Return the key that somebody shows, if it is one of ours and is worth something now."""
+    """Return the API key of a text, or ``None`` if it is unknown, revoked or expired."""
     parts = read_key(text)
     row = None if parts is None else context.transaction.api_key_get(parts.key_id)
     if parts is None or row is None or not matches_hash(parts.secret, row.hash):
         return None
-    over = row.revoked_ms is not None or (row.expires_ms is not None and row.expires_ms <= context.now_ms)
-    return None if over else _view(row)
+    is_over = row.revoked_ms is not None or (row.expires_ms is not None and row.expires_ms <= context.now_ms)
+    return None if is_over else _view(row)
 
 
 def _view(row: KeyRow) -> ApiKey:
@@ -88,5 +88,5 @@ SESSIONS = "sessions"
 
 
 def session_secret(context: OperationContext) -> str:
-    """Return what seals the cookies of those who sign in; whoever asks first makes it up."""
+    """Return the secret that signs session cookies. The first caller creates it."""
     return context.transaction.secret_get_or_create(SESSIONS, token_hex(32))

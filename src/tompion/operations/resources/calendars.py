@@ -1,4 +1,4 @@
-"""What schedules refer to: named calendars, and pausing a workflow or a queue by itself."""
+"""Named calendars that specs can exclude."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import new_version
-from tompion.operations.schedules.repository import AuditEntry, audit_other, compile_version, open_schedule, save
+from tompion.operations.schedules.repository import (
+    AuditEntry,
+    audit_other,
+    compile_definition,
+    newest_calendars,
+    open_schedule,
+    save,
+)
 from tompion.operations.validation import check_name, check_version
 from tompion.plan import edit
-from tompion.plan.stored_definition import calendar_text, compact, stored_calendar, stored_definition
+from tompion.plan.stored_definition import calendar_text, compact, stored_calendar
 from tompion.spec.compiler import compile_spec
 from tompion.spec.document import read_spec
 from tompion.spec.icalendar import MAX_EVENTS
@@ -27,19 +34,22 @@ from tompion.spec.icalendar import MAX_EVENTS
 def put_calendar(
     context: OperationContext, calendar: NamedCalendar | Mapping[str, Any], *, request_id: str | None = None
 ) -> NamedCalendar:
-    """Store a named calendar; every schedule that excludes it is planned anew, as a new version."""
-    given = _calendar(context, calendar)
-    context.transaction.name_lock("calendar", context.namespace, given.name)
-    newest = context.transaction.calendar_get(context.namespace, given.name)
+    """Store a named calendar. Every schedule that excludes it gets a new version with the new ticks."""
+    new = _read_calendar(context, calendar)
+    context.transaction.name_lock("calendar", context.namespace, new.name)
+    newest = context.transaction.calendar_get(context.namespace, new.name)
     number = 1 if newest is None else newest.version + 1
-    stored = replace(given, version=number)
-    if newest is not None and stored_calendar(newest.document) == replace(given, version=newest.version):
+    stored = replace(new, version=number)
+    if newest is not None and stored_calendar(newest.document) == replace(new, version=newest.version):
         return stored_calendar(newest.document)
     text = calendar_text(stored)
-    context.transaction.calendar_insert(CalendarRow(context.namespace, given.name, number, text, context.now_ms))
-    note = AuditEntry("put_calendar", request_id, _before(number), {"calendar": given.name, "version": number})
+    row = CalendarRow(
+        namespace=context.namespace, name=new.name, version=number, document=text, created_ms=context.now_ms
+    )
+    context.transaction.calendar_insert(row)
+    note = AuditEntry("put_calendar", request_id, _previous_version(number), {"calendar": new.name, "version": number})
     audit_other(context, note, number)
-    _replan(context, given.name, request_id)
+    _replan(context, new.name, request_id)
     return stored
 
 
@@ -62,34 +72,37 @@ def list_calendars(
     return Page(items, rows[limit - 1].name if len(rows) > limit else None)
 
 
-def _before(number: int) -> dict[str, int] | None:
-    """What the audit says of the version before one."""
+def _previous_version(number: int) -> dict[str, int] | None:
+    """Return the audit entry of the version before a number."""
     return None if number == 1 else {"version": number - 1}
 
 
 def _replan(context: OperationContext, name: str, request_id: str | None) -> None:
-    """A new version of every schedule that excludes the calendar: its coming ticks may be others."""
+    """Write a new version of every schedule that excludes the calendar, because its upcoming ticks may change."""
     most = context.settings.max_schedules_per_calendar
     keys = context.transaction.calendar_list_users(context.namespace, name, most + 1)
     if len(keys) > most:
-        raise LimitExceeded(f"more than max_schedules_per_calendar ({most}) schedules exclude {name!r}")
+        raise LimitExceeded(
+            f"more than max_schedules_per_calendar ({most}) schedules exclude {name!r}; split it into several calendars"
+        )
     rows = context.transaction.schedule_list_by_key(keys)
     for key in sorted(rows):
         if rows[key].state == "closed":
             continue
-        opened = open_schedule(context, rows[key].schedule_id)
-        row = opened.row._replace(version=opened.row.version + 1)
-        version = new_version(context, row, stored_definition(opened.version), 0)
-        compiled = compile_version(context, row, version)
-        edited = edit.replace_version(opened.state, opened.compiled, compiled, context.now_ms)
+        loaded = open_schedule(context, rows[key].schedule_id)
+        row = loaded.row._replace(version=loaded.row.version + 1)
+        used = newest_calendars(context, loaded.definition)
+        version = new_version(context, row, loaded.definition, used)
+        compiled = compile_definition(row, version, loaded.definition, used)
+        edited = edit.replace_version(loaded.state, loaded.compiled, compiled, context.now_ms)
         version = version._replace(after_s=edited.state.cursor_s)
-        context.transaction.version_end(key, opened.version.version, edited.state.cursor_s)
+        context.transaction.version_end(key, loaded.version.version, edited.state.cursor_s)
         context.transaction.version_insert(version)
-        changed = opened._replace(row=row, state=edited.state, version=version, compiled=compiled)
+        changed = loaded._replace(row=row, state=edited.state, version=version, compiled=compiled)
         save(context, changed, AuditEntry("calendar", request_id, None, {"calendar": name}), edited.dropped_ranges)
 
 
-def _calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
+def _read_calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
     if isinstance(calendar, Mapping):
         try:
             calendar = stored_calendar(compact({"dates": [], "windows": [], **calendar}))
@@ -100,10 +113,10 @@ def _calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, 
     if not all(isinstance(date, str) for date in calendar.dates):
         raise InvalidField("calendar.dates", f"{display(calendar.dates)}; expected dates such as 2026-12-25")
     check_name("name", calendar.name, context.settings)
-    for field, given in (("dates", calendar.dates), ("windows", calendar.windows)):
-        if len(given) > MAX_EVENTS:
-            raise InvalidField(f"calendar.{field}", f"{len(given)} of them, more than {MAX_EVENTS}")
+    for field, values in (("dates", calendar.dates), ("windows", calendar.windows)):
+        if len(values) > MAX_EVENTS:
+            raise InvalidField(f"calendar.{field}", f"{len(values)} entries; at most {MAX_EVENTS} are allowed")
     probe = read_spec({"cron": "0 0 * * *", "exclude": {"named": [calendar.name]}})
     assert isinstance(probe, SpecDocument)
-    compile_spec(probe, calendars=calendar)  # refuses dates and windows that cannot be read
+    compile_spec(probe, calendars=calendar)  # raises if a date or a window cannot be read
     return calendar

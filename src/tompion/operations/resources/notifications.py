@@ -1,4 +1,4 @@
-"""Notices: what somebody outside was told, or is to be told, and how that went."""
+"""Notifications: messages that were delivered or are to be delivered, and the state of their delivery."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.validation import check_name
 from tompion.operations.views import datetime_ms
 
-NEWEST = 1 << 60
+MAX_NUMBER = 1 << 60
 
 
 def list_notifications(
@@ -23,16 +23,16 @@ def list_notifications(
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
 ) -> Page[Notification]:
-    """Return the notices of a namespace, the newest first, optionally of one state or schedule."""
+    """Return the notifications of a namespace, the newest first, optionally of one state or schedule."""
     if state is not None and state not in list(NotificationState):
         raise InvalidField("state", f"{display(state)}; expected one of {', '.join(NotificationState)}")
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, context.settings)
     limit = page_limit(context, limit)
-    start = page_number("before", before, NEWEST)
-    found = context.transaction.notification_list(context.namespace, start, limit + 1, state, schedule_id)
-    items = tuple(_view(row) for row, _ in found[:limit])
-    return Page(items, str(found[limit - 1][1]) if len(found) > limit else None)
+    start = page_number("before", before, MAX_NUMBER)
+    rows = context.transaction.notification_list(context.namespace, start, limit + 1, state, schedule_id)
+    items = tuple(_view(row) for row, _ in rows[:limit])
+    return Page(items, str(rows[limit - 1][1]) if len(rows) > limit else None)
 
 
 def _view(row: NotificationRow) -> Notification:

@@ -1,4 +1,4 @@
-"""What a schedule says about itself for others to read, and to find it by: its memo and its search attributes."""
+"""Registered search attributes of a namespace."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ MAX_REGISTERED = 1_000
 
 
 def search_attribute_types(context: OperationContext) -> dict[str, str]:
-    """Return the names of search attributes that were registered in this namespace, and what each holds."""
+    """Return the registered search attributes of a namespace with their types."""
     return context.transaction.search_attribute_list(context.namespace)
 
 
 def add_search_attributes(context: OperationContext, types: Mapping[str, str]) -> None:
-    """Register names of search attributes; one that is known keeps its type, and is refused another."""
-    known = search_attribute_types(context)
-    fresh = {check_attribute_name(name, context.settings): AttributeType(kind) for name, kind in types.items()}
-    for name, kind in fresh.items():
-        if known.get(name, kind) != kind:
-            raise AlreadyExists(f"the search attribute {name!r} exists already, and holds a {known[name]}")
-    if len(known | fresh) > MAX_REGISTERED:
-        raise InvalidField("search_attributes", f"more than {MAX_REGISTERED} of them in this namespace")
-    for name, kind in fresh.items():
-        if name not in known:
+    """Register search attributes. A registered name keeps its type."""
+    registered = search_attribute_types(context)
+    requested = {check_attribute_name(name, context.settings): AttributeType(kind) for name, kind in types.items()}
+    for name, kind in requested.items():
+        if registered.get(name, kind) != kind:
+            raise AlreadyExists(f"the search attribute {name!r} has the type {registered[name]}")
+    if len(registered | requested) > MAX_REGISTERED:
+        raise InvalidField(
+            "search_attributes", f"the namespace would have more than {MAX_REGISTERED} of them; reuse existing names"
+        )
+    for name, kind in requested.items():
+        if name not in registered:
             context.transaction.search_attribute_insert(context.namespace, name, kind)
             audit_other(context, AuditEntry("add_search_attribute", after={"name": name, "type": str(kind)}))

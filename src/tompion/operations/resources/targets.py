@@ -1,4 +1,4 @@
-"""What schedules refer to: named calendars, and pausing a workflow or a queue by itself."""
+"""Pause and resume of targets: a workflow or a queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pause_target(
     note: str | None = None,
     request_id: str | None = None,
 ) -> None:
-    """Pause a workflow or a queue by itself: ticks are still recorded, and wait."""
+    """Pause a workflow or a queue. Ticks are still recorded, and their runs wait."""
     kind, target = _target(context, workflow_id, queue)
     before = {"paused": (context.namespace, kind, target) in context.transaction.target_list_paused()}
     context.transaction.target_pause(
@@ -41,7 +41,7 @@ def resume_target(
     queue: str | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Resume a workflow or a queue: what waited for it starts, one after another.  Return whether it was paused."""
+    """Resume a workflow or a queue, and return whether it was paused. Waiting runs start one after another."""
     kind, target = _target(context, workflow_id, queue)
     was_paused = context.transaction.target_resume(context.namespace, kind, target)
     keys = context.transaction.run_list_held_for_target(context.namespace, kind, target)
@@ -55,7 +55,7 @@ def resume_target(
 
 def _target(context: OperationContext, workflow_id: str | None, queue: str | None) -> tuple[str, str]:
     if (workflow_id is None) == (queue is None):
-        raise InvalidField("workflow_id", "give either workflow_id or queue")
+        raise InvalidField("workflow_id", "send either workflow_id or queue")
     if workflow_id is not None:
         return "workflow", check_name("workflow_id", workflow_id, context.settings)
     return "queue", check_name("queue", queue, context.settings)

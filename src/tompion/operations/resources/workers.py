@@ -1,9 +1,4 @@
-"""Workers that are no instances: they ask for runs over a network, and each run that they have has a lease of its own.
-
-A run that is given away is one that is executed elsewhere: STARTED, without an owner, and looked at when its time is
-over.  What its worker says of it are the reports that any target sends.  A worker of which nothing is heard loses its
-runs one by one; others are given them, with the same key and a higher attempt.
-"""
+"""Queues, and the engines and remote workers that serve them."""
 
 from __future__ import annotations
 
@@ -15,11 +10,11 @@ from tompion.operations.paging import page_limit
 from tompion.operations.views import datetime_ms
 
 MISSED_BEATS = 3
-"""Whoever has missed so many is not counted among those who serve a queue."""
+"""An instance that has missed this many heartbeats does not count as alive."""
 
 
 def list_queues(context: OperationContext) -> tuple[Queue, ...]:
-    """Return the queues that somebody serves, that are paused, or in which runs wait, by name."""
+    """Return the queues that are served or paused, or in which runs wait, by name."""
     since_ms = context.now_ms - MISSED_BEATS * context.settings.heartbeat_ms
     served = context.transaction.queue_list_served(context.namespace, since_ms)
     paused = {
@@ -27,7 +22,7 @@ def list_queues(context: OperationContext) -> tuple[Queue, ...]:
         for namespace, kind, target in context.transaction.target_list_paused()
         if namespace == context.namespace and kind == "queue"
     }
-    waiting = _waiting(context, paused)
+    waiting = _waiting_by_queue(context, paused)
     return tuple(
         Queue(
             name,
@@ -40,20 +35,20 @@ def list_queues(context: OperationContext) -> tuple[Queue, ...]:
     )
 
 
-def _waiting(context: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
-    """Return how many runs wait for somebody to take them, or for the end of a pause, by queue, and since when."""
-    found = context.transaction.queue_list_waiting(context.namespace, context.now_ms)
+def _waiting_by_queue(context: OperationContext, paused: set[str]) -> dict[str, tuple[int, int]]:
+    """Return the number of runs per queue that wait for a worker or for the end of a pause, and since when."""
+    rows = context.transaction.queue_list_waiting(context.namespace, context.now_ms)
     if paused:
-        found += [each for each in context.transaction.queue_list_held(context.namespace) if each[0] in paused]
+        rows += [row for row in context.transaction.queue_list_held(context.namespace) if row[0] in paused]
     waiting: dict[str, tuple[int, int]] = {}
-    for name, count, since_ms in found:
+    for name, count, since_ms in rows:
         before, earliest_ms = waiting.get(name, (0, since_ms))
         waiting[name] = before + count, min(earliest_ms, since_ms)
     return waiting
 
 
 def list_instances(context: OperationContext, *, limit: int = 100) -> tuple[InstanceInfo, ...]:
-    """Return the processes that execute runs, the newest first: engines, and workers without a store."""
+    """Return the processes that execute runs, the newest first: engines and remote workers."""
     since_ms = context.now_ms - MISSED_BEATS * context.settings.heartbeat_ms
     rows = context.transaction.instance_list(context.namespace, page_limit(context, limit))
     return tuple(
@@ -65,7 +60,7 @@ def list_instances(context: OperationContext, *, limit: int = 100) -> tuple[Inst
             queues=tuple(json.loads(row.queues)),
             alive=row.stopped_ms is None and row.heartbeat_ms > since_ms,
             started_at=datetime_ms(row.started_ms),
-            heard_of_at=datetime_ms(row.heartbeat_ms),
+            last_heartbeat_at=datetime_ms(row.heartbeat_ms),
             stopped_at=None if row.stopped_ms is None else datetime_ms(row.stopped_ms),
             skew_ms=row.skew_ms,
         )

@@ -1,8 +1,8 @@
-"""Workflow documents: what an executor is given, and who it is; and the schedules that a document declares.
+"""Workflow documents: the executor of a run and its input, and the schedules that a document declares.
 
-A document is an object with these fields, all of them optional: ``executor`` names who executes it (``function`` unless
-said otherwise), ``options`` is for that executor, ``dag`` is what it is given, and ``triggers`` is a list of schedules.
-``{"function": "package.module:function"}`` is short for a document of the ``function`` executor.
+A document is an object with optional fields: ``executor`` names the executor (``function`` by default), ``options`` are
+its options, ``dag`` is its input, and ``triggers`` is a list of schedules. ``{"function": "package.module:function"}``
+is short for a document of the ``function`` executor.
 """
 
 from __future__ import annotations
@@ -34,22 +34,28 @@ MAX_TRIGGERS = 100
 def put_workflow(
     context: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
 ) -> Workflow:
-    """Store a workflow document, and register the schedules that it declares; the same document changes nothing."""
+    """Store a workflow document and write the schedules that it declares. The same document changes nothing."""
     check_name("workflow_id", workflow_id, context.settings)
-    read = read_document(document)
-    text = compact(payload_of(read, context.settings, "document"))
+    fields = read_document(document)
+    text = compact(payload_of(fields, context.settings, "document"))
     context.transaction.name_lock("workflow", context.namespace, workflow_id)
     newest = context.transaction.workflow_get(context.namespace, workflow_id)
     if newest is not None and newest.document == text:
         return _view(context, newest)
     number = 1 if newest is None else newest.version + 1
-    row = WorkflowRow(context.namespace, workflow_id, number, text, context.now_ms)
+    row = WorkflowRow(
+        namespace=context.namespace,
+        workflow_id=workflow_id,
+        version=number,
+        document=text,
+        created_ms=context.now_ms,
+    )
     context.transaction.workflow_insert(row)
     before = None if number == 1 else {"version": number - 1}
     audit_other(
         context, AuditEntry("put_workflow", request_id, before, {"workflow_id": workflow_id, "version": number}), number
     )
-    _register(context, workflow_id, read.get("triggers", ()), _declared(newest))
+    _write_schedules(context, workflow_id, fields.get("triggers", ()), _declared_ids(newest))
     return _view(context, row)
 
 
@@ -65,64 +71,70 @@ def get_workflow(context: OperationContext, workflow_id: str, *, version: int | 
 def list_workflows(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
     """Return the newest version of each workflow, by id.
 
-    A list shows of a document who executes it, and nothing else: the rest may hold secrets, and ``get_workflow`` shows
-    it.
+    A list has only the executor of each document, because the rest may hold secrets. Use ``get_workflow`` for the
+    document.
     """
     limit = page_limit(context, limit)
     rows = context.transaction.workflow_list(context.namespace, page_name(after), limit + 1)
-    items = tuple(_listed(_view(context, row)) for row in rows[:limit])
+    items = tuple(_without_details(_view(context, row)) for row in rows[:limit])
     return Page(items, rows[limit - 1].workflow_id if len(rows) > limit else None)
 
 
-def _listed(workflow: Workflow) -> Workflow:
+def _without_details(workflow: Workflow) -> Workflow:
     return replace(workflow, document={"executor": workflow.document.get("executor", "function")})
 
 
 def read_document(document: Any) -> dict[str, Any]:
-    """Return a document as it is stored."""
+    """Return a document in its stored form."""
     if not isinstance(document, Mapping):
         raise InvalidField("document", f"a {type(document).__name__} is not an object")
-    given = dict(document)
-    if "function" in given:
-        given = {"executor": "function", "options": {"function": given.pop("function")}, **given}
-    unknown = sorted(set(given) - set(FIELDS), key=str)
+    fields = dict(document)
+    if "function" in fields:
+        fields = {"executor": "function", "options": {"function": fields.pop("function")}, **fields}
+    unknown = sorted(set(fields) - set(FIELDS), key=str)
     if unknown:
         raise InvalidField(f"document.{unknown[0]}", f"there is no such field; expected {', '.join(FIELDS)}")
-    if not isinstance(given.get("executor", "function"), str):
-        raise InvalidField("document.executor", f"{display(given['executor'])} is not a name")
-    if not isinstance(given.get("options", {}), Mapping):
-        raise InvalidField("document.options", f"a {type(given['options']).__name__} is not an object")
-    triggers = given.get("triggers", [])
-    if not isinstance(triggers, list | tuple) or not all(isinstance(each, Mapping) for each in triggers):
+    if not isinstance(fields.get("executor", "function"), str):
+        raise InvalidField("document.executor", f"{display(fields['executor'])} is not a name")
+    if not isinstance(fields.get("options", {}), Mapping):
+        raise InvalidField("document.options", f"a {type(fields['options']).__name__} is not an object")
+    triggers = fields.get("triggers", [])
+    if not isinstance(triggers, list | tuple) or not all(isinstance(trigger, Mapping) for trigger in triggers):
         raise InvalidField("document.triggers", "expected a list of objects, one for each schedule")
     if len(triggers) > MAX_TRIGGERS:
         raise InvalidField("document.triggers", f"{len(triggers)} triggers; at most {MAX_TRIGGERS}")
-    return given
+    return fields
 
 
-def _register(context: OperationContext, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
-    """Make the schedules of a document; those that an earlier one declared and this one does not are deleted."""
+def _write_schedules(context: OperationContext, workflow_id: str, triggers: Any, before: frozenset[str]) -> None:
+    """Write the schedules of a document. Schedules that only the version before declared are deleted."""
     declared: set[str] = set()
     for number, trigger in enumerate(triggers):
-        given = dict(trigger)
-        schedule_id = str(given.pop("schedule_id", _default_id(workflow_id, number)))
+        fields = dict(trigger)
+        schedule_id = str(fields.pop("schedule_id", _default_id(workflow_id, number)))
         if schedule_id in declared:
-            raise InvalidField(f"document.triggers[{number}].schedule_id", f"{schedule_id!r} is there twice")
-        if "workflow_id" in given or "function" in given:
-            raise InvalidField(f"document.triggers[{number}]", "a trigger starts its own workflow, and no other")
+            raise InvalidField(
+                f"document.triggers[{number}].schedule_id",
+                f"{schedule_id!r} appears twice; each trigger needs an id of its own",
+            )
+        if "workflow_id" in fields or "function" in fields:
+            raise InvalidField(
+                f"document.triggers[{number}]",
+                "a trigger always starts the workflow of its document; remove workflow_id and function",
+            )
         declared.add(schedule_id)
-        upsert(context, schedule_id, workflow_id=workflow_id, **given)
-    for gone in sorted(before - declared):
-        row = context.transaction.schedule_get(context.namespace, gone)
+        upsert(context, schedule_id, workflow_id=workflow_id, **fields)
+    for undeclared in sorted(before - declared):
+        row = context.transaction.schedule_get(context.namespace, undeclared)
         if row is not None and row.state != "closed" and row.workflow_id == workflow_id:
-            delete(context, gone)
+            delete(context, undeclared)
 
 
-def _declared(row: WorkflowRow | None) -> frozenset[str]:
+def _declared_ids(row: WorkflowRow | None) -> frozenset[str]:
     if row is None:
         return frozenset()
     triggers = json.loads(row.document).get("triggers", ())
-    ids = (each.get("schedule_id", _default_id(row.workflow_id, number)) for number, each in enumerate(triggers))
+    ids = (trigger.get("schedule_id", _default_id(row.workflow_id, number)) for number, trigger in enumerate(triggers))
     return frozenset(map(str, ids))
 
 

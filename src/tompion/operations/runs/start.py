@@ -1,6 +1,6 @@
-"""Runs that somebody asks for one by one, who keeps time elsewhere: of a stored workflow, under a key of their own.
+"""Runs of a stored workflow that an external scheduler starts one by one, each under a key of its own.
 
-They stand in the ledger like any other, as runs of a schedule that has no ticks.
+They are in the ledger as runs of a schedule without ticks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from tompion.operations.schedules.crud import insert_definition, replace_definit
 from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import check_name, check_version
-from tompion.plan.stored_definition import stored_definition
 
-PREFIX = "run-launcher/"
-"""How the ids of schedules begin that have no ticks of their own."""
+SCHEDULE_PREFIX = "run-launcher/"
+"""The prefix of the ids of schedules without ticks."""
 
 
-def start_run(  # noqa: PLR0913 - what a run is asked for with
+def start_run(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     workflow_id: str,
     version: int | None = None,
@@ -34,9 +33,9 @@ def start_run(  # noqa: PLR0913 - what a run is asked for with
     *,
     idempotency_key: str,
 ) -> bool:
-    """Start a run of a workflow, once for each key; return whether there is such a workflow.
+    """Start a run of a workflow, once for each key, and return whether the workflow exists.
 
-    Without one the run is recorded all the same, and fails with a reason.
+    If it does not exist, the run is recorded all the same, and fails with a reason.
     """
     check_name("workflow_id", workflow_id, context.settings)
     check_name("idempotency_key", idempotency_key, context.settings)
@@ -44,22 +43,22 @@ def start_run(  # noqa: PLR0913 - what a run is asked for with
         check_name("user_id", user_id, context.settings)
     nominal_s = context.now_ms // 1000 if scheduled_for is None else epoch_s("scheduled_for", scheduled_for)
     action = Action(workflow_id=workflow_id, workflow_version=check_version(version), user_id=user_id)
-    do = partial(_start, context, action, nominal_s, idempotency_key)
-    asked = [workflow_id, version, user_id, None if scheduled_for is None else nominal_s]
-    return answer_once(context, "start_run", f"launch {idempotency_key}", asked, bool, do)
+    start = partial(_start, context, action, nominal_s, idempotency_key)
+    request = [workflow_id, version, user_id, None if scheduled_for is None else nominal_s]
+    return answer_once(context, "start_run", f"launch {idempotency_key}", request, bool, start)
 
 
 def _start(context: OperationContext, action: Action, nominal_s: int, key: str) -> bool:
-    schedule_id = f"{PREFIX}{action.workflow_id}"
+    schedule_id = f"{SCHEDULE_PREFIX}{action.workflow_id}"
     definition = Definition(SpecDocument(), action, Policy(overlap_policy=Overlap.ALLOW))
     note = AuditEntry("start_run", None)
     if context.transaction.schedule_get(context.namespace, schedule_id) is None:
         insert_definition(context, schedule_id, ScheduleInput(definition), note)
-    opened = open_schedule(context, schedule_id, None, closed=True)
-    if opened.row.state == "closed" or stored_definition(opened.version) != definition:
-        replace_definition(context, opened, ScheduleInput(definition), note)
-        opened = open_schedule(context, schedule_id, None)
-    create_manual_run(context, opened, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, asked=key)
+    loaded = open_schedule(context, schedule_id, None, closed=True)
+    if loaded.row.state == "closed" or loaded.definition != definition:
+        replace_definition(context, loaded, ScheduleInput(definition), note)
+        loaded = open_schedule(context, schedule_id, None)
+    create_manual_run(context, loaded, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, request_key=key)
     assert action.workflow_id is not None
-    found = context.transaction.workflow_get(context.namespace, action.workflow_id, action.workflow_version)
-    return found is not None
+    workflow = context.transaction.workflow_get(context.namespace, action.workflow_id, action.workflow_version)
+    return workflow is not None

@@ -1,4 +1,4 @@
-"""Reading the memo and the search attributes of a schedule: what may be stored, and what of it can be found."""
+"""Checks of search attributes: their names, types and values."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ EXPECTED = "expected {type, value}, with the type one of " + ", ".join(Attribute
 def check_attribute_name(name: object, settings: Settings) -> str:
     """Return the name of a search attribute."""
     if not isinstance(name, str) or not 1 <= len(name) <= settings.max_name_chars or not name.isprintable():
-        raise InvalidField("search_attributes", f"{display(name)} is no name")
+        raise InvalidField("search_attributes", f"{display(name)} is not the name of a search attribute")
     return name
 
 
 def read_attributes(value: object, settings: Settings) -> dict[str, Any]:
-    """Return search attributes as they are stored: each with its type and a value that fits."""
+    """Return search attributes in their stored form, each with its type and a value of that type."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise InvalidField("search_attributes", f"{display(value)} is not an object")
     if len(value) > MAX_ATTRIBUTES:
-        raise InvalidField("search_attributes", f"{len(value)} of them, more than {MAX_ATTRIBUTES}")
-    return {check_attribute_name(name, settings): _read_one(name, each) for name, each in value.items()}
+        raise InvalidField("search_attributes", f"{len(value)} search attributes; at most {MAX_ATTRIBUTES} are allowed")
+    return {check_attribute_name(name, settings): _read_one(name, attribute) for name, attribute in value.items()}
 
 
-def _read_one(name: str, given: object) -> dict[str, Any]:
+def _read_one(name: str, attribute: object) -> dict[str, Any]:
     field = f"search_attributes.{name}"
-    if not isinstance(given, Mapping) or set(given) != {"type", "value"}:
-        raise InvalidField(field, f"{display(given)}; {EXPECTED}")
-    kind, value = given["type"], given["value"]
+    if not isinstance(attribute, Mapping) or set(attribute) != {"type", "value"}:
+        raise InvalidField(field, f"{display(attribute)}; {EXPECTED}")
+    kind, value = attribute["type"], attribute["value"]
     if kind not in list(AttributeType):
-        raise InvalidField(field, f"{display(kind)} is no type; {EXPECTED}")
+        raise InvalidField(field, f"{display(kind)} is not a type; {EXPECTED}")
     if not _FITS[AttributeType(kind)](value):
-        raise InvalidField(field, f"{display(value)} is no {kind}")
+        raise InvalidField(field, f"{display(value)} is not a value of the type {kind}")
     return {"type": str(kind), "value": list(value) if isinstance(value, tuple) else value}
 
 
@@ -57,7 +57,7 @@ def _is_text(value: object) -> bool:
 
 def _is_double(value: object) -> bool:
     try:
-        return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type]  # it is one of the two
+        return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type]  # it is an int or a float
     except OverflowError:
         return False
 

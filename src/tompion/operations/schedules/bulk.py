@@ -1,7 +1,7 @@
-"""Pausing, resuming and triggering many schedules at once.
+"""Pause, resume and trigger many schedules at once.
 
-One request is one transaction, which holds up the ticks of what it changes: so it changes at most a page of schedules
-and says where to go on.
+One request is one transaction, which delays the ticks of the schedules that it changes. So it changes at most one page
+of schedules, and its result has the next page.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tompion.operations.schedules.control import pause, resume, trigger_now
 from tompion.operations.schedules.crud import schedule_filter
 from tompion.operations.validation import UNSET, check_flag, check_name, check_note, choice
 
-AT_ONCE = 100
+DEFAULT_LIMIT = 100
 Change: TypeAlias = Callable[[str], object]
 
 
-class _Chosen(NamedTuple):
-    """Which schedules are meant."""
+class _Selection(NamedTuple):
+    """The schedules of a bulk request."""
 
-    wanted: ScheduleFilter
+    filters: ScheduleFilter
     schedule_ids: tuple[str, ...] | None
     limit: int
     after: str
 
 
 @idempotent(BulkResult)
-def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
+def pause_matching(  # noqa: PLR0913 - a selection and the parts of a pause
     context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
@@ -50,27 +50,27 @@ def pause_matching(  # noqa: PLR0913 - which schedules, and the parts of a pause
     until: When | None = None,
     paused_by: str | None = None,
     dry_run: bool = False,
-    limit: int = AT_ONCE,
+    limit: int = DEFAULT_LIMIT,
     after: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
 ) -> BulkResult:
-    """Pause the schedules that match; those that are paused already stay as they are.
+    """Pause the schedules that match. Those that are paused already do not change.
 
-    They are chosen as a list chooses them, or by ids; ``everything`` says that no filter is meant to be all of them.
-    With ``dry_run`` nothing is changed.
+    They are chosen by the filters of a list or by ids. ``everything`` confirms that a request without a filter means
+    all of them. With ``dry_run`` nothing changes.
     """
-    chosen = _chosen(
+    selection = _select(
         context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
     if until is not None:
         epoch_ms("until", until)
     check_note(note)
     change = partial(pause, context, note=note, until=until, paused_by=paused_by)
-    return _touch(context, chosen, change, dry_run, lambda row: row.state == "paused")
+    return _change_each(context, selection, change, dry_run, lambda row: row.state == "paused")
 
 
 @idempotent(BulkResult)
-def resume_matching(  # noqa: PLR0913 - which schedules, and how
+def resume_matching(  # noqa: PLR0913 - a selection and the parts of a resume
     context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
@@ -82,22 +82,22 @@ def resume_matching(  # noqa: PLR0913 - which schedules, and how
     everything: bool = False,
     on_resume: str | None = None,
     dry_run: bool = False,
-    limit: int = AT_ONCE,
+    limit: int = DEFAULT_LIMIT,
     after: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
 ) -> BulkResult:
-    """Resume the schedules that match and are paused; they are chosen as in ``pause_matching``."""
-    chosen = _chosen(
+    """Resume the paused schedules that match, chosen as in ``pause_matching``."""
+    selection = _select(
         context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
     if on_resume is not None:
         choice("on_resume", on_resume, OnResume)
     change = partial(resume, context, on_resume=on_resume)
-    return _touch(context, chosen, change, dry_run, lambda row: row.state != "paused")
+    return _change_each(context, selection, change, dry_run, lambda row: row.state != "paused")
 
 
 @idempotent(BulkResult)
-def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a trigger
+def trigger_matching(  # noqa: PLR0913 - a selection and the parts of a trigger
     context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
@@ -110,12 +110,12 @@ def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a tri
     overlap: str | None = None,
     payload: Any = UNSET,
     dry_run: bool = False,
-    limit: int = AT_ONCE,
+    limit: int = DEFAULT_LIMIT,
     after: str | None = None,
     request_id: str | None = None,
 ) -> BulkResult:
-    """Run the schedules that match now, each once; they are chosen as in ``pause_matching``."""
-    chosen = _chosen(
+    """Run the schedules that match now, once each, chosen as in ``pause_matching``."""
+    selection = _select(
         context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
     )
     if overlap is not None:
@@ -124,70 +124,70 @@ def trigger_matching(  # noqa: PLR0913 - which schedules, and the parts of a tri
     def change(schedule_id: str) -> object:
         return trigger_now(context, schedule_id, overlap, payload, request_id)
 
-    return _touch(context, chosen, change, dry_run, lambda _: False)
+    return _change_each(context, selection, change, dry_run, lambda _: False)
 
 
-def _chosen(  # noqa: PLR0913 - what a request can name
+def _select(  # noqa: PLR0913 - the parts of a selection
     context: OperationContext,
     schedule_ids: list[str] | None,
-    wanted: ScheduleFilter,
+    filters: ScheduleFilter,
     everything: bool,
     limit: int,
     after: str | None,
-) -> _Chosen:
-    if not check_flag("everything", everything) and schedule_ids is None and not any(wanted):
-        raise InvalidField("everything", "name a filter or schedule_ids; all schedules only if this is true")
+) -> _Selection:
+    if not check_flag("everything", everything) and schedule_ids is None and not any(filters):
+        raise InvalidField("everything", "send a filter or schedule_ids, or set this to true to change all schedules")
     if schedule_ids is None:
-        return _Chosen(wanted, None, page_limit(context, limit), page_name(after))
+        return _Selection(filters, None, page_limit(context, limit), page_name(after))
     most = context.settings.max_page
     if type(schedule_ids) not in (list, tuple) or len(schedule_ids) > most:
         raise InvalidField("schedule_ids", f"expected a list of at most max_page ({most}) ids")
-    if any(wanted) or everything or after is not None:
-        raise InvalidField("schedule_ids", "given together with a filter or a page; name one of them")
-    names = sorted({check_name("schedule_ids", each, context.settings) for each in schedule_ids})
-    return _Chosen(wanted, tuple(names), len(names), "")
+    if any(filters) or everything or after is not None:
+        raise InvalidField("schedule_ids", "sent together with a filter or a page; send one of them")
+    names = sorted({check_name("schedule_ids", schedule_id, context.settings) for schedule_id in schedule_ids})
+    return _Selection(filters, tuple(names), len(names), "")
 
 
-def _touch(
+def _change_each(
     context: OperationContext,
-    chosen: _Chosen,
+    selection: _Selection,
     change: Change,
     dry_run: bool,
-    is_so_already: Callable[[ScheduleRow], bool],
+    is_unchanged: Callable[[ScheduleRow], bool],
 ) -> BulkResult:
-    """Change what is chosen, one after the other; what cannot be changed spoils nothing."""
+    """Change the chosen schedules one after another. A refused schedule does not stop the others."""
     dry_run = check_flag("dry_run", dry_run)
-    found, refused = _found(context, chosen)
-    shown_rows = found[: chosen.limit]
-    touched = []
-    for row in shown_rows:
-        if is_so_already(row):
+    rows, refused = _find(context, selection)
+    page = rows[: selection.limit]
+    changed = []
+    for row in page:
+        if is_unchanged(row):
             continue
         try:
             if not dry_run:
                 change(row.schedule_id)
-            touched.append(row.schedule_id)
+            changed.append(row.schedule_id)
         except TompionError as error:
-            if error.retryable:  # it is about the transaction, and not about the schedule
+            if error.retryable:  # it concerns the transaction, not the schedule
                 raise
             refused.append(BulkRefusal(row.schedule_id, error.code, str(error)))
     return BulkResult(
-        schedule_ids=tuple(touched),
-        unchanged=sum(map(is_so_already, shown_rows)),
+        schedule_ids=tuple(changed),
+        unchanged=sum(map(is_unchanged, page)),
         refused=tuple(refused),
         dry_run=dry_run,
-        next_page=shown_rows[-1].schedule_id if len(found) > chosen.limit else None,
+        next_page=page[-1].schedule_id if len(rows) > selection.limit else None,
     )
 
 
-def _found(context: OperationContext, chosen: _Chosen) -> tuple[list[ScheduleRow], list[BulkRefusal]]:
-    """Return the schedules that are named; or those of a page, and one more.  And the ids that are no schedules."""
+def _find(context: OperationContext, selection: _Selection) -> tuple[list[ScheduleRow], list[BulkRefusal]]:
+    """Return the chosen schedules, or those of a page and one more, and the refusals of unknown ids."""
     transaction, namespace = context.transaction, context.namespace
-    if chosen.schedule_ids is None:
-        return transaction.schedule_list(namespace, chosen.after, chosen.limit + 1, chosen.wanted), []
-    rows = [(name, transaction.schedule_get(namespace, name)) for name in chosen.schedule_ids]
-    found = [row for _, row in rows if row is not None]
-    gone = [
+    if selection.schedule_ids is None:
+        return transaction.schedule_list(namespace, selection.after, selection.limit + 1, selection.filters), []
+    rows = [(name, transaction.schedule_get(namespace, name)) for name in selection.schedule_ids]
+    existing = [row for _, row in rows if row is not None]
+    missing = [
         BulkRefusal(name, "not_found", f"there is no schedule {display(name)}") for name, row in rows if row is None
     ]
-    return found, gone
+    return existing, missing

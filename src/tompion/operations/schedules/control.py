@@ -1,7 +1,8 @@
-"""Pause, resume, trigger, skip, backfill: what people do to schedules that exist."""
+"""Pause, resume, trigger and skip: control of existing schedules."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
@@ -27,10 +28,10 @@ from tompion.operations.validation import UNSET, check_name, check_note, choice
 from tompion.operations.views import at_s, datetime_ms, run_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.context import DecisionContext, is_target_paused
 from tompion.plan.decide import Decision, Origin, decision_writes
-from tompion.plan.due_ticks import Due, DueLimits
-from tompion.plan.release import release_runs
+from tompion.plan.due_ticks import Due
+from tompion.plan.pause import pause_schedule, resume_schedule
+from tompion.plan.release import older_versions, release_queues, with_versions
 from tompion.plan.stored_definition import compact
 from tompion.plan.upcoming import upcoming_ticks
 
@@ -51,16 +52,18 @@ def pause(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Pause a schedule: no tick starts, its cursor stands still.  Pausing again refreshes note, author and end."""
-    opened = open_schedule(context, schedule_id, token)
+    """Pause a schedule: no tick starts, and its cursor does not move. Pausing again updates note, author and end."""
+    loaded = open_schedule(context, schedule_id, token)
     until_ms = None if until is None else epoch_ms("until", until)
     if until_ms is not None and until_ms <= context.now_ms:
-        raise InvalidField("until", f"{datetime_ms(until_ms).isoformat()} is over already")
-    who = context.actor if paused_by is None else check_name("paused_by", paused_by, context.settings)
-    row = opened.row._replace(state="paused", paused_by=who, pause_note=check_note(note), paused_ms=context.now_ms)
-    after = {"state": "paused", "paused_by": who, "note": note, "until": until_ms}
-    changed = opened._replace(row=row, state=edit.pause_state(opened.state, until_ms))
-    return save(context, changed, AuditEntry("pause", request_id, {"state": opened.row.state}, after))
+        raise InvalidField("until", f"{datetime_ms(until_ms).isoformat()} is in the past; choose a later time")
+    author = context.actor if paused_by is None else check_name("paused_by", paused_by, context.settings)
+    row, state = pause_schedule(
+        loaded.row, loaded.state, paused_by=author, note=check_note(note), now_ms=context.now_ms, until_ms=until_ms
+    )
+    after = {"state": "paused", "paused_by": author, "note": note, "until": until_ms}
+    changed = loaded._replace(row=row, state=state)
+    return save(context, changed, AuditEntry("pause", request_id, {"state": loaded.row.state}, after))
 
 
 @idempotent(Schedule)
@@ -73,15 +76,23 @@ def resume(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Resume a schedule; what the pause missed goes by ``on_resume``, or by the schedule's own setting."""
-    opened = open_schedule(context, schedule_id, token)
-    chosen = opened.compiled.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
-    row = opened.row._replace(state="active", paused_by=None, pause_note=check_note(note), paused_ms=None)
-    state = edit.resume_state(opened.state, opened.compiled, context.now_ms, chosen)
+    """Resume a schedule. ``on_resume``, or the schedule's own setting, decides the ticks of the pause."""
+    loaded = open_schedule(context, schedule_id, token)
+    on_resume_policy = (
+        loaded.compiled.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
+    )
+    row, state = resume_schedule(
+        loaded.row,
+        loaded.state,
+        loaded.compiled,
+        on_resume=on_resume_policy,
+        now_ms=context.now_ms,
+        note=check_note(note),
+    )
     context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
-    after = {"state": "active", "on_resume": chosen, **({} if note is None else {"note": note})}
-    changed = opened._replace(row=row, state=state)
-    return save(context, changed, AuditEntry("resume", request_id, {"state": opened.row.state}, after))
+    after = {"state": "active", "on_resume": on_resume_policy, **({} if note is None else {"note": note})}
+    changed = loaded._replace(row=row, state=state)
+    return save(context, changed, AuditEntry("resume", request_id, {"state": loaded.row.state}, after))
 
 
 @idempotent(Run)
@@ -93,7 +104,7 @@ def trigger(
     payload: Any = UNSET,
     request_id: str | None = None,
 ) -> Run:
-    """Run a schedule now, whether or not it is paused; its cursor does not move."""
+    """Run a schedule now, whether or not it is paused. Its cursor does not move."""
     return trigger_now(context, schedule_id, overlap, payload, request_id)
 
 
@@ -105,33 +116,37 @@ def trigger_now(  # noqa: PLR0913 - the parts of the request
     request_id: str | None,
     nominal_s: int | None = None,
 ) -> Run:
-    """Run a schedule now, or now for another time, whether or not the same request was answered before."""
-    asked = request_id or f"t-{token_hex(8)}"
-    opened = open_schedule(context, schedule_id)
-    chosen = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
+    """Run a schedule now, optionally for another nominal time, without a check of the request id."""
+    request_key = request_id or f"t-{token_hex(8)}"
+    loaded = open_schedule(context, schedule_id)
+    overlap_policy = Overlap.ALLOW if overlap is None else choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     text = None if payload is UNSET else compact(payload_of(payload, context.settings))
-    row = create_manual_run(context, opened, RunSource.TRIGGER, chosen, payload=text, asked=asked, nominal_s=nominal_s)
-    _audit_request(context, opened, AuditEntry("trigger", request_id, None, {"run_id": str(row.id), "overlap": chosen}))
-    return run_view(row, opened.row)
+    row = create_manual_run(
+        context, loaded, RunSource.TRIGGER, overlap_policy, payload=text, request_key=request_key, nominal_s=nominal_s
+    )
+    _audit_request(
+        context, loaded, AuditEntry("trigger", request_id, None, {"run_id": str(row.id), "overlap": overlap_policy})
+    )
+    return run_view(row, loaded.row)
 
 
-def create_manual_run(  # noqa: PLR0913 - what a run is asked for with
+def create_manual_run(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
-    opened: LoadedSchedule,
+    loaded: LoadedSchedule,
     source: RunSource,
     overlap: Overlap,
     *,
     payload: str | None = None,
-    asked: str,
+    request_key: str,
     nominal_s: int | None = None,
 ) -> RunRow:
-    """Decide about a run that somebody asks for now, and write it down."""
-    origin = Origin(source, context.transaction.number_next(), overlap, payload, asked)
-    decision = Decision(opened.state, opened.compiled, _world(context, opened.compiled))
+    """Decide and write a run that a caller requests now."""
+    origin = Origin(source, context.transaction.number_next(), overlap, payload, request_key)
+    decision = Decision(loaded.state, loaded.compiled, context.decision_contexts().of(loaded.compiled))
     decision.request(Due(context.now_ms // 1000 if nominal_s is None else nominal_s, context.now_ms), origin)
-    recorded = _record(context, decision)
+    recorded = _write(context, decision)
     row = decision.runs[-1]
-    return _released(context, opened).get(row.id, row) if recorded.given_up else row
+    return _release_waiting(context, loaded).get(row.id, row) if recorded.given_up else row
 
 
 @idempotent(Schedule)
@@ -144,18 +159,18 @@ def skip(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Skip the next tick to come, or the ticks at given times; each is recorded as skipped on request."""
-    opened = open_schedule(context, schedule_id, token)
+    """Skip the next tick, or the ticks at given times. Each is recorded as skipped on request."""
+    loaded = open_schedule(context, schedule_id, token)
     ticks = (
-        [_next_tick(context, opened)]
+        [_next_tick(context, loaded)]
         if at is None
-        else [_tick_at(opened, when) for when in _times(at, "the next tick")]
+        else [_undecided_tick_at(loaded, when) for when in _check_times(at, "the next tick")]
     )
-    state = edit.add_skips(opened.state, ticks)
+    state = edit.add_skips(loaded.state, ticks)
     if len((state.skips or "").split(",")) > MAX_SKIPS:
-        raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to be skipped; a blackout in the spec does that better")
+        raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to skip; exclude them in the spec instead")
     after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
-    return save(context, opened._replace(state=state), AuditEntry("skip", request_id, None, after))
+    return save(context, loaded._replace(state=state), AuditEntry("skip", request_id, None, after))
 
 
 @idempotent(Schedule)
@@ -168,35 +183,27 @@ def unskip(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Take back a skip: of every tick to come that was to be skipped, or of those at given times, which run again.
+    """Remove the skip of every upcoming tick, or of the ticks at given times, so that they run.
 
-    One that nobody asked to skip stays as it is; one that has been skipped already is refused.
+    A tick without a skip stays as it is. A tick that was skipped already is rejected.
     """
-    opened = open_schedule(context, schedule_id, token)
-    known = edit.skips_of(opened.state)
-    taken = known if at is None else _known_skips(opened, known, _times(at, "all that are to be skipped"))
-    before = {"skip": [at_s(tick).isoformat() for tick in sorted(taken)]}
-    changed = opened._replace(state=edit.remove_skips(opened.state, taken))
+    loaded = open_schedule(context, schedule_id, token)
+    skips = edit.skips_of(loaded.state)
+    removed = skips if at is None else _skips_at(loaded, skips, _check_times(at, "all ticks to skip"))
+    before = {"skip": [at_s(tick).isoformat() for tick in sorted(removed)]}
+    changed = loaded._replace(state=edit.remove_skips(loaded.state, removed))
     return save(context, changed, AuditEntry("unskip", request_id, before, {"skip": [], "note": check_note(note)}))
 
 
-# --- parts ----------------------------------------------------------------------------------------------------------
+# --- helpers --------------------------------------------------------------------------------------------------------
 
 
-def _world(context: OperationContext, compiled: CompiledSchedule) -> DecisionContext:
-    settings, now_ms = context.settings, context.now_ms
-    limits = DueLimits(0, 0, 0, 0, 0)
-    is_paused = is_target_paused(compiled, context.transaction.target_list_paused())
-    return DecisionContext(now_ms, None, limits, settings.max_buffer, is_paused)
-
-
-def _record(context: OperationContext, decision: Decision) -> WriteResult:
-    recorded = context.transaction.record(
-        decision_writes(context.now_ms, [decision], [decision.awake(decision.standing())])
+def _write(context: OperationContext, decision: Decision) -> WriteResult:
+    recorded = context.transaction.write_decisions(
+        decision_writes(context.now_ms, [decision], [decision.with_wake_up(decision.state_after_requests())])
     )
-    for (
-        row
-    ) in recorded.to_end:  # whoever executes it here looks by themselves; its target elsewhere is asked by an engine
+    for row in recorded.to_end:
+        # An instance looks for cancelled runs that it executes. An engine has to stop other targets.
         if row.owner is None and row.execution_id is not None:
             context.transaction.run_request_end(row.id, context.now_ms)
     skipped = [run for run in (*decision.runs, *recorded.superseded) if run.state == RunState.SKIPPED]
@@ -207,79 +214,85 @@ def _record(context: OperationContext, decision: Decision) -> WriteResult:
     return recorded
 
 
-def _released(context: OperationContext, opened: LoadedSchedule) -> dict[RunId, RunRow]:
-    """Start what waits for the slot of a run that was given up, each in its turn; return what started.
+def _release_waiting(context: OperationContext, loaded: LoadedSchedule) -> dict[RunId, RunRow]:
+    """Start the runs that wait for the slot of a cancelled run, in their order, and return those that started.
 
-    It happens in the same transaction: otherwise whoever asks next finds the slot free, and goes first.
+    It happens in the same transaction. Otherwise the next request would find the slot free and overtake them.
     """
-    transaction, key = context.transaction, opened.row.schedule_key
-    state = transaction.state_lock([key])[key]
+    transaction, key = context.transaction, loaded.row.schedule_key
+    states, schedules = transaction.state_lock([key]), {key: loaded.compiled}
     waiting = transaction.run_list_buffered([key], context.settings.max_buffer + 1)
-    versions = {row.version for row in waiting}
-    contexts = {number: _world(context, _as_decided(context, opened, number)) for number in versions}
-    released = release_runs(state, opened.compiled, [(row, contexts[row.version]) for row in waiting])
+    older = _compile_versions(context, loaded, older_versions(waiting, schedules))
+    runs = with_versions(waiting, schedules, older)
+    released = release_queues(states, schedules, runs, context.decision_contexts())
     transaction.run_release_waiting(released.changes)
-    transaction.state_update([released.state])
+    transaction.state_update([released.states[key]])
     skipped = [change for change in released.changes if change.state == RunState.SKIPPED]
     context.counted.update([("runs_skipped", str(change.reason)) for change in skipped])
-    return {row.id: row for row in released.started}
+    return {row.id: row for row, _ in released.started}
 
 
-def _as_decided(context: OperationContext, opened: LoadedSchedule, number: int) -> CompiledSchedule:
-    """The rule of the version that decided a run; that of now, if nobody can read it any more."""
-    if number == opened.compiled.version:
-        return opened.compiled
-    version = context.transaction.version_get(opened.row.schedule_key, number)
-    try:
-        return opened.compiled if version is None else compile_version(context, opened.row, version)
-    except UNREADABLE:
-        return opened.compiled
+def _compile_versions(
+    context: OperationContext, loaded: LoadedSchedule, versions: list[tuple[int, int]]
+) -> dict[tuple[int, int], CompiledSchedule]:
+    """Return the compiled older versions of a schedule, without those that cannot be read."""
+    compiled: dict[tuple[int, int], CompiledSchedule] = {}
+    for key, number in versions:
+        version = context.transaction.version_get(key, number)
+        with suppress(*UNREADABLE):
+            if version is not None:
+                compiled[key, number] = compile_version(context, loaded.row, version)
+    return compiled
 
 
-def _audit_request(context: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> None:
-    """A request that leaves the definition and the token as they are is on record all the same."""
-    audit(context, opened.row, note)
+def _audit_request(context: OperationContext, loaded: LoadedSchedule, note: AuditEntry) -> None:
+    """Audit a request that changes neither the definition nor the token."""
+    audit(context, loaded.row, note)
 
 
-def _times(at: object, otherwise: str) -> list[When]:
+def _check_times(at: object, default: str) -> list[When]:
     if not at or not isinstance(at, list | tuple):
-        raise InvalidField("at", f"{display(at)}; expected a list of times, or nothing at all for {otherwise}")
+        raise InvalidField("at", f"{display(at)}; expected a list of times, or no value for {default}")
     return list(at)
 
 
-def _known_skips(opened: LoadedSchedule, known: set[int], times: list[When]) -> set[int]:
-    """Those of some times that are to be skipped; of the others, each has to be a tick that is still to come."""
+def _skips_at(loaded: LoadedSchedule, skips: set[int], times: list[When]) -> set[int]:
+    """Return those of some times that have a skip. Each of the others must be an upcoming tick."""
     moments = {epoch_s("at", when) for when in times}
-    for moment in moments - known:
-        _tick_at(opened, at_s(moment))
-    return moments & known
+    for moment in moments - skips:
+        _undecided_tick_at(loaded, at_s(moment))
+    return moments & skips
 
 
-def _tick_at(opened: LoadedSchedule, when: When) -> int:
+def _undecided_tick_at(loaded: LoadedSchedule, when: When) -> int:
     moment = epoch_s("at", when)
-    if opened.compiled.follows:
-        return _pending_tick(opened, moment)
-    if opened.compiled.ticks.next_epoch(moment - 1) != moment:
-        following = opened.compiled.ticks.next_epoch(moment)
-        hint = "there is none after it" if following is None else f"the next one is at {at_s(following).isoformat()}"
+    if loaded.compiled.is_sequential:
+        return _pending_tick(loaded, moment)
+    if loaded.compiled.ticks.next_epoch(moment - 1) != moment:
+        following = loaded.compiled.ticks.next_epoch(moment)
+        hint = "no tick follows it" if following is None else f"the next one is at {at_s(following).isoformat()}"
         raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; {hint}")
-    if moment <= opened.state.cursor_s:
-        raise InvalidField("at", f"the tick at {at_s(moment).isoformat()} has been decided already")
+    if moment <= loaded.state.cursor_s:
+        raise InvalidField("at", f"the tick at {at_s(moment).isoformat()} was decided already")
     return moment
 
 
-def _pending_tick(opened: LoadedSchedule, moment: int) -> int:
-    """The tick after a run that is to come, or that is to be skipped already: no other is known."""
-    pending = edit.next_unskipped(opened.state, opened.compiled)
-    if moment != pending and moment not in edit.skips_of(opened.state):
-        hint = "none before its run has ended" if pending is None else f"the one at {at_s(pending).isoformat()}"
-        kind = "a fixed delay" if opened.compiled.gate is None else "an adaptive schedule"
-        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; of {kind} is known {hint}")
+def _pending_tick(loaded: LoadedSchedule, moment: int) -> int:
+    """Return the one known tick of a sequential schedule, or a tick that has a skip already."""
+    pending = edit.next_unskipped(loaded.state, loaded.compiled)
+    if moment != pending and moment not in edit.skips_of(loaded.state):
+        hint = (
+            "has no known tick until its run ends"
+            if pending is None
+            else f"has its next tick at {at_s(pending).isoformat()}"
+        )
+        kind = "a fixed delay" if loaded.compiled.allowed_seconds is None else "an adaptive schedule"
+        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; {kind} {hint}")
     return moment
 
 
-def _next_tick(context: OperationContext, opened: LoadedSchedule) -> int:
-    tick = next(upcoming_ticks(opened.state, opened.compiled, context.now_ms), None)
+def _next_tick(context: OperationContext, loaded: LoadedSchedule) -> int:
+    tick = next(upcoming_ticks(loaded.state, loaded.compiled, context.now_ms), None)
     if tick is None:
         raise InvalidField("at", "there is no tick left to skip")
     return tick

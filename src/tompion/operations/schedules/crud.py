@@ -1,4 +1,4 @@
-"""Creating, reading, changing and deleting schedules, and their history."""
+"""Create, read, replace, patch, list and delete schedules."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from secrets import token_hex
 from typing import Any
 
 from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, NotFound, StoreError, TompionError, display
+from tompion.model.backfill import CANCELLED
 from tompion.model.codec import to_plain
 from tompion.model.page import Page
-from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
+from tompion.model.rows import CalendarRow, ScheduleFilter, ScheduleRow, VersionRow
 from tompion.model.run import Reason, RunState
 from tompion.model.schedule import Definition, Schedule, ScheduleCount, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
@@ -18,17 +19,18 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, MAX_FILTER_CHARS, page_limit, page_name
 from tompion.operations.schedules.definition import ScheduleInput, parse_schedule
-from tompion.operations.schedules.never_fires import refuse_silent
+from tompion.operations.schedules.never_fires import reject_never_firing
 from tompion.operations.schedules.repository import (
     ANY_TOKEN,
     AuditEntry,
     LoadedSchedule,
     audit,
-    compile_version,
+    compile_definition,
     load,
     load_by_id,
     load_many,
-    newest_calendar,
+    newest_calendars,
+    open_if_exists,
     open_schedule,
     placeholder,
     save,
@@ -36,32 +38,32 @@ from tompion.operations.schedules.repository import (
 )
 from tompion.operations.validation import UNSET, check_flag, check_name, check_text
 from tompion.plan import edit
-from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text, stored_definition, zones_text
+from tompion.plan.counters import without_deleted
+from tompion.plan.pause import pause_schedule, resume_schedule
+from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text, zones_text
 
-MOST_COUNTED = 200_000
-"""How many schedules are looked at to count those that match."""
+MAX_COUNTED = 200_000
+"""The maximum number of schedules that a count looks at."""
 
+MAX_PURGED = 10_000
+"""The maximum number of runs and dropped ranges that one statement of a purge removes."""
 
-PURGED_AT_ONCE = 10_000
-"""How many runs and spans are forgotten in the transaction of whoever asks for it."""
-
+MAX_BACKFILLS = 1_000
+"""The maximum number of unfinished backfills that a delete cancels. The setting ``max_backfills`` is lower."""
 
 STORED_STATES = tuple(state for state in ScheduleStatus if state is not ScheduleStatus.DAMAGED)
-"""The states that a list can look for; that a schedule is damaged shows only when it is read."""
+"""The states that a list can filter by. That a schedule is damaged turns out only when it is read."""
 
 
 @idempotent(Schedule)
 def create(
-    context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **given: Any
+    context: OperationContext, /, schedule_id: str | None = None, *, request_id: str | None = None, **fields: Any
 ) -> Schedule:
-    """Create a schedule.  Raises :class:`~tompion.errors.AlreadyExists` if the id is taken."""
-    chosen = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, context.settings)
-    context.transaction.name_lock("schedule", context.namespace, chosen)
-    known = context.transaction.schedule_get(context.namespace, chosen)
-    if known is not None and known.state != "closed":
-        raise AlreadyExists(f"schedule {chosen!r} exists already; update it, or upsert")
-    return write_definition(context, chosen, parse_schedule(given, context.settings), AuditEntry("create", request_id))
+    """Create a schedule. Raises :class:`~tompion.errors.AlreadyExists` if the id is taken."""
+    name = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, context.settings)
+    deleted = reserve_id(context, name)
+    schedule_input = parse_schedule(fields, context.settings)
+    return create_definition(context, name, deleted, schedule_input, AuditEntry("create", request_id))
 
 
 @idempotent(Schedule)
@@ -72,17 +74,22 @@ def upsert(
     *,
     token: int | None = None,
     request_id: str | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> Schedule:
-    """Create a schedule, or replace its definition; pause, cursor and counters stay unless they are named."""
+    """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them."""
     if schedule_id is None:
-        raise InvalidField("schedule_id", "upsert needs an id: without one there is nothing that it could replace")
+        raise InvalidField("schedule_id", "upsert needs the id of the schedule; use create for a generated id")
     check_name("schedule_id", schedule_id, context.settings)
-    drafted = parse_schedule(given, context.settings)
-    if token is not None and context.transaction.schedule_get(context.namespace, schedule_id) is None:
-        told = "that was to be there" if token is ANY_TOKEN else f"that token {token} could be about"
-        raise NotFound(f"there is no schedule {schedule_id!r} {told}")
-    return write_definition(context, schedule_id, drafted, AuditEntry("upsert", request_id), token)
+    schedule_input = parse_schedule(fields, context.settings)
+    entry = AuditEntry("upsert", request_id)
+    context.transaction.name_lock("schedule", context.namespace, schedule_id)
+    loaded = open_if_exists(context, schedule_id, token, closed=True)
+    if loaded is not None:
+        return replace_definition(context, loaded, schedule_input, entry)
+    if token is not None:
+        expected = "exists" if token is ANY_TOKEN else f"has token {token}"
+        raise NotFound(f"there is no schedule {schedule_id!r}; the request requires that it {expected}")
+    return insert_definition(context, schedule_id, schedule_input, entry)
 
 
 @idempotent(Schedule)
@@ -93,13 +100,12 @@ def update(
     *,
     token: int | None = None,
     request_id: str | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> Schedule:
-    """Replace the definition of a schedule that exists."""
-    opened = open_schedule(context, schedule_id, token)
-    return replace_definition(
-        context, opened, parse_schedule(given, context.settings), AuditEntry("update", request_id)
-    )
+    """Replace the definition of an existing schedule."""
+    loaded = open_schedule(context, schedule_id, token)
+    schedule_input = parse_schedule(fields, context.settings)
+    return replace_definition(context, loaded, schedule_input, AuditEntry("update", request_id))
 
 
 @idempotent(Schedule)
@@ -110,28 +116,33 @@ def patch(
     *,
     token: int | None = None,
     request_id: str | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> Schedule:
-    """Change some fields of a schedule and leave the others as they are; without a field, nothing changes."""
-    opened = open_schedule(context, schedule_id, token)
-    if not given:
-        return schedule_view_of(context, opened)
-    drafted = parse_schedule(given, context.settings, stored_definition(opened.version))
-    return replace_definition(context, opened, drafted, AuditEntry("patch", request_id))
+    """Change some fields of a schedule and keep the others. Without a field, nothing changes."""
+    loaded = open_schedule(context, schedule_id, token)
+    if not fields:
+        return schedule_view_of(context, loaded)
+    schedule_input = parse_schedule(fields, context.settings, loaded.definition)
+    return replace_definition(context, loaded, schedule_input, AuditEntry("patch", request_id))
 
 
 def get(context: OperationContext, schedule_id: str) -> Schedule:
-    """Return a schedule as it is now."""
+    """Return a schedule."""
     return schedule_view_of(context, load_by_id(context, schedule_id))
 
 
 def get_each(context: OperationContext, ids: Sequence[str]) -> list[Schedule | TompionError]:
-    """Return several schedules as :func:`get` does; instead of one, what it would raise."""
-    found = load_many(context, ids)
-    return [schedule_view_of(context, each) if isinstance(each, LoadedSchedule) else each for each in found]
+    """Return several schedules, each as :func:`get` does, or the error that it would raise."""
+    return [
+        schedule_view_of(context, result) if isinstance(result, LoadedSchedule) else result
+        for result in load_many(context, ids)
+    ]
 
 
-def list_schedules(  # noqa: PLR0913 - what a list can be about
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+
+def list_schedules(  # noqa: PLR0913 - the filters of a list
     context: OperationContext,
     *,
     state: str | None = None,
@@ -142,22 +153,22 @@ def list_schedules(  # noqa: PLR0913 - what a list can be about
     limit: int = DEFAULT_PAGE,
     after: str | None = None,
 ) -> Page[Schedule]:
-    """Return schedules in the order of their ids; deleted ones only if asked for by ``state="closed"``.
+    """Return schedules in the order of their ids. Deleted ones are listed only with ``state="closed"``.
 
-    One that is damaged is in the state ``damaged``, and ``degraded`` says why.  A list shows no payloads, because they
-    may hold secrets: ``get`` does.
+    A damaged schedule has the state ``damaged``, and ``degraded`` has the reason. A list has no payloads, because they
+    may hold secrets. Use ``get`` for the payload.
     """
-    wanted = schedule_filter(state, workflow_id, user_id, label, text)
+    filters = schedule_filter(state, workflow_id, user_id, label, text)
     limit = page_limit(context, limit)
-    rows = context.transaction.schedule_list(context.namespace, page_name(after), limit + 1, wanted)
-    shown_rows = rows[:limit]
-    keys = [row.schedule_key for row in shown_rows]
+    rows = context.transaction.schedule_list(context.namespace, page_name(after), limit + 1, filters)
+    page = rows[:limit]
+    keys = [row.schedule_key for row in page]
     states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
-    items = (_listed(context, row, states.get(row.schedule_key), versions.get(row.schedule_key)) for row in shown_rows)
-    return Page(tuple(map(_without_payload, items)), shown_rows[-1].schedule_id if len(rows) > limit else None)
+    items = (_list_item(context, row, states.get(row.schedule_key), versions.get(row.schedule_key)) for row in page)
+    return Page(tuple(map(_without_payload, items)), page[-1].schedule_id if len(rows) > limit else None)
 
 
-def count_schedules(  # noqa: PLR0913 - what a list can be about
+def count_schedules(  # noqa: PLR0913 - the filters of a list
     context: OperationContext,
     *,
     state: str | None = None,
@@ -166,42 +177,52 @@ def count_schedules(  # noqa: PLR0913 - what a list can be about
     label: str | None = None,
     text: str | None = None,
 ) -> ScheduleCount:
-    """Return how many schedules a list would show, and how many there are in all."""
-    wanted = schedule_filter(state, workflow_id, user_id, label, text)
-    total = context.transaction.schedule_count_matching(context.namespace, ScheduleFilter(), MOST_COUNTED + 1)
+    """Return how many schedules match the filters of a list, and how many there are."""
+    filters = schedule_filter(state, workflow_id, user_id, label, text)
+    total = context.transaction.schedule_count_matching(context.namespace, ScheduleFilter(), MAX_COUNTED + 1)
     matching = total
-    if any(wanted):
-        matching = context.transaction.schedule_count_matching(context.namespace, wanted, MOST_COUNTED + 1)
-    return ScheduleCount(min(matching, MOST_COUNTED), min(total, MOST_COUNTED), max(matching, total) > MOST_COUNTED)
+    if any(filters):
+        matching = context.transaction.schedule_count_matching(context.namespace, filters, MAX_COUNTED + 1)
+    return ScheduleCount(min(matching, MAX_COUNTED), min(total, MAX_COUNTED), max(matching, total) > MAX_COUNTED)
 
 
 def schedule_filter(
     state: str | None, workflow_id: str | None, user_id: str | None, label: str | None, text: str | None
 ) -> ScheduleFilter:
-    """Return what a list looks for.  Raises :class:`~tompion.errors.InvalidField`."""
+    """Return the checked filters of a list. Raises :class:`~tompion.errors.InvalidField`."""
     if state is not None and state not in STORED_STATES:
         raise InvalidField("state", f"{display(state)}; expected one of {', '.join(STORED_STATES)}")
-    for field, given in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
-        if given is not None:
-            check_text(field, given, MAX_FILTER_CHARS)
-    name, equals, value = (label or "").partition("=")
-    if label is not None and (not name or not equals):
+    for field, value in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
+        if value is not None:
+            check_text(field, value, MAX_FILTER_CHARS)
+    label_name, equals, label_value = (label or "").partition("=")
+    if label is not None and (not label_name or not equals):
         raise InvalidField("label", f"{display(label)}; expected name=value")
-    return ScheduleFilter(state, workflow_id, user_id, name or None, value if label else None, text)
+    return ScheduleFilter(
+        state=state,
+        workflow_id=workflow_id,
+        user_id=user_id,
+        label=label_name or None,
+        label_value=label_value if label else None,
+        text=text,
+    )
 
 
 def _without_payload(schedule: Schedule) -> Schedule:
     return replace(schedule, definition=replace(schedule.definition, payload=None))
 
 
-def _listed(
+def _list_item(
     context: OperationContext, row: ScheduleRow, state: ScheduleState | None, version: VersionRow | None
 ) -> Schedule:
-    """What a list shows of a schedule: one that is damaged must not hide the others."""
+    """Return the view of a schedule. A damaged one must not hide the others."""
     try:
         return schedule_view_of(context, load(context, row, state, version))
     except StoreError as error:
         return replace(schedule_view_of(context, placeholder(context, row, state, error)), state=ScheduleStatus.DAMAGED)
+
+
+# --- delete -----------------------------------------------------------------------------------------------------------
 
 
 @idempotent(Schedule)
@@ -213,99 +234,132 @@ def delete(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Close a schedule: no more ticks, and no more tries.  What executes now may end.
+    """Close a schedule: no tick and no retry starts any more. Runs that execute may finish.
 
-    Its history stays until its retention ends, or goes with ``purge``.
+    Its history stays until its retention ends. With ``purge`` it is removed.
     """
-    opened = open_schedule(context, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
+    loaded = open_schedule(context, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
     transaction, now_ms = context.transaction, context.now_ms
-    key = opened.row.schedule_key
-    closed = edit.close_state(opened.state, opened.compiled, now_ms)
-    gone = transaction.run_drop_waiting(key, Reason.DELETED, now_ms)
-    given_up = transaction.run_give_up_unheld([(key, closed.state.in_flight)], Reason.DELETED, now_ms)
-    state = closed.state._replace(
-        waiting=0, skipped=closed.state.skipped + gone, in_flight=closed.state.in_flight - len(given_up)
-    )
-    context.counted["runs_skipped", Reason.DELETED] += gone
-    context.counted["runs_finished", RunState.CANCELLED] += len(given_up)
-    transaction.version_end(key, opened.row.version, state.cursor_s)
-    for backfill in transaction.backfill_list(key, 1_000, unfinished=True):
-        transaction.backfill_update(backfill._replace(state="CANCELLED", next_ms=None, finished_ms=now_ms))
-    row = opened.row._replace(state="closed", purge=purge)
-    note = AuditEntry("purge" if purge else "delete", request_id, {"state": opened.row.state}, {"state": "closed"})
-    answer = save(context, opened._replace(row=row, state=state), note, closed.dropped_ranges)
-    if purge and _may_go(state, now_ms):
-        transaction.schedule_purge(key, PURGED_AT_ONCE)  # the rest of a longer history goes with the sweeps
-    return answer
+    key = loaded.row.schedule_key
+    closed = edit.close_state(loaded.state, loaded.compiled, now_ms)
+    dropped = transaction.run_drop_waiting(key, Reason.DELETED, now_ms)
+    cancelled = transaction.run_give_up_unheld([(key, closed.state.in_flight)], Reason.DELETED, now_ms)
+    state = without_deleted(closed.state, dropped=dropped, cancelled=len(cancelled))
+    context.counted["runs_skipped", Reason.DELETED] += dropped
+    context.counted["runs_finished", RunState.CANCELLED] += len(cancelled)
+    transaction.version_end(key, loaded.row.version, state.cursor_s)
+    for backfill in transaction.backfill_list(key, MAX_BACKFILLS, unfinished=True):
+        transaction.backfill_update(backfill._replace(state=CANCELLED, next_ms=None, finished_ms=now_ms))
+    row = loaded.row._replace(state="closed", purge=purge)
+    entry = AuditEntry("purge" if purge else "delete", request_id, {"state": loaded.row.state}, {"state": "closed"})
+    view = save(context, loaded._replace(row=row, state=state), entry, closed.dropped_ranges)
+    if purge and _is_purgeable(state, now_ms):
+        transaction.schedule_purge(key, MAX_PURGED)  # the sweep removes the rest of a longer history
+    return view
 
 
-def _may_go(state: ScheduleState, now_ms: int) -> bool:
-    """Whether nothing of a closed schedule executes, and it has no tick that could run once more."""
+def _is_purgeable(state: ScheduleState, now_ms: int) -> bool:
+    """Return whether no run of a closed schedule executes, and no tick of it could be decided again."""
     return not state.in_flight and state.cursor_s <= edit.cursor_before(now_ms)
 
 
-# --- the one way in -------------------------------------------------------------------------------------------------
+# --- writing definitions ----------------------------------------------------------------------------------------------
 
 
-def write_definition(  # noqa: PLR0913 - what is put where, and what is known of it
+def reserve_id(context: OperationContext, schedule_id: str) -> ScheduleRow | None:
+    """Lock an id for a new schedule and return the deleted schedule that had it, if any.
+
+    Raises :class:`~tompion.errors.AlreadyExists` if a schedule has the id.
+    """
+    context.transaction.name_lock("schedule", context.namespace, schedule_id)
+    row = context.transaction.schedule_get(context.namespace, schedule_id)
+    if row is not None and row.state != ScheduleStatus.CLOSED:
+        raise AlreadyExists(f"schedule {schedule_id!r} exists already; update it, or upsert")
+    return row
+
+
+def create_definition(  # noqa: PLR0913 - the definition, its place, and how to record it
     context: OperationContext,
     schedule_id: str,
-    drafted: ScheduleInput,
-    note: AuditEntry,
-    token: int | None = None,
+    deleted: ScheduleRow | None,
+    schedule_input: ScheduleInput,
+    entry: AuditEntry,
     *,
-    may_be_silent: bool = False,
+    may_never_fire: bool = False,
 ) -> Schedule:
-    """Write a definition, whether or not there is such a schedule; one that would never run is refused if new."""
-    context.transaction.name_lock("schedule", context.namespace, schedule_id)
-    known = context.transaction.schedule_get(context.namespace, schedule_id)
-    if known is None:
-        return insert_definition(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
-    try:
-        opened = open_schedule(context, schedule_id, token, closed=True)
-    except NotFound:  # a sweep has forgotten it, while we waited for its dial
-        return insert_definition(context, schedule_id, drafted, note, may_be_silent=may_be_silent)
-    return replace_definition(context, opened, drafted, note, may_be_silent=may_be_silent)
+    """Write a schedule under an id that :func:`reserve_id` has locked."""
+    loaded = None if deleted is None else open_if_exists(context, schedule_id, closed=True)
+    if loaded is None:
+        return insert_definition(context, schedule_id, schedule_input, entry, may_never_fire=may_never_fire)
+    return replace_definition(context, loaded, schedule_input, entry, may_never_fire=may_never_fire)
 
 
 def insert_definition(
     context: OperationContext,
     schedule_id: str,
-    drafted: ScheduleInput,
-    note: AuditEntry,
+    schedule_input: ScheduleInput,
+    entry: AuditEntry,
     *,
-    may_be_silent: bool = False,
+    may_never_fire: bool = False,
 ) -> Schedule:
-    """Write a schedule that is not there yet."""
+    """Insert a new schedule. One that would never fire is rejected unless ``may_never_fire`` is set."""
     transaction, now_ms = context.transaction, context.now_ms
-    _check_room(context)
-    paused = drafted.paused is True
-    row = ScheduleRow(
-        0, context.namespace, schedule_id, 1, 1, "paused" if paused else "active", None, None, "{}", "",
-        context.actor if paused else None, None if drafted.note is UNSET else drafted.note,
-        now_ms if paused else None, False, "", now_ms, now_ms,
-    )  # fmt: skip
-    row = with_description(row, drafted.definition)
-    version = new_version(context, row, drafted.definition, edit.cursor_before(now_ms))
-    compile_version(context, row, version)  # refuses what cannot be compiled before anything is written
-    row = row._replace(schedule_key=transaction.schedule_insert(row))
-    version = version._replace(schedule_key=row.schedule_key)
-    compiled = compile_version(context, row, version)
-    remaining = None if drafted.remaining is UNSET else drafted.remaining
-    state = edit.new_state(compiled, now_ms, remaining=remaining, paused=paused)
-    if not may_be_silent:
-        refuse_silent(compiled, state)
-    transaction.version_insert(version)
-    transaction.state_insert(state)
-    if drafted.definition.spec.exclude.named:
-        transaction.calendar_use_replace(row.schedule_key, context.namespace, drafted.definition.spec.exclude.named)
-    audit(context, row, note._replace(after=_audited(drafted.definition, version)))
+    _check_quota(context)
+    definition = schedule_input.definition
+    row = with_description(_new_row(context, schedule_id), definition)
+    calendars = newest_calendars(context, definition)
+    version = new_version(context, row, definition, calendars, edit.cursor_before(now_ms))
+    compiled = compile_definition(row, version, definition, calendars)
+    remaining = None if schedule_input.remaining is UNSET else schedule_input.remaining
+    state = edit.new_state(compiled, now_ms, remaining=remaining)
+    note = None if schedule_input.note is UNSET else schedule_input.note
+    row = row._replace(pause_note=note)
+    if schedule_input.paused is True:
+        row, state = pause_schedule(row, state, paused_by=context.actor, note=note, now_ms=now_ms)
+    if not may_never_fire:
+        reject_never_firing(compiled, state)
+    key = transaction.schedule_insert(row)
+    loaded = LoadedSchedule(
+        row=row._replace(schedule_key=key),
+        state=state._replace(schedule_key=key),
+        version=version._replace(schedule_key=key),
+        definition=definition,
+        compiled=compiled._replace(schedule_key=key),
+    )
+    transaction.version_insert(loaded.version)
+    transaction.state_insert(loaded.state)
+    if calendars:
+        transaction.calendar_use_replace(key, context.namespace, definition.spec.exclude.named)
+    audit(context, loaded.row, entry._replace(after=_audit_document(definition, version)))
     transaction.notify()
-    return schedule_view_of(context, LoadedSchedule(row, state, version, compiled))
+    return schedule_view_of(context, loaded)
 
 
-def _check_room(context: OperationContext) -> None:
-    """Raise if a namespace has as many schedules as it may; who makes another at the same time waits for the answer."""
+def _new_row(context: OperationContext, schedule_id: str) -> ScheduleRow:
+    """Return the row of a new active schedule. The store chooses its key."""
+    return ScheduleRow(
+        schedule_key=0,
+        namespace=context.namespace,
+        schedule_id=schedule_id,
+        token=1,
+        version=1,
+        state="active",
+        workflow_id=None,
+        user_id=None,
+        labels="{}",
+        description="",
+        paused_by=None,
+        pause_note=None,
+        paused_ms=None,
+        purge=False,
+        zones="",
+        created_ms=context.now_ms,
+        updated_ms=context.now_ms,
+    )
+
+
+def _check_quota(context: OperationContext) -> None:
+    """Enforce ``max_schedules_per_namespace``. The lock makes concurrent creators wait for each other."""
     most = context.settings.max_schedules_per_namespace
     if not most:
         return
@@ -316,80 +370,91 @@ def _check_room(context: OperationContext) -> None:
 
 def replace_definition(
     context: OperationContext,
-    opened: LoadedSchedule,
-    drafted: ScheduleInput,
-    note: AuditEntry,
+    loaded: LoadedSchedule,
+    schedule_input: ScheduleInput,
+    entry: AuditEntry,
     *,
-    may_be_silent: bool = False,
+    may_never_fire: bool = False,
 ) -> Schedule:
-    """Write another definition of a schedule that is there, or was."""
+    """Write a new definition of a schedule that exists or was deleted."""
     transaction, now_ms = context.transaction, context.now_ms
-    was_closed = opened.row.state == "closed"
-    if was_closed and opened.row.purge and _may_go(opened.state, now_ms):
-        # Some of its history may be gone already: what begins anew begins without the rest.
-        while transaction.schedule_purge(opened.row.schedule_key, PURGED_AT_ONCE) == PURGED_AT_ONCE:
+    was_closed = loaded.row.state == ScheduleStatus.CLOSED
+    if was_closed and loaded.row.purge and _is_purgeable(loaded.state, now_ms):
+        # Parts of its history may be purged already. The new schedule starts without the rest.
+        while transaction.schedule_purge(loaded.row.schedule_key, MAX_PURGED) == MAX_PURGED:
             pass
-        return insert_definition(context, opened.row.schedule_id, drafted, note, may_be_silent=may_be_silent)
+        return insert_definition(context, loaded.row.schedule_id, schedule_input, entry, may_never_fire=may_never_fire)
     if was_closed:
-        _check_room(context)
-    before = None if was_closed else _audited(stored_definition(opened.version), opened.version)
-    row = with_description(opened.row, drafted.definition)._replace(purge=False)
-    version, compiled, state = opened.version, opened.compiled, opened.state
-    dropped_ranges: list[DroppedRange] = []
-    candidate = new_version(context, row._replace(version=row.version + 1), drafted.definition, 0)
-    if was_closed or not _same(candidate, version):
-        row = row._replace(version=candidate.version)
-        compiled = compile_version(context, row, candidate)
-        edited = edit.replace_version(state, opened.compiled, compiled, now_ms)
-        state, dropped_ranges = edited
-        version = candidate._replace(after_s=state.cursor_s)
-        transaction.version_end(row.schedule_key, opened.version.version, state.cursor_s)
-        transaction.version_insert(version)
-        transaction.calendar_use_replace(row.schedule_key, context.namespace, drafted.definition.spec.exclude.named)
+        _check_quota(context)
+    definition = schedule_input.definition
+    before = None if was_closed else _audit_document(loaded.definition, loaded.version)
+    changed, dropped_ranges = _with_version(context, loaded, definition)
     if was_closed:
-        row = row._replace(state="paused" if state.paused else "active")  # a pause survives delete and create
-        state = edit.advance_to_next(state._replace(closed=False, remaining=None), compiled, state.cursor_s)
-        if not may_be_silent:
-            refuse_silent(compiled, state)
-    if drafted.remaining is not UNSET:
-        edited = edit.set_remaining(state, compiled, drafted.remaining, now_ms)
-        state, dropped_ranges = edited.state, dropped_ranges + edited.dropped_ranges
-    row, state = _paused_as_named(context, row, state, compiled, drafted)
-    if drafted.note is not UNSET:
-        row = row._replace(pause_note=drafted.note)
-    changed = LoadedSchedule(row, state, version, compiled)
-    return save(
-        context, changed, note._replace(before=before, after=_audited(drafted.definition, version)), dropped_ranges
-    )
+        changed = _reopen(changed, may_never_fire=may_never_fire)
+    if schedule_input.remaining is not UNSET:
+        edited = edit.set_remaining(changed.state, changed.compiled, schedule_input.remaining, now_ms)
+        changed, dropped_ranges = changed._replace(state=edited.state), dropped_ranges + edited.dropped_ranges
+    changed = _with_pause(context, changed, schedule_input)
+    entry = entry._replace(before=before, after=_audit_document(definition, changed.version))
+    return save(context, changed, entry, dropped_ranges)
 
 
-def _audited(definition: Definition, version: VersionRow) -> dict[str, Any]:
-    """Return what the audit keeps of a definition: of a payload, which may hold secrets, only where it is."""
+def _with_version(
+    context: OperationContext, loaded: LoadedSchedule, definition: Definition
+) -> tuple[LoadedSchedule, list[DroppedRange]]:
+    """Write a new version if the definition differs, and return the schedule under it with the ticks it drops."""
+    transaction = context.transaction
+    row = with_description(loaded.row, definition)._replace(purge=False)
+    calendars = newest_calendars(context, definition)
+    version = new_version(context, row._replace(version=row.version + 1), definition, calendars)
+    if loaded.row.state != ScheduleStatus.CLOSED and _is_same_version(version, loaded.version):
+        return loaded._replace(row=row), []
+    row = row._replace(version=version.version)
+    compiled = compile_definition(row, version, definition, calendars)
+    edited = edit.replace_version(loaded.state, loaded.compiled, compiled, context.now_ms)
+    version = version._replace(after_s=edited.state.cursor_s)
+    transaction.version_end(row.schedule_key, loaded.version.version, edited.state.cursor_s)
+    transaction.version_insert(version)
+    transaction.calendar_use_replace(row.schedule_key, context.namespace, definition.spec.exclude.named)
+    changed = LoadedSchedule(row=row, state=edited.state, version=version, definition=definition, compiled=compiled)
+    return changed, edited.dropped_ranges
+
+
+def _reopen(loaded: LoadedSchedule, *, may_never_fire: bool) -> LoadedSchedule:
+    """Return a deleted schedule that is created again. It stays paused if it was paused when it was deleted."""
+    row = loaded.row._replace(state="paused" if loaded.state.paused else "active")
+    state = loaded.state._replace(closed=False, remaining=None)
+    state = edit.advance_to_next(state, loaded.compiled, state.cursor_s)
+    if not may_never_fire:
+        reject_never_firing(loaded.compiled, state)
+    return loaded._replace(row=row, state=state)
+
+
+def _with_pause(context: OperationContext, loaded: LoadedSchedule, schedule_input: ScheduleInput) -> LoadedSchedule:
+    """Return a schedule paused or resumed as the fields ``paused`` and ``note`` of its document ask."""
+    row, state, compiled, now_ms = loaded.row, loaded.state, loaded.compiled, context.now_ms
+    if schedule_input.paused is True and not state.paused:
+        row, state = pause_schedule(row, state, paused_by=context.actor, note=row.pause_note, now_ms=now_ms)
+    elif schedule_input.paused is False and state.paused:
+        context.transaction.run_unhold_planned([row.schedule_key], now_ms)
+        row, state = resume_schedule(row, state, compiled, on_resume=compiled.policy.on_resume, now_ms=now_ms)
+    if schedule_input.note is not UNSET:
+        row = row._replace(pause_note=schedule_input.note)
+    return loaded._replace(row=row, state=state)
+
+
+def _audit_document(definition: Definition, version: VersionRow) -> dict[str, Any]:
+    """Return a definition for the audit.
+
+    A payload may hold secrets, so the audit only has the number of its version.
+    """
     payload = None if definition.payload is None else f"that of version {version.version}"
-    kept: dict[str, Any] = to_plain(replace(definition, payload=payload))
-    return kept
-
-
-def _paused_as_named(
-    context: OperationContext,
-    row: ScheduleRow,
-    state: ScheduleState,
-    compiled: CompiledSchedule,
-    drafted: ScheduleInput,
-) -> tuple[ScheduleRow, ScheduleState]:
-    """Pause or resume, if the document says so."""
-    if drafted.paused is True and not state.paused:
-        row = row._replace(state="paused", paused_by=context.actor, paused_ms=context.now_ms)
-        return row, edit.pause_state(state, None)
-    if drafted.paused is False and state.paused:
-        row = row._replace(state="active", paused_by=None, pause_note=None, paused_ms=None)
-        context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
-        return row, edit.resume_state(state, compiled, context.now_ms, compiled.policy.on_resume)
-    return row, state
+    document: dict[str, Any] = to_plain(replace(definition, payload=payload))
+    return document
 
 
 def with_description(row: ScheduleRow, definition: Definition) -> ScheduleRow:
-    """Return the row with what lists look for."""
+    """Return the row with the columns that lists filter by."""
     return row._replace(
         workflow_id=definition.action.workflow_id,
         user_id=definition.action.user_id,
@@ -399,12 +464,17 @@ def with_description(row: ScheduleRow, definition: Definition) -> ScheduleRow:
     )
 
 
-def new_version(context: OperationContext, row: ScheduleRow, definition: Definition, after_s: int) -> VersionRow:
-    """Return a definition as a version, with the calendars it refers to as they are now."""
-    calendars = {name: newest_calendar(context, name).version for name in definition.spec.exclude.named}
+def new_version(
+    context: OperationContext,
+    row: ScheduleRow,
+    definition: Definition,
+    calendars: Sequence[CalendarRow],
+    after_s: int = 0,
+) -> VersionRow:
+    """Return a definition as a version row, with the versions of the calendars it excludes."""
     about: dict[str, Any] = {"description": definition.description, "labels": dict(definition.labels)}
-    stated = {"memo": definition.memo, "search_attributes": definition.search_attributes}
-    about |= {name: value for name, value in stated.items() if value is not None}
+    optional = {"memo": definition.memo, "search_attributes": definition.search_attributes}
+    about |= {name: value for name, value in optional.items() if value is not None}
     return VersionRow(
         schedule_key=row.schedule_key,
         version=row.version,
@@ -413,7 +483,7 @@ def new_version(context: OperationContext, row: ScheduleRow, definition: Definit
         action=action_text(definition.action),
         payload=None if definition.payload is None else compact(definition.payload),
         about=compact(about),
-        calendars=compact(calendars),
+        calendars=compact({calendar.name: calendar.version for calendar in calendars}),
         after_s=after_s,
         until_s=None,
         author=context.actor,
@@ -424,5 +494,5 @@ def new_version(context: OperationContext, row: ScheduleRow, definition: Definit
 _CONTENT = ("spec", "policy", "action", "payload", "about", "calendars")
 
 
-def _same(one: VersionRow, other: VersionRow) -> bool:
+def _is_same_version(one: VersionRow, other: VersionRow) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in _CONTENT)

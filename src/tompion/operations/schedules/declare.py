@@ -1,8 +1,8 @@
-"""Schedules that code declares: made when it starts, and changed when the code has changed since.
+"""Schedules that code declares: created at start-up, and changed when the code has changed since.
 
-The code owns the definition; operators own the pause, the remaining actions and whatever they change in between.  A
-label says which code the schedule was last made from: while that is the same, a restart changes nothing, and what an
-operator has changed stays, and is told as drift.
+The code owns the definition. Operators own the pause, the remaining actions, and any change in between. A label has a
+fingerprint of the code that last wrote the schedule. While it is the same, a restart changes nothing: edits of
+operators stay, and are reported as drift.
 """
 
 from __future__ import annotations
@@ -17,55 +17,55 @@ from tompion.model.schedule import Definition, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition
 from tompion.operations.schedules.definition import parse_schedule, without_defaults
-from tompion.operations.schedules.repository import AuditEntry, open_schedule, schedule_view_of
+from tompion.operations.schedules.repository import AuditEntry, open_if_exists, schedule_view_of
 from tompion.operations.validation import check_name
-from tompion.plan.stored_definition import stored_definition
 
 LABEL = "tompion.code"
 
 
 @dataclass(frozen=True, slots=True)
 class DeclareResult:
-    """What a declaration did (``created``, ``updated``, ``unchanged``), and what is not as the code says."""
+    """The result of a declaration: ``created``, ``updated`` or ``unchanged``, and the fields that drifted."""
 
     schedule: Schedule
-    did: str
+    outcome: str
     drift: tuple[str, ...] = ()
 
 
-def declare(context: OperationContext, /, schedule_id: str, **given: Any) -> DeclareResult:
-    """Make a schedule as code declares it, or leave it as operators have made it since."""
+def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> DeclareResult:
+    """Create or update a schedule as code declares it, or keep the edits of operators."""
     check_name("schedule_id", schedule_id, context.settings)
-    drafted = parse_schedule(given, context.settings)
-    wanted = drafted.definition
-    said = parse_schedule(given, without_defaults(context.settings)).definition  # another default is no other code
-    labels = tuple(sorted({**dict(wanted.labels), LABEL: _fingerprint(said)}.items()))
-    drafted = drafted._replace(definition=replace(wanted, labels=labels))
-    known = context.transaction.schedule_get(context.namespace, schedule_id)
-    note = AuditEntry("declare", None)
-    if known is None:
-        return DeclareResult(insert_definition(context, schedule_id, drafted, note), "created")
-    opened = open_schedule(context, schedule_id, None, closed=True)
-    if opened.row.state == "closed":
-        return DeclareResult(replace_definition(context, opened, drafted, note), "created")
-    current = stored_definition(opened.version)
+    schedule_input = parse_schedule(fields, context.settings)
+    definition = schedule_input.definition
+    declared = parse_schedule(
+        fields, without_defaults(context.settings)
+    ).definition  # a changed default is not a change of the code
+    labels = tuple(sorted({**dict(definition.labels), LABEL: _fingerprint(declared)}.items()))
+    schedule_input = schedule_input._replace(definition=replace(definition, labels=labels))
+    entry = AuditEntry("declare", None)
+    loaded = open_if_exists(context, schedule_id, closed=True)
+    if loaded is None:
+        return DeclareResult(insert_definition(context, schedule_id, schedule_input, entry), "created")
+    if loaded.row.state == "closed":
+        return DeclareResult(replace_definition(context, loaded, schedule_input, entry), "created")
+    current = loaded.definition
     if dict(current.labels).get(LABEL) == dict(labels)[LABEL]:
-        return DeclareResult(schedule_view_of(context, opened), "unchanged", _drift(current, drafted.definition))
-    return DeclareResult(replace_definition(context, opened, drafted, note), "updated")
+        return DeclareResult(schedule_view_of(context, loaded), "unchanged", _drift(current, schedule_input.definition))
+    return DeclareResult(replace_definition(context, loaded, schedule_input, entry), "updated")
 
 
 def _fingerprint(definition: Definition) -> str:
-    """What the code says, in short."""
+    """Return a short hash of a declared definition."""
     return sha256(json.dumps(to_plain(definition), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _drift(current: Definition, wanted: Definition) -> tuple[str, ...]:
-    """The fields in which a schedule is not as the code says."""
-    now, then = _flat(to_plain(current)), _flat(to_plain(wanted))
+def _drift(current: Definition, definition: Definition) -> tuple[str, ...]:
+    """Return the fields in which a schedule differs from the code."""
+    now, then = _flat(to_plain(current)), _flat(to_plain(definition))
     return tuple(sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name)))
 
 
 def _flat(plain: dict[str, Any]) -> dict[str, Any]:
-    """Fields by the name that people know them by."""
+    """Return the fields of a definition by their public names."""
     inner = {name: value for part in ("spec", "policy", "action") for name, value in plain[part].items()}
     return {**inner, **{name: value for name, value in plain.items() if name not in ("spec", "policy", "action")}}

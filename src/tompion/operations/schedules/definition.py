@@ -1,4 +1,4 @@
-"""From loose fields to a checked definition: what a person may write about a schedule, in one flat document."""
+"""From the flat document of a schedule to a checked definition."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from tompion.operations.schedules.attributes import read_attributes
 from tompion.operations.validation import (
     MAX_DEPTH,
     UNSET,
-    _flag,
-    _whole,
+    check_flag,
     check_name,
     check_note,
+    check_optional_whole,
     check_text,
+    check_whole,
     choice,
     is_deep,
 )
@@ -42,15 +43,11 @@ from tompion.spec.duration import parse_duration
 
 SPEC_FIELDS = tuple(field.name for field in fields(SpecDocument))
 
-
 ACTION_FIELDS = ("function", "workflow_id", "workflow_version", "queue", "user_id")
-
 
 ABOUT_FIELDS = ("payload", "description", "labels", "memo", "search_attributes")
 
-
 STATE_FIELDS = ("remaining_actions", "paused", "note")
-
 
 _CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "overlap_policy": (Overlap, OVERLAP_ALIASES),
@@ -60,7 +57,6 @@ _CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "on_worker_lost": (OnWorkerLost, {}),
 }
 
-
 NUMBERS = {
     "max_concurrent": (1, 10_000),
     "max_attempts": (1, 1_000),
@@ -68,27 +64,23 @@ NUMBERS = {
     "min_interval_ms": (0, 366 * 86_400_000),
 }
 
-
 _NULLABLE_NUMBERS = {"max_execution_ms": (1, 30 * 86_400_000), "max_interval_ms": (1_000, 366 * 86_400_000)}
-
 
 _FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff", "notify")
 
-
 POLICY_FIELDS = (*_CHOICES, *NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_window")
-
 
 FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
 
-
 MAX_LABELS = 64
 
+NO_SOURCE = "there is no source of ticks; add cron, intervals, calendars, rrules or times"
 
 MAX_DESCRIPTION_CHARS = 2_000
 
 
 class ScheduleInput(NamedTuple):
-    """A checked definition, and what the same document says about the schedule's state."""
+    """A checked definition, and the fields of the same document that concern the schedule's state."""
 
     definition: Definition
     remaining: Any = UNSET
@@ -96,84 +88,90 @@ class ScheduleInput(NamedTuple):
     note: Any = UNSET
 
 
-def parse_schedule(given: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> ScheduleInput:
-    """Return the definition that fields describe, on top of ``base``, or of the defaults.
+def parse_schedule(document: Mapping[str, Any], settings: Settings, base: Definition | None = None) -> ScheduleInput:
+    """Return the definition of some fields, on top of ``base`` or of the defaults.
 
-    Raises :class:`~tompion.errors.InvalidInput` naming the field.
+    Raises :class:`~tompion.errors.InvalidInput` with the name of the field.
     """
-    _check_fields(given, FIELDS)
+    _check_fields(document, FIELDS)
     definition = Definition(
-        spec=_spec(given, base, settings.default_jitter_ms),
-        action=_action(given, base, settings),
-        policy=_policy(given, base, settings),
-        payload=payload_of(given["payload"], settings) if "payload" in given else base.payload if base else None,
-        description=_description(given.get("description", UNSET), base),
-        labels=_labels(given["labels"], settings) if "labels" in given else base.labels if base else (),
-        memo=_memo(given["memo"], settings) if "memo" in given else base.memo if base else None,
-        search_attributes=(read_attributes(given["search_attributes"], settings) or None)
-        if "search_attributes" in given
+        spec=_spec(document, base, settings.default_jitter_ms),
+        action=_action(document, base, settings),
+        policy=_policy(document, base, settings),
+        payload=payload_of(document["payload"], settings) if "payload" in document else base.payload if base else None,
+        description=_description(document.get("description", UNSET), base),
+        labels=_labels(document["labels"], settings) if "labels" in document else base.labels if base else (),
+        memo=_memo(document["memo"], settings) if "memo" in document else base.memo if base else None,
+        search_attributes=(read_attributes(document["search_attributes"], settings) or None)
+        if "search_attributes" in document
         else base.search_attributes
         if base
         else None,
     )
-    remaining = _whole("remaining_actions", given["remaining_actions"], 0, 1 << 40, nullable=True) if (
-        "remaining_actions" in given
+    remaining = check_optional_whole("remaining_actions", document["remaining_actions"], 0, 1 << 40) if (
+        "remaining_actions" in document
     ) else UNSET  # fmt: skip
-    paused = _flag("paused", given["paused"]) if "paused" in given else UNSET
-    return ScheduleInput(definition, remaining, paused, check_note(given["note"]) if "note" in given else UNSET)
+    paused = check_flag("paused", document["paused"]) if "paused" in document else UNSET
+    return ScheduleInput(definition, remaining, paused, check_note(document["note"]) if "note" in document else UNSET)
 
 
-def spec_of(given: Mapping[str, Any]) -> SpecDocument:
-    """Return the spec that fields describe; there may be no others among them."""
-    _check_fields(given, ("spec", *SPEC_FIELDS))
-    return _spec(given, None, 0)
+def spec_of(document: Mapping[str, Any]) -> SpecDocument:
+    """Return the spec of some fields. Other fields are rejected."""
+    _check_fields(document, ("spec", *SPEC_FIELDS))
+    return _spec(document, None, 0)
 
 
-def _check_fields(given: Mapping[str, Any], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            begun = [field for field in known if field.startswith(f"{name}_")]
-            near = begun or get_close_matches(str(name), known, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(known)}"
+def _check_fields(document: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in document:
+        if name not in names:
+            longer_names = [field for field in names if field.startswith(f"{name}_")]
+            similar = longer_names or get_close_matches(str(name), names, 1)
+            hint = f"; did you mean {similar[0]}?" if similar else f"; expected one of {', '.join(names)}"
             raise InvalidField(str(name), f"there is no such field{hint}")
 
 
-def _spec(given: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> SpecDocument:
-    """Return the spec; a document of fields without jitter gets that much, a whole one is taken as it is."""
-    flat = {name: given[name] for name in SPEC_FIELDS if name in given}
-    if "spec" in given:
+def _spec(document: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> SpecDocument:
+    """Return the spec. A document without jitter gets the default jitter, a :class:`SpecDocument` is used as it is."""
+    flat = {name: document[name] for name in SPEC_FIELDS if name in document}
+    if "spec" in document:
         if flat:
             raise InvalidField("spec", f"given together with {next(iter(flat))}; write the spec in one place")
-        spec = given["spec"]
-        document = spec if isinstance(spec, SpecDocument) else _read_new(_mapping("spec", spec), jitter_ms)
+        value = document["spec"]
+        if isinstance(value, SpecDocument):
+            spec = read_spec(document_json(value))
+        else:
+            spec = _read_new(_mapping("spec", value), jitter_ms)
     elif flat:
-        document = read_spec({**document_json(base.spec), **flat}) if base else _read_new(flat, jitter_ms)
+        spec = read_spec({**document_json(base.spec), **flat}) if base else _read_new(flat, jitter_ms)
     elif base is not None:
         return base.spec
     else:
-        raise InvalidField("spec", "when should it run? give cron, intervals, calendars, rrules or times")
-    is_empty = not (document.cron or document.calendars or document.intervals or document.rrules or document.times)
-    if is_empty and ("spec" not in given or document != SpecDocument()):  # an empty spec has no ticks, and says so
-        raise InvalidField("spec", "when should it run? give cron, intervals, calendars, rrules or times")
-    if not document.exclude.named:
-        compile_spec(document)
-    return read_spec(document_json(document))
+        raise InvalidField("spec", NO_SOURCE)
+    has_source = spec.cron or spec.calendars or spec.intervals or spec.rrules or spec.times
+    is_empty_on_purpose = "spec" in document and spec == SpecDocument()  # a schedule that runs only when triggered
+    if not has_source and not is_empty_on_purpose:
+        raise InvalidField("spec", NO_SOURCE)
+    if not spec.exclude.named:
+        compile_spec(spec)
+    return spec
 
 
-def _read_new(given: Mapping[str, Any], jitter_ms: int) -> SpecDocument:
-    """Read the fields of a spec, with the default jitter unless they say theirs, or have no ticks that could move."""
-    return read_spec(given if not given or "jitter_ms" in given or not jitter_ms else {**given, "jitter_ms": jitter_ms})
+def _read_new(document: Mapping[str, Any], jitter_ms: int) -> SpecDocument:
+    """Parse the fields of a spec. Without ``jitter_ms`` it gets the default, unless it has no ticks."""
+    if document and jitter_ms and "jitter_ms" not in document:
+        document = {**document, "jitter_ms": jitter_ms}
+    return read_spec(document)
 
 
-def _action(given: Mapping[str, Any], base: Definition | None, settings: Settings) -> Action:
+def _action(document: Mapping[str, Any], base: Definition | None, settings: Settings) -> Action:
     action = base.action if base else Action()
     changes: dict[str, Any] = {}
     for name in ACTION_FIELDS:
-        if name not in given:
+        if name not in document:
             continue
-        value = given[name]
+        value = document[name]
         if name == "workflow_version":
-            changes[name] = _whole(name, value, 1, 1 << 31, nullable=True)
+            changes[name] = check_optional_whole(name, value, 1, 1 << 31)
         elif value is None and name != "queue":
             changes[name] = None
         else:
@@ -183,12 +181,14 @@ def _action(given: Mapping[str, Any], base: Definition | None, settings: Setting
     if changes.get("workflow_id") and "function" not in changes:
         changes["function"] = None
     if changes.get("workflow_id", action.workflow_id) != action.workflow_id:
-        changes.setdefault("workflow_version", None)  # a version of the other workflow
+        changes.setdefault("workflow_version", None)  # it was a version of the other workflow
     action = replace(action, **changes)
-    if action.function is not None and given.get("workflow_version") is not None:
-        raise InvalidField("workflow_version", "a function has no versions; give workflow_id instead of function")
+    if action.function is not None and document.get("workflow_version") is not None:
+        raise InvalidField("workflow_version", "a function has no versions; send workflow_id instead of function")
     if (action.function is None) == (action.workflow_id is None):
-        raise InvalidField("function", "what should it run? give either function='package.module:name' or workflow_id")
+        raise InvalidField(
+            "function", "there is nothing to run; add either function ('package.module:name') or workflow_id"
+        )
     if action.function is not None and not _is_path(action.function):
         raise InvalidField(
             "function", f"{display(action.function)} is not an import path; expected 'package.module:name'"
@@ -201,32 +201,32 @@ def _is_path(text: str) -> bool:
     return bool(colon) and all(part.isidentifier() for part in [*module.split("."), *name.split(".")])
 
 
-def _policy(given: Mapping[str, Any], base: Definition | None, settings: Settings) -> Policy:
+def _policy(document: Mapping[str, Any], base: Definition | None, settings: Settings) -> Policy:
     changes: dict[str, Any] = {}
     for name, (kind, aliases) in _CHOICES.items():
-        if name in given:
-            changes[name] = choice(name, given[name], kind, aliases)
+        if name in document:
+            changes[name] = choice(name, document[name], kind, aliases)
     for name, (least, most) in NUMBERS.items():
-        if name in given:
-            changes[name] = _whole(name, given[name], least, most)
+        if name in document:
+            changes[name] = check_whole(name, document[name], least, most)
     for name, (least, most) in _NULLABLE_NUMBERS.items():
-        if name in given:
-            changes[name] = _whole(name, given[name], least, most, nullable=True)
+        if name in document:
+            changes[name] = check_optional_whole(name, document[name], least, most)
     for name in _FLAGS:
-        if name in given:
-            changes[name] = _flag(name, given[name])
-    if "catchup_window" in given:
-        changes["catchup_window_s"] = _window(given["catchup_window"])
+        if name in document:
+            changes[name] = check_flag(name, document[name])
+    if "catchup_window" in document:
+        changes["catchup_window_s"] = _catchup_window_s(document["catchup_window"])
     if changes.get("min_interval_ms", settings.min_interval_ms) < settings.min_interval_ms:
-        expected = f"at least {settings.min_interval_ms}, which is the least that this service allows"
+        expected = f"at least {settings.min_interval_ms}, the minimum of this service"
         raise InvalidField("min_interval_ms", f"{changes['min_interval_ms']}; expected {expected}")
     policy = replace(base.policy if base else default_policy(settings), **changes)
-    _check_governor(policy, given)
+    _check_adaptive(policy, document)
     return policy
 
 
 def default_policy(settings: Settings) -> Policy:
-    """Return the policy of a schedule that says nothing of it."""
+    """Return the policy of a schedule without policy fields."""
     return Policy(
         overlap_policy=settings.default_overlap_policy,
         catchup_policy=settings.default_catchup_policy,
@@ -235,7 +235,7 @@ def default_policy(settings: Settings) -> Policy:
 
 
 def without_defaults(settings: Settings) -> Settings:
-    """Return settings whose defaults for schedules are those that Tompion comes with."""
+    """Return settings with Tompion's own defaults for schedules."""
     names = ("default_overlap_policy", "default_catchup_policy", "default_jitter_ms", "min_interval_ms")
     return replace(settings, **{name: getattr(_PLAIN, name) for name in names})
 
@@ -243,21 +243,24 @@ def without_defaults(settings: Settings) -> Settings:
 _PLAIN = Settings()
 
 
-def _check_governor(policy: Policy, given: Mapping[str, Any]) -> None:
-    """Raise if the bounds of an adaptive schedule contradict each other, or belong to one that is not."""
-    longest = policy.max_interval_ms
+def _check_adaptive(policy: Policy, document: Mapping[str, Any]) -> None:
+    """Raise if the bounds of an adaptive schedule contradict each other, or if another schedule has them."""
+    max_interval_ms = policy.max_interval_ms
     if not policy.adaptive:
-        for field, alone in (("max_interval_ms", longest is not None), ("failure_backoff", not policy.failure_backoff)):
+        for field, alone in (
+            ("max_interval_ms", max_interval_ms is not None),
+            ("failure_backoff", not policy.failure_backoff),
+        ):
             if alone:
-                raise InvalidField(field, "only an adaptive schedule has this; set adaptive to true as well")
-    if longest is not None and policy.min_interval_ms > longest:
-        field = "max_interval_ms" if "max_interval_ms" in given else "min_interval_ms"
+                raise InvalidField(field, "only an adaptive schedule has this field; set adaptive to true as well")
+    if max_interval_ms is not None and policy.min_interval_ms > max_interval_ms:
+        field = "max_interval_ms" if "max_interval_ms" in document else "min_interval_ms"
         raise InvalidField(
-            field, f"min_interval_ms ({policy.min_interval_ms}) is more than max_interval_ms ({longest})"
+            field, f"min_interval_ms ({policy.min_interval_ms}) is greater than max_interval_ms ({max_interval_ms})"
         )
 
 
-def _window(value: Any) -> int | None:
+def _catchup_window_s(value: Any) -> int | None:
     if value is None:
         return None
     try:
@@ -265,35 +268,37 @@ def _window(value: Any) -> int | None:
     except TompionError as error:
         raise InvalidField("catchup_window", str(error).removeprefix("catchup_window: ")) from None
     if seconds < 0:
-        raise InvalidField("catchup_window", f"{display(value)} is negative; 0 drops all missed ticks, null keeps all")
+        raise InvalidField(
+            "catchup_window", f"{display(value)} is negative; 0 drops every missed tick, null catches up on every one"
+        )
     return int(seconds)
 
 
 def payload_of(value: object, settings: Settings, field: str = "payload") -> Any:
-    """Return a document that can be stored: JSON as every reader understands it, and not too large."""
+    """Return a document that can be stored: valid JSON, and not too large."""
     if is_deep(value):
-        raise InvalidField(field, f"not JSON: it is nested more than {MAX_DEPTH} deep, or contains itself")
+        raise InvalidField(field, f"not JSON: nested more than {MAX_DEPTH} levels deep, or contains itself")
     try:
         json.dumps(value, allow_nan=False)
-        odd_keys = _odd_keys(value)
+        odd_keys = _non_text_keys(value)
         text = "" if odd_keys else compact(value)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidField(field, f"not JSON: {error}") from None
     if odd_keys:
-        raise InvalidField(field, f"the key {display(odd_keys[0])} is not text; JSON has no other keys")
+        raise InvalidField(field, f"the key {display(odd_keys[0])} is not text; JSON has only text keys")
     if size > settings.max_payload_bytes:
         raise InvalidField(field, f"{size} bytes, more than max_payload_bytes ({settings.max_payload_bytes})")
     return json.loads(text)
 
 
-def _odd_keys(value: object) -> list[object]:
-    """The keys that are not text: they would be stored as text, and read back as something else than was given."""
+def _non_text_keys(value: object) -> list[object]:
+    """Return the keys that are not text. They would be stored as text and would not be read back as they were sent."""
     if isinstance(value, dict):
         odd = [key for key in value if not isinstance(key, str)]
-        return odd or [key for each in value.values() for key in _odd_keys(each)]
+        return odd or [key for item in value.values() for key in _non_text_keys(item)]
     if isinstance(value, list | tuple):
-        return [key for each in value for key in _odd_keys(each)]
+        return [key for item in value for key in _non_text_keys(item)]
     return []
 
 
@@ -308,7 +313,7 @@ def _description(value: Any, base: Definition | None) -> str:
 def _labels(value: object, settings: Settings) -> tuple[tuple[str, str], ...]:
     labels = _mapping("labels", value if value is not None else {})
     if len(labels) > MAX_LABELS:
-        raise InvalidField("labels", f"{len(labels)} of them, more than {MAX_LABELS}")
+        raise InvalidField("labels", f"{len(labels)} labels; at most {MAX_LABELS} are allowed")
     return tuple(
         sorted(
             (check_name("labels", name, settings), check_name(f"labels.{name}", text, settings))

@@ -1,4 +1,4 @@
-"""Hints to adaptive schedules, and the failures that their governor counts."""
+"""Hints to adaptive schedules, and their count of failures."""
 
 from __future__ import annotations
 
@@ -32,36 +32,48 @@ def hint(  # noqa: PLR0913 - the parts of the request
     token: int | None = None,
     request_id: str | None = None,
 ) -> Outlook:
-    """Suggest to an adaptive schedule to run at an interval for a while, or once at a time, or both.
+    """Suggest an interval, a time for one run, or both to an adaptive schedule.
 
-    A hint takes the place of an earlier one of its kind.  It holds for ``ttl_ms``: an hour if left out, for a one-shot
-    hint counted from ``at``.
+    A hint replaces an earlier one of its kind. It is live for ``ttl_ms``: an hour by default, for a one-shot hint
+    counted from ``at``.
     """
-    opened = _adaptive(open_schedule(context, schedule_id, token))
+    loaded = _adaptive(open_schedule(context, schedule_id, token))
     if interval_ms is None and at is None:
-        raise InvalidField("interval_ms", "what is the hint? give interval_ms, at, or both")
+        raise InvalidField("interval_ms", "the hint is empty; send interval_ms, at, or both")
     ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
-    who = context.actor if author is None else check_name("author", author, context.settings)
-    why = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
-    moment = None if at is None else epoch_ms("at", at)
-    rows = adaptive.hints_of(opened.state)
+    author_name = context.actor if author is None else check_name("author", author, context.settings)
+    reason_text = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
+    at_ms = None if at is None else epoch_ms("at", at)
+    rows = adaptive.hints_of(loaded.state)
+
+    def new_hint(value: int, expires_ms: int) -> HintRow:
+        return HintRow(
+            value=value,
+            expires_ms=_end_of(expires_ms),
+            created_ms=context.now_ms,
+            author=author_name,
+            reason=reason_text,
+        )
+
     if interval_ms is not None:
         every = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
-        rows = rows._replace(interval=HintRow(every, _end_of(context.now_ms + ttl), context.now_ms, who, why))
-    if moment is not None:
-        expires = (context.now_ms if ttl_ms is not None else max(moment, context.now_ms)) + ttl
-        if moment >= expires:
-            raise InvalidField("ttl_ms", f"{ttl} ms from now, the hint expires before the time that it is about")
-        rows = rows._replace(once=HintRow(moment, _end_of(expires), context.now_ms, who, why))
-    after = {"interval_ms": interval_ms, "at": moment, "ttl_ms": ttl, "reason": why, "author": who}
-    changed = opened._replace(state=opened.state._replace(hints=rows.text()))
-    return _governed(context, changed, AuditEntry("hint", request_id, None, after))
+        rows = rows._replace(interval=new_hint(every, context.now_ms + ttl))
+    if at_ms is not None:
+        expires = (context.now_ms if ttl_ms is not None else max(at_ms, context.now_ms)) + ttl
+        if at_ms >= expires:
+            raise InvalidField(
+                "ttl_ms", f"{ttl} ms from now, the hint expires before its own time; send a longer ttl_ms"
+            )
+        rows = rows._replace(once=new_hint(at_ms, expires))
+    after = {"interval_ms": interval_ms, "at": at_ms, "ttl_ms": ttl, "reason": reason_text, "author": author_name}
+    changed = loaded._replace(state=loaded.state._replace(hints=rows.text()))
+    return _save_replanned(context, changed, AuditEntry("hint", request_id, None, after))
 
 
 def hints(context: OperationContext, schedule_id: str) -> Outlook:
-    """Return the live hints of an adaptive schedule, and what it does next."""
-    opened = _adaptive(load_by_id(context, schedule_id))
-    return outlook_view(opened.row, opened.state, opened.compiled, context.now_ms)
+    """Return the live hints of an adaptive schedule and its next run."""
+    loaded = _adaptive(load_by_id(context, schedule_id))
+    return outlook_view(loaded.row, loaded.state, loaded.compiled, context.now_ms)
 
 
 @idempotent(Outlook)
@@ -73,13 +85,13 @@ def clear_hints(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Outlook:
-    """Take back all hints of an adaptive schedule: it goes back to its baseline."""
-    opened = _adaptive(open_schedule(context, schedule_id, token))
-    why = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
-    live = adaptive.hints_of(opened.state).live_at(context.now_ms)
+    """Remove all hints of an adaptive schedule: it returns to its baseline."""
+    loaded = _adaptive(open_schedule(context, schedule_id, token))
+    reason_text = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
+    live = adaptive.hints_of(loaded.state).live_at(context.now_ms)
     before = {name: None if row is None else row.value for name, row in live._asdict().items()}
-    changed = opened._replace(state=opened.state._replace(hints=None))
-    return _governed(context, changed, AuditEntry("clear_hints", request_id, before, {"reason": why}))
+    changed = loaded._replace(state=loaded.state._replace(hints=None))
+    return _save_replanned(context, changed, AuditEntry("clear_hints", request_id, before, {"reason": reason_text}))
 
 
 @idempotent(Schedule)
@@ -90,29 +102,31 @@ def reset_failures(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Forget the failures in a row: the interval of an adaptive schedule is again what its definition says."""
-    opened = open_schedule(context, schedule_id, token)
-    state = opened.state._replace(failures=0)
-    if opened.compiled.gate is not None:
-        state = edit.replan_adaptive(state, opened.compiled, context.now_ms)
-    note = AuditEntry("reset_failures", request_id, {"failures": opened.state.failures}, {"failures": 0})
-    return save(context, opened._replace(state=state), note)
+    """Reset the failures in a row: the interval of an adaptive schedule returns to its definition."""
+    loaded = open_schedule(context, schedule_id, token)
+    state = loaded.state._replace(failures=0)
+    if loaded.compiled.allowed_seconds is not None:
+        state = edit.replan_adaptive(state, loaded.compiled, context.now_ms)
+    entry = AuditEntry("reset_failures", request_id, {"failures": loaded.state.failures}, {"failures": 0})
+    return save(context, loaded._replace(state=state), entry)
 
 
 def _end_of(expires_ms: int) -> int:
-    """The end of the second in which a hint expires: in the middle of one, it would be live and not live."""
+    """Return the end of the second in which a hint expires, so that live hints never change within a second."""
     return -(-expires_ms // 1000) * 1000
 
 
-def _adaptive(opened: LoadedSchedule) -> LoadedSchedule:
-    if opened.compiled.gate is None:
-        raise InvalidField("adaptive", f"schedule {opened.row.schedule_id!r} takes no hints; set adaptive to true")
-    return opened
+def _adaptive(loaded: LoadedSchedule) -> LoadedSchedule:
+    if loaded.compiled.allowed_seconds is None:
+        raise InvalidField(
+            "adaptive", f"schedule {loaded.row.schedule_id!r} is not adaptive and takes no hints; set adaptive to true"
+        )
+    return loaded
 
 
-def _governed(context: OperationContext, opened: LoadedSchedule, note: AuditEntry) -> Outlook:
-    """Write an adaptive schedule whose hints have changed, aimed anew."""
-    state = edit.replan_adaptive(opened.state, opened.compiled, context.now_ms)
-    schedule = save(context, opened._replace(state=state), note)
-    row = opened.row._replace(token=schedule.token)
-    return outlook_view(row, state, opened.compiled, context.now_ms)
+def _save_replanned(context: OperationContext, loaded: LoadedSchedule, entry: AuditEntry) -> Outlook:
+    """Save an adaptive schedule with changed hints and a new plan."""
+    state = edit.replan_adaptive(loaded.state, loaded.compiled, context.now_ms)
+    schedule = save(context, loaded._replace(state=state), entry)
+    row = loaded.row._replace(token=schedule.token)
+    return outlook_view(row, state, loaded.compiled, context.now_ms)

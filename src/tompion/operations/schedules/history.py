@@ -1,4 +1,4 @@
-"""Creating, reading, changing and deleting schedules, and their history."""
+"""The history of schedules: audit entries and versions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def history(
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
 ) -> Page[Change]:
-    """Return who changed a schedule, the newest first; without an id, who changed what is not a schedule.
+    """Return the changes of a schedule, the newest first, or of everything that is not a schedule if no id is given.
 
-    With ``everything``, and without an id, who changed anything at all.
+    With ``everything`` and without an id, return the changes of everything.
     """
     check_flag("everything", everything)
     if schedule_id is not None:
@@ -49,8 +49,8 @@ def history(
 def versions(context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:
     """Return the versions of a schedule, the newest first."""
     row = find(context, schedule_id)
-    found = context.transaction.version_list(row.schedule_key, page_limit(context, limit))
-    return tuple(version_view(version) for version in found)
+    rows = context.transaction.version_list(row.schedule_key, page_limit(context, limit))
+    return tuple(version_view(version) for version in rows)
 
 
 @idempotent(Schedule)
@@ -62,10 +62,10 @@ def restore(
     token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
-    """Make an old version the newest again."""
-    opened = open_schedule(context, schedule_id, token)
-    known = type(version) is int and 0 < version <= opened.row.version
-    old = context.transaction.version_get(opened.row.schedule_key, version) if known else None
+    """Write an old version as the newest."""
+    loaded = open_schedule(context, schedule_id, token)
+    is_valid = type(version) is int and 0 < version <= loaded.row.version
+    old = context.transaction.version_get(loaded.row.schedule_key, version) if is_valid else None
     if old is None:
         raise NotFound(f"schedule {schedule_id!r} has no version {display(version)}")
-    return replace_definition(context, opened, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))
+    return replace_definition(context, loaded, ScheduleInput(stored_definition(old)), AuditEntry("restore", request_id))

@@ -1,4 +1,4 @@
-"""The check of a whole namespace and its audit: each part in a transaction of its own, so that nobody waits for it."""
+"""Verification of a whole namespace and its audit. Each part has a transaction of its own, so no other waits for it."""
 
 from __future__ import annotations
 
@@ -25,40 +25,39 @@ PAGE = 200
 
 
 class NamespaceVerifier:
-    """Checks the schedules of one namespace; nothing is written."""
+    """Verifies the schedules of one namespace. Nothing is written."""
 
     def __init__(self, store: Store, namespace: str, settings: Settings) -> None:
-        """Take an open store."""
         self._store = store
         self._namespace = check_name("namespace", namespace, settings)
         self._settings = settings
 
     def every(self, start: datetime | None = None, end: datetime | None = None) -> Iterator[Verification]:
-        """Check all schedules; the deleted ones last."""
+        """Verify all schedules, the deleted ones last."""
         for schedule_id in self._schedules():
             try:
-                found = self.one(schedule_id, start, end)
+                verification = self.one(schedule_id, start, end)
             except NotFound:  # purged since it was listed
                 continue
-            yield found
+            yield verification
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
-        """Check one schedule.  Raises :class:`~tompion.errors.NotFound`."""
+        """Verify one schedule. Raises :class:`~tompion.errors.NotFound`."""
         return self._read(lambda context: verify(context, schedule_id, start=start, end=end))
 
     def count(self) -> int | None:
-        """Return how many schedules there are, the deleted ones too, if they have been counted to the end."""
-        found = self._read(partial(stats, seconds=1, stretches=1)).schedules
-        return None if found.capped else found.active + found.paused + found.closed
+        """Return the number of schedules, including deleted ones, or ``None`` if there are too many to count."""
+        counts = self._read(partial(stats, seconds=1, buckets=1)).schedules
+        return None if counts.capped else counts.active + counts.paused + counts.closed
 
     def audit(self) -> AuditVerification:
-        """Check the audit up to its end, or to the first row that is not as it was written."""
-        found = first = self._read(verify_audit)
-        checked = found.checked
-        while found.more:
-            found = self._read(partial(verify_audit, after=found.until))
-            checked += found.checked
-        return replace(found, after=first.after, checked=checked)
+        """Verify the audit up to its end or to the first problem."""
+        verification = first = self._read(verify_audit)
+        checked = verification.checked
+        while verification.more:
+            verification = self._read(partial(verify_audit, after=verification.until))
+            checked += verification.checked
+        return replace(verification, after=first.after, checked=checked)
 
     def _schedules(self) -> Iterator[str]:
         for state in (None, "closed"):

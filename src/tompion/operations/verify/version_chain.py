@@ -1,7 +1,7 @@
-"""Which version of a schedule decided which ticks, and where that chain is broken.
+"""The chain of versions: which version decided which ticks, and where the chain is broken.
 
-Each version ends where the next one begins.  Only a deletion leaves a gap: until the schedule was created again, there
-were no ticks to decide.
+Each version ends where the next one begins. Only a deletion leaves a gap: until the schedule is created again, there
+are no ticks to decide.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class VersionPeriod(NamedTuple):
 
 
 class ChainFault(NamedTuple):
-    """The ticks after one instant up to another, and why it is not known who decided them."""
+    """The ticks after one instant up to another that no version or more than one version decided."""
 
     kind: str
     text: str
@@ -40,37 +40,41 @@ class ChainFault(NamedTuple):
     until_s: int
 
 
-def lineage(context: OperationContext, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
-    """Return what every version decided, the oldest first, and each fault where it is."""
+def version_periods(context: OperationContext, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
+    """Yield the ticks that each version decided, the oldest first, and each fault in its place."""
     versions = context.transaction.version_list(row.schedule_key, MAX_VERSIONS)[::-1]
     if not versions:
         yield ChainFault("version", "all its versions are missing", 0, FAR_S)
         return
     if len(versions) < MAX_VERSIONS:
-        yield from _beginning(versions[0])
+        yield from _check_first(versions[0])
     for version, following in zip(versions, [*versions[1:], None], strict=True):
         if following is None:
-            yield from _ending(version, row, cursor_s)
+            yield from _check_last(version, row, cursor_s)
         else:
             yield VersionPeriod(
                 version, version.after_s, following.after_s if version.until_s is None else version.until_s
             )
-            yield from _between(context, row, version, following)
+            yield from _check_pair(context, row, version, following)
 
 
-def _beginning(first: VersionRow) -> Iterator[ChainFault]:
-    """The first version begins when it was made."""
-    made_s = cursor_before(first.created_ms)
+def _check_first(first: VersionRow) -> Iterator[ChainFault]:
+    """Check that the first version begins at its creation."""
+    created_s = cursor_before(first.created_ms)
     if first.version > 1:
-        yield _missing(0, first.version, 0, first.after_s)
-    elif first.after_s > made_s:
-        yield _gap(made_s, first.after_s)
+        yield _missing_versions(0, first.version, 0, first.after_s)
+    elif first.after_s > created_s:
+        yield _gap(created_s, first.after_s)
 
 
-def _between(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> Iterator[ChainFault]:
+def _check_pair(
+    context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow
+) -> Iterator[ChainFault]:
     """Each version begins where the one before it ended."""
     if one.version + 1 < other.version:
-        yield _missing(one.version, other.version, one.after_s if one.until_s is None else one.until_s, other.after_s)
+        yield _missing_versions(
+            one.version, other.version, one.after_s if one.until_s is None else one.until_s, other.after_s
+        )
     elif one.until_s is None:
         yield ChainFault("overlap", f"version {one.version} has no end", other.after_s, FAR_S)
     elif one.until_s > other.after_s:
@@ -80,13 +84,13 @@ def _between(context: OperationContext, row: ScheduleRow, one: VersionRow, other
         yield _gap(one.until_s, other.after_s)
 
 
-def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
-    """The newest version is the schedule's own, and only a deletion ends it."""
+def _check_last(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[VersionPeriod | ChainFault]:
+    """Check that the newest version is the schedule's own, and that only a deletion ends it."""
     in_force = row.state != "closed" and last.version == row.version
     until_s = FAR_S if in_force or last.until_s is None else last.until_s
     yield VersionPeriod(last, last.after_s, until_s)
     if last.version < row.version:
-        yield _missing(last.version, row.version + 1, until_s, FAR_S)
+        yield _missing_versions(last.version, row.version + 1, until_s, FAR_S)
     elif last.version > row.version:
         text = f"version {last.version} is the newest, the schedule is at version {row.version}"
         yield ChainFault("version", text, FAR_S, FAR_S)
@@ -96,8 +100,8 @@ def _ending(last: VersionRow, row: ScheduleRow, cursor_s: int) -> Iterator[Versi
         yield _gap(until_s, cursor_s)
 
 
-def retabled_s(context: OperationContext, row: ScheduleRow) -> int:
-    """Return up to which tick a schedule was decided with time zone data that are others now; 0 if there is none."""
+def last_zone_change_s(context: OperationContext, row: ScheduleRow) -> int:
+    """Return the last tick that a schedule decided with older time zone data, or 0 if there is no such tick."""
     if not row.zones:
         return 0
     changes = (change for change in _changes(context, row) if change.operation == "zone_data")
@@ -109,9 +113,9 @@ def retabled_s(context: OperationContext, row: ScheduleRow) -> int:
 
 
 def first_hint_ms(context: OperationContext, row: ScheduleRow) -> int:
-    """Return when somebody first gave a hint to a schedule; later than any run if nobody ever did.
+    """Return when a schedule got its first hint, or a time later than any run if it never had one.
 
-    If some of the audit is gone, the first may be gone, too.
+    If a part of the audit was removed, the first hint may be gone, too.
     """
     head = context.transaction.audit_head_get(row.namespace)
     if head is not None and head.gone_position:
@@ -119,19 +123,19 @@ def first_hint_ms(context: OperationContext, row: ScheduleRow) -> int:
     return min((change.at_ms for change in _changes(context, row) if change.operation == "hint"), default=_NEWEST)
 
 
-def _missing(known: int, following: int, after_s: int, until_s: int) -> ChainFault:
-    """Versions between two numbers are gone."""
-    first, last = known + 1, following - 1
+def _missing_versions(before: int, following: int, after_s: int, until_s: int) -> ChainFault:
+    """Return the fault of missing versions between two numbers."""
+    first, last = before + 1, following - 1
     text = f"version {first} is missing" if first == last else f"versions {first} to {last} are missing"
     return ChainFault("version", text, after_s, until_s)
 
 
 def _gap(after_s: int, until_s: int) -> ChainFault:
-    return ChainFault("gap", f"no version decides the ticks after it up to {moment(until_s)}", after_s, until_s)
+    return ChainFault("gap", f"no version decides the ticks after it up to {time_text(until_s)}", after_s, until_s)
 
 
 def _was_deleted(context: OperationContext, row: ScheduleRow, one: VersionRow, other: VersionRow) -> bool:
-    """Whether a version ended with a deletion, and the next one began when the schedule was created again."""
+    """Return whether a version ended with a deletion, and the next one began when the schedule was created again."""
     assert one.until_s is not None
     if other.after_s > max(one.until_s, cursor_before(other.created_ms)):
         return False
@@ -151,11 +155,11 @@ def _changes(context: OperationContext, row: ScheduleRow) -> Iterator[AuditRow]:
         number = page[-1].audit_number
 
 
-def moment(seconds: int) -> str:
-    """Return an instant that is stored in seconds, as a line of text shows it."""
-    return f"{shown_at(seconds):%Y-%m-%d %H:%M:%SZ}"
+def time_text(seconds: int) -> str:
+    """Return an instant in seconds as text."""
+    return f"{displayable(seconds):%Y-%m-%d %H:%M:%SZ}"
 
 
-def shown_at(seconds: int) -> datetime:
-    """Return an instant that is stored in seconds, or the nearest one that can be shown."""
+def displayable(seconds: int) -> datetime:
+    """Return an instant in seconds, or the nearest one that a datetime can hold."""
     return at_s(min(max(seconds, 0), _LAST_S))

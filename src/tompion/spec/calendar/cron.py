@@ -1,14 +1,14 @@
-"""Cron strings in three dialects, parsed without ever guessing.
+"""Cron strings in three dialects, parsed without guessing.
 
 ========== ======================================= =============================================
 dialect     fields                                  day of month and day of week
 ========== ======================================= =============================================
-tompion      5; 6 = seconds first; 7 = and year last OR if neither begins with ``*``/``?``; ``+`` = AND
-quartz      6 = seconds first; 7 = and year last    one of them must be ``?``
-temporal    5; 6 = *year* last; 7 = seconds, year   always AND
+tompion     5, 6 = seconds first, 7 = and year last OR if neither begins with ``*``/``?``, ``+`` = AND
+quartz      6 = seconds first, 7 = and year last    one of them must be ``?``
+temporal    5, 6 = *year* last, 7 = seconds, year   always AND
 ========== ======================================= =============================================
 
-Where one string could mean two things (six fields that end in a year) it is refused, and the error says how to write
+A string that could mean two things (six fields that end in a year) is rejected with an error that shows how to write
 either.
 """
 
@@ -37,8 +37,8 @@ from tompion.spec.calendar.fields import (
 from tompion.spec.calendar.times import DayTimes, select_times
 from tompion.spec.duration import parse_duration
 
-MAX_TEXT = 1_000
-"""The longest cron string that is read at all."""
+MAX_TEXT_CHARS = 1_000
+"""Maximum length of a cron string."""
 
 INTERNED_RULES = 4_096
 
@@ -68,12 +68,11 @@ _COMMENT = re.compile(r"(?:^|\s)#.*$", re.DOTALL)
 
 
 class ClockFields:
-    """The half of a rule that says when in a day, with its table of times unless an ``H`` is still open."""
+    """The time fields of a rule, with the table of times unless it depends on an ``H``."""
 
     __slots__ = ("hashed", "hour", "minute", "second", "times", "wildcard")
 
     def __init__(self, second: Field, minute: Field, hour: Field) -> None:
-        """Combine three fields."""
         self.second = second
         self.minute = minute
         self.hour = hour
@@ -89,12 +88,14 @@ class ClockFields:
 
 
 class DateFields:
-    """The half of a rule that says on which days, with its table of days unless an ``H`` is still open."""
+    """The date fields of a rule, with the table of days unless it depends on an ``H``.
+
+    With ``either``, a day that matches one of the two day fields matches.
+    """
 
     __slots__ = ("day_of_month", "day_of_week", "days", "either", "hashed", "month", "year")
 
     def __init__(self, day_of_month: Field, month: Field, day_of_week: Field, year: Field, either: bool) -> None:
-        """Combine four fields; with ``either``, a day that one of the two day fields names is enough."""
         self.day_of_month = day_of_month
         self.month = month
         self.day_of_week = day_of_week
@@ -114,14 +115,14 @@ class DateFields:
             self.day_of_week.mask_for(schedule_id),
             self.day_of_week.rules,
             self.month.mask_for(schedule_id),
-            # every year: also the last hours of the range, where it is 2201 in the east
+            # every year, including the last hours of the range, where it is already 2201 in the east
             ALL_YEARS if self.year is _ANY_YEAR or self.year.full else self.year.mask,
             self.either,
         )
 
 
 class CronRule(NamedTuple):
-    """A parsed cron string: its two halves, which many rules share, and the zone if it names one."""
+    """A parsed cron string: its time and date fields, which many rules share, and its zone if it names one."""
 
     clock: ClockFields
     dates: DateFields
@@ -129,7 +130,7 @@ class CronRule(NamedTuple):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """All seven, in the order of a cron string."""
+        """All seven fields in the order of a cron string."""
         clock, dates = self.clock, self.dates
         return (
             *(clock.second, clock.minute, clock.hour),
@@ -138,7 +139,7 @@ class CronRule(NamedTuple):
 
     @property
     def second(self) -> Field:
-        """The second field; ``0`` if there was none."""
+        """The second field, ``0`` if the string has none."""
         return self.clock.second
 
     @property
@@ -168,28 +169,28 @@ class CronRule(NamedTuple):
 
     @property
     def year(self) -> Field:
-        """The year field; ``*`` if there was none."""
+        """The year field, ``*`` if the string has none."""
         return self.dates.year
 
     @property
     def either_day(self) -> bool:
-        """Whether one of the two day fields is enough."""
+        """True if a match of one of the two day fields is enough."""
         return self.dates.either
 
     @property
     def wildcard(self) -> bool:
-        """The DST class: whether second, minute or hour begins with ``*``."""
+        """The DST class: true if second, minute or hour begins with ``*``."""
         return self.clock.wildcard
 
     @property
     def hashed(self) -> bool:
-        """Whether an ``H`` makes it depend on the schedule's id."""
+        """True if an ``H`` makes the rule depend on the schedule's id."""
         return self.clock.hashed or self.dates.hashed
 
 
 @lru_cache(maxsize=INTERNED_RULES)
 def parse_cron(text: str, dialect: Dialect = "tompion") -> CronRule | IntervalDocument:
-    """Parse a cron string; ``@every`` gives an interval.  Raises :class:`InvalidSpec`."""
+    """Parse a cron string. ``@every`` gives an interval. Raises :class:`InvalidSpec`."""
     try:
         return _parse(text, dialect)
     except InvalidSpec as error:
@@ -197,8 +198,8 @@ def parse_cron(text: str, dialect: Dialect = "tompion") -> CronRule | IntervalDo
 
 
 def _parse(text: str, dialect: Dialect) -> CronRule | IntervalDocument:
-    if len(text) > MAX_TEXT:
-        raise InvalidSpec(f"{len(text)} characters", expected=f"at most {MAX_TEXT}")
+    if len(text) > MAX_TEXT_CHARS:
+        raise InvalidSpec(f"{len(text)} characters", expected=f"at most {MAX_TEXT_CHARS}")
     body, shift, zone = text, 0, None
     if "=" in text:
         body, shift, zone = _without_zone(text, dialect)
@@ -216,7 +217,9 @@ def _without_zone(text: str, dialect: Dialect) -> tuple[str, int, str | None]:
     if match is None:
         return text, 0, None
     if dialect == "quartz":
-        raise InvalidSpec("a time zone prefix", position=start, hint="this dialect has none: use timezone=")
+        raise InvalidSpec(
+            "a time zone prefix", position=start, hint="this dialect has no zone prefix: set timezone instead"
+        )
     if not match[1]:
         raise InvalidSpec("no time zone", position=match.start(1), expected="a zone after '='")
     return text[match.end() :], match.end(), match[1]
@@ -226,7 +229,7 @@ def _parse_shorthand(body: str, shift: int, zone: str | None, dialect: Dialect) 
     position = shift + body.index("@")
     words = body.split()
     name = words[0].lower()
-    known = ", ".join(SHORTHANDS)
+    shorthands = ", ".join(SHORTHANDS)
     if dialect == "quartz":
         raise InvalidSpec("a shorthand", position=position, expected="6 or 7 fields", hint="Quartz has no @ names")
     if name == "@every" and len(words) == 2:
@@ -235,13 +238,15 @@ def _parse_shorthand(body: str, shift: int, zone: str | None, dialect: Dialect) 
         raise InvalidSpec("@every takes one duration", position=position, expected="such as @every 1h30m")
     if name == "@reboot":
         raise InvalidSpec(
-            "@reboot has no time",
+            "@reboot is not a time",
             position=position,
-            expected=known,
+            expected=shorthands,
             hint="trigger the schedule when your service starts",
         )
     if name not in SHORTHANDS or len(words) != 1:
-        raise InvalidSpec(f"{body.strip()[:40]!r} is not a shorthand", position=position, expected=f"{known}, @every")
+        raise InvalidSpec(
+            f"{body.strip()[:40]!r} is not a shorthand", position=position, expected=f"{shorthands}, @every"
+        )
     return _parse_fields(SHORTHANDS[name], shift, zone, "tompion")
 
 
@@ -270,7 +275,7 @@ def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> 
     texts = body.split()
     kinds = _KINDS.get((dialect, len(texts)))
     if kinds is None or (dialect == "tompion" and len(texts) == 6):
-        kinds = _counted(texts, body, shift, dialect)
+        kinds = _field_kinds(texts, body, shift, dialect)
     second = texts.pop(0) if kinds[0] is SECOND else "0"
     year = texts.pop() if kinds[-1] is YEAR else "*"
     minute, hour, day_of_month, month, day_of_week = texts
@@ -278,7 +283,7 @@ def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> 
         clock = _clock_fields(second, minute, hour, dialect)
         dates = _date_fields(day_of_month, month, day_of_week, year, dialect)
     except InvalidSpec as error:
-        raise error.located(shift=shift + _column(body, kinds, error, dialect)) from None
+        raise error.located(shift=shift + _field_column(body, kinds, error, dialect)) from None
     if dialect == "quartz" and (day_of_month == "?") == (day_of_week == "?"):
         raise InvalidSpec(
             "exactly one of day of month and day of week must be '?'",
@@ -305,8 +310,8 @@ def _date_fields(day_of_month: str, month: str, day_of_week: str, year: str, dia
     return DateFields(by_date, months, by_weekday, parse_field(YEAR, year, dialect), either)
 
 
-def _counted(texts: list[str], body: str, shift: int, dialect: Dialect) -> tuple[FieldKind, ...]:
-    """Accept six fields if they cannot be misread; refuse every other unusual count with the way out."""
+def _field_kinds(texts: list[str], body: str, shift: int, dialect: Dialect) -> tuple[FieldKind, ...]:
+    """Accept six fields if they are unambiguous. Reject every other unusual count with a way out."""
     if dialect == "tompion" and len(texts) == 6:
         if not re.search(r"\d{4}", texts[5]):
             return _KINDS["tompion", 6]
@@ -334,13 +339,13 @@ def _counted(texts: list[str], body: str, shift: int, dialect: Dialect) -> tuple
     )
 
 
-def _column(body: str, kinds: tuple[FieldKind, ...], error: InvalidSpec, dialect: Dialect) -> int:
-    """Return where in ``body`` the field that an error names begins."""
+def _field_column(body: str, kinds: tuple[FieldKind, ...], error: InvalidSpec, dialect: Dialect) -> int:
+    """Return the column in ``body`` at which the field of an error begins."""
     names = [kind.name for kind in kinds]
     column = _columns(body)[names.index((error.field or "").partition(".")[0])]
     return column + (dialect == "tompion" and body[column] == "+")
 
 
 def _columns(body: str) -> list[int]:
-    """Return where each field begins."""
-    return [span.start() for span in re.finditer(r"\S+", body)]
+    """Return the column of each field."""
+    return [match.start() for match in re.finditer(r"\S+", body)]

@@ -1,14 +1,14 @@
-"""Which days match, from one bit mask a month.
+"""Matching days, from one bit mask per month.
 
-Which days of a month a rule selects depends on two things only: the weekday of the 1st and the length of the month.
+The days of a month that a rule selects depend on two things only: the weekday of the 1st and the length of the month.
 That makes 7 × 4 = 28 *shapes*, so day-of-month, weekday, ``L``, ``W``, ``#`` and the AND/OR of both collapse to 28
-masks when a rule is compiled (bit 0 = the 1st).  With the twelve months side by side that is a table of 336 masks, in
-which a restricted month is a row of zeros: finding the next matching day is one look-up and one bit trick, whatever
+masks when a rule is compiled (bit 0 = the 1st). With the twelve months side by side that is a table of 336 masks, in
+which an excluded month is a row of zeros. Finding the next matching day is one lookup and one bit operation, whatever
 the syntax was.
 
-Days are counted from 1970-01-01, months from January 1970.  The tables reach from December 1969 to January 2201, so
-that every instant of the range has a wall time on both sides of Greenwich.  December 1969 stands at the *end* of each
-table: day ``-1`` and month ``-1`` find it by Python's own rule for negative indexes.
+Days are counted from 1970-01-01, months from January 1970. The tables reach from December 1969 to January 2201, so
+that every instant of the range has a wall time in every zone. December 1969 is at the *end* of each table, where day
+``-1`` and month ``-1`` find it as negative indexes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ DAY = 86_400
 FIRST_YEAR = 1970
 LAST_YEAR = 2200
 HORIZON = 7_289_654_400
-"""The first instant after the range: 2201-01-01T00:00:00Z.  No tick is at or after it."""
+"""The first instant after the range: 2201-01-01T00:00:00Z. No tick is at or after it."""
 
 SHAPES = 28
 ALL_MONTHS = (1 << 12) - 1
 ALL_WEEKDAYS = (1 << 7) - 1
 ALL_YEARS = (1 << (LAST_YEAR - FIRST_YEAR + 2)) - 1
-"""Every year of the range, and 2201 for the hours in which eastern zones are there already."""
+"""Every year of the range, and 2201 for the hours in which eastern zones are already in it."""
 
 INTERNED_RULES = 8_192
-"""How many distinct day rules share their tables; beyond that the least used are built anew."""
+"""Number of distinct day rules whose tables are cached."""
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
@@ -49,7 +49,7 @@ def _month_lengths() -> list[int]:
 
 _LENGTHS = _month_lengths()
 MONTHS = len(_LENGTHS)
-"""How many months there are from January 1970 to January 2201; month ``-1`` is December 1969."""
+"""Number of months from January 1970 to January 2201. Month ``-1`` is December 1969."""
 
 FIRST_DAY = (*accumulate(_LENGTHS[:-1], initial=0), -31)
 MONTH_OF_DAY = tuple(month for month, length in [*enumerate(_LENGTHS), (-1, 31)] for _day in range(length))
@@ -57,7 +57,7 @@ SHAPE: tuple[int, ...] = tuple(
     (month % 12) * SHAPES + (length - 28) * 7 + (first + 4) % 7
     for month, first, length in zip([*range(MONTHS), 11], FIRST_DAY, [*_LENGTHS, 31], strict=True)
 )
-"""For each month the row of a table that holds its mask: month of the year, length, weekday of the 1st."""
+"""For each month the row of a table that has its mask: month of the year, length, weekday of the 1st."""
 
 _LENGTH_MASKS = tuple((1 << length) - 1 for length in (28, 29, 30, 31))
 _WEEKLY = sum(1 << 7 * week for week in range(5))
@@ -66,7 +66,7 @@ _NO_DAY = (0,) * SHAPES
 
 
 class DayRule(NamedTuple):
-    """A day that no fixed bit can name: ``kind`` with one or two numbers.
+    """A day that no fixed bit can represent: ``kind`` with one or two numbers.
 
     ``last n`` (L, L-n) · ``last_workday n`` (LW, L-nW) · ``workday d`` (dW) · ``nth w n`` (w#n) ·
     ``last_weekday w`` (wL)
@@ -78,7 +78,10 @@ class DayRule(NamedTuple):
 
 
 class Days:
-    """A set of days: a table of masks, perhaps only in some years, minus other sets and single dates."""
+    """A set of days: a table of 336 masks, optionally in some years only, minus other sets and single dates.
+
+    ``dates`` maps a month to the bits of its excluded days. ``plain`` is true if the table alone defines the set.
+    """
 
     __slots__ = ("dates", "minus", "plain", "table", "years")
 
@@ -89,17 +92,15 @@ class Days:
         minus: tuple[Days, ...] = (),
         dates: dict[int, int] | None = None,
     ) -> None:
-        """Take a table of 336 masks; ``dates`` maps a month to the bits of the days taken away from it."""
         self.table = table
         self.years = years
         self.minus = minus
         self.dates = dates or {}
         self.plain = years == ALL_YEARS and not minus and not dates
-        """Whether the table says it all."""
 
     @property
     def every_day(self) -> bool:
-        """Whether no day is missing."""
+        """True if the set has every day."""
         return self.plain and (self.table is EVERY_DAY.table or self.table == EVERY_DAY.table)
 
     def mask(self, month: int) -> int:
@@ -114,7 +115,7 @@ class Days:
         return mask & ~self.dates.get(month, 0)
 
     def has(self, day: int) -> bool:
-        """Whether a day matches."""
+        """Return whether a day matches."""
         month = MONTH_OF_DAY[day]
         return bool(self.mask(month) >> day - FIRST_DAY[month] & 1)
 
@@ -177,7 +178,7 @@ class Days:
                 by_month[month] = by_month.get(month, 0) | 1 << day - FIRST_DAY[month]
         plain = [other for other in others if other.plain]
         table = self.table
-        for other in plain:  # masks subtract at once: nothing is left to do per month
+        for other in plain:  # tables are subtracted here, so nothing is left to do per month
             table = tuple(mine & ~theirs for mine, theirs in zip(table, other.table, strict=True))
         rest = tuple(other for other in others if not other.plain)
         return Days(table, self.years, self.minus + rest, by_month)
@@ -187,7 +188,7 @@ EVERY_DAY = Days(_EVERY_DAY * 12)
 
 
 @lru_cache(maxsize=INTERNED_RULES)
-def select_days(  # noqa: PLR0913 - the six things that decide, and the key of the cache
+def select_days(  # noqa: PLR0913 - the fields that decide, which are the cache key
     days_of_month: int,
     month_rules: tuple[DayRule, ...],
     weekdays: int,
@@ -198,8 +199,8 @@ def select_days(  # noqa: PLR0913 - the six things that decide, and the key of t
 ) -> Days:
     """Return the days that two day fields, a month and a year field select.
 
-    ``days_of_month`` has bit 0 for the 1st, ``weekdays`` bit 0 for Sunday.  With ``either`` a day that satisfies one
-    of the two day fields matches; otherwise it must satisfy both.
+    ``days_of_month`` has bit 0 for the 1st, ``weekdays`` bit 0 for Sunday. With ``either`` a day matches if it
+    satisfies one of the two day fields, otherwise it must satisfy both.
     """
     by_date = _date_masks(days_of_month, month_rules)
     by_weekday = _weekday_masks(weekdays, weekday_rules)

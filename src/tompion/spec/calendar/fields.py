@@ -1,10 +1,10 @@
 """One field of a cron string or a calendar: text in, bit mask out.
 
-A field is a comma-separated list of *items*; each item is kept in parsed form, because three readers want it: the
-compiler (a mask), the explainer (English) and the linter (uneven steps).  Parsed fields are interned by their text,
-so that a hundred thousand schedules share the few hundred fields people really write.
+A field is a comma-separated list of *items*. Items are kept in parsed form, because the compiler needs a mask, the
+explainer needs English, and the linter checks for uneven steps. Parsed fields are cached by their text, so a hundred
+thousand schedules share the few hundred fields that are in common use.
 
-What is allowed depends on the *dialect*; see :data:`DIALECT_RULES`.
+The accepted syntax depends on the *dialect*, see :data:`DIALECT_RULES`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tompion.errors import InvalidSpec
 from tompion.model.spec import Dialect, Range
 from tompion.spec.calendar.days import FIRST_YEAR, LAST_YEAR, DayRule
-from tompion.spec.stable_hash import hashed_number
+from tompion.spec.stable_hash import hash_number
 
 MONTH_NAMES = (
     "january", "february", "march", "april", "may", "june",
@@ -27,17 +27,17 @@ MONTH_NAMES = (
 WEEKDAY_NAMES = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
 INTERNED_FIELDS = 8_192
-"""How many distinct field texts are kept parsed."""
+"""Number of distinct field texts that are cached."""
 
 HASHED_LAST_DAY = 28
-"""``H`` in day-of-month stays within the days that every month has."""
+"""``H`` in day-of-month uses only days that every month has."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FieldKind:
-    """What a field may hold: its name, its bounds and the words that stand for numbers.
+    """A kind of field: its name, its bounds and the names that stand for numbers.
 
-    There is one object of each kind; compared and hashed by identity, it is a cheap part of a cache's key.
+    There is one object of each kind. It is compared and hashed by identity, which makes it a cheap part of a cache key.
     """
 
     name: str
@@ -56,7 +56,7 @@ YEAR = FieldKind("year", FIRST_YEAR, LAST_YEAR)
 
 
 class DialectRules(NamedTuple):
-    """What one dialect allows inside a field."""
+    """Syntax that one dialect accepts inside a field."""
 
     sunday: int = 0  # the number of Sunday
     both_sundays: bool = True  # 7 is Sunday too
@@ -66,8 +66,8 @@ class DialectRules(NamedTuple):
     question: bool = True  # ?
     long_steps: bool = True  # a step wider than the field
     bare_step: bool = False  # /15 for 0/15
-    steps_to_7: bool = False  # weekday a/n goes on to 7, the second Sunday
-    shortest_name: Mapping[str, int] = {}  # field name → letters needed; default: three or all
+    steps_to_7: bool = False  # weekday a/n continues to 7, the second Sunday
+    min_name_letters: Mapping[str, int] = {}  # field name → letters needed. By default three letters, or the whole name
 
 
 DIALECT_RULES: dict[Dialect, DialectRules] = {
@@ -79,16 +79,16 @@ DIALECT_RULES: dict[Dialect, DialectRules] = {
         hashes=False,
         question=False,
         steps_to_7=True,
-        shortest_name={"month": 3, "day_of_week": 2},
+        min_name_letters={"month": 3, "day_of_week": 2},
     ),
 }
 
 
 class Item(NamedTuple):
-    """One element of a field's list.
+    """One element of the list of a field.
 
-    ``form`` is ``*`` (all, by ``step``), ``?``, ``value``, ``range`` (``first`` to ``last`` by ``step``; wraps if
-    ``first`` is greater), ``from`` (``first`` to the end by ``step``), ``H`` (hashed within ``first``-``last``; by
+    ``form`` is ``*`` (all, by ``step``), ``?``, ``value``, ``range`` (``first`` to ``last`` by ``step``, which wraps if
+    ``first`` is greater), ``from`` (``first`` to the end by ``step``), ``H`` (hashed within ``first``-``last``, by
     ``step`` if not 0) or ``rule`` (see :class:`DayRule`).
     """
 
@@ -100,7 +100,7 @@ class Item(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A parsed field.  ``mask`` has bit 0 for the field's lowest value and lacks what ``H`` will add."""
+    """A parsed field. ``mask`` has bit 0 for the lowest value of the field and lacks the bits that ``H`` adds."""
 
     kind: FieldKind
     text: str
@@ -113,7 +113,7 @@ class Field(NamedTuple):
 
     @property
     def full(self) -> bool:
-        """Whether every value matches."""
+        """True if every value matches."""
         return self.mask == (2 << self.kind.high - self.kind.low) - 1
 
     def mask_for(self, schedule_id: str) -> int:
@@ -137,8 +137,8 @@ _LAST_WEEKDAY = re.compile(r"(\d+|[A-Za-z]+?)L", re.ASCII)
 
 @lru_cache(maxsize=INTERNED_FIELDS)
 def parse_field(kind: FieldKind, text: str, dialect: Dialect = "tompion") -> Field:
-    """Parse one field.  An error's position counts from the beginning of ``text``."""
-    if text == "*":  # by far the commonest, in every dialect
+    """Parse one field. The position of an error counts from the beginning of ``text``."""
+    if text == "*":  # the most frequent field in every dialect
         return _WHOLE[kind]
     allowed = DIALECT_RULES[dialect]
     items: list[Item] = []
@@ -157,22 +157,24 @@ def parse_field(kind: FieldKind, text: str, dialect: Dialect = "tompion") -> Fie
 
 
 def field_from_ranges(kind: FieldKind, ranges: tuple[Range, ...], dialect: Dialect) -> Field:
-    """Build a field from a structured list of ranges; one that begins with the whole span counts as ``*``."""
+    """Build a field from a structured list of ranges. If the first range is the whole field, it counts as ``*``."""
     items = []
     allowed = DIALECT_RULES[dialect]
-    for index, given in enumerate(ranges):
-        span = given
+    for index, written in enumerate(ranges):
+        values = written
         if kind is DAY_OF_WEEK:
-            span = _weekday_range(given, f"{kind.name}[{index}]", allowed)
+            values = _weekday_range(written, f"{kind.name}[{index}]", allowed)
         else:
-            for bound in (span.start, span.end):
+            for bound in (values.start, values.end):
                 _check_bounds(kind, bound, f"{kind.name}[{index}]")
-        if span.start > span.end and (not allowed.wraps or kind is YEAR):
-            raise _backwards(kind, str(span.start), str(span.end), None).located(field=f"{kind.name}[{index}]")
-        if span.step < 1:
-            raise InvalidSpec(f"step {span.step}", field=f"{kind.name}[{index}].step", expected="1 or more")
-        whole = (span.start, span.end) == (kind.low, kind.high)
-        items.append(Item("*" if whole else "range", span.start, span.end, span.step))
+        if values.start > values.end and (not allowed.wraps or kind is YEAR):
+            raise _backwards_error(kind, str(values.start), str(values.end), None).located(
+                field=f"{kind.name}[{index}]"
+            )
+        if values.step < 1:
+            raise InvalidSpec(f"step {values.step}", field=f"{kind.name}[{index}].step", expected="1 or more")
+        whole = (values.start, values.end) == (kind.low, kind.high)
+        items.append(Item("*" if whole else "range", values.start, values.end, values.step))
     return _field(kind, ",".join(_item_text(item) for item in items), tuple(items))
 
 
@@ -204,23 +206,23 @@ def _parse_item(kind: FieldKind, text: str, allowed: DialectRules) -> Item:
     if match is not None and (kind is not DAY_OF_WEEK or allowed.sunday == 0):
         if match[1] is None:
             return Item("*", kind.low, kind.high, _step(kind, match[3], text, allowed))
-        return _span(kind, match, text, allowed)
+        return _read_values(kind, match, text, allowed)
     if text == "*" or text.startswith("*/"):
         return Item("*", kind.low, kind.high, _step(kind, text[2:] if text != "*" else None, text, allowed))
     if text == "?" and allowed.question and kind in (DAY_OF_MONTH, DAY_OF_WEEK):
         return Item("?", kind.low, kind.high)
     if allowed.bare_step and text.startswith("/"):
         return Item("*", kind.low, kind.high, _step(kind, text[1:], text, allowed))
-    special = _special(kind, text, allowed)
+    special = _read_special(kind, text, allowed)
     if special is not None:
         return special
     match = _WORDS.fullmatch(text)
     if match is None:
-        raise _unreadable(kind, text, allowed)
-    return _span(kind, match, text, allowed)
+        raise _syntax_error(kind, text, allowed)
+    return _read_values(kind, match, text, allowed)
 
 
-def _span(kind: FieldKind, match: re.Match[str], text: str, allowed: DialectRules) -> Item:
+def _read_values(kind: FieldKind, match: re.Match[str], text: str, allowed: DialectRules) -> Item:
     """Read ``a``, ``a-b``, ``a-b/n`` or ``a/n``."""
     first = _number(kind, match[1], 0, allowed)
     if match[2] is None:
@@ -235,12 +237,12 @@ def _span(kind: FieldKind, match: re.Match[str], text: str, allowed: DialectRule
     if kind is DAY_OF_WEEK and first == 7 and last != 7 and allowed.wraps:
         first = 0
     if first > last and (not allowed.wraps or kind is YEAR):
-        raise _backwards(kind, match[1], match[2])
+        raise _backwards_error(kind, match[1], match[2])
     return Item("range", first, last, _step(kind, match[3], text, allowed))
 
 
-def _special(kind: FieldKind, text: str, allowed: DialectRules) -> Item | None:
-    """Read what is neither number nor name: ``H`` and the day rules.  ``None`` if it is nothing of the kind."""
+def _read_special(kind: FieldKind, text: str, allowed: DialectRules) -> Item | None:
+    """Read ``H`` and the day rules. Return ``None`` for anything else."""
     upper = text.upper()
     if allowed.hashes and upper.startswith("H") and (match := _HASH.fullmatch(upper)):
         return _hash_item(kind, match, text, allowed)
@@ -308,26 +310,26 @@ def _number(kind: FieldKind, text: str, position: int, allowed: DialectRules) ->
         if kind is DAY_OF_WEEK:
             return _weekday_number(number, text, position, allowed)
         if not kind.low <= number <= kind.high:
-            raise _out_of_range(text, position, kind.low, kind.high)
+            raise _range_error(text, position, kind.low, kind.high)
         return number
-    return _named(kind, text, position, allowed)
+    return _number_of_name(kind, text, position, allowed)
 
 
 def _weekday_number(number: int, text: str, position: int, allowed: DialectRules) -> int:
     low, high = allowed.sunday, allowed.sunday + 6 + allowed.both_sundays
     if not low <= number <= high:
-        raise _out_of_range(text, position, low, high)
+        raise _range_error(text, position, low, high)
     return number - allowed.sunday
 
 
-def _named(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> int:
+def _number_of_name(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> int:
     folded = text.lower()
-    shortest = allowed.shortest_name.get(kind.name, 0)
+    min_letters = allowed.min_name_letters.get(kind.name, 0)
     for index, name in enumerate(kind.names):
-        if folded in (name, name[:3]) or (shortest and len(folded) >= shortest and name.startswith(folded)):
+        if folded in (name, name[:3]) or (min_letters and len(folded) >= min_letters and name.startswith(folded)):
             return index + kind.low
     if not kind.names:
-        raise _no_number(kind, text, position, allowed)
+        raise _number_error(kind, text, position, allowed)
     low, high = kind.low, kind.high
     if kind is DAY_OF_WEEK:
         low, high = allowed.sunday, allowed.sunday + 6 + allowed.both_sundays
@@ -373,31 +375,31 @@ def _stepped_mask(first: int, last: int, step: int) -> int:
 
 
 def _wrapped_mask(item: Item, kind: FieldKind) -> int:
-    """Return a range that runs past the field's end and goes on at its beginning (weekday 7 is such an end)."""
-    span = kind.high - kind.low + 1
-    last = item.last + span if item.first > item.last else item.last
+    """Return the mask of a range that wraps at the end of the field (weekday 7 is such an end)."""
+    size = kind.high - kind.low + 1
+    last = item.last + size if item.first > item.last else item.last
     mask = 0
     for value in range(item.first - kind.low, last - kind.low + 1, item.step):
-        mask |= 1 << value % span
+        mask |= 1 << value % size
     return mask
 
 
 def _hashed_mask(item: Item, kind: FieldKind, schedule_id: str) -> int:
     width = item.step or item.last - item.first + 1
-    start = item.first + hashed_number(schedule_id, kind.name, width)
+    start = item.first + hash_number(schedule_id, kind.name, width)
     return _wrapped_mask(Item("range", start, item.last if item.step else start, item.step or 1), kind)
 
 
-def _weekday_range(span: Range, path: str, allowed: DialectRules) -> Range:
-    """Read the numbers of weekdays as the dialect does in text, so that 1 and "1" are the same day."""
+def _weekday_range(values: Range, path: str, allowed: DialectRules) -> Range:
+    """Convert weekday numbers as the dialect does in text, so that 1 and "1" are the same day."""
     low, high = allowed.sunday, allowed.sunday + 6 + allowed.both_sundays
-    for bound in (span.start, span.end):
+    for bound in (values.start, values.end):
         if not low <= bound <= high:
             raise InvalidSpec(f"{bound} is out of range", field=path, expected=f"{low} to {high}")
-    start, end = span.start - low, span.end - low
+    start, end = values.start - low, values.end - low
     if start == 7 and end == 7:
         start = end = 0
-    return Range(start, end, span.step)
+    return Range(start, end, values.step)
 
 
 def _check_bounds(kind: FieldKind, value: int, path: str) -> None:
@@ -406,41 +408,41 @@ def _check_bounds(kind: FieldKind, value: int, path: str) -> None:
 
 
 def _item_text(item: Item) -> str:
-    span = "*" if item.form == "*" else str(item.first)
+    text = "*" if item.form == "*" else str(item.first)
     if item.form == "range" and item.last != item.first:
-        span += f"-{item.last}"
-    return span if item.step == 1 else f"{span}/{item.step}"
+        text += f"-{item.last}"
+    return text if item.step == 1 else f"{text}/{item.step}"
 
 
-def _backwards(kind: FieldKind, first: str, last: str, position: int | None = 0) -> InvalidSpec:
-    hint = None if kind is YEAR else "this dialect has no wrap-around ranges: write it as a list of two"
+def _backwards_error(kind: FieldKind, first: str, last: str, position: int | None = 0) -> InvalidSpec:
+    hint = None if kind is YEAR else "this dialect has no wrap-around ranges: write two ranges, separated by a comma"
     return InvalidSpec(
         f"range {first}-{last} runs backwards", position=position, expected="the lower value first", hint=hint
     )
 
 
-def _out_of_range(text: str, position: int, low: int, high: int) -> InvalidSpec:
+def _range_error(text: str, position: int, low: int, high: int) -> InvalidSpec:
     return InvalidSpec(f"{text[:20]} is out of range", position=position, expected=f"{low} to {high}")
 
 
-def _unreadable(kind: FieldKind, text: str, allowed: DialectRules) -> InvalidSpec:
+def _syntax_error(kind: FieldKind, text: str, allowed: DialectRules) -> InvalidSpec:
     if not text:
         return InvalidSpec("an empty element", position=0, expected="a value between the commas")
     forms = "*, a value, a range a-b, a step */n or a list"
-    return InvalidSpec(f"cannot read {text[:30]!r}", position=0, expected=forms, hint=_likely(kind, text, allowed))
+    return InvalidSpec(f"cannot read {text[:30]!r}", position=0, expected=forms, hint=_suggestion(kind, text, allowed))
 
 
-def _no_number(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> InvalidSpec:
+def _number_error(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> InvalidSpec:
     return InvalidSpec(
         f"{text[:30]!r} is not a number",
         position=position,
         expected=f"{kind.low} to {kind.high}",
-        hint=_likely(kind, text, allowed),
+        hint=_suggestion(kind, text, allowed),
     )
 
 
-def _likely(kind: FieldKind, text: str, allowed: DialectRules) -> str | None:
-    """Return what was probably meant by a text that cannot be read."""
+def _suggestion(kind: FieldKind, text: str, allowed: DialectRules) -> str | None:
+    """Return a suggestion for a text that cannot be parsed."""
     if not allowed.days and re.search(r"[LW#?]", text):
         return "this dialect has no L, W, # or ?: use dialect='tompion'"
     if "W" in text.upper() and kind is DAY_OF_WEEK:

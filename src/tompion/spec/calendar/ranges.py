@@ -1,6 +1,6 @@
-"""Cron strings and calendars in one form: ranges of numbers, and nothing that has to be parsed again.
+"""Cron strings and calendars as structured calendars with ranges of numbers.
 
-What a list of ranges cannot say (``L``, ``W``, ``#``, ``H``) stays as it is, and is named.
+Syntax that ranges cannot express (``L``, ``W``, ``#``, ``H``) is left as it is and listed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ EVERY_DAY_OF_WEEK = (Range(0, 6),)
 
 
 class Structured(NamedTuple):
-    """A spec in ranges, and the paths of what could not be put so."""
+    """A spec in ranges, and the paths of the parts that could not be converted."""
 
     spec: SpecDocument
     left: tuple[str, ...]
 
 
 def ranges_of(spec: SpecDocument) -> Structured:
-    """Return a spec with its cron strings and calendars in ranges: calendars first, then what were cron strings."""
+    """Return a spec with its cron strings and calendars as ranges: calendars first, then former cron strings."""
     zone = spec.timezone if spec.calendars or spec.exclude.calendars else cron_zone(spec)
     calendars: list[CalendarDocument] = []
     intervals = list(spec.intervals)
@@ -41,15 +41,15 @@ def ranges_of(spec: SpecDocument) -> Structured:
     for text, (path, rule) in zip(spec.cron, cron_rules(spec), strict=True):
         if isinstance(rule, IntervalDocument):
             intervals.append(rule)
-        elif rule.zone in (None, zone) and (found := _in_ranges(rule, _comment_of(text))):
-            calendars += found
+        elif rule.zone in (None, zone) and (converted := _in_ranges(rule, _comment_of(text))):
+            calendars += converted
         else:
             cron.append(text)
             left.append(path)
     excluded = tuple(_excluded(calendar, spec, index, left) for index, calendar in enumerate(spec.exclude.calendars))
     left += [name for name in ("rrules", "times") if getattr(spec, name)]
     left += [f"exclude.{name}" for name in ("dates", "windows", "holidays", "named") if getattr(spec.exclude, name)]
-    ranged = replace(
+    structured = replace(
         spec,
         cron=tuple(cron),
         calendars=tuple(calendars),
@@ -57,13 +57,13 @@ def ranges_of(spec: SpecDocument) -> Structured:
         exclude=replace(spec.exclude, calendars=excluded),
         timezone=zone,
     )
-    return Structured(ranged, tuple(left))
+    return Structured(structured, tuple(left))
 
 
 def _excluded(calendar: CalendarDocument, spec: SpecDocument, index: int, left: list[str]) -> CalendarDocument:
-    found = _in_ranges(calendar_rule(calendar, spec.dialect, excluding=True), calendar.comment)
-    if len(found) == 1:
-        return found[0]
+    converted = _in_ranges(calendar_rule(calendar, spec.dialect, excluding=True), calendar.comment)
+    if len(converted) == 1:
+        return converted[0]
     left.append(f"exclude.calendars[{index}]")
     return calendar
 
@@ -75,9 +75,9 @@ def cron_zone(spec: SpecDocument) -> str | None:
 
 
 def in_one_zone(spec: SpecDocument) -> SpecDocument:
-    """Return a spec whose zone is that of its cron strings, for all of it.
+    """Return a spec whose timezone is the zone of its cron strings.
 
-    Raises :class:`~tompion.errors.InvalidSpec` if they differ; one that names none differs from one that does.
+    Raises :class:`~tompion.errors.InvalidSpec` if they differ. A string without a zone differs from one with a zone.
     """
     named = {rule.zone for _, rule in cron_rules(spec) if isinstance(rule, CronRule)}
     if len(named) > 1:
@@ -87,20 +87,20 @@ def in_one_zone(spec: SpecDocument) -> SpecDocument:
 
 
 def _in_ranges(rule: CronRule, comment: str) -> list[CalendarDocument]:
-    """A rule as calendars: two, if one of two day fields is enough; none, if ranges cannot say it."""
+    """Return a rule as calendars: two if one of two day fields is enough, none if ranges cannot express it."""
     if rule.hashed or any(field.rules for field in rule.fields):
         return []
-    made = {field.kind.name: _ranges(field) for field in rule.fields}
+    values = {field.kind.name: _ranges(field) for field in rule.fields}
     if rule.year.full:
-        del made["year"]
-    whole = CalendarDocument(**made, comment=comment)
+        del values["year"]
+    whole = CalendarDocument(**values, comment=comment)
     if not rule.either_day:
         return [whole]
     return [replace(whole, day_of_week=EVERY_DAY_OF_WEEK), replace(whole, day_of_month=EVERY_DAY_OF_MONTH)]
 
 
 def _ranges(field: Field) -> tuple[Range, ...]:
-    """The values of a field as it was written; of weekdays, whose week may begin anywhere, as they are."""
+    """Return the values of a field as ranges. Weekdays are normalised, because a week may begin on any day."""
     low, high = field.kind.low, field.kind.high
     if field.kind is DAY_OF_WEEK or not all(map(_is_plain, field.items)):
         return _runs([value for value in range(low, high + 1) if field.mask >> value - low & 1])
@@ -118,7 +118,7 @@ def _range(item: Item, high: int) -> Range:
 
 
 def _runs(values: list[int]) -> tuple[Range, ...]:
-    """Numbers as the fewest ranges: one with a step, or as many as there are stretches."""
+    """Return numbers as the fewest ranges: one range with a step, or one for each run of neighbours."""
     steps = {later - earlier for earlier, later in pairwise(values)}
     if len(values) > 2 and len(steps) == 1:
         return (Range(values[0], values[-1], steps.pop()),)

@@ -1,4 +1,4 @@
-"""Cron strings with ``H`` instead of the minute: what gives each of many schedules a minute of its own."""
+"""Replaces the minute of cron strings with ``H``, which gives each schedule its own minute."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _STEP = re.compile(r"\*(/\d{1,2})")
 def spread_minutes(spec: SpecDocument) -> tuple[str, ...] | None:
     """Return the cron strings of a spec with hashed minutes.
 
-    ``None`` if one of them cannot have that, or if they are not all that makes ticks.
+    Return ``None`` if one of them cannot be converted, or if the spec has other sources.
     """
     if not spec.cron or spec.calendars or spec.intervals or spec.rrules or spec.times:
         return None
-    found = [_hashed(text, spec.dialect) for text in spec.cron]
-    return None if None in found else tuple(text for text in found if text is not None)
+    texts = [_with_hashed_minute(text, spec.dialect) for text in spec.cron]
+    return None if None in texts else tuple(text for text in texts if text is not None)
 
 
-def _hashed(text: str, dialect: Dialect) -> str | None:
+def _with_hashed_minute(text: str, dialect: Dialect) -> str | None:
     parts = _PARTS.fullmatch(text.strip())
     if parts is None:
         return None
@@ -35,15 +35,13 @@ def _hashed(text: str, dialect: Dialect) -> str | None:
     step = _STEP.fullmatch(fields[place])
     if _FIXED.fullmatch(fields[place]):
         fields[place] = "H"
-    elif step is not None and fields[place + 1].startswith(
-        "*"
-    ):  # or it would be another kind of spec when clocks change
+    elif step is not None and fields[place + 1].startswith("*"):  # otherwise its DST class would change
         fields[place] = f"H{step[1]}"
     else:
         return None
-    made = f"{parts['zone']}{' '.join(fields)}{parts['comment']}"
+    hashed = f"{parts['zone']}{' '.join(fields)}{parts['comment']}"
     try:
-        parse_cron(made, dialect)
+        parse_cron(hashed, dialect)
     except InvalidSpec:
         return None
-    return made
+    return hashed

@@ -1,9 +1,9 @@
-"""Structured calendars: the same seven fields as a cron string, given by name.
+"""Structured calendars: the seven fields of a cron string, given by name.
 
-A field is text in the grammar of a cron field, a number, or a list of ranges.  The two day fields must *both* match.
-Fields that are left out have defaults: second, minute and hour are 0, the rest is every.  In an exclusion a calendar
-says what to take away, and there a left-out second, minute or hour is every, too: excluding the 25th of December
-means the whole day, not its first second.
+A field is text in the grammar of a cron field, a number, or a list of ranges. The two day fields must *both* match.
+Omitted fields have defaults: second, minute and hour are 0, the others match everything. In an exclusion, an omitted
+second, minute or hour matches everything too: excluding the 25th of December means the whole day, not its first
+second.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from tompion.errors import InvalidSpec, display
 from tompion.model.spec import CALENDAR_FIELDS, CalendarDocument, Dialect, FieldValue, Range
-from tompion.spec.calendar.cron import MAX_TEXT, ClockFields, CronRule, DateFields
+from tompion.spec.calendar.cron import MAX_TEXT_CHARS, ClockFields, CronRule, DateFields
 from tompion.spec.calendar.fields import (
     DAY_OF_MONTH,
     DAY_OF_WEEK,
@@ -28,11 +28,11 @@ from tompion.spec.calendar.fields import (
 )
 
 MAX_RANGES = 100
-"""The longest list of ranges in one field."""
+"""Maximum number of ranges in one field."""
 
 
 def calendar_rule(calendar: CalendarDocument, dialect: Dialect, *, excluding: bool = False) -> CronRule:
-    """Return a calendar as the rule that a cron string would have given."""
+    """Return a calendar as the rule of an equivalent cron string."""
 
     def field(kind: FieldKind, default: str) -> Field:
         value: FieldValue | None = getattr(calendar, kind.name)
@@ -55,7 +55,7 @@ def _field(kind: FieldKind, value: FieldValue, dialect: Dialect) -> Field:
 
 
 def read_calendar(value: object, *, field: str) -> CalendarDocument:
-    """Read a calendar from a mapping, such as JSON gives."""
+    """Read a calendar from a mapping, such as parsed JSON."""
     if isinstance(value, CalendarDocument):
         value = {name: getattr(value, name) for name in (*CALENDAR_FIELDS, "comment")}
     if not isinstance(value, Mapping):
@@ -67,7 +67,7 @@ def read_calendar(value: object, *, field: str) -> CalendarDocument:
         )
     comment = value.get("comment", "")
     if not isinstance(comment, str):
-        raise InvalidSpec("not text", field=f"{field}.comment", expected="text")
+        raise InvalidSpec("the comment is not text", field=f"{field}.comment", expected="text")
     named = {
         name: _read_field(value[name], f"{field}.{name}") for name in CALENDAR_FIELDS if value.get(name) is not None
     }
@@ -76,8 +76,8 @@ def read_calendar(value: object, *, field: str) -> CalendarDocument:
 
 def _read_field(value: object, path: str) -> FieldValue:
     if isinstance(value, str):
-        if len(value) > MAX_TEXT:
-            raise InvalidSpec(f"{len(value)} characters", field=path, expected=f"at most {MAX_TEXT}")
+        if len(value) > MAX_TEXT_CHARS:
+            raise InvalidSpec(f"{len(value)} characters", field=path, expected=f"at most {MAX_TEXT_CHARS}")
         return value.strip()
     if isinstance(value, int) and not isinstance(value, bool):
         return (Range(value, value),)

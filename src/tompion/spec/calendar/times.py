@@ -1,8 +1,8 @@
-"""At which seconds of a day: the time-of-day half of a rule.
+"""Times of day of a rule.
 
-Two forms, one contract.  Up to one time a minute, a sorted tuple that is bisected; denser than that, a byte for each
-of the 86,400 seconds, searched by ``bytes.find``, which the C library does faster than any structure in Python.  Both
-are shared between all rules that name the same times.
+There are two forms with one interface. Up to one time per minute, it is a sorted tuple that is bisected. If there are
+more, it is one byte for each of the 86,400 seconds, searched with ``bytes.find``, which is faster than any structure in
+Python. Both are shared between all rules with the same times.
 """
 
 from __future__ import annotations
@@ -18,31 +18,30 @@ ALL_MINUTES = ALL_SECONDS
 ALL_HOURS = (1 << 24) - 1
 
 MAX_SPARSE = 1_440
-"""Up to so many times a day the sorted tuple is the smaller and faster form."""
+"""Up to this many times a day, the sorted tuple is smaller and faster."""
 
 INTERNED_SPARSE = 4_096
 INTERNED_DENSE = 256
-"""How many distinct sets of times are shared; beyond that the least used are built anew."""
+"""Number of distinct sets of times that are cached."""
 
 
 class SparseTimes:
-    """A sorted tuple of seconds of the day.
+    """A sorted tuple of at least one distinct second of the day.
 
-    ``seconds`` ends with a sentinel, the first time of the *next* day, so that a bisection always finds an answer.
+    ``seconds`` ends with a sentinel, the first time of the *next* day, so that a bisection always has a result.
     """
 
     __slots__ = ("first", "last", "seconds")
 
     def __init__(self, seconds: Sequence[int]) -> None:
-        """Take sorted, distinct seconds; at least one."""
         self.seconds = (*seconds, seconds[0] + DAY)
         self.first = seconds[0]
         self.last = seconds[-1]
 
     def after(self, second: int) -> int | None:
         """Return the first time of this day later than ``second``."""
-        found = self.seconds[bisect_right(self.seconds, second)]
-        return found if found < DAY else None
+        time = self.seconds[bisect_right(self.seconds, second)]
+        return time if time < DAY else None
 
     def before(self, second: int) -> int | None:
         """Return the last time of this day earlier than ``second``."""
@@ -50,7 +49,7 @@ class SparseTimes:
         return self.seconds[index - 1] if index else None
 
     def flags(self) -> bytes:
-        """Return the same times as one byte a second."""
+        """Return the same times as one byte per second."""
         flags = bytearray(DAY)
         for second in self.seconds[:-1]:
             flags[second] = 1
@@ -58,28 +57,27 @@ class SparseTimes:
 
 
 class DenseTimes:
-    """One byte for each second of the day."""
+    """One byte, 0 or 1, for each second of the day. At least one is 1."""
 
     __slots__ = ("_flags", "first", "last")
 
     def __init__(self, flags: bytes) -> None:
-        """Take 86,400 bytes of 0 or 1; at least one 1."""
         self._flags = flags
         self.first = flags.find(1)
         self.last = flags.rfind(1)
 
     def after(self, second: int) -> int | None:
         """Return the first time of this day later than ``second``."""
-        found = self._flags.find(1, second + 1)
-        return found if found >= 0 else None
+        time = self._flags.find(1, second + 1)
+        return time if time >= 0 else None
 
     def before(self, second: int) -> int | None:
         """Return the last time of this day earlier than ``second``."""
-        found = self._flags.rfind(1, 0, max(second, 0))
-        return found if found >= 0 else None
+        time = self._flags.rfind(1, 0, max(second, 0))
+        return time if time >= 0 else None
 
     def flags(self) -> bytes:
-        """Return the same times as one byte a second."""
+        """Return the same times as one byte per second."""
         return self._flags
 
 
@@ -98,7 +96,7 @@ def bits_of(mask: int) -> tuple[int, ...]:
 
 
 def select_times(seconds: int, minutes: int, hours: int) -> DayTimes:
-    """Return the times of day that three fields select; each is a bit mask with bit 0 for 0."""
+    """Return the times of day that three fields select. Each is a bit mask with bit 0 for 0."""
     if seconds.bit_count() * minutes.bit_count() * hours.bit_count() <= MAX_SPARSE:
         return _sparse(seconds, minutes, hours)
     return _dense(seconds, minutes, hours)
@@ -114,7 +112,7 @@ def _sparse(seconds: int, minutes: int, hours: int) -> SparseTimes:
     if hours == ALL_HOURS:
         step = 3600 // len(within_hour)
         if within_hour == [*range(within_hour[0], 3600, step)] and len(within_hour) * step == 3600:
-            return SparseTimes(range(within_hour[0], DAY, step))  # an even cadence needs no arithmetic of ours
+            return SparseTimes(range(within_hour[0], DAY, step))  # even steps can be built by range() alone
         return SparseTimes([base + inside for base in range(0, DAY, 3600) for inside in within_hour])
     return SparseTimes([hour * 3600 + inside for hour in bits_of(hours) for inside in within_hour])
 
@@ -126,30 +124,30 @@ def _dense(seconds: int, minutes: int, hours: int) -> DenseTimes:
     return DenseTimes(b"".join(hour_row if hours >> hour & 1 else bytes(3600) for hour in range(24)))
 
 
-def without_times(times: DayTimes, taken: tuple[DayTimes, ...]) -> DayTimes | None:
-    """Return the times that are left when others are taken away; ``None`` when nothing is."""
-    if not taken:
+def without_times(times: DayTimes, removed: tuple[DayTimes, ...]) -> DayTimes | None:
+    """Return the times without others, or ``None`` if no time is left."""
+    if not removed:
         return times
     left = int.from_bytes(times.flags(), "little")
-    for other in taken:
+    for other in removed:
         left &= ~int.from_bytes(other.flags(), "little")
-    return _interned(left.to_bytes(DAY, "little")) if left else None
+    return _intern(left.to_bytes(DAY, "little")) if left else None
 
 
 @lru_cache(maxsize=INTERNED_DENSE)
 def times_modulo(remainder: int, divisor: int) -> DayTimes:
-    """Return the times of day with a given remainder; the divisor divides a day."""
-    return _interned((bytes(remainder) + b"\x01" + bytes(divisor - remainder - 1)) * (DAY // divisor))
+    """Return the times of day with a given remainder. The divisor must divide a day."""
+    return _intern((bytes(remainder) + b"\x01" + bytes(divisor - remainder - 1)) * (DAY // divisor))
 
 
 @lru_cache(maxsize=INTERNED_SPARSE)
-def disjoint(first: DayTimes, second: DayTimes) -> bool:
-    """Whether two sets of times have none in common."""
+def are_disjoint(first: DayTimes, second: DayTimes) -> bool:
+    """Return whether two sets of times have no time in common."""
     return not int.from_bytes(first.flags(), "little") & int.from_bytes(second.flags(), "little")
 
 
 @lru_cache(maxsize=INTERNED_DENSE)
-def _interned(flags: bytes) -> DayTimes:
+def _intern(flags: bytes) -> DayTimes:
     if flags.count(1) > MAX_SPARSE:
         return DenseTimes(flags)
     return SparseTimes([second for second, flag in enumerate(flags) if flag])

@@ -1,9 +1,9 @@
-"""The wall times that a rule names, with no time zone in sight.
+"""The wall times that a rule names, without a time zone.
 
-A *wall clock* answers two questions about wall times, counted in seconds as if they were UTC: which matching one comes
-after a given one, and which came before.  Calendars and cron strings are days × times of day; RRULEs bring their own
-arithmetic.  Exclusions are taken away here: whole days from the days, times of day from the times; only what is
-neither (Fridays after 13:00) is looked at day by day.  None of it ever costs a step per tick.
+A *wall clock* finds the next or previous matching wall time, counted in seconds as if it were UTC. Calendars and cron
+strings are days × times of day. RRULEs have their own arithmetic. Exclusions are applied here: whole days are removed
+from the days, times of day from the times, and only exclusions that are neither (Fridays after 13:00) are checked day
+by day. No operation takes a step per tick.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tompion.spec.calendar.times import (
     INTERNED_SPARSE,
     DayTimes,
     SparseTimes,
-    disjoint,
+    are_disjoint,
     select_times,
     without_times,
 )
 
 
 class WallClock(Protocol):
-    """What names wall times."""
+    """A sequence of wall times."""
 
     wildcard: bool
 
@@ -40,7 +40,7 @@ class WallClock(Protocol):
 
 
 class Exclusions(NamedTuple):
-    """What is taken away from wall times: single days, and pairs of days and times (``None``: the whole day)."""
+    """Excluded wall times: single days, and pairs of days and times (``None`` for the whole day)."""
 
     dates: frozenset[int] = frozenset()
     calendars: tuple[tuple[Days, DayTimes | None], ...] = ()
@@ -50,53 +50,55 @@ NOTHING_EXCLUDED = Exclusions()
 
 
 class Wall:
-    """Days × times of day, minus times on some of those days."""
+    """Days × times of day, minus times on some of those days.
+
+    ``partial`` has the exclusions that are neither whole days nor the same times every day.
+    """
 
     __slots__ = ("days", "partial", "times", "wildcard")
 
     def __init__(
         self, times: DayTimes, days: Days, wildcard: bool, partial: tuple[tuple[Days, DayTimes], ...] = ()
     ) -> None:
-        """``partial`` holds the exclusions that are neither whole days nor the same times every day."""
         self.times = times
         self.days = days
         self.wildcard = wildcard
         self.partial = partial
 
     def times_on(self, day: int) -> DayTimes | None:
-        """Return the times that are left on a matching day."""
-        taken = tuple(times for days, times in self.partial if days.has(day))
-        return _times_left(self.times, taken) if taken else self.times
+        """Return the times that remain on a matching day."""
+        excluded = tuple(times for days, times in self.partial if days.has(day))
+        return _times_left(self.times, excluded) if excluded else self.times
 
     def next_local(self, local: int) -> int | None:
         """Return the first wall time later than ``local``."""
         day, second = divmod(local, DAY)
-        found = self.days.next_day(day)
-        while found is not None:
-            times = self.times_on(found)
+        match = self.days.next_day(day)
+        while match is not None:
+            times = self.times_on(match)
             if times is not None:
-                at = times.first if found > day else times.after(second)
+                at = times.first if match > day else times.after(second)
                 if at is not None:
-                    return found * DAY + at
-            found = self.days.next_day(found + 1)
+                    return match * DAY + at
+            match = self.days.next_day(match + 1)
         return None
 
     def prev_local(self, local: int) -> int | None:
         """Return the last wall time earlier than ``local``."""
         day, second = divmod(local, DAY)
-        found = self.days.prev_day(day)
-        while found is not None:
-            times = self.times_on(found)
+        match = self.days.prev_day(day)
+        while match is not None:
+            times = self.times_on(match)
             if times is not None:
-                at = times.last if found < day else times.before(second)
+                at = times.last if match < day else times.before(second)
                 if at is not None:
-                    return found * DAY + at
-            found = self.days.prev_day(found - 1)
+                    return match * DAY + at
+            match = self.days.prev_day(match - 1)
         return None
 
 
 class DailyWall(Wall):
-    """The same sparse times every day: the commonest rule, and the one the fast path knows best."""
+    """The same sparse times every day: the most frequent rule, with the fastest path."""
 
     __slots__ = ()
 
@@ -108,40 +110,39 @@ class DenseWall(Wall):
 
 
 class DatedWall(Wall):
-    """Sparse times on the days of a plain table: the second commonest."""
+    """Sparse times on the days of a plain table: the second most frequent rule."""
 
     __slots__ = ()
 
 
 class NoWall:
-    """A rule that names no wall time at all."""
+    """A rule without any wall time. It keeps the DST class of the rule."""
 
     __slots__ = ("wildcard",)
 
     def __init__(self, wildcard: bool) -> None:
-        """Keep the class of the rule that has become empty."""
         self.wildcard = wildcard
 
     def next_local(self, local: int) -> int | None:
-        """There is none."""
+        """Return ``None``."""
         return None
 
     def prev_local(self, local: int) -> int | None:
-        """There is none."""
+        """Return ``None``."""
         return None
 
 
 class AllowedWall:
-    """The wall times of a clock that are not excluded, found by letting it and the allowed times leap over each other.
+    """The wall times of a clock that are not excluded.
 
-    ``times`` are the times of day at which the clock can be at all.  A day on which none of them is allowed is leapt
-    over as a whole; without that, every minute minus second 0 would be walked minute by minute.
+    The clock and the allowed times advance past each other until they meet. ``times`` are the times of day at which the
+    clock can be. A day on which none of them is allowed is skipped as a whole. Without that, a rule for every minute
+    with second 0 excluded would be checked minute by minute.
     """
 
     __slots__ = ("_allowed", "_inner", "_times", "wildcard")
 
     def __init__(self, inner: WallClock, allowed: WallClock, times: DayTimes) -> None:
-        """The DST class is the clock's own; ``allowed`` only says what is left."""
         self._inner = inner
         self._allowed = allowed
         self._times = times
@@ -149,57 +150,61 @@ class AllowedWall:
 
     def next_local(self, local: int) -> int | None:
         """Return the first allowed wall time later than ``local``."""
-        found = self._inner.next_local(local)
-        while found is not None:
-            allowed = self._allowed.next_local(found - 1)
-            if allowed is None or allowed == found:
+        candidate = self._inner.next_local(local)
+        while candidate is not None:
+            allowed = self._allowed.next_local(candidate - 1)
+            if allowed is None or allowed == candidate:
                 return allowed
-            if none_allowed(self._times, self._allowed, found // DAY):
-                allowed = max(allowed, (found // DAY + 1) * DAY)
-            found = self._inner.next_local(allowed - 1)
+            if none_allowed(self._times, self._allowed, candidate // DAY):
+                allowed = max(allowed, (candidate // DAY + 1) * DAY)
+            candidate = self._inner.next_local(allowed - 1)
         return None
 
     def prev_local(self, local: int) -> int | None:
         """Return the last allowed wall time earlier than ``local``."""
-        found = self._inner.prev_local(local)
-        while found is not None:
-            allowed = self._allowed.prev_local(found + 1)
-            if allowed is None or allowed == found:
+        candidate = self._inner.prev_local(local)
+        while candidate is not None:
+            allowed = self._allowed.prev_local(candidate + 1)
+            if allowed is None or allowed == candidate:
                 return allowed
-            if none_allowed(self._times, self._allowed, found // DAY):
-                allowed = min(allowed, found // DAY * DAY - 1)
-            found = self._inner.prev_local(allowed + 1)
+            if none_allowed(self._times, self._allowed, candidate // DAY):
+                allowed = min(allowed, candidate // DAY * DAY - 1)
+            candidate = self._inner.prev_local(allowed + 1)
         return None
 
 
 def none_allowed(times: DayTimes, allowed: WallClock, day: int) -> bool:
-    """Whether none of these times of day is allowed on a day."""
+    """Return whether none of these times of day is allowed on a day."""
     if not isinstance(allowed, Wall):
         return False
-    left = allowed.times_on(day)
-    return left is None or disjoint(times, left)
+    remaining = allowed.times_on(day)
+    return remaining is None or are_disjoint(times, remaining)
 
 
 @lru_cache(maxsize=INTERNED_SPARSE)
 def wall(times: DayTimes, days: Days, wildcard: bool) -> Wall:
     """Return the shared wall clock of these days and times."""
-    return _fitting(times, days)(times, days, wildcard)
+    return _wall_class(times, days)(times, days, wildcard)
 
 
 def wall_without(times: DayTimes, days: Days, wildcard: bool, excluded: Exclusions) -> WallClock:
-    """Return the wall clock of these days and times, minus what is excluded."""
+    """Return the wall clock of these days and times without exclusions."""
     if excluded is NOTHING_EXCLUDED or not any(excluded):
         return wall(times, days, wildcard)
-    whole_days = tuple(taken for taken, at in excluded.calendars if at is None)
-    every_day = tuple(at for taken, at in excluded.calendars if at is not None and taken.every_day)
-    partial = tuple((taken, at) for taken, at in excluded.calendars if at is not None and not taken.every_day)
-    left = without_times(times, every_day)
-    if left is None:
+    whole_days = tuple(excluded_days for excluded_days, at in excluded.calendars if at is None)
+    every_day = tuple(at for excluded_days, at in excluded.calendars if at is not None and excluded_days.every_day)
+    partial = tuple(
+        (excluded_days, at)
+        for excluded_days, at in excluded.calendars
+        if at is not None and not excluded_days.every_day
+    )
+    remaining = without_times(times, every_day)
+    if remaining is None:
         return NoWall(wildcard)
     days = days.without(whole_days, excluded.dates)
     if partial:
-        return Wall(left, days, wildcard, partial)
-    return _fitting(left, days)(left, days, wildcard)
+        return Wall(remaining, days, wildcard, partial)
+    return _wall_class(remaining, days)(remaining, days, wildcard)
 
 
 def every_second_without(excluded: Exclusions) -> WallClock:
@@ -207,7 +212,7 @@ def every_second_without(excluded: Exclusions) -> WallClock:
     return wall_without(select_times(ALL_SECONDS, ALL_MINUTES, ALL_HOURS), EVERY_DAY, True, excluded)
 
 
-def _fitting(times: DayTimes, days: Days) -> type[Wall]:
+def _wall_class(times: DayTimes, days: Days) -> type[Wall]:
     if not days.plain:
         return Wall
     sparse = isinstance(times, SparseTimes)
@@ -217,5 +222,5 @@ def _fitting(times: DayTimes, days: Days) -> type[Wall]:
 
 
 @lru_cache(maxsize=INTERNED_SPARSE)
-def _times_left(times: DayTimes, taken: tuple[DayTimes, ...]) -> DayTimes | None:
-    return without_times(times, taken)
+def _times_left(times: DayTimes, excluded: tuple[DayTimes, ...]) -> DayTimes | None:
+    return without_times(times, excluded)

@@ -1,8 +1,7 @@
-"""Days in English: days of the month, weekdays, months and years, and how they restrict each other.
+"""Describes days in English: days of the month, weekdays, months and years, and how they restrict each other.
 
-Cron strings, calendars and recurrence rules all end up here.  Each brings its days of the month and its weekdays as
-nouns ("the 15th", "the third Friday"); this module puts them together, with OR or AND, and with the months they are
-days of.
+Cron strings, calendars and recurrence rules are all described here. Each has days of the month and weekdays as nouns
+("the 15th", "the third Friday"). This module combines them, with OR or AND, and with their months.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tompion.spec.calendar.cron import CronRule
 from tompion.spec.calendar.days import LAST_YEAR, DayRule
 from tompion.spec.calendar.fields import MONTH_NAMES, WEEKDAY_NAMES, Item
 from tompion.spec.explain.times import CHOSEN, Part, part_of
-from tompion.spec.explain.words import MOST_LISTED, joined, nth, numbers, ordinal, progression, runs
+from tompion.spec.explain.words import MAX_LISTED, join_words, nth, numbers, ordinal, progression, runs
 
 _MONTHS = tuple(name.capitalize() for name in MONTH_NAMES)
 _WEEKDAYS = tuple(name.capitalize() for name in WEEKDAY_NAMES)
@@ -25,7 +24,8 @@ _WORKDAY_WITHIN = "the weekday (Monday to Friday, in the same month) nearest"
 class Dates(NamedTuple):
     """Days of a month as nouns that "of the month" can follow.
 
-    ``single``: it is one day a month, and ``day`` its number if it has one.  ``chosen``: the schedule's id takes part.
+    ``single``: it is one day a month, and ``day`` its number if it has one. ``chosen``: it depends on the schedule's
+    id.
     """
 
     nouns: tuple[str, ...]
@@ -45,7 +45,7 @@ class Weekdays(NamedTuple):
 
 
 class Restriction(NamedTuple):
-    """Which days count; ``None`` stands for all of them.  ``either``: one of dates and weekdays is enough."""
+    """The matching days. ``None`` stands for all of them. With ``either``, a match of dates or weekdays is enough."""
 
     dates: Dates | None
     weekdays: Weekdays | None
@@ -55,17 +55,17 @@ class Restriction(NamedTuple):
 
     @property
     def every_day(self) -> bool:
-        """Whether neither dates nor weekdays restrict anything."""
+        """True if neither dates nor weekdays restrict anything."""
         return self.dates is None and self.weekdays is None
 
     @property
     def nothing(self) -> bool:
-        """Whether every day of every year counts."""
+        """True if every day of every year matches."""
         return self.every_day and self.months.full and self.years.full
 
 
 def restriction_of(rule: CronRule) -> Restriction:
-    """Return what the day fields of a rule say."""
+    """Return the restriction by the day fields of a rule."""
     month_day, weekday = part_of(rule.day_of_month), part_of(rule.day_of_week)
     dates = None if month_day.full else _dates(month_day, rule.day_of_month.rules)
     weekdays = None if weekday.full else _weekdays(weekday, rule.day_of_week.rules)
@@ -75,7 +75,7 @@ def restriction_of(rule: CronRule) -> Restriction:
 
 
 def describe_days(days: Restriction) -> list[str]:
-    """Return the clauses that say which days count; none if all do."""
+    """Return the clauses about matching days, an empty list if all days match."""
     months, years = _in_months(days.months), _in_years(days.years)
     if days.either and days.dates and days.weekdays:
         both = f"{_on_dates(days.dates, 'of the month')}{',' * days.dates.chosen} or {_on_a(days.weekdays)}"
@@ -85,7 +85,7 @@ def describe_days(days: Restriction) -> list[str]:
     if days.weekdays is None:
         return _together(months, years, days)
     if days.weekdays.nouns and not days.weekdays.values and not days.weekdays.choices and not days.weekdays.of:
-        named = f"on {joined(days.weekdays.nouns)} {_of_months(days.months)}"
+        named = f"on {join_words(days.weekdays.nouns)} {_of_months(days.months)}"
         return [named, *_chosen_months(days.months), *years]
     return [_on_weekdays(days.weekdays), *_together(months, years, days)]
 
@@ -123,7 +123,7 @@ def dates_of(values: Sequence[int], nouns: Sequence[str], *, chosen: bool = Fals
     """Return days of the month that are partly numbers, partly nouns."""
     single = len(values) + len(nouns) == 1
     plain = [f"the {ordinal(value)}" for value in values]
-    if len(plain) > MOST_LISTED or (plain and not nouns):
+    if len(plain) > MAX_LISTED or (plain and not nouns):
         plain = [f"the {numbers(values, ordinal)}"]
     return Dates((*plain, *nouns), single, values[0] if single and values else None, chosen)
 
@@ -154,7 +154,7 @@ def _chosen_day(item: Item) -> str:
 
 
 def _on_dates(dates: Dates, of: str) -> str:
-    return f"on {joined(dates.nouns)} {of}{f', {CHOSEN}' if dates.chosen else ''}"
+    return f"on {join_words(dates.nouns)} {of}{f', {CHOSEN}' if dates.chosen else ''}"
 
 
 # --- weekdays ---------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def _weekdays(part: Part, rules: Sequence[DayRule]) -> Weekdays:
     for item in part.choices:
         days = [_WEEKDAYS[value % 7] for value in range(item.first, item.last + 1)]
         if item.step:
-            begin = joined(days[: item.step], "or")
+            begin = join_words(days[: item.step], "or")
             choices.append(f"every {ordinal(item.step)} day of the week from {begin} to {days[-1]}, {CHOSEN}")
         else:
             within = "" if len(days) == 7 else f" from {days[0]} to {days[-1]}"
@@ -175,11 +175,11 @@ def _weekdays(part: Part, rules: Sequence[DayRule]) -> Weekdays:
 
 
 def _week_run(values: Sequence[int]) -> tuple[str, str] | None:
-    """Return the first and the last day of three or more in a row."""
-    stretches = runs(values, 7)
-    if len(stretches) != 1 or stretches[0][1] - stretches[0][0] < 2:
+    """Return the first and the last day of three or more neighbouring days."""
+    ranges = runs(values, 7)
+    if len(ranges) != 1 or ranges[0][1] - ranges[0][0] < 2:
         return None
-    return _WEEKDAYS[stretches[0][0]], _WEEKDAYS[stretches[0][1] % 7]
+    return _WEEKDAYS[ranges[0][0]], _WEEKDAYS[ranges[0][1] % 7]
 
 
 def _from_monday(values: Sequence[int]) -> list[str]:
@@ -190,12 +190,12 @@ def _on_weekdays(days: Weekdays) -> str:
     """Return ``Monday to Friday``, ``on Mondays and Fridays``, ``on the third Friday of the month``."""
     words = []
     if days.values:
-        span = _week_run(days.values)
-        listed = joined(f"{day}s" for day in _from_monday(days.values))
-        words.append(f"{span[0]} to {span[1]}" if span else f"on {listed}")
+        run = _week_run(days.values)
+        listed = join_words(f"{day}s" for day in _from_monday(days.values))
+        words.append(f"{run[0]} to {run[1]}" if run else f"on {listed}")
     if days.nouns:
-        words.append(f"on {joined(days.nouns)} {days.of or 'of the month'}")
-    return joined([*words, *(f"on {choice}" for choice in days.choices)])
+        words.append(f"on {join_words(days.nouns)} {days.of or 'of the month'}")
+    return join_words([*words, *(f"on {choice}" for choice in days.choices)])
 
 
 def _on_a(days: Weekdays) -> str:
@@ -207,43 +207,43 @@ def _a(days: Weekdays) -> str:
     """Return ``a Friday``, ``a Monday or Friday``, ``a day from Monday to Friday``, ``the third Friday …``."""
     words = []
     if days.values:
-        span = _week_run(days.values)
-        words.append(f"a day from {span[0]} to {span[1]}" if span else f"a {joined(_from_monday(days.values), 'or')}")
+        run = _week_run(days.values)
+        words.append(f"a day from {run[0]} to {run[1]}" if run else f"a {join_words(_from_monday(days.values), 'or')}")
     if days.nouns:
-        words.append(f"{joined(days.nouns, 'or')} {days.of or 'of the month'}")
-    return joined([*words, *days.choices], "or")
+        words.append(f"{join_words(days.nouns, 'or')} {days.of or 'of the month'}")
+    return join_words([*words, *days.choices], "or")
 
 
 # --- months and years -------------------------------------------------------------------------------------------
 
 
 def _month_run(values: Sequence[int]) -> tuple[str, str] | None:
-    stretches = runs([value - 1 for value in values], 12)
-    if len(stretches) != 1 or stretches[0][1] - stretches[0][0] < 2:
+    ranges = runs([value - 1 for value in values], 12)
+    if len(ranges) != 1 or ranges[0][1] - ranges[0][0] < 2:
         return None
-    return _MONTHS[stretches[0][0]], _MONTHS[stretches[0][1] % 12]
+    return _MONTHS[ranges[0][0]], _MONTHS[ranges[0][1] % 12]
 
 
 def _of_months(months: Part) -> str:
     """Return ``of the month``, ``of January and July`` or ``of each month from March to October``."""
     if months.full or months.choices:
         return "of the month"
-    span = _month_run(months.values)
-    if span:
-        return f"of each month from {span[0]} to {span[1]}"
-    return f"of {joined(_MONTHS[value - 1] for value in months.values)}"
+    run = _month_run(months.values)
+    if run:
+        return f"of each month from {run[0]} to {run[1]}"
+    return f"of {join_words(_MONTHS[value - 1] for value in months.values)}"
 
 
 def _in_months(months: Part) -> list[str]:
-    """Return ``in January and July`` or ``from March to October``; nothing if all months count."""
+    """Return ``in January and July`` or ``from March to October``, an empty list for all months."""
     if months.full:
         return []
     if months.choices:
         return _chosen_months(months)
-    span = _month_run(months.values)
-    if span:
-        return [f"from {span[0]} to {span[1]}"]
-    return [f"in {joined(_MONTHS[value - 1] for value in months.values)}"]
+    run = _month_run(months.values)
+    if run:
+        return [f"from {run[0]} to {run[1]}"]
+    return [f"in {join_words(_MONTHS[value - 1] for value in months.values)}"]
 
 
 def _chosen_months(months: Part) -> list[str]:
@@ -253,16 +253,16 @@ def _chosen_months(months: Part) -> list[str]:
     for item in months.choices:
         first, last = _MONTHS[item.first - 1], _MONTHS[item.last - 1]
         if item.step:
-            begin = joined([_MONTHS[item.first - 1 + shift] for shift in range(item.step)], "or")
+            begin = join_words([_MONTHS[item.first - 1 + shift] for shift in range(item.step)], "or")
             words.append(f"every {ordinal(item.step)} month from {begin} to {last}, {CHOSEN}")
         else:
             within = "" if (item.first, item.last) == (1, 12) else f" from {first} to {last}"
             words.append(f"a month{within} {CHOSEN}")
-    return [f"in {joined(words)}"]
+    return [f"in {join_words(words)}"]
 
 
 def _in_years(years: Part) -> list[str]:
-    """Return ``in 2026 and 2028``, ``in the years 2026 to 2030`` or ``from 2026 on``; nothing if all years count."""
+    """Return ``in 2026 and 2028``, ``in the years 2026 to 2030`` or ``from 2026 on``, an empty list for all years."""
     if years.full:
         return []
     values = years.values

@@ -1,8 +1,8 @@
-"""Recurrence rules in English.
+"""Describes recurrence rules in English.
 
-A rule is told in the order of a cron string: times of day, days, then what only a rule has: the interval with the
-moment it is counted from, the positions that are picked, and the end.  What the rule leaves open is filled in from its
-start, as the compiler does, because a sentence that says "every week" and not on which day is no explanation.
+The order is that of a cron string: times of day, days, then the parts that only a rule has: the interval and its
+origin, the selected positions, and the end. Parts that the rule leaves open are taken from its start, as in the
+compiler, because "every week" without a weekday explains nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tompion.spec.calendar.days import DAY
 from tompion.spec.calendar.fields import MONTH_NAMES, WEEKDAY_NAMES
 from tompion.spec.explain.days import Dates, Restriction, Weekdays, dates_of, describe_days
 from tompion.spec.explain.times import Part, Times, describe_times, whole
-from tompion.spec.explain.words import counted, every, joined, nth, numbers, ordinal, runs, wall
+from tompion.spec.explain.words import count_text, every, join_words, nth, numbers, ordinal, runs, wall
 from tompion.spec.occurrence import wall_datetime
 from tompion.spec.rrule.parse import SUB_DAILY, WEEKDAYS, RruleParts, RruleText, read_rrule
 
@@ -23,7 +23,7 @@ _ALL_YEARS = whole("year")
 
 
 class RuleWords(NamedTuple):
-    """A rule as clauses, and what its DST class is.  ``cadence``: it is the same at all times."""
+    """A rule as clauses, and its DST class. ``cadence``: it has an even rhythm at all times."""
 
     clauses: list[str]
     wildcard: bool
@@ -31,7 +31,7 @@ class RuleWords(NamedTuple):
 
 
 def describe_rrule(text: str, start: int | None) -> RuleWords:
-    """Describe a rule; ``start`` is the wall time that stands in for a missing DTSTART."""
+    """Describe a rule. ``start`` is the wall time that replaces a missing DTSTART."""
     read = read_rrule(text, start)
     anchor = 0 if read.start is None else read.start
     parts = read.parts
@@ -49,7 +49,7 @@ def describe_rrule(text: str, start: int | None) -> RuleWords:
 
 
 def _on_days(times: Times, days: Restriction, parts: RruleParts, anchor: int) -> list[str]:
-    """Put times and days together with the interval."""
+    """Combine times and days with the interval."""
     described = [*describe_days(days), *_weeks(parts)]
     interval = parts.get("INTERVAL", 1)
     if parts["FREQ"] == "DAILY" and interval > 1:
@@ -64,8 +64,8 @@ def _on_days(times: Times, days: Restriction, parts: RruleParts, anchor: int) ->
 
 
 def _only(described: list[str]) -> list[str]:
-    """Return clauses about days as what they are after a cadence: limits."""
-    return [f"but only {joined(described)}"] if described else []
+    """Return clauses about days as limits of a cadence."""
+    return [f"but only {join_words(described)}"] if described else []
 
 
 def _interval(parts: RruleParts, anchor: int) -> list[str]:
@@ -85,7 +85,10 @@ def _interval(parts: RruleParts, anchor: int) -> list[str]:
 
 
 def _parts_of_day(parts: RruleParts, anchor: int) -> tuple[Part, Part, Part]:
-    """Return second, minute and hour; what is left open is every one below FREQ's own level, else that of the start."""
+    """Return second, minute and hour.
+
+    A missing part is every value below the level of FREQ, otherwise the value of the start.
+    """
     frequency = parts["FREQ"]
     every_hour = frequency in SUB_DAILY
     every_minute = frequency in {"MINUTELY", "SECONDLY"}
@@ -93,7 +96,7 @@ def _parts_of_day(parts: RruleParts, anchor: int) -> tuple[Part, Part, Part]:
     minutes = parts.get("BYMINUTE") or (range(60) if every_minute else (anchor % 3600 // 60,))
     seconds = parts.get("BYSECOND") or (range(60) if frequency == "SECONDLY" else (anchor % 60,))
     return (
-        Part("second", tuple(sorted({min(value, 59) for value in seconds}))),  # 60 is read as 59, as in the compiler
+        Part("second", tuple(sorted({min(value, 59) for value in seconds}))),  # 60 counts as 59, as in the compiler
         Part("minute", tuple(minutes)),
         Part("hour", tuple(hours)),
     )
@@ -123,9 +126,9 @@ def _long_cadence(parts: RruleParts, anchor: int) -> list[str]:
 
 
 def _only_in(part: Part) -> str:
-    stretches = runs(part.values)
-    if part.name == "hour" and len(stretches) == 1:
-        return f"only from {stretches[0][0]:02}:00 to {stretches[0][1]:02}:59"
+    ranges = runs(part.values)
+    if part.name == "hour" and len(ranges) == 1:
+        return f"only from {ranges[0][0]:02}:00 to {ranges[0][1]:02}:59"
     outer = {"hour": "", "minute": " of the hour", "second": " of the minute"}[part.name]
     plural = "s" if len(part.values) > 1 else ""
     return f"only in {'the ' if part.name == 'hour' else ''}{part.name}{plural} {numbers(part.values)}{outer}"
@@ -135,7 +138,7 @@ def _only_in(part: Part) -> str:
 
 
 def _restriction(parts: RruleParts, anchor: int) -> Restriction:
-    """Return the days of a rule; without a part that selects days, they are those of the start."""
+    """Return the days of a rule. If no part selects days, they are those of the start."""
     start = wall_datetime(anchor)
     months = parts.get("BYMONTH", ())
     dates, weekdays = _dates(parts), _weekdays(parts)
@@ -150,7 +153,7 @@ def _restriction(parts: RruleParts, anchor: int) -> Restriction:
 
 
 def _dates(parts: RruleParts) -> Dates | None:
-    """Return the days of BYMONTHDAY or of BYYEARDAY; where both are given, the days that are in both."""
+    """Return the days of BYMONTHDAY or of BYYEARDAY. If both are set, return the days in both."""
     of_year = _days_of_year(parts.get("BYYEARDAY", ()))
     if "BYMONTHDAY" not in parts:
         return Dates((of_year,), of="of the year", single=len(parts["BYYEARDAY"]) == 1) if of_year else None
@@ -159,14 +162,14 @@ def _dates(parts: RruleParts) -> Dates | None:
     dates = dates_of([value for value in values if value > 0], from_end)
     if not of_year:
         return dates
-    both = f"those of {joined(dates.nouns)} of the month that are {of_year}"
+    both = f"those of {join_words(dates.nouns)} of the month that are {of_year}"
     return Dates((both,), of="of the year")
 
 
 def _days_of_year(values: tuple[int, ...]) -> str:
     positive = tuple(value for value in values if value > 0)
     words = [f"day{'s' if len(positive) > 1 else ''} {numbers(positive)}"] if positive else []
-    return joined([*words, *(f"the {nth(value)} day" for value in reversed(values) if value < 0)]) if values else ""
+    return join_words([*words, *(f"the {nth(value)} day" for value in reversed(values) if value < 0)]) if values else ""
 
 
 def _weekdays(parts: RruleParts) -> Weekdays | None:
@@ -193,7 +196,7 @@ def _weeks(parts: RruleParts) -> list[str]:
     positive = tuple(value for value in values if value > 0)
     words = [f"week{'s' if len(positive) > 1 else ''} {numbers(positive)}"] if positive else []
     words += [f"the {nth(value)} week" for value in reversed(values) if value < 0]
-    return [f"in {joined(words)} of the year"] if words else []
+    return [f"in {join_words(words)} of the year"] if words else []
 
 
 # --- what only a rule has ---------------------------------------------------------------------------------------
@@ -205,11 +208,11 @@ def _positions(parts: RruleParts) -> list[str]:
         return []
     period = _PERIODS.get(parts["FREQ"]) or _SHORT_PERIODS[parts["FREQ"]][0]
     words = [f"the {nth(value)}" for value in sorted(positions, key=lambda value: (value < 0, value))]
-    return [f"only {joined(words)} of these each {period}"]
+    return [f"only {join_words(words)} of these each {period}"]
 
 
 def _week_start(parts: RruleParts) -> list[str]:
-    """Say on which day weeks begin, where that is unusual and makes a difference."""
+    """Return the first day of weeks, if it is unusual and makes a difference."""
     weekly = parts["FREQ"] == "WEEKLY" and (parts.get("INTERVAL", 1) > 1 or "BYSETPOS" in parts)
     if parts.get("WKST", "MO") == "MO" or not (weekly or "BYWEEKNO" in parts):
         return []
@@ -221,7 +224,7 @@ def _limits(read: RruleText, anchor: int, *, written: bool) -> list[str]:
     clauses = []
     if "COUNT" in read.parts:
         count = read.parts["COUNT"]
-        first = "first occurrence" if count == 1 else f"first {counted(count, 'occurrence')}"
+        first = "first occurrence" if count == 1 else f"first {count_text(count, 'occurrence')}"
         clauses.append(f"only the {first} from {wall(anchor)} on")
     elif written:
         clauses.append(f"from {wall(anchor)} on")

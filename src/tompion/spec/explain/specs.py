@@ -1,11 +1,11 @@
-"""A spec in plain English, for the person who has to decide whether it is what was meant.
+"""Explains a spec in plain English.
 
-:func:`explain` says one sentence for a spec with one source, and a list for a union; exclusions, bounds, jitter and
-unusual DST rules follow, each on a line of its own.  What it says is derived from the parsed rules that the compiler
-uses too, never from the text, so two ways of writing the same thing read the same.
+:func:`explain` returns one sentence for a spec with one source, and a list for a union. Exclusions, bounds, jitter and
+unusual DST rules follow, each on a line of its own. The text is derived from the parsed rules of the compiler, never
+from the written text, so that two spellings of the same spec read the same.
 
-Four modules do the work: ``explain_times`` (times of day), ``explain_days`` (days, months, years), ``explain_rrule``
-(recurrence rules) and ``explain_words`` (lists, ordinals, durations).
+The other modules describe times of day (``times``), days, months and years (``days``) and recurrence rules (``rrule``).
+``words`` has helpers for lists, ordinals and durations.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from tompion.spec.explain.days import describe_days, restriction_of
 from tompion.spec.explain.rrule import describe_rrule
 from tompion.spec.explain.times import describe_excluded_times, describe_times, part_of
 from tompion.spec.explain.words import (
-    cleaned,
+    clean_note,
     clock,
     duration,
     every,
     in_zone,
-    joined,
+    join_words,
     moment,
-    noted,
+    note_suffix,
     sentence,
     short_duration,
-    shortened,
+    shorten_list,
 )
 from tompion.spec.occurrence import wall_datetime
 from tompion.spec.zone.dst import DstPolicy, DstRule, dst_policy
@@ -51,22 +51,22 @@ from tompion.spec.zone.tables import Zone, load_zone
 NEVER = "Never: the spec has no source of ticks."
 
 _GAPS = {
-    "catch_up": "times that do not exist count as one, right after the gap",
+    "catch_up": "times that do not exist fire once, right after the gap",
     "skip": "times that do not exist are skipped",
     "shift": "times that do not exist move later by as much as the clocks do",
 }
 _OVERLAPS = {
-    "first": "times that occur twice count the first time only",
-    "second": "times that occur twice count the second time only",
-    "both": "times that occur twice count both times",
+    "first": "times that occur twice fire the first time only",
+    "second": "times that occur twice fire the second time only",
+    "both": "times that occur twice fire both times",
 }
 
 
 class _Source(NamedTuple):
-    """One source of ticks: its clauses, and whose clock they are read on (``None``: they name instants).
+    """One source of ticks: its clauses, and the zone of its wall times (``None`` if it has instants).
 
-    ``wildcard`` is the DST class, ``None`` for a source that DST does not touch.  ``cadence``: it reads the same
-    whatever the zone, such as "every 15 minutes".
+    ``wildcard`` is the DST class, ``None`` for a source without DST effects. ``cadence``: it reads the same in every
+    zone, such as "every 15 minutes".
     """
 
     text: str
@@ -77,40 +77,42 @@ class _Source(NamedTuple):
 
 
 def describe_cron(text: str, dialect: Dialect = "tompion") -> str:
-    """Describe one cron string in a sentence; a zone is mentioned only if the string itself names one."""
-    compiled = parse_cron(text, dialect)
-    if isinstance(compiled, IntervalDocument):
-        return sentence(_interval_words(compiled))
-    described = _rule_words(compiled)[0]
-    return sentence(f"{described}, {in_zone(compiled.zone)}" if compiled.zone else described)
+    """Describe one cron string in a sentence. The zone is mentioned only if the string names one."""
+    rule = parse_cron(text, dialect)
+    if isinstance(rule, IntervalDocument):
+        return sentence(_interval_words(rule))
+    described = _rule_words(rule)[0]
+    return sentence(f"{described}, {in_zone(rule.zone)}" if rule.zone else described)
 
 
 def explain(spec: SpecDocument) -> str:
-    """Return what a spec means: a sentence, or a lead line and a bullet for each source, and what limits them."""
+    """Explain a spec: a sentence, or a lead line and a bullet for each source, and the limits."""
     zone = _zone(spec)
     sources = list(_sources(spec, zone))
     if not sources:
         return NEVER
     clocks = {source.zone for source in sources if source.zone is not None}
     limits = [*_exclusions(spec, zone, clocks), *_bounds(spec, zone, clocks)]
-    shown = clocks.pop() if len(clocks) == 1 else ""
+    common_zone = clocks.pop() if len(clocks) == 1 else ""
     if len(sources) == 1:
         source = sources[0]
-        silent = source.zone is None or (source.cadence and spec.timezone is None and shown == "UTC" and not limits)
-        lines = [_line(source, "" if silent else shown)]
+        silent = source.zone is None or (
+            source.cadence and spec.timezone is None and common_zone == "UTC" and not limits
+        )
+        lines = [_line(source, "" if silent else common_zone)]
     else:
         lead = "Whenever one of these matches"
-        lines = [f"{lead}, {in_zone(shown)}:" if shown else f"{lead}:"]
-        lines += [f"- {_line(source, '' if shown else source.zone or '')}" for source in sources]
+        lines = [f"{lead}, {in_zone(common_zone)}:" if common_zone else f"{lead}:"]
+        lines += [f"- {_line(source, '' if common_zone else source.zone or '')}" for source in sources]
     return "\n".join([*lines, *limits, *_jitter(spec), *_dst(spec, sources)])
 
 
 def _line(source: _Source, zone: str) -> str:
-    return sentence(f"{source.text}{f', {in_zone(zone)}' if zone else ''}{noted(source.note)}")
+    return sentence(f"{source.text}{f', {in_zone(zone)}' if zone else ''}{note_suffix(source.note)}")
 
 
 def _zone(spec: SpecDocument) -> Zone:
-    """Return the zone of a spec; one that the time zone data has lost is UTC, as for the engine."""
+    """Return the zone of a spec. A zone that the time zone data no longer has becomes UTC, as in the engine."""
     try:
         return zone_of(spec)
     except UnknownZone:
@@ -123,16 +125,16 @@ def _zone(spec: SpecDocument) -> Zone:
 def _sources(spec: SpecDocument, zone: Zone) -> Iterator[_Source]:
     name = spec.timezone or zone.name
     for text in spec.cron:
-        compiled = parse_cron(text, spec.dialect)
-        if isinstance(compiled, IntervalDocument):
-            yield _Source(_interval_words(compiled))
+        rule = parse_cron(text, spec.dialect)
+        if isinstance(rule, IntervalDocument):
+            yield _Source(_interval_words(rule))
         else:
-            words, cadence = _rule_words(compiled)
-            yield _Source(words, compiled.zone or spec.timezone or "UTC", compiled.wildcard, cadence)
+            words, cadence = _rule_words(rule)
+            yield _Source(words, rule.zone or spec.timezone or "UTC", rule.wildcard, cadence)
     for calendar in spec.calendars:
-        compiled = calendar_rule(calendar, spec.dialect)
-        words, cadence = _rule_words(compiled)
-        yield _Source(words, name, compiled.wildcard, cadence, calendar.comment)
+        rule = calendar_rule(calendar, spec.dialect)
+        words, cadence = _rule_words(rule)
+        yield _Source(words, name, rule.wildcard, cadence, calendar.comment)
     for interval in spec.intervals:
         yield _Source(_interval_words(interval))
     start = None
@@ -145,14 +147,14 @@ def _sources(spec: SpecDocument, zone: Zone) -> Iterator[_Source]:
     yield from _one_shots(spec, zone, name)
 
 
-def _rule_words(compiled: CronRule) -> tuple[str, bool]:
-    """Describe a cron string or calendar without its zone; the second value tells whether it is a mere cadence."""
-    days = restriction_of(compiled)
+def _rule_words(rule: CronRule) -> tuple[str, bool]:
+    """Describe a cron string or calendar without its zone. The second value is true for a plain cadence."""
+    days = restriction_of(rule)
     times = describe_times(
-        part_of(compiled.second),
-        part_of(compiled.minute),
-        part_of(compiled.hour),
-        wildcard=compiled.wildcard,
+        part_of(rule.second),
+        part_of(rule.minute),
+        part_of(rule.hour),
+        wildcard=rule.wildcard,
         overnight=days.nothing,
     )
     clauses = describe_days(days)
@@ -164,7 +166,7 @@ def _rule_words(compiled: CronRule) -> tuple[str, bool]:
 
 
 def _interval_words(interval: IntervalDocument) -> str:
-    """Describe an interval with the moment it is counted from, unless that is obvious."""
+    """Describe an interval with its origin, unless that is obvious."""
     length, offset = interval.every_s, interval.offset_s
     if interval.anchor == "completion":
         return f"{duration(length)} after the previous run has ended"
@@ -183,7 +185,7 @@ def _interval_words(interval: IntervalDocument) -> str:
 
 
 def _one_shots(spec: SpecDocument, zone: Zone, name: str) -> Iterator[_Source]:
-    """Describe the given times: wall times together, and instants together."""
+    """Describe one-shot times: wall times together, and instants together."""
     moments = {text: read_moment(text, field="times") for text in spec.times}
     ordered = sorted(moments, key=lambda text: first_instant(moments[text], zone))
     instants = [text for text in ordered if moments[text].kind == "instant"]
@@ -197,13 +199,13 @@ def _one_shots(spec: SpecDocument, zone: Zone, name: str) -> Iterator[_Source]:
 
 def _one_shot_words(texts: list[str], *, twice: bool) -> str:
     if len(texts) > 1:
-        return f"at {shortened([_moment_of_day(text) for text in texts], 'times')}"
+        return f"at {shorten_list([_moment_of_day(text) for text in texts], 'times')}"
     when = _moment_of_day(texts[0], between=" at ")
     return f"on {when}" if twice else f"once, on {when}"
 
 
 def _moment_of_day(text: str, between: str = " ") -> str:
-    """Return a moment with its time of day, also where only a date was given."""
+    """Return a moment with its time of day, also for a date."""
     return moment(text if read_moment(text, field="").kind != "day" else f"{text}T00:00", between)
 
 
@@ -215,33 +217,35 @@ def _exclusions(spec: SpecDocument, zone: Zone, clocks: set[str]) -> Iterator[st
     own = _clock_words(spec, zone, clocks)
     by_wall = ", by each source's own clock" if len(clocks) > 1 else own
     for calendar in exclude.calendars:
-        yield f"Except {_excluded_calendar(calendar, spec.dialect)}{by_wall}{noted(calendar.comment)}."
+        yield f"Except {_excluded_calendar(calendar, spec.dialect)}{by_wall}{note_suffix(calendar.comment)}."
     if exclude.dates:
-        yield f"Except on {shortened(sorted(set(exclude.dates)), 'dates')}{by_wall}."
+        yield f"Except on {shorten_list(sorted(set(exclude.dates)), 'dates')}{by_wall}."
     if exclude.windows:
-        naive = any(read_moment(end, field="").kind != "instant" for w in exclude.windows for end in (w.begin, w.end))
-        yield f"Except {shortened([_window(window) for window in exclude.windows], 'windows')}{own if naive else ''}."
+        ends = [end for window in exclude.windows for end in (window.begin, window.end)]
+        naive = any(read_moment(end, field="").kind != "instant" for end in ends)
+        windows = shorten_list([_window(window) for window in exclude.windows], "windows")
+        yield f"Except {windows}{own if naive else ''}."
     for holidays in exclude.holidays:
         yield f"Except on {_holidays(holidays)}{by_wall}."
     if exclude.named:
-        names = joined(f'"{cleaned(name)}"' for name in exclude.named)
+        names = join_words(f'"{clean_note(name)}"' for name in exclude.named)
         yield f"Except the days and times in the named calendar{'s' if len(exclude.named) > 1 else ''} {names}."
 
 
 def _clock_words(spec: SpecDocument, zone: Zone, clocks: set[str]) -> str:
-    """Return the zone as a clause where the sentence about the sources has not named it."""
+    """Return the zone as a clause if the sentence about the sources has not named it."""
     name = spec.timezone or zone.name
     return "" if clocks == {name} else f", {in_zone(name)}"
 
 
 def _excluded_calendar(calendar: CalendarDocument, dialect: Dialect) -> str:
-    compiled = calendar_rule(calendar, dialect, excluding=True)
-    days = restriction_of(compiled)
+    rule = calendar_rule(calendar, dialect, excluding=True)
+    days = restriction_of(rule)
     times = describe_excluded_times(
-        part_of(compiled.second), part_of(compiled.minute), part_of(compiled.hour), overnight=days.nothing
+        part_of(rule.second), part_of(rule.minute), part_of(rule.hour), overnight=days.nothing
     )
     clauses = [times, *describe_days(days)] if times else describe_days(days)
-    return ", ".join(clauses) or "at all times, so that nothing is left"
+    return ", ".join(clauses) or "at all times, so it never fires"
 
 
 def _window(window: WindowDocument) -> str:
@@ -250,11 +254,11 @@ def _window(window: WindowDocument) -> str:
         words = f"from {begin} until just before {end}"
     else:
         words = f"on {end}" if begin == end else f"from {begin} to the end of {end}"
-    return f"{words}{noted(window.note)}"
+    return f"{words}{note_suffix(window.note)}"
 
 
 def _holidays(holidays: HolidaysDocument) -> str:
-    place = cleaned(holidays.country + (f"-{holidays.subdivision}" if holidays.subdivision else ""))
+    place = clean_note(holidays.country + (f"-{holidays.subdivision}" if holidays.subdivision else ""))
     if not holidays.dates:
         return f"public holidays of {place} (none is known)"
     years = sorted(int(date[:4]) for date in holidays.dates)
@@ -270,9 +274,9 @@ def _bounds(spec: SpecDocument, zone: Zone, clocks: set[str]) -> Iterator[str]:
     if spec.end_at is not None:
         words.append(f"not after {moment(spec.end_at)}")
     if words:
-        given = [text for text in (spec.start_at, spec.end_at) if text is not None]
-        naive = any(read_moment(text, field="").kind != "instant" for text in given)
-        yield sentence(joined(words) + (_clock_words(spec, zone, clocks) if naive else ""))
+        texts = [text for text in (spec.start_at, spec.end_at) if text is not None]
+        naive = any(read_moment(text, field="").kind != "instant" for text in texts)
+        yield sentence(join_words(words) + (_clock_words(spec, zone, clocks) if naive else ""))
 
 
 def _jitter(spec: SpecDocument) -> Iterator[str]:
@@ -290,7 +294,7 @@ def _policy(spec: SpecDocument) -> DstPolicy:
 
 
 def _dst(spec: SpecDocument, sources: list[_Source]) -> Iterator[str]:
-    """Say what happens when the clocks change, where the spec asks for something else than its dialect does."""
+    """Describe the rules for clock changes, if they differ from those of the dialect."""
     policy, usual = _policy(spec), dst_policy(dialect=spec.dialect)
     classes = {
         source.wildcard for source in sources if source.zone and source.wildcard is not None and _changes(source)
@@ -305,12 +309,12 @@ def _dst(spec: SpecDocument, sources: list[_Source]) -> Iterator[str]:
 
 
 def _changes(source: _Source) -> bool:
-    """Whether the clocks of a source's zone ever change."""
+    """Return whether the clocks of a source's zone ever change."""
     try:
         return bool(load_zone(source.zone).starts)
     except UnknownZone:
         return False
 
 
-def _dst_words(compiled: DstRule) -> str:
-    return f"when clocks go forward, {_GAPS[compiled.gap]}; when they go back, {_OVERLAPS[compiled.overlap]}"
+def _dst_words(rule: DstRule) -> str:
+    return f"when clocks go forward, {_GAPS[rule.gap]}; when they go back, {_OVERLAPS[rule.overlap]}"

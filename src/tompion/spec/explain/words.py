@@ -1,4 +1,4 @@
-"""The small change of English that explanations are made of: lists, ordinals, durations, clock times and dates."""
+"""Wording helpers for explanations: lists, ordinals, durations, times and dates."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from tompion.spec.calendar.days import DAY
 from tompion.spec.datetime_text import read_moment
 from tompion.spec.occurrence import wall_datetime
 
-MOST_LISTED = 5
+MAX_LISTED = 5
 """A longer arithmetic progression is shortened to its first three members and its last."""
 
-LEADING = 3
-"""How many members of a shortened list are shown."""
+MAX_LEADING = 3
+"""Number of members at the beginning of a shortened list."""
 
-LONGEST_NOTE = 80
-"""Notes and names that users wrote are cut to so many characters."""
+MAX_NOTE_CHARS = 80
+"""Notes and names from users are cut to this many characters."""
 
 _NTH = ("first", "second", "third", "fourth", "fifth")
 _SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 _UNITS = ((DAY, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-_UNDIVIDED = {3600: 72, 60: 120, 1: 120}
-"""Up to so many hours, minutes or seconds nobody converts: 90 minutes, 36 hours."""
+_MAX_UNDIVIDED = {3600: 72, 60: 120, 1: 120}
+"""Up to this many hours, minutes or seconds are not converted: 90 minutes, 36 hours."""
 
 
-def joined(words: Iterable[str], last: str = "and") -> str:
+def join_words(words: Iterable[str], last: str = "and") -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     *heads, tail = words
     return f"{', '.join(heads)} {last} {tail}" if heads else tail
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """Return ``1 minute`` or ``15 minutes``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -55,57 +55,57 @@ def nth(number: int) -> str:
 def runs(values: Sequence[int], cycle: int = 0) -> list[tuple[int, int]]:
     """Split sorted values into runs of neighbours, each as its first and its last value.
 
-    With a ``cycle``, a run that reaches its end goes on at 0: hours 22 to 2 of 24 are the run ``(22, 26)``.
+    With a ``cycle``, a run that reaches its end continues at 0: hours 22 to 2 of 24 are the run ``(22, 26)``.
     """
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for value in values:
-        if found and found[-1][1] == value - 1:
-            found[-1] = (found[-1][0], value)
+        if pairs and pairs[-1][1] == value - 1:
+            pairs[-1] = (pairs[-1][0], value)
         else:
-            found.append((value, value))
-    if cycle and len(found) > 1 and found[0][0] == 0 and found[-1][1] == cycle - 1:
-        head = found.pop(0)
-        found[-1] = (found[-1][0], head[1] + cycle)
-    return found
+            pairs.append((value, value))
+    if cycle and len(pairs) > 1 and pairs[0][0] == 0 and pairs[-1][1] == cycle - 1:
+        head = pairs.pop(0)
+        pairs[-1] = (pairs[-1][0], head[1] + cycle)
+    return pairs
 
 
 def progression(values: Sequence[int]) -> int:
-    """Return the step of an arithmetic progression of at least two values; 0 if it is none."""
+    """Return the step of an arithmetic progression of at least two values, 0 for other values."""
     steps = {after - before for before, after in pairwise(values)}
     return steps.pop() if len(steps) == 1 else 0
 
 
 def numbers(values: Sequence[int], show: Callable[[int], str] = str) -> str:
-    """Return numbers as a person lists them: ``0, 7, 14, … 56`` or ``1 to 5, 8 and 9``; nothing is left in doubt."""
-    if progression(values) > 1 and len(values) > MOST_LISTED:
-        return f"{', '.join(show(value) for value in values[:LEADING])}, … {show(values[-1])}"
+    """Return a list of numbers in words: ``0, 7, 14, … 56`` or ``1 to 5, 8 and 9``. It is always unambiguous."""
+    if progression(values) > 1 and len(values) > MAX_LISTED:
+        return f"{', '.join(show(value) for value in values[:MAX_LEADING])}, … {show(values[-1])}"
     words: list[str] = []
     for first, last in runs(values):
         if last - first < 2:
             words += [show(value) for value in range(first, last + 1)]
         else:
             words.append(f"{show(first)} to {show(last)}")
-    return joined(words)
+    return join_words(words)
 
 
-def shortened(words: Sequence[str], noun: str) -> str:
-    """Return a list, cut to its beginning and the number of what is left where it is long."""
-    if len(words) <= MOST_LISTED:
-        return joined(words)
-    return joined([*words[:LEADING], f"{len(words) - LEADING} more {noun}"])
+def shorten_list(words: Sequence[str], noun: str) -> str:
+    """Return a list. If it is long, only its beginning and the number of other members."""
+    if len(words) <= MAX_LISTED:
+        return join_words(words)
+    return join_words([*words[:MAX_LEADING], f"{len(words) - MAX_LEADING} more {noun}"])
 
 
 def duration(seconds: int) -> str:
     """Return ``15 minutes``, ``90 minutes``, ``2 hours and 30 minutes`` and so on."""
     for size, noun in _UNITS:
-        if seconds % size == 0 and seconds // size <= _UNDIVIDED.get(size, seconds):
-            return counted(seconds // size, noun)
+        if seconds % size == 0 and seconds // size <= _MAX_UNDIVIDED.get(size, seconds):
+            return count_text(seconds // size, noun)
     words = []
     for size, noun in _UNITS:
         count, seconds = divmod(seconds, size)
         if count:
-            words.append(counted(count, noun))
-    return joined(words)
+            words.append(count_text(count, noun))
+    return join_words(words)
 
 
 def every(seconds: int) -> str:
@@ -126,16 +126,16 @@ def short_duration(milliseconds: int) -> str:
 
 
 def clock(second: int, *, seconds: bool) -> str:
-    """Return a second of the day as ``09:00`` or ``09:00:30``; the next day begins again at ``00:00``."""
+    """Return a second of the day as ``09:00`` or ``09:00:30``. The next day begins again at ``00:00``."""
     second %= DAY
-    shown = f"{second // 3600:02}:{second % 3600 // 60:02}"
-    return f"{shown}:{second % 60:02}" if seconds else shown
+    text = f"{second // 3600:02}:{second % 3600 // 60:02}"
+    return f"{text}:{second % 60:02}" if seconds else text
 
 
 def wall(local: int) -> str:
     """Return a wall time as ``2026-03-29 09:00``, with seconds if it has any."""
-    shown = wall_datetime(local)
-    return f"{shown.date().isoformat()} {clock(local % DAY, seconds=bool(local % 60))}"
+    when = wall_datetime(local)
+    return f"{when.date().isoformat()} {clock(local % DAY, seconds=bool(local % 60))}"
 
 
 def moment(text: str, between: str = " ") -> str:
@@ -144,23 +144,23 @@ def moment(text: str, between: str = " ") -> str:
     if read_moment(text, field="").kind == "day":
         return value.date().isoformat()
     precision = "microseconds" if value.microsecond else "seconds" if value.second else "minutes"
-    shown = f"{value.date().isoformat()}{between}{value.time().isoformat(precision)}"
+    written = f"{value.date().isoformat()}{between}{value.time().isoformat(precision)}"
     offset = value.utcoffset()
     if offset is None:
-        return shown
+        return written
     name = value.replace(tzinfo=UTC).tzname() if not offset else value.tzname()
-    return f"{shown} {name}"
+    return f"{written} {name}"
 
 
-def cleaned(text: str) -> str:
-    """Return what a user wrote on one line and not too long."""
+def clean_note(text: str) -> str:
+    """Return a user's text on one line and not too long."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_NOTE else line[: LONGEST_NOTE - 1] + "…"
+    return line if len(line) <= MAX_NOTE_CHARS else line[: MAX_NOTE_CHARS - 1] + "…"
 
 
-def noted(text: str) -> str:
-    """Return a user's note in brackets, ready to be appended; nothing if there is none."""
-    line = cleaned(text)
+def note_suffix(text: str) -> str:
+    """Return a user's note in brackets with a space before it, an empty text without a note."""
+    line = clean_note(text)
     return f" ({line})" if line else ""
 
 

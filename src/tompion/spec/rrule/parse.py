@@ -1,9 +1,9 @@
-"""The text of an RRULE, read and checked; what it means is compiled in ``rrule.py``.
+"""Parses and checks the text of an RRULE. ``rrule.compiler`` compiles it.
 
-Accepted are the rule alone (``FREQ=DAILY``), the rule as an iCalendar line (``RRULE:FREQ=DAILY``), and that line with
-a ``DTSTART`` line before it.  Names and values may be in either case.  A part that RFC 5545 does not know, a value out
-of its range and a combination that the RFC forbids are refused with the place in the text, what was expected there and,
-where one is likely, the way out.  Nothing is ignored and nothing is guessed.
+Accepted are the rule alone (``FREQ=DAILY``), the rule as an iCalendar line (``RRULE:FREQ=DAILY``), and that line with a
+``DTSTART`` line before it. Names and values may be in either case. An unknown part, a value out of range and a
+combination that RFC 5545 forbids are rejected with the position, the expected text and, if there is a likely one, the
+way out. Nothing is ignored, and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SE
 SUB_DAILY = frozenset(FREQUENCIES[4:])
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
-MAX_TEXT = 8_192
-"""The longest text that is read; every list of the RFC written out in full is shorter."""
+MAX_TEXT_CHARS = 8_192
+"""Maximum length of the text. Every list of the RFC in full is shorter."""
 
 MAX_COUNT = 100_000
-"""The largest COUNT: its last occurrence is found by counting, once."""
+"""The largest COUNT. Its last occurrence is found by counting once."""
 
 MAX_INTERVAL = 999_999_999
-"""The largest INTERVAL; in seconds it is 31 years."""
+"""The largest INTERVAL. In seconds it is 31 years."""
 
 EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-EARLIEST_START = (date.min.toordinal() - EPOCH_ORDINAL) * DAY
-LATEST_START = (date.max.toordinal() - EPOCH_ORDINAL) * DAY
+MIN_START = (date.min.toordinal() - EPOCH_ORDINAL) * DAY
+MAX_START = (date.max.toordinal() - EPOCH_ORDINAL) * DAY
 
 
 class RruleParts(TypedDict, total=False):
-    """The parts that were written, under the names of the RFC; lists are sorted and without duplicates.
+    """The written parts under the names of the RFC. Lists are sorted and have no duplicates.
 
-    A weekday is a pair: its ordinal (0 when every one is meant, negative from the end) and its two letters.
-    ``UNTIL`` is kept as it was written.
+    A weekday is a pair: its ordinal (0 for every one, negative from the end) and its two letters. ``UNTIL`` is kept as
+    written.
     """
 
     FREQ: str
@@ -61,10 +61,9 @@ class RruleParts(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class RruleText:
-    """What a text says: the parts of its rule, and the wall times of its beginning and its UNTIL.
+    """A parsed rule: its parts, and the wall times of its start and its UNTIL.
 
-    ``timezone`` is the TZID of DTSTART, ``UTC`` for one that ends in Z.  ``until_utc``: UNTIL is an instant, not a wall
-    time.
+    ``timezone`` is the TZID of DTSTART, ``UTC`` if it ends in Z. ``until_utc``: UNTIL is an instant, not a wall time.
     """
 
     parts: RruleParts
@@ -102,32 +101,32 @@ _WEEKDAY = re.compile(r"([+-]?[0-9]{1,2})?([A-Z]{2})")
 
 
 def read_rrule(text: str, start: int | None = None) -> RruleText:
-    """Read a rule, with or without its DTSTART line; ``start`` is the wall time that stands in for a missing one."""
-    if len(text) > MAX_TEXT:
-        _refuse(f"the text has {len(text)} characters", MAX_TEXT, f"at most {MAX_TEXT}")
+    """Read a rule, with or without its DTSTART line. ``start`` is the wall time that replaces a missing one."""
+    if len(text) > MAX_TEXT_CHARS:
+        _reject(f"the text has {len(text)} characters", MAX_TEXT_CHARS, f"at most {MAX_TEXT_CHARS}")
     rule: _RuleReader | None = None
     written: _When | None = None
     timezone: str | None = None
     for name, parameters, value, position in _lines(text):
         if name in _OTHER_LINES:
-            _refuse(f"{name} is not part of a rule", position, "RRULE and DTSTART", _OTHER_LINES[name])
+            _reject(f"{name} is not part of a rule", position, "RRULE and DTSTART", _OTHER_LINES[name])
         at = position + (len(name) + len(parameters) + 1 if name else 0)
         if name == "DTSTART":
             if written is not None:
-                _refuse("a second DTSTART", position, "one DTSTART and one RRULE")
+                _reject("a second DTSTART", position, "one DTSTART and one RRULE")
             written, timezone = _read_start(parameters, value, position + len(name), at)
             continue
         if rule is not None:
-            hint = "put the second rule into the list as an entry of its own"
-            _refuse("a second rule", position, "one RRULE", hint)
+            hint = "add the second rule to the list as a separate entry"
+            _reject("a second rule", position, "one RRULE", hint)
         if parameters:
-            _refuse("RRULE has parameters", position + len(name), "RRULE: followed by the rule")
+            _reject("RRULE has parameters", position + len(name), "RRULE: followed by the rule")
         rule = _RuleReader(value, at)
     if rule is None:
-        _refuse("there is no rule", len(text), "FREQ=…", "for example FREQ=WEEKLY;BYDAY=MO,FR")
+        _reject("the rule is missing", len(text), "FREQ=…", "for example FREQ=WEEKLY;BYDAY=MO,FR")
     start = start if written is None else written.local
-    if start is not None and not EARLIEST_START <= start < LATEST_START:
-        raise InvalidSpec(f"the start {start} is no date", field="rrules", expected="a year from 1 to 9999")
+    if start is not None and not MIN_START <= start < MAX_START:
+        raise InvalidSpec(f"the start {start} is not a date", field="rrules", expected="a year from 1 to 9999")
     rule.check_combinations(start)
     until = rule.until
     return RruleText(
@@ -135,8 +134,8 @@ def read_rrule(text: str, start: int | None = None) -> RruleText:
     )
 
 
-def completed(parts: RruleParts, start: int) -> RruleParts:
-    """Add what a rule leaves open and its start decides: the days, if no part selects any, and the finer times."""
+def with_start_defaults(parts: RruleParts, start: int) -> RruleParts:
+    """Add the parts that a rule leaves open and its start decides: the days, if no part selects any, and times."""
     whole = parts.copy()
     frequency = parts["FREQ"]
     day = date.fromordinal(start // DAY + EPOCH_ORDINAL)
@@ -156,19 +155,19 @@ def completed(parts: RruleParts, start: int) -> RruleParts:
     return whole
 
 
-def chosen(numbers: Iterable[int], size: int) -> list[int]:
-    """Return the indexes of ``size`` things that are meant by numbers which count from 1, or backwards from -1."""
+def positions_to_indexes(numbers: Iterable[int], size: int) -> list[int]:
+    """Return the indexes of positions among ``size`` items. Positions count from 1, or backwards from -1."""
     return sorted({number - 1 if number > 0 else size + number for number in numbers if -size <= number <= size})
 
 
 @lru_cache(maxsize=256)
-def chosen_mask(numbers: tuple[int, ...], size: int) -> int:
-    """Return the same as a mask."""
-    return mask_of(chosen(numbers, size), size)
+def positions_mask(numbers: tuple[int, ...], size: int) -> int:
+    """Return the indexes of positions as a mask."""
+    return mask_of(positions_to_indexes(numbers, size), size)
 
 
 def mask_of(indexes: Iterable[int], length: int = 60) -> int:
-    """Return a mask with these bits; those outside of its length are left out."""
+    """Return a mask with these bits. Bits outside of its length are ignored."""
     mask = 0
     for index in indexes:
         if 0 <= index < length:
@@ -178,9 +177,9 @@ def mask_of(indexes: Iterable[int], length: int = 60) -> int:
 
 @lru_cache(maxsize=1_024)
 def nth_mask(numbered: tuple[tuple[int, int], ...], weekday: int, size: int) -> int:
-    """Return which of ``size`` days are an n-th such weekday among them; ``weekday`` is that of the first.
+    """Return the n-th weekdays among ``size`` days as a mask. ``weekday`` is the weekday of the first day.
 
-    ``numbered`` has pairs of n, which is negative when it counts from the end, and a weekday, 0 for Monday.
+    ``numbered`` has pairs of n, negative from the end, and a weekday, 0 for Monday.
     """
     days = []
     for nth, wanted in numbered:
@@ -192,7 +191,7 @@ def nth_mask(numbered: tuple[tuple[int, int], ...], weekday: int, size: int) -> 
 
 
 def week_of(day: int, parts: RruleParts) -> int:
-    """Return the first day of the week that a day is in; WKST says on which weekday weeks begin."""
+    """Return the first day of the week of a day. Weeks begin on the weekday WKST."""
     return day - (day + 3 - WEEKDAYS.index(parts.get("WKST", "MO"))) % 7
 
 
@@ -203,16 +202,16 @@ def _lines(text: str) -> Iterator[tuple[str, str, str, int]]:
         if not line:
             continue
         position = match.start() + len(match[0]) - len(match[0].lstrip())
-        found = _PROPERTY.match(line)
-        if found:
-            yield found[1].upper(), found[2], line[found.end() :], position
+        property_match = _PROPERTY.match(line)
+        if property_match:
+            yield property_match[1].upper(), property_match[2], line[property_match.end() :], position
         else:
             yield "", "", line, position
 
 
 @dataclass(frozen=True, slots=True)
 class _When:
-    """A date or a date with time; ``utc`` when it ends in Z."""
+    """A date or a date with time. ``utc`` is true if it ends in Z."""
 
     local: int
     whole_day: bool
@@ -220,7 +219,7 @@ class _When:
 
     @property
     def end(self) -> int:
-        """The last second it covers: UNTIL is inclusive, and a date includes its whole day."""
+        """The last second that it covers. UNTIL is inclusive, and a date includes its whole day."""
         return self.local + DAY - 1 if self.whole_day else self.local
 
 
@@ -228,13 +227,13 @@ def _read_when(value: str, position: int, name: str) -> _When:
     expected = "a date with time such as 20260131T090000, or a date such as 20260131"
     match = _DATE.fullmatch(value)
     if match is None:
-        _refuse(f"{name} is {_quoted(value)}", position, expected)
+        _reject(f"{name} is {_quote(value)}", position, expected)
     year, month, day, hour, minute, second = (int(digits or 0) for digits in match.groups()[:6])
     try:
-        # Second 60 is a leap second; the RFC asks those who have none to read it as 59.
+        # Second 60 is a leap second, which the RFC treats as 59 in systems without leap seconds.
         moment = datetime(year, month, day, hour, minute, min(second, 59) if second <= 60 else second)  # noqa: DTZ001 - a wall time has no zone
     except ValueError:
-        _refuse(f"{name} {value} does not exist", position, expected)
+        _reject(f"{name} {value} does not exist", position, expected)
     local = (moment.toordinal() - EPOCH_ORDINAL) * DAY + moment.hour * 3600 + moment.minute * 60 + moment.second
     return _When(local, whole_day=match[4] is None, utc=bool(match[7]))
 
@@ -246,20 +245,20 @@ def _read_start(parameters: str, value: str, position: int, value_at: int) -> tu
         position += 1
         match = _PARAMETER.fullmatch(parameter)
         if match is None:
-            _refuse(f"DTSTART has the parameter {_quoted(parameter)}", position, "TZID=… or VALUE=…")
+            _reject(f"DTSTART has the parameter {_quote(parameter)}", position, "TZID=… or VALUE=…")
         if match[1].upper() == "TZID":
             timezone = match[2]
         elif match[2].upper() not in {"DATE", "DATE-TIME"}:
-            _refuse(f"DTSTART has the type {_quoted(match[2])}", position, "VALUE=DATE or VALUE=DATE-TIME")
+            _reject(f"DTSTART has the type {_quote(match[2])}", position, "VALUE=DATE or VALUE=DATE-TIME")
         position += len(parameter)
     start = _read_when(value, value_at, "DTSTART")
     if start.utc and timezone not in {None, "UTC"}:
-        _refuse(f"DTSTART is in {timezone} and in UTC", value_at + len(value) - 1, "a TZID or a Z, not both")
+        _reject(f"DTSTART is in {timezone} and in UTC", value_at + len(value) - 1, "a TZID or a Z, not both")
     return start, "UTC" if start.utc else timezone
 
 
 class _RuleReader:
-    """Reads ``NAME=value;NAME=value…`` and remembers where each part stands."""
+    """Reads ``NAME=value;NAME=value…`` and remembers the position of each part."""
 
     def __init__(self, rule: str, position: int) -> None:
         self.parts: RruleParts = {}
@@ -274,13 +273,13 @@ class _RuleReader:
         name, equals, value = part.partition("=")
         name = name.upper()
         if name not in _NAMES:
-            problem = f"there is no part {_quoted(name)}" if name else "a part is missing"
+            problem = f"unknown part {_quote(name)}" if name else "a part is missing"
             hint = "RFC 7529 is not supported" if name in {"RSCALE", "SKIP"} else None
-            _refuse(problem, position, f"one of {', '.join(_NAMES)}", hint)
+            _reject(problem, position, f"one of {', '.join(_NAMES)}", hint)
         if not equals or not value:
-            _refuse(f"{name} has no value", position + len(part), f"{name}=…")
+            _reject(f"{name} has no value", position + len(part), f"{name}=…")
         if name in self._positions:
-            _refuse(f"{name} is given twice", position, f"{name} once", "separate several values by commas")
+            _reject(f"{name} is given twice", position, f"{name} once", "separate several values by commas")
         self._positions[name] = position
         self.parts.update(cast("RruleParts", {name: self._read_value(name, value, position + len(name) + 1)}))
 
@@ -303,16 +302,16 @@ class _RuleReader:
         return tuple(sorted(values, key=_calendar_order))
 
     def check_combinations(self, start: int | None) -> None:
-        """Refuse what the RFC forbids; the error points at the part that has to go."""
+        """Reject combinations that the RFC forbids. The error points at the part to remove."""
         parts = self.parts
         if "FREQ" not in parts:
-            _refuse("the rule has no FREQ", self._end, f"FREQ={'|'.join(FREQUENCIES)}")
+            _reject("the rule has no FREQ", self._end, f"FREQ={'|'.join(FREQUENCIES)}")
         if "COUNT" in parts and "UNTIL" in parts:
             self._forbid(
                 max("COUNT", "UNTIL", key=self._positions.__getitem__), "COUNT and UNTIL are both given", "one"
             )
         if "COUNT" in parts and (start is None or start < 0):
-            problem = "COUNT has no beginning to count from" if start is None else "COUNT counts from before 1970"
+            problem = "COUNT needs a start to count from" if start is None else "COUNT counts from before 1970"
             self._forbid("COUNT", problem, "a DTSTART from 1970 on", "add DTSTART, set start_at, or use UNTIL")
         frequency = parts["FREQ"]
         if "BYWEEKNO" in parts and frequency != "YEARLY":
@@ -324,7 +323,7 @@ class _RuleReader:
         if any(ordinal for ordinal, _ in parts.get("BYDAY", ())):
             self._check_ordinals(frequency)
         if "BYSETPOS" in parts and not any(name.startswith("BY") and name != "BYSETPOS" for name in parts):
-            self._forbid("BYSETPOS", "BYSETPOS is given alone", "another BY… part for it to choose from")
+            self._forbid("BYSETPOS", "BYSETPOS is given alone", "another BY… part to select from")
 
     def _check_ordinals(self, frequency: str) -> None:
         if frequency not in {"YEARLY", "MONTHLY"}:
@@ -334,13 +333,13 @@ class _RuleReader:
             self._forbid("BYDAY", "BYDAY has a number and BYWEEKNO is given", "weekdays without numbers")
 
     def _forbid(self, name: str, problem: str, expected: str, hint: str | None = None) -> NoReturn:
-        _refuse(problem, self._positions[name], expected, hint)
+        _reject(problem, self._positions[name], expected, hint)
 
 
 def _read_word(name: str, value: str, position: int, words: tuple[str, ...]) -> str:
     word = value.upper()
     if word not in words:
-        _refuse(f"{name} is {_quoted(value)}", position, f"one of {', '.join(words)}")
+        _reject(f"{name} is {_quote(value)}", position, f"one of {', '.join(words)}")
     return word
 
 
@@ -350,7 +349,7 @@ def _read_number(name: str, value: str, position: int, limits: tuple[int, int, b
     number = int(match[2]) if match else -1
     if match is None or not lowest <= number <= highest or (match[1] and not from_end):
         expected = f"{lowest} to {highest}" + (f" or -{highest} to -{lowest}" if from_end else "")
-        _refuse(f"{name} is {_quoted(value)}", position, expected)
+        _reject(f"{name} is {_quote(value)}", position, expected)
     return -number if match[1] == "-" else number
 
 
@@ -358,21 +357,21 @@ def _read_weekday(value: str, position: int) -> tuple[int, str]:
     match = _WEEKDAY.fullmatch(value.upper())
     if match is None or match[2] not in WEEKDAYS or not (match[1] is None or 1 <= abs(int(match[1])) <= 53):
         expected = f"one of {', '.join(WEEKDAYS)}, perhaps after a number from 1 to 53 or -53 to -1"
-        _refuse(f"BYDAY is {_quoted(value)}", position, expected)
+        _reject(f"BYDAY is {_quote(value)}", position, expected)
     return int(match[1] or 0), match[2]
 
 
 def _calendar_order(value: object) -> tuple[int, int]:
-    """Sort numbers by value, and weekdays from Monday on instead of by their letters."""
+    """Return a sort key: numbers by value, weekdays from Monday on."""
     if isinstance(value, tuple):
         return value[0], WEEKDAYS.index(value[1])
     assert isinstance(value, int)
     return value, 0
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
-def _refuse(problem: str, position: int, expected: str, hint: str | None = None) -> NoReturn:
+def _reject(problem: str, position: int, expected: str, hint: str | None = None) -> NoReturn:
     raise InvalidSpec(problem, field="rrules", position=position, expected=expected, hint=hint)

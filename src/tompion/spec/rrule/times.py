@@ -1,7 +1,7 @@
-"""At which times of day an RRULE can occur at all.
+"""Times of day at which an RRULE can occur.
 
-Asked before exclusions are applied: a rule whose every possible time is excluded has no occurrence, and must not be
-walked to the end of the range to find that out.
+Computed before exclusions are applied: a rule with all of its possible times excluded has no occurrence, and the search
+must not walk to the end of the range to find that out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tompion.spec.calendar.days import DAY
 from tompion.spec.calendar.times import DayTimes, DenseTimes, select_times, without_times
 from tompion.spec.calendar.wall_clock import AllowedWall, Exclusions, NoWall, WallClock, every_second_without
 from tompion.spec.rrule.compiler import Rrule
-from tompion.spec.rrule.parse import completed, mask_of
+from tompion.spec.rrule.parse import mask_of, with_start_defaults
 
 _UNITS = {"HOURLY": 3600, "MINUTELY": 60, "SECONDLY": 1}
 
@@ -29,8 +29,8 @@ def rrule_without(rule: Rrule, excluded: Exclusions) -> WallClock:
 
 
 def possible_times(rule: Rrule) -> DayTimes | None:
-    """Return the times of day at which a rule can occur, whatever the day; ``None`` if there are none."""
-    parts = completed(rule.parts, rule.anchor)
+    """Return the times of day at which a rule can occur on any day, or ``None`` if it has no possible time."""
+    parts = with_start_defaults(rule.parts, rule.anchor)
     times = select_times(
         mask_of(min(second, 59) for second in parts.get("BYSECOND", range(60))),
         mask_of(parts.get("BYMINUTE", range(60))),
@@ -39,7 +39,7 @@ def possible_times(rule: Rrule) -> DayTimes | None:
     unit = _UNITS.get(rule.parts["FREQ"])
     if unit is None:
         return times
-    # A sub-daily INTERVAL only ever meets the periods of one remainder.
+    # A sub-daily INTERVAL selects only periods with one remainder.
     common = gcd(unit * rule.parts.get("INTERVAL", 1), DAY)
     base = rule.anchor // unit * unit % common
     missed = bytes((second // unit * unit - base) % common != 0 for second in range(DAY))

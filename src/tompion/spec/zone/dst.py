@@ -1,7 +1,7 @@
-"""What happens to a wall time that a clock change removes or repeats.
+"""Rules for wall times that a clock change removes or repeats.
 
-Every source of wall times is *fixed* or *wildcard* (its second, minute or hour begins with ``*``).  A profile gives
-each class a rule for the gap and one for the overlap; a spec may override either for all its sources.
+Every source of wall times is *fixed* or *wildcard* (its second, minute or hour begins with ``*``). A profile has a rule
+for the gap and one for the overlap for each class. A spec may override either for all its sources.
 
 ========= ======== =========== ========
 profile    class    gap         overlap
@@ -21,14 +21,14 @@ from typing import Literal, NamedTuple
 
 from tompion.model.spec import Dialect, DstGap, DstOverlap, DstProfile
 
-LONGEST_GAP = 3 * 3600
-"""A longer gap is a lost day (Samoa, 2011), not a change to summer time: its wall times are skipped."""
+MAX_GAP = 3 * 3600
+"""A longer gap is a lost day (Samoa, 2011), not a change to summer time. Its wall times are skipped."""
 
 Overlap = Literal["first", "second", "both"]
 
 
 class DstRule(NamedTuple):
-    """What one source does in a gap and in an overlap."""
+    """The rule of one source for gaps and overlaps."""
 
     gap: DstGap
     overlap: Overlap
@@ -45,7 +45,7 @@ _DIALECT_PROFILES: dict[Dialect, DstProfile] = {"tompion": "vixie", "quartz": "q
 
 
 class DstPolicy(NamedTuple):
-    """The rules of a spec for its fixed and for its wildcard sources."""
+    """The rules of a spec for its fixed and its wildcard sources."""
 
     fixed: DstRule
     wildcard: DstRule
@@ -56,7 +56,7 @@ class DstPolicy(NamedTuple):
 
 
 def profile_of(profile: DstProfile | None, dialect: Dialect) -> DstProfile:
-    """Return the profile that counts: the named one, else the dialect's own."""
+    """Return the profile: the named one, or the dialect's own."""
     return profile or _DIALECT_PROFILES[dialect]
 
 
@@ -66,10 +66,10 @@ def dst_policy(
     overlap: DstOverlap = "auto",
     dialect: Dialect = "tompion",
 ) -> DstPolicy:
-    """Return the policy of a spec: its profile (or its dialect's), with its overrides."""
+    """Return the policy of a spec: its profile (or its dialect's) with its overrides."""
     fixed, wildcard = (
-        DstRule(gap or compiled.gap, compiled.overlap if overlap == "auto" else overlap)
-        for compiled in _PROFILES[profile_of(profile, dialect)]
+        DstRule(gap or rule.gap, rule.overlap if overlap == "auto" else overlap)
+        for rule in _PROFILES[profile_of(profile, dialect)]
     )
     return DstPolicy(fixed, wildcard)
 

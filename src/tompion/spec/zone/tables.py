@@ -1,16 +1,15 @@
 """Time zones as sorted tables of integers.
 
-A :class:`Zone` is built once from the pinned ``tzdata`` package; the machine's own database is never looked at, so
-every instance of one release agrees to the second.  Look-ups are a bisection in a tuple.
+A :class:`Zone` is built once from the pinned ``tzdata`` package. The machine's own database is never read, so all
+instances of one release agree to the second. A lookup is a bisection in a tuple.
 
-Two views of the same offsets:
+There are two views of the same offsets:
 
 * ``starts`` / ``offsets`` — the plain *segments*: segment ``i`` lasts from ``starts[i - 1]`` up to ``starts[i]``.
 * ``cuts`` / ``cut_offsets`` / ``cut_limits`` — the segments cut finer, at both ends of everything that a transition
-  disturbs: the hour that is repeated (both passes) and the stretch after a gap that shifted ticks may land in.  An
-  instant up to the limit of its piece maps to and from wall time by adding the offset, whatever the DST policy; in a
-  disturbed piece the limit is ``DISTURBED`` and the careful path decides.  This is what keeps the common case at one
-  bisection and one comparison.
+  disturbs: the repeated hour (both passes) and the time after a gap to which ticks may be shifted. An instant up to the
+  limit of its piece maps to and from wall time by adding the offset, whatever the DST policy. In a disturbed piece the
+  limit is ``DISTURBED``, and the careful path decides. So the common case takes one bisection and one comparison.
 """
 
 from __future__ import annotations
@@ -28,24 +27,27 @@ from tompion.spec.calendar.days import HORIZON
 from tompion.spec.zone.tzif import Transition, read_transitions
 
 DISTURBED = float("-inf")
-"""The limit of a piece in which plain addition is not to be trusted."""
+"""The limit of a piece in which adding the offset is not enough."""
 
 FOREVER = 1 << 62
 
-MAX_NAME = 100
+MAX_NAME_CHARS = 100
 """No zone has a longer name."""
 
 TZDATA_VERSION: str = tzdata.IANA_VERSION
-"""The release of the IANA database that all tables come from, such as ``2026f``."""
+"""The release of the IANA database from which all tables come, such as ``2026f``."""
 
 
 class Zone:
-    """One zone's offsets from 1970 to the end of 2200."""
+    """The offsets of one zone from 1970 to the end of 2200.
+
+    ``local_highs`` has, for each transition, the wall time that no earlier segment, and no gap before it, reaches.
+    ``fingerprint`` changes exactly when the tables change, so that an upgrade plans only affected schedules again.
+    """
 
     __slots__ = ("cut_limits", "cut_offsets", "cuts", "fingerprint", "local_highs", "name", "offsets", "starts")
 
     def __init__(self, name: str, first_offset: int, transitions: list[Transition]) -> None:
-        """Build both views from the offset at the epoch and the changes after it."""
         self.name = name
         self.starts = tuple(instant for instant, _offset in transitions)
         self.offsets = (first_offset, *(offset for _instant, offset in transitions))
@@ -53,9 +55,7 @@ class Zone:
             start + max(before, after)
             for start, before, after in zip(self.starts, self.offsets, self.offsets[1:], strict=False)
         )
-        """For each transition, the wall time that no earlier segment, and no gap before it, reaches."""
         self.fingerprint = hashlib.sha256(repr((self.starts, self.offsets)).encode()).hexdigest()[:16]
-        """Changes exactly when the tables change, so that an upgrade re-plans only what it must."""
         self._cut()
 
     def _cut(self) -> None:
@@ -63,10 +63,10 @@ class Zone:
         limits: list[float] = [DISTURBED, DISTURBED]
         for start, before, after in zip(self.starts, self.offsets, self.offsets[1:], strict=False):
             width = abs(after - before)
-            calm_until = start if after > before else max(start - width, cuts[-1])
-            limits[-1] = calm_until
-            if calm_until < start:
-                cuts.append(calm_until)
+            undisturbed_until = start if after > before else max(start - width, cuts[-1])
+            limits[-1] = undisturbed_until
+            if undisturbed_until < start:
+                cuts.append(undisturbed_until)
                 offsets.append(before)
                 limits.append(DISTURBED)
             cuts += [start, start + width]
@@ -78,11 +78,11 @@ class Zone:
         self.cut_limits = (*limits, DISTURBED)
 
     def offset_at(self, epoch: int) -> int:
-        """Return the offset from UTC in seconds that holds at an instant."""
+        """Return the offset from UTC in seconds at an instant."""
         return self.offsets[bisect_right(self.starts, epoch)]
 
     def segment_at(self, epoch: int) -> int:
-        """Return the index of the segment that an instant lies in."""
+        """Return the index of the segment of an instant."""
         return bisect_right(self.starts, epoch)
 
     def begin_of(self, segment: int) -> int:
@@ -94,18 +94,18 @@ class Zone:
         return self.starts[segment] if segment < len(self.starts) else FOREVER
 
     def __repr__(self) -> str:
-        """Name the zone and the release its table comes from."""
+        """Return the name of the zone and the release of its table."""
         return f"Zone({self.name!r}, tzdata {TZDATA_VERSION})"
 
 
 @cache
 def zone_names() -> frozenset[str]:
-    """Return every name that the pinned time zone data knows."""
+    """Return every name in the pinned time zone data."""
     return frozenset(files("tzdata").joinpath("zones").read_text(encoding="utf-8").split())
 
 
 def load_zone(name: str | None) -> Zone:
-    """Return the zone called ``name``; ``None`` is UTC.  Raises :class:`UnknownZone`."""
+    """Return the zone called ``name``. ``None`` is UTC. Raises :class:`UnknownZone`."""
     return _load("UTC" if name is None else name)
 
 
@@ -124,14 +124,16 @@ def _load(name: str) -> Zone:
 
 @cache
 def _folded_names() -> dict[str, str]:
-    return {known.casefold(): known for known in zone_names()}
+    return {name.casefold(): name for name in zone_names()}
 
 
 def _suggestion(name: str) -> str | None:
-    if len(name) > MAX_NAME:  # nobody means a zone by this, and looking for likeness takes its time
+    if len(name) > MAX_NAME_CHARS:  # it cannot be a zone, and searching for close matches is slow
         return None
     folded = _folded_names()
     close = get_close_matches(name.casefold().replace(" ", "_"), folded, n=1, cutoff=0.75)
-    if not close:  # a bare city is what people type most often
-        close = [known for known in folded if known.rpartition("/")[2] == name.casefold().replace(" ", "_")][:1]
+    if not close:  # a city without its continent is a frequent error
+        close = [
+            candidate for candidate in folded if candidate.rpartition("/")[2] == name.casefold().replace(" ", "_")
+        ][:1]
     return f"did you mean {folded[close[0]]!r}?" if close else None

@@ -1,8 +1,8 @@
-"""Reading one compiled time zone file (TZif, RFC 9636) of the ``tzdata`` package.
+"""Reads a compiled time zone file (TZif, RFC 9636) of the ``tzdata`` package.
 
-A file holds the transitions that were known when it was made, and a *footer*: a rule in the POSIX ``TZ`` notation for
-everything after the last of them.  Here both become one plain list of ``(instant, offset)``, the rule expanded up to
-the end of the range, so that nothing after this module ever has to look at a rule again.
+A file has the transitions that were known when it was built, and a *footer*: a rule in the POSIX ``TZ`` notation for
+everything after them. Here both become one list of ``(instant, offset)``, with the rule expanded up to the end of the
+range, so that no other module has to evaluate a rule.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FOOTER = re.compile(
 )
 
 Transition = tuple[int, int]
-"""An instant, and the offset from UTC in seconds that holds from then on."""
+"""An instant, and the offset from UTC in seconds from then on."""
 
 
 class _Block(NamedTuple):
@@ -49,11 +49,11 @@ def read_transitions(data: bytes) -> tuple[int, list[Transition]]:
         block = _read_block(data, first.end, width=8)
         start, footer, end = data[block.end : block.end + 1], data[block.end + 1 : -1], data[-1:]
         if (start, end) != (b"\n", b"\n") or len(data) < block.end + 2:
-            raise MalformedZoneFile("a time zone file that breaks off before its end")
+            raise MalformedZoneFile("the time zone file is truncated")
         changes = list(zip(block.instants, block.offsets, strict=True))
         since = changes[-1][0] if changes else -(1 << 62)
         if footer:
-            changes += [change for change in _expanded(footer.decode("ascii")) if change[0] > since]
+            changes += [change for change in _expand_footer(footer.decode("ascii")) if change[0] > since]
     except (struct.error, IndexError, ValueError) as error:
         raise MalformedZoneFile(f"not a time zone file: {error}") from None
     return _from_epoch_on(block.first_offset, changes)
@@ -63,7 +63,7 @@ def _from_epoch_on(offset: int, changes: list[Transition]) -> tuple[int, list[Tr
     later: list[Transition] = []
     for index, (instant, after) in enumerate(changes):
         if index + 1 < len(changes) and changes[index + 1][0] == instant:
-            continue  # undone in the same instant: this is how a footer says "daylight time all year"
+            continue  # undone in the same instant: a footer with daylight time all year does this
         if instant <= 0:
             offset = after
         elif instant < HORIZON and after != (later[-1][1] if later else offset):
@@ -85,8 +85,8 @@ def _read_block(data: bytes, start: int, *, width: int) -> _Block:
     return _Block(instants, [offsets[index] for index in indexes], offsets[0], position)
 
 
-def _expanded(footer: str) -> list[Transition]:
-    """Write out the footer's rule as transitions, in order."""
+def _expand_footer(footer: str) -> list[Transition]:
+    """Return the transitions of the rule in the footer, in order."""
     match = _FOOTER.fullmatch(footer)
     if match is None:
         raise MalformedZoneFile(f"footer {footer!r} is not a POSIX time zone rule")
@@ -99,12 +99,12 @@ def _expanded(footer: str) -> list[Transition]:
     for year in range(1968, LAST_YEAR + 3):
         changes.append((_rule_day(match["end"], year) * DAY + end_time - daylight, standard))
         changes.append((_rule_day(match["begin"], year) * DAY + begin_time - standard, daylight))
-    # Stable: where daylight time ends and begins in one instant, the beginning is the later of the two.
+    # If daylight time ends and begins in one instant, the beginning comes last.
     return sorted(changes, key=lambda change: (change[0], change[1] != standard))
 
 
 def _rule_day(rule: str, year: int) -> int:
-    """Return the day (since the epoch) that a rule such as ``M3.5.0`` names in ``year``."""
+    """Return the day (since the epoch) of a rule such as ``M3.5.0`` in ``year``."""
     if rule.startswith("M"):
         month, week, weekday = (int(part) for part in rule[1:].split("."))
         first = days_from_civil(year, month, 1)

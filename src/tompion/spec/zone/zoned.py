@@ -1,17 +1,17 @@
-"""From wall times to instants: the layer that knows about clock changes.
+"""Maps wall times to instants across clock changes.
 
-The wall times of a segment of constant offset map to instants by subtraction; nearly every question is answered
-inside one segment, and that is the fast path: one bisection, one look-up, one comparison.  The careful path is taken
-when the answer lies beyond a change of offset or next to one.  In segment *i*, which begins at instant *s* after a
-change from offset *a* to offset *b*, the ticks are
+Within a segment of constant offset, wall times map to instants by subtraction. Nearly every search ends inside one
+segment, and that is the fast path: one bisection, one lookup, one comparison. The careful path is taken when the result
+is beyond a change of offset or next to one. In segment *i*, which begins at instant *s* after a change from offset *a*
+to offset *b*, the ticks are
 
-* every matching wall time, minus the second pass of the hour that *s* repeated (if the rule wants only the first) and
-  minus the first pass of the hour that the *next* change will repeat (if it wants only the second);
-* if *s* made a gap of at most three hours: for ``catch_up``, *s* itself when any lost wall time matches; for
-  ``shift``, each lost wall time minus *a*, which is the instant it would have been without the change.
+* every matching wall time, minus the second pass of the hour that *s* repeated (if the rule selects only the first) and
+  minus the first pass of the hour that the *next* change will repeat (if it selects only the second)
+* if *s* made a gap of at most three hours: for ``catch_up``, *s* itself if any lost wall time matches, for ``shift``,
+  each lost wall time minus *a*, which is the instant it would have been without the change
 
-Crossing many changes costs no more than crossing one: when a segment has nothing, the next matching wall time says
-which segment to look at.
+Crossing many changes costs no more than crossing one. If a segment has no match, the next matching wall time determines
+the next segment to search.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tompion.spec.calendar.days import DAY, FIRST_DAY, HORIZON, MONTH_OF_DAY, MO
 from tompion.spec.calendar.times import SparseTimes
 from tompion.spec.calendar.wall_clock import DailyWall, DatedWall, DenseWall, WallClock
 from tompion.spec.ticks import Ticks, Trace
-from tompion.spec.zone.dst import LONGEST_GAP, DstRule
+from tompion.spec.zone.dst import MAX_GAP, DstRule
 from tompion.spec.zone.tables import FOREVER, Zone
 
 
 class ZoneShift(NamedTuple):
-    """What one transition does to a source: the wall times it loses or repeats, and the ticks they become."""
+    """The effect of one transition on a source: lost or repeated wall times, and the resulting ticks."""
 
     gap: bool
     locals: tuple[int, ...]
@@ -36,13 +36,13 @@ class ZoneShift(NamedTuple):
 
 
 class WallSource(Ticks):
-    """Ticks in one zone: a wall clock, a zone and a DST rule.  Everything that can be asked of it is pure."""
+    """Ticks in one zone: a wall clock, a zone and a DST rule, all immutable and shared."""
 
     __slots__ = ("_rule", "_wall", "_zone")
 
     @property
     def zone(self) -> Zone:
-        """The zone that the wall times are read in."""
+        """The zone of the wall times."""
         return self._zone
 
     @property
@@ -51,7 +51,6 @@ class WallSource(Ticks):
         return self._wall.wildcard
 
     def __init__(self, wall: WallClock, zone: Zone, rule: DstRule) -> None:
-        """Share all three: none of them is ever changed."""
         self._wall = wall
         self._zone = zone
         self._rule = rule
@@ -74,9 +73,9 @@ class WallSource(Ticks):
         before = min(before, HORIZON)
         segment = self._zone.segment_at(before - 1)
         while before > 0:
-            found = self._last_in(segment, before)
-            if found is not None:
-                return found if found >= 0 else None
+            tick = self._last_in(segment, before)
+            if tick is not None:
+                return tick if tick >= 0 else None
             if segment == 0:
                 return None
             before = min(before, self._zone.begin_of(segment))
@@ -84,7 +83,7 @@ class WallSource(Ticks):
         return None
 
     def trace(self, tick: int) -> Trace | None:
-        """Say where a tick comes from; ``None`` if it is not one of this source's."""
+        """Return the origin of a tick, or ``None`` if it is not a tick of this source."""
         zone, wall = self._zone, self._wall
         segment = zone.segment_at(tick)
         local = tick + zone.offsets[segment]
@@ -101,29 +100,29 @@ class WallSource(Ticks):
             return Trace(tick + zone.offsets[segment - 1], "gap")
         return Trace(wall.next_local(lost_from - 1) or lost_from, "gap")
 
-    def clock_change(self, segment: int, most: int) -> ZoneShift | None:
-        """Return what the transition into a segment does to this source; ``None`` if it does nothing.
+    def clock_change(self, segment: int, max_locals: int) -> ZoneShift | None:
+        """Return the effect of the transition into a segment on this source, or ``None`` without an effect.
 
-        At most ``most`` wall times are looked at: every second of an hour would be 3,600.
+        At most ``max_locals`` wall times are read, because every second of an hour would be 3,600.
         """
         zone = self._zone
         instant, before, after = zone.begin_of(segment), zone.offsets[segment - 1], zone.offsets[segment]
         low, high = instant + min(before, after), instant + max(before, after)
-        found: list[int] = []
+        locals_: list[int] = []
         local = self._wall.next_local(low - 1)
-        while local is not None and local < high and len(found) < most:
-            found.append(local)
+        while local is not None and local < high and len(locals_) < max_locals:
+            locals_.append(local)
             local = self._wall.next_local(local)
-        if not found:
+        if not locals_:
             return None
         if after > before:
-            return ZoneShift(True, tuple(found), self._stand_ins(segment, found))
-        firsts = [local - before for local in found] if self._rule.overlap != "second" else []
-        seconds = [local - after for local in found] if self._rule.overlap != "first" else []
-        return ZoneShift(False, tuple(found), (*firsts, *seconds))
+            return ZoneShift(True, tuple(locals_), self._replacements(segment, locals_))
+        firsts = [local - before for local in locals_] if self._rule.overlap != "second" else []
+        seconds = [local - after for local in locals_] if self._rule.overlap != "first" else []
+        return ZoneShift(False, tuple(locals_), (*firsts, *seconds))
 
-    def _stand_ins(self, segment: int, lost: list[int]) -> tuple[int, ...]:
-        """Return the ticks that lost wall times become."""
+    def _replacements(self, segment: int, lost: list[int]) -> tuple[int, ...]:
+        """Return the ticks that replace lost wall times."""
         if self._gap(segment) is None:
             return ()
         if self._rule.gap == "catch_up":
@@ -131,9 +130,10 @@ class WallSource(Ticks):
         return tuple(local - self._zone.offsets[segment - 1] for local in lost)
 
     def _next_across(self, local: int, guess: int, after: int) -> int | None:
-        """Return the tick of a wall time beyond a change of offset, if it is undisturbed; else look carefully.
+        """Return the tick of a wall time beyond a change of offset if it is undisturbed, otherwise search carefully.
 
-        Asked only from undisturbed ground: then nothing can match between there and ``local``, the next wall time.
+        The search must begin in an undisturbed piece. Then nothing can match between it and ``local``, the next wall
+        time.
         """
         zone = self._zone
         piece = bisect_right(zone.cuts, guess)
@@ -147,9 +147,9 @@ class WallSource(Ticks):
         after = max(after, -1)
         segment = zone.segment_at(after)
         while True:
-            found = self._first_in(segment, after)
-            if found is not None:
-                return found if found < HORIZON else None
+            tick = self._first_in(segment, after)
+            if tick is not None:
+                return tick if tick < HORIZON else None
             after = max(after, zone.end_of(segment) - 1)
             if after >= HORIZON - 1:
                 return None
@@ -207,31 +207,31 @@ class WallSource(Ticks):
         return min(segment - 1, bisect_right(zone.local_highs, local + DAY))
 
     def _repeated_until(self, segment: int) -> int:
-        """Return the wall time up to which a segment repeats the one before it."""
+        """Return the wall time up to which a segment repeats the previous one."""
         zone = self._zone
         if segment == 0 or zone.offsets[segment - 1] <= zone.offsets[segment]:
             return -FOREVER
         return zone.begin_of(segment) + zone.offsets[segment - 1]
 
     def _first_pass_from(self, segment: int) -> int:
-        """Return the instant from which a segment's wall times will be repeated by the one after it."""
+        """Return the instant from which the next segment repeats the wall times of a segment."""
         zone = self._zone
         if segment == len(zone.starts):
             return FOREVER
         return zone.end_of(segment) + min(0, zone.offsets[segment + 1] - zone.offsets[segment])
 
     def _gap(self, segment: int) -> tuple[int, int] | None:
-        """Return the lost wall times, if a segment begins with a gap whose times are not simply skipped."""
+        """Return the lost wall times if a segment begins with a gap whose times are not skipped."""
         if segment == 0 or self._rule.gap == "skip":
             return None
         before, after = self._zone.offsets[segment - 1 : segment + 1]
-        if not 0 < after - before <= LONGEST_GAP:
+        if not 0 < after - before <= MAX_GAP:
             return None
         begin = self._zone.begin_of(segment)
         return begin + before, begin + after
 
     def _gap_tick(self, segment: int, after: int) -> int | None:
-        """Return the first instant later than ``after`` that stands in for a lost wall time."""
+        """Return the first instant later than ``after`` that replaces a lost wall time."""
         lost = self._gap(segment)
         if lost is None:
             return None
@@ -245,7 +245,7 @@ class WallSource(Ticks):
         return local - offset if local is not None and local < lost[1] else None
 
     def _gap_tick_before(self, segment: int, before: int) -> int | None:
-        """Return the last instant earlier than ``before`` that stands in for a lost wall time."""
+        """Return the last instant earlier than ``before`` that replaces a lost wall time."""
         lost = self._gap(segment)
         if lost is None:
             return None
@@ -265,7 +265,6 @@ class DailySource(WallSource):
     __slots__ = ("_seconds",)
 
     def __init__(self, wall: DailyWall, zone: Zone, rule: DstRule) -> None:
-        """Keep the tuple of seconds at hand."""
         self._wall = wall
         self._zone = zone
         self._rule = rule
@@ -285,12 +284,11 @@ class DailySource(WallSource):
 
 
 class DenseSource(WallSource):
-    """The fast path for more than one time a minute, every day."""
+    """The fast path for more than one time per minute, every day."""
 
     __slots__ = ("_first", "_flags")
 
     def __init__(self, wall: DenseWall, zone: Zone, rule: DstRule) -> None:
-        """Keep the bytes at hand."""
         self._wall = wall
         self._zone = zone
         self._rule = rule
@@ -315,7 +313,6 @@ class DatedSource(WallSource):
     __slots__ = ("_seconds", "_table")
 
     def __init__(self, wall: DatedWall, zone: Zone, rule: DstRule) -> None:
-        """Keep the tuple of seconds and the table of masks at hand."""
         self._wall = wall
         self._zone = zone
         self._rule = rule
@@ -356,7 +353,7 @@ class DatedSource(WallSource):
         return tick if tick < limit else self._next_across(local, tick, after)
 
 
-def zoned(wall: WallClock, zone: Zone, rule: DstRule) -> WallSource:
+def wall_source(wall: WallClock, zone: Zone, rule: DstRule) -> WallSource:
     """Return the fastest source for a wall clock."""
     if isinstance(wall, DailyWall):
         return DailySource(wall, zone, rule)

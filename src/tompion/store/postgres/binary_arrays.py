@@ -1,7 +1,7 @@
-"""Columns of rows as PostgreSQL arrays in binary: one statement for many rows, whatever their number.
+"""Columns of rows as binary PostgreSQL arrays, so that one statement handles any number of rows.
 
-The driver's own adaptation of lists looks at each element; here the common cases take a handful of calls into C for a
-whole column: one value throughout, nothing but integers, few different values.
+The adaptation of lists in psycopg looks at each element. Here the common cases take a few calls into C for a whole
+column: one repeated value, only integers, few distinct values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NULL = pack(">i", -1)
 
 
 class BinaryArray(bytes):
-    """An array as the server reads it."""
+    """An array in the binary format of the server."""
 
     __slots__ = ()
     oid: ClassVar[int]
@@ -26,7 +26,7 @@ class BinaryArray(bytes):
 
     @classmethod
     def of(cls, column: Sequence[Any]) -> BinaryArray:
-        """Return a column as an array; ``None`` is NULL."""
+        """Return a column as an array. ``None`` becomes NULL."""
         if not column:
             return cls(pack(">iii", 0, 0, cls.element_oid))
         return cls(pack(">iiiii", 1, 1, cls.element_oid, len(column), 1) + cls._body(column))
@@ -49,7 +49,7 @@ class BinaryArray(bytes):
 
 
 class BigintArray(BinaryArray):
-    """Of integers."""
+    """An array of integers."""
 
     __slots__ = ()
     oid = 1016
@@ -64,7 +64,7 @@ class BigintArray(BinaryArray):
         size = len(column)
         if None in column or column.count(column[0]) == size:
             return super()._body(column)
-        # Each element is its length, always 8, and eight bytes; they are laid out byte by byte for all rows at once.
+        # Each element is its length, always 8, and eight bytes. Each byte position is written for all rows at once.
         values = pack(f">{size}q", *column)
         body = bytearray(12 * size)
         body[3::12] = b"\x08" * size
@@ -74,7 +74,7 @@ class BigintArray(BinaryArray):
 
 
 class BooleanArray(BinaryArray):
-    """Of truth values."""
+    """An array of booleans."""
 
     __slots__ = ()
     oid = 1000
@@ -86,7 +86,7 @@ class BooleanArray(BinaryArray):
 
 
 class TextArray(BinaryArray):
-    """Of texts."""
+    """An array of strings."""
 
     __slots__ = ()
     oid = 1009
@@ -106,9 +106,9 @@ ARRAYS: dict[str, Callable[[Sequence[Any]], BinaryArray]] = {
 
 
 class _Untyped(Dumper):
-    """Integers without a type, which the server takes from the statement.
+    """Dumps integers without a type, so that the server infers it from the statement.
 
-    The driver would choose a type by the size of each value, and prepare a statement anew for each mixture of sizes.
+    psycopg would choose a type by the size of each value and prepare the statement again for each combination.
     """
 
     oid = 0
@@ -118,12 +118,11 @@ class _Untyped(Dumper):
 
 
 class _Binary(Dumper):
-    """Arrays that are bytes already."""
+    """Dumps arrays that are already encoded."""
 
     format = Format.BINARY
 
     def __init__(self, cls: type[BinaryArray], context: AdaptContext | None = None) -> None:
-        """Know which array it is."""
         super().__init__(cls, context)
         self.oid = cls.oid
 
@@ -132,7 +131,7 @@ class _Binary(Dumper):
 
 
 def register(adapters: AdaptersMap) -> None:
-    """Teach a connection how parameters travel."""
+    """Register the dumpers of parameters on a connection."""
     adapters.register_dumper(int, _Untyped)
     for array in (BigintArray, BooleanArray, TextArray):
         adapters.register_dumper(array, _Binary)

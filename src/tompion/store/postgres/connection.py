@@ -1,4 +1,4 @@
-"""Connections: how they are opened, what their failures mean, and how a silent one is ended."""
+"""Opens connections, translates their errors, and ends connections that do not respond."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.store.postgres.binary_arrays import register
-from tompion.store.url_masking import mask_password, scrubbed
+from tompion.store.url_masking import mask_password, scrub_secrets
 
 
 class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection; ``tenant`` is the role that sees one namespace only, if the database has one.
+    """A connection. ``tenant`` is the role that sees only one namespace, if the database has one.
 
-    ``unconfirmed`` says that the server has given up waiting for a standby to confirm what it has committed itself.
+    ``unconfirmed`` is set when the server stops waiting for a standby to confirm a commit.
     """
 
     tenant = ""
     unconfirmed = False
 
-    def heed(self, notification: psycopg.errors.Diagnostic) -> None:
-        """Hear what the server says besides its answers; which function says it is the same in every language."""
+    def check_message(self, notification: psycopg.errors.Diagnostic) -> None:
+        """Check a message of the server. The name of its source function does not depend on the server's language."""
         if notification.source_function == _WAIT_FOR_STANDBY:
             self.unconfirmed = True
 
@@ -36,7 +36,7 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
 _LOG = logging.getLogger("tompion.store")
 _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 
-# A network that swallows everything is noticed within half a minute; whatever the URL says goes first.
+# A network that drops all packets is detected within half a minute. Parameters of the URL have priority.
 _NETWORK: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -45,44 +45,44 @@ _NETWORK: dict[str, Any] = {
     "tcp_user_timeout": 20_000,
     "application_name": "tompion",
 }
-# Set after connecting rather than while: proxies refuse start-up options, and the URL may bring some of its own.
-# The JIT compiler never pays for statements of a few milliseconds.
+# Set after connecting, because proxies reject start-up options and the URL may have its own.
+# The JIT compiler costs more than it saves for statements of a few milliseconds.
 _SETTINGS = """
 SELECT set_config('statement_timeout', '30s', false), set_config('idle_in_transaction_session_timeout', '15s', false),
     set_config('jit', 'off', false), set_config('timezone', 'UTC', false), current_setting('tompion.tenant', true)
 """
-PREPARED_MAX = 500
+MAX_PREPARED = 500
 
-SILENT_S = 5.0
-"""So long a server that is asked for the first time may take before somebody says what is waited for."""
-ANSWER_S = 30.0
-"""So long it may take at all."""
+WARNING_S = 5.0
+"""Log a warning if the first response of a server takes longer than this."""
+RESPONSE_TIMEOUT_S = 30.0
+"""Give up on the first response after this time."""
 
 TICK_S = 5.0
-TICKS_ALLOWED = 12
+MAX_TICKS = 12
 
 
 def connect(url: str, watchdog: Watchdog | None = None) -> PostgresConnection:
-    """Open a connection that is outside any transaction; what goes wrong is said without the password."""
+    """Open a connection outside any transaction. Errors do not contain the password."""
     try:
-        return _connected(url, watchdog)
+        return _open(url, watchdog)
     except psycopg.Error as error:
-        text = scrubbed(str(error), url)
+        text = scrub_secrets(str(error), url)
         if text == str(error):
             raise
         raise type(error)(text) from None
     except UnicodeError:
-        raise StoreError(f"PostgreSQL: {mask_password(url)!r} is not text") from None
+        raise StoreError(f"PostgreSQL: the URL {mask_password(url)!r} is not valid UTF-8") from None
 
 
-def _connected(url: str, watchdog: Watchdog | None) -> PostgresConnection:
-    given = {**_NETWORK, **conninfo_to_dict(url), "client_encoding": "utf8"}
-    connection = PostgresConnection.connect(autocommit=True, **given)
+def _open(url: str, watchdog: Watchdog | None) -> PostgresConnection:
+    params = {**_NETWORK, **conninfo_to_dict(url), "client_encoding": "utf8"}
+    connection = PostgresConnection.connect(autocommit=True, **params)
     try:
         register(connection.adapters)
-        connection.prepared_max = PREPARED_MAX
-        connection.add_notice_handler(connection.heed)
-        with watchdog.watching(connection) if watchdog is not None else answering(connection):
+        connection.prepared_max = MAX_PREPARED
+        connection.add_notice_handler(connection.check_message)
+        with watchdog.watching(connection) if watchdog is not None else first_response(connection):
             connection.tenant = connection.execute(_SETTINGS, prepare=False).fetchall()[0][-1] or ""
     except BaseException:
         connection.close()
@@ -91,46 +91,45 @@ def _connected(url: str, watchdog: Watchdog | None) -> PostgresConnection:
 
 
 @contextmanager
-def answering(connection: PostgresConnection) -> Iterator[None]:
-    """Wait for an answer where nobody watches yet: say so after a while, and end the connection after a longer one."""
-    answered = threading.Event()
+def first_response(connection: PostgresConnection) -> Iterator[None]:
+    """Wait for a response before a watchdog runs: log a warning after a while, then end the connection."""
+    responded = threading.Event()
     where = f"{connection.info.host}:{connection.info.port}"
 
     def watch() -> None:
-        if answered.wait(SILENT_S):
+        if responded.wait(WARNING_S):
             return
-        _LOG.warning("waiting for PostgreSQL at %s: it has taken the connection, and does not answer", where)
-        if not answered.wait(ANSWER_S - SILENT_S):
-            _LOG.warning("PostgreSQL at %s has not answered for %g seconds: giving up", where, ANSWER_S)
+        _LOG.warning("waiting for PostgreSQL at %s: it accepted the connection but does not respond", where)
+        if not responded.wait(RESPONSE_TIMEOUT_S - WARNING_S):
+            _LOG.warning("PostgreSQL at %s has not responded for %g seconds: giving up", where, RESPONSE_TIMEOUT_S)
             shut(connection)
 
-    watching = threading.Thread(target=watch, name="tompion-postgres-first-answer", daemon=True)
-    watching.start()
+    thread = threading.Thread(target=watch, name="tompion-postgres-first-answer", daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        answered.set()
-        watching.join()
+        responded.set()
+        thread.join()
 
 
-def translated(error: psycopg.Error, *, writing: bool = True) -> StoreError:
-    """Return what an error of the driver means to a caller."""
+def store_error(error: psycopg.Error, *, writing: bool = True) -> StoreError:
+    """Return the store error for an error of the driver."""
     text = f"PostgreSQL: {str(error).strip() or type(error).__name__}"
     temporary: tuple[type[psycopg.Error], ...] = (psycopg.OperationalError, psycopg.InterfaceError)
-    if writing:  # then the server itself is read-only: a standby, or a primary that is about to go
+    if writing:  # the server itself is read-only: a standby, or a primary during a failover
         temporary += (psycopg.errors.ReadOnlySqlTransaction,)
     return StoreUnavailable(text) if isinstance(error, temporary) else StoreError(text)
 
 
 class Watchdog:
-    """Ends connections on which one transaction takes longer than any may.
+    """Ends connections on which one transaction takes longer than the limit.
 
-    Time limits of the server and of TCP do not help against a proxy, or a frozen server, that keeps a connection open
-    and says nothing.  The watchdog counts its own ticks, so it needs no clock.
+    Timeouts of the server and of TCP do not help against a proxy or a frozen server that keeps a connection open
+    without responding. The watchdog counts its own ticks, so it needs no clock.
     """
 
     def __init__(self) -> None:
-        """Begin to watch."""
         self._lock = threading.Lock()
         self._watched: dict[PostgresConnection, int] = {}
         self._ticks = 0
@@ -150,12 +149,12 @@ class Watchdog:
                 self._watched.pop(connection, None)
 
     def tick(self) -> None:
-        """Let one tick pass."""
+        """Advance by one tick and end connections that have exceeded the limit."""
         with self._lock:
             self._ticks += 1
-            late = [each for each, begun in self._watched.items() if self._ticks - begun > TICKS_ALLOWED]
+            late = [connection for connection, start in self._watched.items() if self._ticks - start > MAX_TICKS]
             for connection in late:
-                # Under the lock: whoever uses the connection cannot close it, and so nobody else gets its number.
+                # Under the lock, so that its thread cannot close it meanwhile and the descriptor is not reused.
                 del self._watched[connection]
                 shut(connection)
 
@@ -170,6 +169,6 @@ class Watchdog:
 
 
 def shut(connection: PostgresConnection) -> None:
-    """End the conversation without touching the connection, which belongs to another thread: that one reads the end."""
+    """Shut the socket down without touching the connection, which belongs to another thread. That thread reads EOF."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as copy:
         copy.shutdown(socket.SHUT_RDWR)

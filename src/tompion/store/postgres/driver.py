@@ -1,7 +1,7 @@
-"""The PostgreSQL driver: psycopg, a connection for each thread, row locks for claims.
+"""The PostgreSQL driver: psycopg, one connection per thread, row locks for claims.
 
-Transactions are READ COMMITTED: a row that is found may have changed before it is locked, and the server then looks at
-the conditions on that row again.  Statements are prepared once for each connection and forgotten with it.
+Transactions are READ COMMITTED. A row may change between being read and being locked, and the server then checks the
+conditions again on the new row. Statements are prepared once per connection.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ import psycopg
 
 from tompion.errors import StoreError, StoreUnavailable
 from tompion.model.run import RunId, RunRow, StartRow
-from tompion.model.sql_call import Answers, SqlCall
-from tompion.runtime.clock import Clock, wait_here
+from tompion.model.sql_call import SqlCall, SqlResults
+from tompion.runtime.clock import Clock, pause_thread
 from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
-from tompion.store.postgres.connection import PostgresConnection, Watchdog, answering, connect, translated
+from tompion.store.postgres.connection import PostgresConnection, Watchdog, connect, first_response, store_error
 from tompion.store.postgres.listener import CHANNEL, NotifyListener
-from tompion.store.postgres.prepared import PACKAGE, hopeful_starts, in_flight_now, load_statements
+from tompion.store.postgres.prepared import PACKAGE, all_in_flight_query, load_statements, optimistic_run_insert
 from tompion.store.postgres.row_security import roles_script
 from tompion.store.postgres.user_sql import UserSql
 from tompion.store.sql_loader import load_migrations
 
 T = TypeVar("T")
 POOL_SIZE = 8
-ATTEMPTS = 5
-MIGRATION_LOCK = 0x666F6C696F74
-MINIMUM = 14
-MIGRATION_TRIES = 60
+MAX_ATTEMPTS = 5
+MIGRATION_LOCK = 0x746F6D70696F6E
+MIN_SERVER_VERSION = 14
+MAX_MIGRATION_ATTEMPTS = 60
 MIGRATION_PAUSE_S = 1.0
-PATIENCE = "SET LOCAL lock_timeout = '1s';"
-"""How long a migration waits for a table, and keeps all who come after it waiting."""
-HELD = (
-    "PostgreSQL: somebody holds the tables for long, a backup or a forgotten transaction (pg_stat_activity shows "
-    "whom); nothing was changed: run it again when that is over"
+LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s';"
+"""A migration waits this long for a table. Meanwhile all later transactions wait behind it."""
+TABLES_LOCKED = (
+    "PostgreSQL: another session, such as a backup or an idle transaction, locks the tables (see pg_stat_activity). "
+    "Nothing was changed. Run the migration again when that session has ended"
 )
 
 WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-# One view of the data for all statements of a reader, as SQLite gives it.
+# One snapshot for all statements of a reader, as in SQLite.
 READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 ENTER = b"SELECT set_config('tompion.namespace', %s, true), set_config('role', %s, true)"
 NOW = b"SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-# Nothing was written and the same work may succeed at once.  A row that somebody else has added meanwhile is one of
-# them: the next attempt sees it and answers accordingly.
-AGAIN = (
+# Nothing was written, and the same work may succeed if it is retried immediately. UniqueViolation is one of them:
+# another transaction has inserted the row meanwhile, and the next attempt sees it.
+RETRYABLE_ERRORS = (
     psycopg.errors.SerializationFailure,
     psycopg.errors.DeadlockDetected,
     psycopg.errors.UniqueViolation,
@@ -59,13 +59,15 @@ AGAIN = (
 
 
 class PostgresTransaction(Transaction):
-    """One transaction on one connection."""
+    """One transaction on one connection.
 
-    can_call = True
+    ``retried`` is true if the previous attempt failed with a retryable error, such as a run that exists already.
+    """
 
-    def __init__(self, connection: PostgresConnection, clock: Clock | None, *, again: bool = False) -> None:
-        """Take a connection inside a transaction; it is tried again if the one before it met something unexpected."""
-        self._again = again
+    supports_calls = True
+
+    def __init__(self, connection: PostgresConnection, clock: Clock | None, *, retried: bool = False) -> None:
+        self._retried = retried
         self._connection = connection
         self._cursor = connection.cursor(binary=True)
         self._tenant = connection.tenant
@@ -75,7 +77,7 @@ class PostgresTransaction(Transaction):
         self._now_ms: int | None = None
         self.notified = False
 
-    def enter(self, namespace: str) -> None:
+    def restrict_to(self, namespace: str) -> None:
         if self._tenant:
             self._cursor.execute(ENTER, [namespace, self._tenant], prepare=True)
 
@@ -91,7 +93,7 @@ class PostgresTransaction(Transaction):
 
     def rows(self, name: str, params: Params) -> list[tuple[Any, ...]]:
         statement = self._statements[name]
-        return self._answer(self._cursor.execute(statement.text, statement.bound(params), prepare=True))
+        return self._result_rows(self._cursor.execute(statement.text, statement.bound(params), prepare=True))
 
     def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
         statement = self._statements[name]
@@ -99,54 +101,53 @@ class PostgresTransaction(Transaction):
 
     def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         statement = self._statements[name]
-        return self._answer(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
+        return self._result_rows(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
 
-    def insert_starts(self, starts: Sequence[StartRow]) -> set[RunId]:
-        if self._again:
+    def run_insert_fast(self, starts: Sequence[StartRow]) -> set[RunId]:
+        if self._retried:
             return super().run_insert_fast(starts)
         if starts:
-            statement = hopeful_starts()
+            statement = optimistic_run_insert()
             self._cursor.execute(statement.text, statement.arrays(starts), prepare=True)
         return set()
 
-    def all_in_flight(self) -> list[RunRow]:
-        return [RunRow._make(row) for row in self._cursor.execute(in_flight_now(), prepare=True).fetchall()]
+    def run_list_all_in_flight(self) -> list[RunRow]:
+        return [RunRow._make(row) for row in self._cursor.execute(all_in_flight_query(), prepare=True).fetchall()]
 
-    def call(self, calls: Sequence[SqlCall], timeout_ms: int) -> Answers:
-        return self._calls.carry_out(calls, timeout_ms)
+    def execute_calls(self, calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
+        return self._calls.run_calls(calls, timeout_ms)
 
     def finish(self) -> None:
-        """Send the notice, if there is one, and commit."""
+        """Send the notification, if requested, and commit."""
         if self.notified:
             self._cursor.execute("SELECT pg_notify(%s::text, '')", [CHANNEL], prepare=True)
         self._cursor.execute(b"COMMIT", prepare=False)
-        if self._cursor.statusmessage != "COMMIT":  # the server turns it into ROLLBACK after an error
-            raise StoreError("PostgreSQL: a statement of this transaction has failed, so nothing was written")
-        if self._connection.unconfirmed:  # somebody has ended that wait, and yet the server says COMMIT
+        if self._cursor.statusmessage != "COMMIT":  # the server answers ROLLBACK after an error
+            raise StoreError("PostgreSQL: a statement of this transaction failed, so nothing was written")
+        if self._connection.unconfirmed:  # the wait for the standby was cancelled, yet the server reports COMMIT
             self._connection.unconfirmed = False
-            raise StoreUnavailable("PostgreSQL: no standby has confirmed what was written, so a failover may forget it")
+            raise StoreUnavailable("PostgreSQL: no standby has confirmed the write, so a failover may lose it")
 
     @staticmethod
-    def _answer(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        found = cursor.pgresult  # and not the cursor's description, which is made anew each time it is looked at
-        return cursor.fetchall() if found is not None and found.nfields else []
+    def _result_rows(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        result = cursor.pgresult  # not cursor.description, which is rebuilt on each access
+        return cursor.fetchall() if result is not None and result.nfields else []
 
 
 class PostgresStore(Store):
-    """Schedules and runs in a PostgreSQL database, in the schema that the connection's search path says.
+    """Schedules and runs in a PostgreSQL database, in the schema of the connection's search path.
 
-    The constructor checks the schema and never changes it.  With ``clock``, that is the time instead of the server's.
+    The constructor checks the schema and never changes it. ``clock`` replaces the clock of the server.
     """
 
-    works_beside = True
+    is_out_of_process = True
 
     def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = POOL_SIZE) -> None:
-        """Look whether the database can be used."""
         self._url = url
         self._clock = clock
         migrator = PostgresMigrator(url)
-        migrator.refuse_newer()
-        migrator.refuse_older()
+        migrator.reject_newer()
+        migrator.reject_older()
         self._own = threading.local()
         self._lock = threading.Lock()
         self._opened: set[PostgresConnection] = set()
@@ -173,19 +174,19 @@ class PostgresStore(Store):
             self._opened.clear()
 
     def _transact(self, begin: bytes, work: Work[T]) -> T:
-        for left in reversed(range(ATTEMPTS)):
+        for left in reversed(range(MAX_ATTEMPTS)):
             try:
-                return self._attempt(begin, work, again=left < ATTEMPTS - 1)
+                return self._attempt(begin, work, retried=left < MAX_ATTEMPTS - 1)
             except psycopg.Error as error:
-                if not (left and isinstance(error, AGAIN)):
-                    raise translated(error, writing=begin is WRITE) from error
+                if not (left and isinstance(error, RETRYABLE_ERRORS)):
+                    raise store_error(error, writing=begin is WRITE) from error
         raise AssertionError("the last attempt returns or raises")
 
-    def _attempt(self, begin: bytes, work: Work[T], *, again: bool) -> T:
-        connection = self._begun(begin)
+    def _attempt(self, begin: bytes, work: Work[T], *, retried: bool) -> T:
+        connection = self._begin(begin)
         try:
             with self._watchdog.watching(connection):
-                transaction = PostgresTransaction(connection, self._clock, again=again)
+                transaction = PostgresTransaction(connection, self._clock, retried=retried)
                 answer = work(transaction)
                 transaction.finish()
         except BaseException as error:
@@ -193,8 +194,8 @@ class PostgresStore(Store):
             raise
         return answer
 
-    def _begun(self, begin: bytes) -> PostgresConnection:
-        """Return this thread's connection inside a transaction; one that has died since its last use is replaced."""
+    def _begin(self, begin: bytes) -> PostgresConnection:
+        """Return the connection of this thread inside a transaction. A dead connection is replaced."""
         connection: PostgresConnection | None = getattr(self._own, "connection", None)
         if connection is not None:
             try:
@@ -216,8 +217,8 @@ class PostgresStore(Store):
         return connection
 
     def _abandon(self, connection: PostgresConnection, error: BaseException) -> None:
-        """End a transaction that has failed; a connection about which there is doubt goes with it."""
-        # A server that has become read-only is not the one to talk to: the next connection may find the right one.
+        """Roll back a failed transaction. A connection in an unknown state is closed."""
+        # The server has become read-only, so it is a standby now. The next connection may reach the primary.
         if connection.closed or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
             self._drop(connection)
             return
@@ -235,12 +236,11 @@ class PostgresStore(Store):
 
 
 class PostgresMigrator(Migrator):
-    """Migrations of one PostgreSQL schema; several may run at once."""
+    """Migrations of one PostgreSQL schema. Several migrators may run at once."""
 
     dialect = "postgres"
 
     def __init__(self, url: str) -> None:
-        """Remember where; each step connects by itself."""
         self._url = url
         self.migrations = load_migrations(PACKAGE)
 
@@ -248,68 +248,68 @@ class PostgresMigrator(Migrator):
         try:
             with closing(connect(self._url)) as connection:
                 release = connection.info.server_version // 10_000
-                if release < MINIMUM:
-                    raise StoreError(f"PostgreSQL {release} is too old; Tompion needs {MINIMUM}")
-                with answering(connection):
+                if release < MIN_SERVER_VERSION:
+                    raise StoreError(f"PostgreSQL {release} is too old. Tompion needs {MIN_SERVER_VERSION} or newer")
+                with first_response(connection):
                     return _version(connection)
         except psycopg.Error as error:
-            raise translated(error) from error
+            raise store_error(error) from error
 
     def apply(self, number: int, script: str) -> bool:
-        for left in reversed(range(MIGRATION_TRIES)):
+        for left in reversed(range(MAX_MIGRATION_ATTEMPTS)):
             try:
                 return self._apply(number, script)
             except psycopg.Error as error:
-                # Those who are at work lock tables in another order than a script does: the server may end either.
+                # Running processes lock tables in another order than a script does. The server may abort either side.
                 if left and isinstance(error, psycopg.errors.DeadlockDetected):
                     continue
                 if not isinstance(error, psycopg.errors.LockNotAvailable):
-                    raise translated(error) from error
+                    raise store_error(error) from error
                 if not left:
-                    raise StoreUnavailable(HELD) from error
-            # Whoever waits for a table keeps all who come later waiting: let them go first, and try again.
-            wait_here(MIGRATION_PAUSE_S)
+                    raise StoreUnavailable(TABLES_LOCKED) from error
+            # A waiting migration blocks all later transactions. Release them first, then retry.
+            pause_thread(MIGRATION_PAUSE_S)
         raise AssertionError("the last attempt returns or raises")
 
     def _apply(self, number: int, script: str) -> bool:
         with closing(connect(self._url)) as connection:
-            # A migrator that is killed lets go of the tables even while its script works; not where that is Windows.
+            # If the migrator is killed, the server ends its script and releases the tables. Not supported on Windows.
             with suppress(psycopg.Error):
                 connection.execute("SET client_connection_check_interval = '1s'")
             with connection.transaction():
-                # An index on a large ledger takes its time, and so does another migrator.
+                # Creating an index on a large ledger is slow, and another migrator may hold the lock.
                 connection.execute("SET LOCAL statement_timeout = 0")
                 connection.execute("SELECT pg_advisory_xact_lock(%s::bigint)", [MIGRATION_LOCK])
                 if _version(connection) >= number:
                     return False
-                connection.execute(PATIENCE.encode(), prepare=False)
+                connection.execute(LOCK_TIMEOUT.encode(), prepare=False)
                 connection.execute(script.encode(), prepare=False)
                 connection.execute(self.stamp(number).encode(), prepare=False)
                 return True
 
     def begin(self) -> str:
-        return f"{super().begin()}\n{PATIENCE}"
+        return f"{super().begin()}\n{LOCK_TIMEOUT}"
 
     def roles(self, worker: str, tenant: str) -> str:
-        self.refuse_newer()
-        self.refuse_older()
+        self.reject_newer()
+        self.reject_older()
         try:
             with closing(connect(self._url)) as connection:
-                found = connection.execute(
+                rows = connection.execute(
                     "SELECT current_database(), schemaname, tableowner FROM pg_tables "
                     "WHERE tablename = 'tompion_schema' AND schemaname = current_schema"
                 ).fetchall()
         except psycopg.Error as error:
-            raise translated(error) from error
-        database, schema, owner = found[0]
+            raise store_error(error) from error
+        database, schema, owner = rows[0]
         return roles_script(database=database, schema=schema, owner=owner, worker=worker, tenant=tenant)
 
     def stamp(self, number: int) -> str:
-        return f"UPDATE tompion_schema SET version = {number};"  # noqa: S608 - the number of one of our own files
+        return f"UPDATE tompion_schema SET version = {number};"  # noqa: S608 - the number of a migration file
 
 
 def _version(connection: PostgresConnection) -> int:
     if connection.execute("SELECT to_regclass('tompion_schema') IS NULL").fetchall()[0][0]:
         return 0
-    found = connection.execute("SELECT version FROM tompion_schema").fetchall()
-    return int(found[0][0]) if found else 0
+    rows = connection.execute("SELECT version FROM tompion_schema").fetchall()
+    return int(rows[0][0]) if rows else 0

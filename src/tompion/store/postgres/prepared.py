@@ -1,4 +1,4 @@
-"""The statements of the PostgreSQL dialect, each with the types of the arrays that it takes."""
+"""The statements of the PostgreSQL dialect, with the types of their array parameters."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _PART = re.compile(r"(\w+)_(\d)")
 
 
 class Statement(NamedTuple):
-    """One statement: its text, the arrays for many rows, and the parameters that are lists."""
+    """One statement: its text, the array types for many rows, and the list parameters."""
 
     text: bytes
     columns: tuple[str, ...]
     lists: tuple[tuple[str, str], ...]
 
     def arrays(self, rows: Sequence[Sequence[Any]]) -> list[BinaryArray]:
-        """Return rows as one array for each column."""
+        """Return rows as one array per column."""
         return [ARRAYS[kind](column) for kind, column in zip(self.columns, zip(*rows, strict=True), strict=True)]
 
     def bound(self, params: Params) -> Params:
-        """Return parameters with lists as arrays; ``held_2`` is the second column of the list of lists ``held``."""
+        """Return parameters with lists as arrays. ``held_2`` is the second column of the list of rows ``held``."""
         if not self.lists:
             return params
         bound = dict(params)
@@ -47,25 +47,25 @@ class Statement(NamedTuple):
 @cache
 def load_statements() -> dict[str, Statement]:
     """Return the statements by name."""
-    found = {}
+    statements = {}
     for name, text in load_queries(PACKAGE).items():
         lists = tuple(dict.fromkeys(_NAMED.findall(text)))
-        found[name] = Statement(text.encode(), tuple(_POSITIONAL.findall(text)), lists)
-    return found
+        statements[name] = Statement(text.encode(), tuple(_POSITIONAL.findall(text)), lists)
+    return statements
 
 
 @cache
-def hopeful_starts() -> Statement:
-    """Return ``insert_starts`` for whoever expects none of the rows to exist: one that does is an error."""
-    statement = load_statements()["insert_starts"]
+def optimistic_run_insert() -> Statement:
+    """Return ``run_insert_fast`` without its ON CONFLICT clause: a row that exists already is an error."""
+    statement = load_statements()["run_insert_fast"]
     return statement._replace(text=statement.text.rpartition(b"ON CONFLICT")[0])
 
 
 @cache
-def in_flight_now() -> bytes:
-    """Return ``in_flight_of`` for all schedules: dials and runs in one statement, so that they are of one moment."""
-    text = load_statements()["in_flight_of"].text
-    busy = load_statements()["busy_dials"].text.rpartition(b"\nSELECT")[2]
+def all_in_flight_query() -> bytes:
+    """Return ``run_list_in_flight`` for all schedules: one statement, so that states and runs are consistent."""
+    text = load_statements()["run_list_in_flight"].text
+    busy = load_statements()["state_list_in_flight"].text.rpartition(b"\nSELECT")[2]
     some = b"unnest(%s::bigint[], %s::bigint[]) AS of (busy_key, busy)"
     assert some in text
     return text.replace(some, b"(SELECT" + busy + b") AS of (busy_key, busy)")

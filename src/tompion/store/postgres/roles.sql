@@ -1,8 +1,8 @@
--- Three roles.  {owner} has the tables and migrates them.  {worker} is what processes connect as: it reads and writes
--- rows, and can change no table.  {tenant} is what a request becomes for its transaction: it sees one namespace.
--- Run it as an administrator after each `tompion migrate up`; it may run twice, and while processes work: it is one
--- transaction, or they would see tables without rows between a wall that goes and the one that comes.  If it cannot have
--- a table for a second it changes nothing; run it again then.
+-- Three roles. {owner} owns the tables and migrates them. {worker} is the role that processes connect as: it reads and
+-- writes rows, and cannot change a table. {tenant} is the role of a transaction on behalf of a request: it sees one
+-- namespace. Run this script as an administrator after each `tompion migrate up`. It may run twice, and while processes
+-- work: it is one transaction, because between dropping and creating a policy they would see empty tables. If it cannot
+-- lock a table within a second, it changes nothing. Run it again.
 
 BEGIN;
 SET LOCAL lock_timeout = '1s';

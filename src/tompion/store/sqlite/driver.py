@@ -1,7 +1,8 @@
-"""The SQLite driver: standard library, WAL, one writer thread, readers beside it.
+"""The SQLite driver: standard library, WAL, one writer thread, and reader threads beside it.
 
-Writes are durable when they are answered (``synchronous = FULL``).  ``BEGIN IMMEDIATE`` is the lock: whoever has begun
-is alone, so a claim needs no row locks.  Several processes may share a file; a busy one waits for its turn.
+Writes are durable when their future has a result (``synchronous = FULL``). ``BEGIN IMMEDIATE`` is the lock: only one
+transaction writes at a time, so a claim needs no row locks. Several processes may share a file. A process that finds it
+busy waits.
 """
 
 from __future__ import annotations
@@ -31,21 +32,20 @@ PACKAGE = "tompion.store.sqlite"
 MEMORY = ":memory:"
 READERS = 4
 BUSY_TIMEOUT_MS = 5_000
-STATEMENTS = 512
-"""How many a connection keeps prepared: all there are, and the texts that are made for a search."""
-MINIMUM = (3, 37, 0)
-WIDTH = 500
-"""How many rows one statement inserts: few enough for the parameters of the widest table."""
+STATEMENT_CACHE_SIZE = 512
+"""Size of the statement cache of a connection: all statements, and the generated wide inserts."""
+MIN_SQLITE_VERSION = (3, 37, 0)
+ROWS_PER_INSERT = 500
+"""Number of rows per insert statement. Small enough for the parameter limit with the widest table."""
 _VALUES = re.compile(r"\bVALUES (\([^)]*\?[^)]*\))")
-APPLICATION_ID = 0x466F6C69
-"""What says in the header of a file whose it is: "Foli"."""
+APPLICATION_ID = 0x546F6D70
+"""Marks a file as a Tompion store in the SQLite header: "Tomp" in ASCII."""
 
 
 class SqliteTransaction(Transaction):
     """One transaction on one connection."""
 
     def __init__(self, connection: sqlite3.Connection, clock: Clock) -> None:
-        """Take a connection inside a transaction."""
         self._connection = connection
         self._clock = clock
         self._queries = load_queries(PACKAGE)
@@ -62,24 +62,24 @@ class SqliteTransaction(Transaction):
         return self._connection.execute(self._queries[name], bound).fetchall()
 
     def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
-        """Rows that are inserted go many in a statement, which is twice as quick; the rest one by one."""
+        """Insert rows in wide statements, which is twice as fast. Other statements run once per row."""
         statement = self._queries[name]
-        wide = _wide(statement) if len(rows) >= WIDTH else None
-        changed = done = 0
-        while wide is not None and len(rows) - done >= WIDTH:
-            values = list(chain.from_iterable(rows[done : done + WIDTH]))
+        wide = _wide(statement) if len(rows) >= ROWS_PER_INSERT else None
+        changed = inserted = 0
+        while wide is not None and len(rows) - inserted >= ROWS_PER_INSERT:
+            values = list(chain.from_iterable(rows[inserted : inserted + ROWS_PER_INSERT]))
             changed += self._connection.execute(wide, values).rowcount
-            done += WIDTH
-        if done < len(rows):
-            changed += self._connection.executemany(statement, rows[done:] if done else rows).rowcount
+            inserted += ROWS_PER_INSERT
+        if inserted < len(rows):
+            changed += self._connection.executemany(statement, rows[inserted:] if inserted else rows).rowcount
         return changed
 
     def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         execute, statement = self._connection.execute, self._queries[name]
-        return [found for row in rows for found in execute(statement, row).fetchall()]
+        return [result for row in rows for result in execute(statement, row).fetchall()]
 
-    def changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
-        """All at once, which is quick, and one by one only if some of them were not as expected."""
+    def change_runs(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
+        """Update all rows at once, which is fast, and one by one only if some rows did not match."""
         execute = self._connection.execute
         execute("SAVEPOINT all_at_once")
         statement = self._queries[name].rpartition("RETURNING")[0]
@@ -88,24 +88,23 @@ class SqliteTransaction(Transaction):
             return {RunId(row[0], row[1], row[2]) for row in rows}
         execute("ROLLBACK TO all_at_once")
         execute("RELEASE all_at_once")
-        return super().changed(name, rows)
+        return super().change_runs(name, rows)
 
 
 class SqliteStore(Store):
-    """Schedules and runs in one file.
+    """Schedules and runs in one file, which is created and migrated if needed.
 
-    ``inline=True`` runs everything on the calling thread, for tests that decide the order of things themselves.
+    ``inline=True`` runs everything on the calling thread, for tests that decide the order of events themselves.
     """
 
     def __init__(self, path: str | Path = MEMORY, *, clock: Clock | None = None, inline: bool = False) -> None:
-        """Open the file, creating and migrating it where needed."""
-        if sqlite3.sqlite_version_info < MINIMUM:
-            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Tompion needs 3.37")
+        if sqlite3.sqlite_version_info < MIN_SQLITE_VERSION:
+            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old. Tompion needs 3.37 or newer")
         self._path = str(path)
         self._clock = clock or SystemClock()
         self._wakers: list[Callable[[], None]] = []
         self._inline = inline
-        self._reading = threading.local()
+        self._reader = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._closed = False
         self._writer = self._connect()
@@ -121,12 +120,12 @@ class SqliteStore(Store):
 
     def write(self, work: Work[T]) -> Future[T]:
         if self._write_thread is None:
-            return _at_once(lambda: self._transact(work))
+            return _run_inline(lambda: self._transact(work))
         return self._write_thread.submit(partial(self._transact, work))
 
     def read(self, work: Work[T]) -> Future[T]:
         if self._read_threads is not None:
-            return self._read_threads.submit(partial(self._look, work))
+            return self._read_threads.submit(partial(self._read_in_thread, work))
         return self.write(work)
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
@@ -150,10 +149,10 @@ class SqliteStore(Store):
                     timeout=BUSY_TIMEOUT_MS / 1000,
                     isolation_level=None,
                     check_same_thread=False,
-                    cached_statements=STATEMENTS,
+                    cached_statements=STATEMENT_CACHE_SIZE,
                 )
                 undo.callback(connection.close)
-                check_own_database(connection, self._path)  # before WAL, which is a change of the file
+                check_own_database(connection, self._path)  # before switching to WAL, which changes the file
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 undo.pop_all()
@@ -162,10 +161,10 @@ class SqliteStore(Store):
         self._opened.append(connection)
         return connection
 
-    def _refuse_lost_file(self) -> None:
-        """Raise if the file is no longer where it was: what is written to it now, nobody would find again."""
+    def _check_file_is_in_place(self) -> None:
+        """Raise if the database file was removed or replaced. Writes would go to the unlinked inode."""
         if self._identity is not None and _identity(self._path) != self._identity:
-            raise StoreError(f"the SQLite file {self._path} was removed or replaced while it was in use; start again")
+            raise StoreError(f"the SQLite file {self._path} was removed or replaced while in use. Restart Tompion")
 
     def _migrate(self) -> None:
         try:
@@ -177,42 +176,41 @@ class SqliteStore(Store):
         connection = self._writer
         transaction = SqliteTransaction(connection, self._clock)
         try:
-            self._refuse_lost_file()
+            self._check_file_is_in_place()
             connection.execute("BEGIN IMMEDIATE")
             answer = work(transaction)
             connection.execute("COMMIT")
-        except BaseException as error:  # noqa: BLE001 - whatever it was, the transaction ends and the caller is told
+        except BaseException as error:  # noqa: BLE001 - any error ends the transaction and is raised to the caller
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            raise _translated(error) from None
+            raise _store_error(error) from None
         if transaction.notified:
             for wake in list(self._wakers):
-                with suppress(Exception):  # it is written: one who has gone away cannot change that
+                with suppress(Exception):  # the commit is done, so a failing subscriber must not raise
                     wake()
         return answer
 
-    def _look(self, work: Work[T]) -> T:
-        self._refuse_lost_file()
-        connection: sqlite3.Connection | None = getattr(self._reading, "connection", None)
+    def _read_in_thread(self, work: Work[T]) -> T:
+        self._check_file_is_in_place()
+        connection: sqlite3.Connection | None = getattr(self._reader, "connection", None)
         if connection is None:
-            connection = self._reading.connection = self._connect()
+            connection = self._reader.connection = self._connect()
         try:
             connection.execute("BEGIN")
             return work(SqliteTransaction(connection, self._clock))
         except sqlite3.Error as error:
-            raise _translated(error) from None
+            raise _store_error(error) from None
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
 
 class SqliteMigrator(Migrator):
-    """Migrations of one SQLite file."""
+    """Migrations of one SQLite file, on a connection outside any transaction."""
 
     dialect = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        """Take a connection outside any transaction."""
         self._connection = connection
         self.migrations = load_migrations(PACKAGE)
 
@@ -222,7 +220,7 @@ class SqliteMigrator(Migrator):
     def apply(self, number: int, script: str) -> bool:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            if self.version() >= number:  # another process was quicker
+            if self.version() >= number:  # another process has applied it
                 return False
             for statement in _statements(f"{script}\n{self.stamp(number)}"):
                 self._connection.execute(statement)
@@ -237,38 +235,38 @@ class SqliteMigrator(Migrator):
 
 
 def check_own_database(connection: sqlite3.Connection, path: str) -> None:
-    """Raise if a file belongs to another program; nothing is written to it, and an empty one belongs to nobody."""
-    found = connection.execute(
+    """Raise if a file belongs to another program. An empty file is accepted. Nothing is written."""
+    header = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
         "FROM pragma_application_id, pragma_user_version"
     ).fetchone()
-    if found[0] != APPLICATION_ID and any(found):
+    if header[0] != APPLICATION_ID and any(header):
         raise StoreError(
-            f"{path} is not a Tompion store: it belongs to another program; choose another file; nothing was written"
+            f"{path} is not a Tompion store: it belongs to another program. Choose another file. Nothing was written"
         )
 
 
 @cache
 def _wide(statement: str) -> str | None:
-    """The same insertion for a fixed number of rows; ``None`` if it is something else."""
+    """Return the same insert for a fixed number of rows, or ``None`` for another kind of statement."""
     values = _VALUES.search(statement)
     if values is None:
         return None
-    return statement[: values.end()] + f", {values[1]}" * (WIDTH - 1) + statement[values.end() :]
+    return statement[: values.end()] + f", {values[1]}" * (ROWS_PER_INSERT - 1) + statement[values.end() :]
 
 
 def _statements(script: str) -> list[str]:
     """Split a script at the semicolons that end its statements."""
-    found, begun = [], ""
+    statements, statement = [], ""
     for line in script.splitlines(keepends=True):
-        begun += line
-        if sqlite3.complete_statement(begun):
-            found.append(begun)
-            begun = ""
-    return found
+        statement += line
+        if sqlite3.complete_statement(statement):
+            statements.append(statement)
+            statement = ""
+    return statements
 
 
-def _translated(error: BaseException) -> BaseException:
+def _store_error(error: BaseException) -> BaseException:
     if isinstance(error, sqlite3.OperationalError):
         return StoreUnavailable(f"SQLite: {error}")
     if isinstance(error, sqlite3.Error) and not isinstance(error, TompionError):
@@ -276,19 +274,19 @@ def _translated(error: BaseException) -> BaseException:
     return error
 
 
-def _at_once(work: Callable[[], T]) -> Future[T]:
+def _run_inline(work: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - a future carries whatever was raised
+    except BaseException as error:  # noqa: BLE001 - the future carries the error
         future.set_exception(error)
     return future
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return which file is at a path, if there is one."""
+    """Return device and inode of the file at a path, if there is one."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

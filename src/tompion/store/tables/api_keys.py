@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tompion.model.rows import (
-    KeyRow,
-)
+from tompion.model.rows import KeyRow
 from tompion.store.driver_transaction import DriverTransaction
 
 
@@ -12,13 +10,13 @@ class ApiKeyTable(DriverTransaction):
     """API keys and shared secrets."""
 
     def secret_get_or_create(self, name: str, fresh: str) -> str:
-        """Return a secret that all instances share; ``fresh`` is what it is if nobody has set it yet."""
-        found = self._one("secret_get_or_create", name=name)
-        if found is None:
+        """Return a secret that all instances share. The first caller sets it to ``fresh``."""
+        row = self._one("secret_get_or_create", name=name)
+        if row is None:
             self.rows("secret_insert", {"name": name, "value": fresh})
-            found = self._one("secret_get_or_create", name=name)
-        assert found is not None
-        return str(found[0])
+            row = self._one("secret_get_or_create", name=name)
+        assert row is not None
+        return str(row[0])
 
     def api_key_insert(self, row: KeyRow) -> None:
         """Add an API key."""
@@ -26,8 +24,8 @@ class ApiKeyTable(DriverTransaction):
 
     def api_key_get(self, key_id: str) -> KeyRow | None:
         """Return an API key."""
-        found = self._one("api_key_get", key_id=key_id)
-        return None if found is None else KeyRow._make(found)
+        row = self._one("api_key_get", key_id=key_id)
+        return None if row is None else KeyRow._make(row)
 
     def api_key_list(self, namespace: str, after: str, limit: int) -> list[KeyRow]:
         """Return the API keys of a namespace, by id."""
@@ -35,5 +33,5 @@ class ApiKeyTable(DriverTransaction):
         return [KeyRow._make(row) for row in self.rows("api_key_list", params)]
 
     def api_key_revoke(self, namespace: str, key_id: str, now_ms: int) -> bool:
-        """Let an API key be worth nothing from now on; return whether there is one."""
+        """Revoke an API key and return whether it exists."""
         return self._one("api_key_revoke", namespace=namespace, key_id=key_id, now_ms=now_ms) is not None

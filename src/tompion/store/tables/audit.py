@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tompion.model.audit import AuditHead
-from tompion.model.rows import (
-    AuditRow,
-)
+from tompion.model.rows import AuditRow
 from tompion.store.driver_transaction import DriverTransaction
 
 
@@ -15,18 +13,18 @@ class AuditTable(DriverTransaction):
     """The audit log and its hash chain."""
 
     def audit_insert(self, row: AuditRow) -> None:
-        """Add an audit row; its number is given by the store."""
+        """Add an audit row. The store assigns its number."""
         self.rows("audit_insert", row._asdict())
 
     def audit_list(self, namespace: str, schedule_id: str | None, before_number: int, limit: int) -> list[AuditRow]:
-        """Return audit rows of a schedule, or of a namespace, the newest first."""
+        """Return audit rows of a schedule, or of a namespace, newest first."""
         params = {"namespace": namespace, "before_number": before_number, "limit": limit}
         if schedule_id is None:
             return [AuditRow._make(row) for row in self.rows("audit_list_all", params)]
         return [AuditRow._make(row) for row in self.rows("audit_list", {**params, "schedule_id": schedule_id})]
 
     def audit_list_after(self, after_number: int, limit: int) -> list[AuditRow]:
-        """Return audit rows of all namespaces after a number, the oldest first."""
+        """Return audit rows of all namespaces after a number, oldest first."""
         params = {"after_number": after_number, "limit": limit}
         return [AuditRow._make(row) for row in self.rows("audit_list_after", params)]
 
@@ -39,33 +37,33 @@ class AuditTable(DriverTransaction):
         return sorted(row[0] for row in self.rows("audit_list_unchained_namespaces", {"limit": limit}))
 
     def audit_head_lock(self, namespaces: Iterable[str]) -> list[AuditHead]:
-        """Lock where chains end, passing over those that others hold; a chain that is new begins."""
+        """Lock the heads of chains, creating missing ones and skipping those that other transactions hold."""
         names = sorted(set(namespaces))
         self.many("audit_head_insert", [(name,) for name in names])
         return [AuditHead._make(row) for row in self.rows("audit_head_lock", {"namespaces": names})]
 
     def audit_list_unchained(self, namespaces: Iterable[str], limit: int) -> list[AuditRow]:
-        """Return rows of namespaces that are not in a chain yet, the oldest first."""
+        """Return rows of namespaces that are not in a chain yet, oldest first."""
         params = {"namespaces": sorted(namespaces), "limit": limit}
         return [AuditRow._make(row) for row in self.rows("audit_list_unchained", params)]
 
     def audit_chain_rows(self, rows: Sequence[AuditRow]) -> None:
-        """Put rows into chains whose ends are locked by this transaction."""
+        """Write the chain positions and digests of rows whose heads are locked by this transaction."""
         if rows:
             self.many("audit_chain_rows", [(row.audit_number, row.position, row.previous, row.digest) for row in rows])
 
     def audit_head_update(self, heads: Sequence[AuditHead]) -> None:
-        """Write where locked chains end, and up to where their rows are gone."""
+        """Write locked heads: where each chain ends, and up to which position its rows were deleted."""
         if heads:
             self.many("audit_head_update", heads)
 
     def audit_head_get(self, namespace: str) -> AuditHead | None:
-        """Return where the chain of a namespace ends, if it has begun."""
-        found = self._one("audit_head_get", namespace=namespace)
-        return None if found is None else AuditHead._make(found)
+        """Return the head of a namespace's chain, if it has one."""
+        row = self._one("audit_head_get", namespace=namespace)
+        return None if row is None else AuditHead._make(row)
 
     def audit_list_chain(self, namespace: str, after_position: int, limit: int) -> list[AuditRow]:
-        """Return the rows of a chain after a place, in its order."""
+        """Return the rows of a chain after a position, in chain order."""
         params = {"namespace": namespace, "after_position": after_position, "limit": limit}
         return [AuditRow._make(row) for row in self.rows("audit_list_chain", params)]
 
@@ -74,9 +72,9 @@ class AuditTable(DriverTransaction):
         return int(self.rows("audit_count_unchained", {"namespace": namespace})[0][0])
 
     def audit_list_oldest(self, before_ms: int, limit: int) -> dict[str, int]:
-        """Return up to which place the chains of namespaces are older than a moment, among so many oldest rows."""
+        """Return, for each namespace, the last position older than ``before_ms`` among the ``limit`` oldest rows."""
         return {row[0]: row[1] for row in self.rows("audit_list_oldest", {"before_ms": before_ms, "limit": limit})}
 
     def audit_expire(self, namespace: str, until_position: int) -> None:
-        """Forget the rows of a chain up to a place that its head calls gone already."""
+        """Delete the rows of a chain up to a position that its head already records as deleted."""
         self.rows("audit_expire", {"namespace": namespace, "until_position": until_position})

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tompion.model.rows import (
-    CalendarRow,
-)
+from tompion.model.rows import CalendarRow
 from tompion.store.driver_transaction import DriverTransaction
 
 
@@ -16,12 +14,12 @@ class CalendarTable(DriverTransaction):
     def calendar_get(self, namespace: str, name: str, version: int | None = None) -> CalendarRow | None:
         """Return a version of a calendar, the newest by default."""
         params = {"namespace": namespace, "name": name}
-        found = (
+        row = (
             self._one("calendar_get_newest", **params)
             if version is None
             else self._one("calendar_get_version", version=version, **params)
         )
-        return None if found is None else CalendarRow._make(found)
+        return None if row is None else CalendarRow._make(row)
 
     def calendar_insert(self, row: CalendarRow) -> None:
         """Add a version of a calendar."""
@@ -38,7 +36,7 @@ class CalendarTable(DriverTransaction):
         return [row[0] for row in self.rows("calendar_list_users", params)]
 
     def calendar_use_replace(self, key: int, namespace: str, names: Sequence[str]) -> None:
-        """Say which calendars a schedule excludes."""
+        """Replace the list of calendars that a schedule excludes."""
         self.rows("calendar_use_delete", {"key": key})
         if names:
             self.many("calendar_use_insert", [(namespace, name, key) for name in names])

@@ -12,20 +12,20 @@ class DroppedRangeTable(DriverTransaction):
     """Ranges of ticks that were dropped together."""
 
     def dropped_range_list_latest(self, namespace: str, since_ms: int, limit: int) -> list[tuple[int, int, str]]:
-        """Return when ticks of a namespace were dropped together, how many, and why, the newest first."""
+        """Return the decision time, the number of ticks and the reason of recent dropped ranges, newest first."""
         params = {"namespace": namespace, "since_ms": since_ms, "limit": limit}
         return [(row[0], row[1], row[2]) for row in self.rows("dropped_range_list_latest", params)]
 
     def dropped_range_expire(self, before_ms: int, limit: int) -> int:
-        """Forget some spans that were decided before a moment; return how many."""
+        """Delete up to ``limit`` dropped ranges decided before a time and return how many."""
         return len(self.rows("dropped_range_expire", {"before_ms": before_ms, "limit": limit}))
 
-    def dropped_range_insert(self, spans: Sequence[DroppedRange]) -> None:
-        """Add spans to the ledger."""
-        if spans:
-            self.many("dropped_range_insert", spans)
+    def dropped_range_insert(self, dropped_ranges: Sequence[DroppedRange]) -> None:
+        """Add dropped ranges to the ledger."""
+        if dropped_ranges:
+            self.many("dropped_range_insert", dropped_ranges)
 
     def dropped_range_list(self, key: int, after_s: int, until_s: int, limit: int) -> list[DroppedRange]:
-        """Return the spans of a schedule that meet a range, the newest first."""
+        """Return the dropped ranges of a schedule that overlap a time range, newest first."""
         params = {"key": key, "after_s": after_s, "until_s": until_s, "limit": limit}
         return [DroppedRange._make(row) for row in self.rows("dropped_range_list", params)]

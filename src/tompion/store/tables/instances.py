@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from tompion.model.rows import (
-    InstanceRow,
-)
+from tompion.model.rows import InstanceRow
 from tompion.store.driver_transaction import DriverTransaction
 
 
 class InstanceTable(DriverTransaction):
     """Instances, their leases, and remote workers."""
 
-    def instance_insert(  # noqa: PLR0913 - what an instance is
+    def instance_insert(  # noqa: PLR0913 - one parameter per column
         self,
         name: str,
         release: str,
@@ -25,68 +23,75 @@ class InstanceTable(DriverTransaction):
         queues: Iterable[str] = (),
         namespace: str | None = None,
     ) -> int:
-        """Register an instance, or a worker of a namespace that has no lease, and return its number."""
-        served = json.dumps(sorted(queues))
-        params: dict[str, Any] = {"release": release, "queues": served, "now_ms": now_ms}
+        """Register an instance, or a remote worker of a namespace, which has no lease. Return its id."""
+        encoded = json.dumps(sorted(queues))
+        params: dict[str, Any] = {"release": release, "queues": encoded, "now_ms": now_ms}
         params |= {"lease_until_ms": lease_until_ms, "namespace": namespace}
-        found = self._one("instance_insert", name=name, **params)
-        assert found is not None
-        return int(found[0])
+        row = self._one("instance_insert", name=name, **params)
+        assert row is not None
+        return int(row[0])
 
     def lease_renew(self, instance_id: int, now_ms: int, skew_ms: int, lease_until_ms: int) -> bool:
-        """Say that an instance is alive, and prolong its lease; return whether it still had one."""
+        """Record a heartbeat, extend the lease, and return whether the instance still had one."""
         params = {"now_ms": now_ms, "skew_ms": skew_ms, "lease_until_ms": lease_until_ms}
         return self._one("lease_renew", instance_id=instance_id, **params) is not None
 
     def worker_touch(self, namespace: str, instance_id: int, now_ms: int, queues: Iterable[str]) -> str | None:
-        """Note that a worker of a namespace lives; return its name, if it is one."""
+        """Record a heartbeat of a remote worker and return its name, or ``None`` if there is no such worker."""
         params = {"instance_id": instance_id, "now_ms": now_ms, "queues": json.dumps(sorted(queues))}
-        found = self._one("worker_touch", namespace=namespace, **params)
-        return None if found is None else str(found[0])
+        row = self._one("worker_touch", namespace=namespace, **params)
+        return None if row is None else str(row[0])
 
     def worker_remove(self, namespace: str, instance_id: int, now_ms: int) -> None:
-        """Note that a worker of a namespace has gone."""
+        """Deregister a remote worker."""
         self.rows("worker_remove", {"namespace": namespace, "instance_id": instance_id, "now_ms": now_ms})
 
     def queue_list_served(self, namespace: str, since_ms: int) -> Counter[str]:
-        """Return which queues of a namespace somebody serves who was heard of since a moment, and how many do."""
+        """Return the queues that live instances and workers serve in a namespace, with the number of each."""
         served: Counter[str] = Counter()
         for queues, live in self.rows("queue_list_served", {"namespace": namespace, "since_ms": since_ms}):
             served.update(dict.fromkeys(json.loads(queues), live))
         return served
 
     def lease_hold(self, instance_id: int) -> bool:
-        """Return whether an instance has its lease still; nobody can take it away before this transaction is over."""
+        """Return whether an instance still has its lease. No other instance can expire it in this transaction."""
         self.rows("lease_share", {"instance_id": instance_id})
         return self._one("lease_hold", instance_id=instance_id) is not None
 
-    def lease_expire(self, now_ms: int, but: int) -> set[int]:
-        """Return instances whose lease is over, and which take no runs just now or until this transaction is over."""
-        lapsed = [row[0] for row in self.rows("lease_list_expired", {"now_ms": now_ms}) if row[0] != but]
-        seized = {each for each in lapsed if self._one("lease_expire_one", instance_id=each) is not None}
-        if not seized:
-            return seized
-        return seized & {row[0] for row in self.rows("lease_list_expired", {"now_ms": now_ms})}  # or it has come back
+    def lease_expire(self, now_ms: int, own_id: int) -> set[int]:
+        """Return the instances, except ``own_id``, whose lease has expired.
+
+        None of them can claim runs until this transaction ends.
+        """
+        expired = [row[0] for row in self.rows("lease_list_expired", {"now_ms": now_ms}) if row[0] != own_id]
+        locked = {
+            instance_id for instance_id in expired if self._one("lease_expire_one", instance_id=instance_id) is not None
+        }
+        if not locked:
+            return locked
+        return locked & {
+            row[0] for row in self.rows("lease_list_expired", {"now_ms": now_ms})
+        }  # a heartbeat may have renewed one meanwhile
 
     def lease_end(self, instances: Iterable[int]) -> None:
-        """Say that instances hold nothing any more."""
+        """Clear the leases of instances that hold no runs any more."""
         self.rows("lease_end", {"instances": sorted(instances)})
 
     def instance_stop(self, instance_id: int, now_ms: int, lease_until_ms: int | None) -> None:
-        """Say that an instance has stopped, and whether it may still hold something."""
+        """Record that an instance has stopped. It keeps a lease while it may still hold runs."""
         params = {"now_ms": now_ms, "lease_until_ms": lease_until_ms}
         self.rows("instance_stop", {"instance_id": instance_id, **params})
 
     def instance_count_live(self, since_ms: int) -> int:
-        """Count the instances that have been heard of since a moment."""
-        found = self._one("instance_count_live", since_ms=since_ms)
-        return 0 if found is None else int(found[0])
+        """Count the instances with a heartbeat since a time."""
+        row = self._one("instance_count_live", since_ms=since_ms)
+        return 0 if row is None else int(row[0])
 
     def instance_list(self, namespace: str, limit: int) -> list[InstanceRow]:
-        """Return engines, and the workers of a namespace, the newest first."""
+        """Return engines, and the workers of a namespace, newest first."""
         params = {"namespace": namespace, "limit": limit}
-        return [InstanceRow._make(row) for row in self.rows("instance_list_page", params)]
+        return [InstanceRow._make(row) for row in self.rows("instance_list", params)]
 
     def instance_expire(self, before_ms: int) -> None:
-        """Forget instances that have been silent since a moment."""
+        """Delete instances without a heartbeat since a time."""
         self.rows("instance_expire", {"before_ms": before_ms})

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.model.rows import (
-    DueNow,
-    SpecGroupRow,
-)
+from tompion.model.rows import DueNow, SpecGroupRow
 from tompion.model.schedule_state import FastAdvanceRow, ScheduleState, StateTuple, SuccessCountRow
 from tompion.store.driver_transaction import DriverTransaction
 
-SMALL_NAMESPACE = 1_000
+MAX_SMALL_NAMESPACE = 1_000
 """Up to this many schedules of a namespace are read one by one. Beyond it, the due index is scanned."""
 
 
@@ -19,94 +16,108 @@ class ScheduleStateTable(DriverTransaction):
     """The mutable state of schedules: cursor, next fire time and counters."""
 
     def state_claim_due(self, after_ms: int, until_ms: int, limit: int) -> list[StateTuple]:
-        """Lock dials that are due between two moments, the oldest first, passing over those that others hold."""
+        """Lock states that are due between two times, oldest first, skipping those that other transactions hold."""
         params = {"after_ms": after_ms, "until_ms": until_ms, "limit": limit}
         return self.rows("state_claim_due", params)
 
     def state_list_upcoming(self, after_ms: int, until_ms: int, limit: int) -> list[tuple[int, int]]:
-        """Return schedule and version of dials that will be due between two moments, without locking them."""
+        """Return schedule and version of states that will be due between two times, without locking."""
         params = {"after_ms": after_ms, "until_ms": until_ms, "limit": limit}
         return [(row[0], row[1]) for row in self.rows("state_list_upcoming", params)]
 
     def state_list_upcoming_in_namespace(self, namespace: str, until_ms: int, limit: int) -> list[tuple[int, int]]:
-        """Return the schedules of a namespace that are looked at until a moment, the first one first, and when."""
+        """Return the schedules of a namespace that are due until a time, earliest first, and when."""
         params = {"namespace": namespace, "until_ms": until_ms, "limit": limit}
-        size = self.rows("state_count_in_namespace", {"namespace": namespace, "limit": SMALL_NAMESPACE + 1})[0][0]
+        size = self.rows("state_count_in_namespace", {"namespace": namespace, "limit": MAX_SMALL_NAMESPACE + 1})[0][0]
         name = (
-            "state_list_upcoming_in_namespace" if size > SMALL_NAMESPACE else "state_list_upcoming_in_small_namespace"
+            "state_list_upcoming_in_namespace"
+            if size > MAX_SMALL_NAMESPACE
+            else "state_list_upcoming_in_small_namespace"
         )
         return [(row[0], row[1]) for row in self.rows(name, params)]
 
     def state_count_fires_by_bucket(
-        self, namespace: str, since_ms: int, until_ms: int, length_ms: int, most: int
+        self, namespace: str, since_ms: int, until_ms: int, length_ms: int, max_rows: int
     ) -> list[tuple[int, int]]:
-        """Return how many schedules fire next in which stretch of time; what is overdue is in the first."""
+        """Return the number of schedules whose next fire is in each bucket. Overdue ones are in the first."""
         params = {"namespace": namespace, "since_ms": since_ms, "until_ms": until_ms, "length_ms": length_ms}
         return [
-            (int(row[0]), int(row[1])) for row in self.rows("state_count_fires_by_bucket", {**params, "most": most})
+            (int(row[0]), int(row[1]))
+            for row in self.rows("state_count_fires_by_bucket", {**params, "max_rows": max_rows})
         ]
 
     def state_count_fires_by_spec(
-        self, namespace: str, until_ms: int, most: int, step: int, limit: int
+        self, namespace: str, until_ms: int, max_rows: int, step: int, limit: int
     ) -> list[SpecGroupRow]:
-        """Return the specs of schedules that fire next, the most frequent first; those of fixed delays are none.
+        """Return the specs of schedules that fire next, most frequent first, without fixed delays.
 
-        Only every so many-th schedule is looked at, by its key.
+        Only schedules whose key is a multiple of ``step`` are read.
         """
-        params = {"namespace": namespace, "until_ms": until_ms, "most": most, "step": step, "limit": limit}
+        params = {"namespace": namespace, "until_ms": until_ms, "max_rows": max_rows, "step": step, "limit": limit}
         return [SpecGroupRow._make(row) for row in self.rows("state_count_fires_by_spec", params)]
 
     def state_lock(self, keys: Iterable[int]) -> dict[int, ScheduleState]:
-        """Lock dials by key, in the order of their keys, waiting for whoever holds them."""
+        """Lock states in key order, waiting for other transactions."""
         return {key: ScheduleState._make(row) for key, row in self.state_lock_tuples(keys).items()}
 
     def state_lock_tuples(self, keys: Iterable[int]) -> dict[int, StateTuple]:
-        """Lock dials by key, and leave them as they were read."""
+        """Lock states in key order and return the rows as plain tuples."""
         return {row[0]: row for row in self.rows("state_lock", {"keys": sorted(set(keys))})}
 
+    def state_lock_by_id(self, namespace: str, schedule_id: str) -> ScheduleState | None:
+        """Lock the state of the schedule that has an id, and wait for the transaction that holds the lock."""
+        rows = self.rows("state_lock_by_id", {"namespace": namespace, "schedule_id": schedule_id})
+        return ScheduleState._make(rows[0]) if rows else None
+
     def state_get(self, keys: Iterable[int]) -> dict[int, ScheduleState]:
-        """Read dials without locking them."""
+        """Read states without locking them."""
         return {row[0]: ScheduleState._make(row) for row in self.rows("state_get", {"keys": sorted(set(keys))})}
 
     def state_insert(self, state: ScheduleState) -> None:
-        """Add the dial of a new schedule."""
+        """Add the state of a new schedule."""
         self.many("state_insert_many", [state])
 
     def state_update(self, states: Sequence[ScheduleState]) -> None:
-        """Write dials that are locked by this transaction."""
+        """Write states that this transaction has locked."""
         if states:
             self.many("state_update", states)
 
-    def state_advance_fast(self, steps: Sequence[FastAdvanceRow]) -> None:
-        """Move dials that are locked by this transaction past ticks that simply start."""
-        if steps:
-            self.many("state_advance_fast", steps)
+    def state_advance_fast(self, rows: Sequence[FastAdvanceRow]) -> None:
+        """Advance locked states past ticks that start on time."""
+        if rows:
+            self.many("state_advance_fast", rows)
 
-    def state_count_successes(self, tallies: Sequence[SuccessCountRow]) -> None:
-        """Count runs that simply succeed, on dials that are locked by this transaction."""
-        if tallies:
-            self.many("state_count_successes", tallies)
+    def state_count_successes(self, counts: Sequence[SuccessCountRow]) -> None:
+        """Count plain successes on locked states."""
+        if counts:
+            self.many("state_count_successes", counts)
 
     def state_delete(self, key: int) -> None:
-        """Remove a dial."""
+        """Delete a state."""
         self.rows("state_delete", {"key": key})
 
     def state_list_in_flight(self) -> list[tuple[int, int]]:
-        """Return all schedules that have runs in flight, each with how many."""
+        """Return all schedules with runs in flight, each with their number."""
         return [(row[0], row[1]) for row in self.rows("state_list_in_flight", {})]
 
     def work_due(self, now_ms: int, edge_ms: int) -> DueNow:
-        """Return which kinds of work are due (missed ticks are those before ``edge_ms``), and when the next is."""
-        found = self._one("work_due", now_ms=now_ms, edge_ms=edge_ms)
-        assert found is not None
-        on_time, catch_up, planned, unleased, backfills = map(bool, found[:5])
-        return DueNow(on_time, catch_up, planned, unleased, backfills, found[5])
+        """Return the kinds of work that are due and the time of the next. Ticks before ``edge_ms`` need catch-up."""
+        row = self._one("work_due", now_ms=now_ms, edge_ms=edge_ms)
+        assert row is not None
+        return DueNow(
+            on_time=bool(row[0]),
+            catch_up=bool(row[1]),
+            planned=bool(row[2]),
+            unleased=bool(row[3]),
+            backfills=bool(row[4]),
+            next_ms=row[5],
+        )
 
-    def backlog_count(self, now_ms: int, most: int) -> tuple[int, int, int, int]:
-        """Return how many schedules are due, runs wait, schedules are paused and degraded; nobody counts beyond that.
+    def backlog_count(self, now_ms: int, max_rows: int) -> tuple[int, int, int, int]:
+        """Return the number of due schedules, waiting runs, paused schedules and degraded schedules.
 
-        ``most`` is where counting ends: on a million schedules a number of everything would take a look at everything.
+        Each count stops at ``max_rows``, so that the cost does not grow with the number of schedules.
         """
-        found = self._one("backlog_count", now_ms=now_ms, most=most)
-        assert found is not None
-        return found[0], found[1], found[2], found[3]
+        row = self._one("backlog_count", now_ms=now_ms, max_rows=max_rows)
+        assert row is not None
+        return row[0], row[1], row[2], row[3]

@@ -7,17 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from tompion.model.rows import (
-    ScheduleFilter,
-    ScheduleRow,
-    UnhealthyScheduleRow,
-    VersionRow,
-)
+from tompion.model.rows import ScheduleFilter, ScheduleRow, UnhealthyScheduleRow, VersionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.store.driver_transaction import DriverTransaction
 
-RARE_STATES, FEW = ("paused", "closed"), 2_000
-"""Statuses that few schedules have. Up to FEW of them are read and sorted instead of searched among all."""
+RARE_STATES, MAX_RARE = ("paused", "closed"), 2_000
+"""Statuses that few schedules have. Up to MAX_RARE of them are read and sorted instead of searched among all."""
 _SCHEDULE = len(ScheduleRow._fields)
 _STATE = _SCHEDULE + len(ScheduleState._fields)
 _SPECIAL, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
@@ -35,22 +30,22 @@ class ScheduleTable(DriverTransaction):
 
     def schedule_get(self, namespace: str, schedule_id: str) -> ScheduleRow | None:
         """Return one schedule."""
-        found = self._one("schedule_get", namespace=namespace, schedule_id=schedule_id)
-        return None if found is None else ScheduleRow._make(found)
+        row = self._one("schedule_get", namespace=namespace, schedule_id=schedule_id)
+        return None if row is None else ScheduleRow._make(row)
 
     def schedule_get_full(
         self, namespace: str, ids: Iterable[str]
     ) -> dict[str, tuple[ScheduleRow, ScheduleState | None, VersionRow | None]]:
-        """Return schedules with their dials and the versions in force, of which a damaged one may have neither."""
-        found = {}
-        for each in self.rows("schedule_get_full", {"namespace": namespace, "ids": sorted(set(ids))}):
-            row, state, version = ScheduleRow._make(each[:_SCHEDULE]), each[_SCHEDULE:_STATE], each[_STATE:]
-            found[row.schedule_id] = (
+        """Return schedules with their states and current versions. A damaged schedule may lack either."""
+        schedules = {}
+        for columns in self.rows("schedule_get_full", {"namespace": namespace, "ids": sorted(set(ids))}):
+            row, state, version = ScheduleRow._make(columns[:_SCHEDULE]), columns[_SCHEDULE:_STATE], columns[_STATE:]
+            schedules[row.schedule_id] = (
                 row,
                 None if state[0] is None else ScheduleState._make(state),
                 None if version[0] is None else VersionRow._make(version),
             )
-        return found
+        return schedules
 
     def schedule_list_by_key(self, keys: Iterable[int]) -> dict[int, ScheduleRow]:
         """Return schedules by key."""
@@ -60,26 +55,27 @@ class ScheduleTable(DriverTransaction):
 
     def schedule_insert(self, row: ScheduleRow) -> int:
         """Add a schedule and return its key."""
-        found = self._one("schedule_insert", **row._asdict())
-        assert found is not None
-        return int(found[0])
+        inserted = self._one("schedule_insert", **row._asdict())
+        assert inserted is not None
+        return int(inserted[0])
 
     def schedule_update(self, row: ScheduleRow) -> None:
-        """Write a schedule whose dial is locked by this transaction."""
+        """Write a schedule whose state is locked by this transaction."""
         self.rows("schedule_update", row._asdict())
 
     def schedule_list(self, namespace: str, after_id: str, limit: int, wanted: ScheduleFilter) -> list[ScheduleRow]:
         """Return schedules of a namespace in the order of their ids."""
         params = {"namespace": namespace, "after_id": after_id, "limit": limit, **_filter_params(wanted)}
         rare = (
-            wanted.state in RARE_STATES and self.schedule_count_in_status(namespace, str(wanted.state), FEW + 1) <= FEW
+            wanted.state in RARE_STATES
+            and self.schedule_count_in_status(namespace, str(wanted.state), MAX_RARE + 1) <= MAX_RARE
         )
         name = "schedule_list_rare" if rare else "schedule_list"
         return [ScheduleRow._make(row) for row in self.rows(name, params)]
 
-    def schedule_count_matching(self, namespace: str, wanted: ScheduleFilter, most: int) -> int:
-        """Return how many schedules pages of the same filter show; no more than so many are looked at."""
-        params = {"namespace": namespace, "most": most, **_filter_params(wanted)}
+    def schedule_count_matching(self, namespace: str, wanted: ScheduleFilter, max_rows: int) -> int:
+        """Count the schedules that match a filter, reading at most ``max_rows``."""
+        params = {"namespace": namespace, "max_rows": max_rows, **_filter_params(wanted)}
         if wanted.state in ("active", "exhausted"):
             return int(self.rows("schedule_count_matching_active", params)[0][0])
         states = ["active", "paused"] if wanted.state is None else [wanted.state]
@@ -88,71 +84,77 @@ class ScheduleTable(DriverTransaction):
     def schedule_list_same_spec(
         self, namespace: str, version: VersionRow, after_id: str, limit: int
     ) -> list[tuple[str, int]]:
-        """Return the active schedules with the spec of a version and its calendars, and their tokens."""
+        """Return ids and tokens of the active schedules with the same spec and calendars as a version."""
         params = {"namespace": namespace, "after_id": after_id, "limit": limit}
         rows = self.rows("schedule_list_same_spec", {**params, "spec": version.spec, "calendars": version.calendars})
         return [(row[0], int(row[1])) for row in rows]
 
-    def schedule_count_by_status(self, namespace: str, most: int) -> list[tuple[str, int, int, int]]:
-        """Return how many schedules of a namespace are in each state, and how many of their runs are open and wait."""
-        rows = self.rows("schedule_count_by_status", {"namespace": namespace, "most": most})
+    def schedule_count_by_status(self, namespace: str, max_rows: int) -> list[tuple[str, int, int, int]]:
+        """Count the schedules of a namespace by status, with their runs in flight and waiting runs."""
+        rows = self.rows("schedule_count_by_status", {"namespace": namespace, "max_rows": max_rows})
         return [(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0)) for row in rows]
 
     def schedule_count_degraded(self, namespace: str) -> int:
-        """Return how many schedules of a namespace have a zone that is not known any more."""
+        """Count the schedules of a namespace whose time zone no longer exists."""
         return int(self.rows("schedule_count_degraded", {"namespace": namespace})[0][0])
 
-    def schedule_count_in_status(self, namespace: str, state: str, most: int) -> int:
-        """Return how many schedules of a namespace are active, but no more than so many."""
-        return int(self.rows("schedule_count_in_status", {"namespace": namespace, "state": state, "most": most})[0][0])
+    def schedule_count_in_status(self, namespace: str, state: str, max_rows: int) -> int:
+        """Count the schedules of a namespace in a status, up to ``max_rows``."""
+        return int(
+            self.rows("schedule_count_in_status", {"namespace": namespace, "state": state, "max_rows": max_rows})[0][0]
+        )
 
-    def schedule_count_open(self, namespace: str, most: int) -> int:
-        """Return how many schedules of a namespace are active or paused, but no more than so many."""
-        return int(self.rows("schedule_count_open", {"namespace": namespace, "most": most})[0][0])
+    def schedule_count_open(self, namespace: str, max_rows: int) -> int:
+        """Count the active and paused schedules of a namespace, up to ``max_rows``."""
+        return int(self.rows("schedule_count_open", {"namespace": namespace, "max_rows": max_rows})[0][0])
 
     def schedule_list_unhealthy(
-        self, namespace: str, edges: dict[str, int], most: int, limit: int
+        self, namespace: str, edges: dict[str, int], max_rows: int, limit: int
     ) -> list[UnhealthyScheduleRow]:
-        """Return the schedules that fail, wait, run or rest for longer than they should."""
-        params = {"namespace": namespace, **edges, "most": most, "limit": limit}
+        """Return schedules that fail, are degraded, or wait, run or stay paused for too long."""
+        params = {"namespace": namespace, **edges, "max_rows": max_rows, "limit": limit}
         return [UnhealthyScheduleRow._make(row) for row in self.rows("schedule_list_unhealthy", params)]
 
-    def schedule_count_decided_ahead(self, namespace: str, edge_ms: int, most: int) -> tuple[int, int | None]:
-        """Return of how many schedules something was decided after a moment, and when that was last."""
-        found = self.rows("schedule_count_decided_ahead", {"namespace": namespace, "edge_ms": edge_ms, "most": most})[0]
-        return int(found[0]), found[1]
+    def schedule_count_decided_ahead(self, namespace: str, edge_ms: int, max_rows: int) -> tuple[int, int | None]:
+        """Count the schedules with a decision later than a time, and return the latest such decision."""
+        row = self.rows(
+            "schedule_count_decided_ahead", {"namespace": namespace, "edge_ms": edge_ms, "max_rows": max_rows}
+        )[0]
+        return int(row[0]), row[1]
 
     def name_lock(self, kind: str, namespace: str, name: str) -> None:
-        """Let nobody else write something of this name before this transaction is over, whether or not it is there."""
+        """Lock a name until this transaction ends, whether or not a row with it exists."""
         self.rows("name_lock", {"name": json.dumps([kind, namespace, name])})
 
     def schedule_list_purgeable(self, before_s: int, before_ms: int, limit: int) -> list[int]:
-        """Return closed schedules that may be forgotten."""
+        """Return closed schedules that may be purged."""
         params = {"before_s": before_s, "before_ms": before_ms, "limit": limit}
         return [row[0] for row in self.rows("schedule_list_purgeable", params)]
 
     def schedule_purge(self, key: int, limit: int) -> int:
-        """Forget everything about a schedule but its audit, or only so many runs and spans; return how many.
+        """Delete a schedule and its rows except the audit, up to ``limit`` runs and dropped ranges.
 
-        As many as the limit mean that there may be more, and that the schedule is still there.
+        Return the number of these. If it equals the limit, there may be more, and the schedule still exists.
         """
-        gone = len(self.rows("run_purge", {"key": key, "limit": limit}))
-        gone += len(self.rows("dropped_range_purge", {"key": key, "limit": limit - gone})) if gone < limit else 0
-        if gone < limit:
+        deleted = len(self.rows("run_purge", {"key": key, "limit": limit}))
+        deleted += (
+            len(self.rows("dropped_range_purge", {"key": key, "limit": limit - deleted})) if deleted < limit else 0
+        )
+        if deleted < limit:
             for name in ("backfill_purge", "version_purge", "calendar_use_delete", "state_delete", "schedule_delete"):
                 self.rows(name, {"key": key})
-        return gone
+        return deleted
 
     def schedule_list_zones(self) -> list[str]:
-        """Return the zone tables that schedules were planned with, each once."""
+        """Return the distinct zone tables that schedules were planned with."""
         return [row[0] for row in self.rows("schedule_list_zones", {})]
 
     def schedule_list_in_zone(self, zones: str, limit: int) -> list[int]:
-        """Return some schedules that were planned with the same zone tables."""
+        """Return some schedules that were planned with given zone tables."""
         return [row[0] for row in self.rows("schedule_list_in_zone", {"zones": zones, "limit": limit})]
 
     def number_next(self) -> int:
-        """Return a number that was never returned before."""
-        found = self._one("number_next")
-        assert found is not None
-        return int(found[0])
+        """Return a unique number."""
+        row = self._one("number_next")
+        assert row is not None
+        return int(row[0])

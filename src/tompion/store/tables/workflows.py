@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tompion.model.rows import (
-    WorkflowRow,
-)
+from tompion.model.rows import WorkflowRow
 from tompion.store.driver_transaction import DriverTransaction
 
 
@@ -17,12 +15,12 @@ class WorkflowTable(DriverTransaction):
     def workflow_get(self, namespace: str, workflow_id: str, version: int | None = None) -> WorkflowRow | None:
         """Return a version of a workflow document, the newest by default."""
         params = {"namespace": namespace, "workflow_id": workflow_id}
-        found = (
+        row = (
             self._one("workflow_get_newest", **params)
             if version is None
             else self._one("workflow_get_version", version=version, **params)
         )
-        return None if found is None else WorkflowRow._make(found)
+        return None if row is None else WorkflowRow._make(row)
 
     def workflow_list_newest(self, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         """Return the newest versions of workflows, by namespace and id."""
@@ -38,7 +36,7 @@ class WorkflowTable(DriverTransaction):
         self.rows("workflow_insert", row._asdict())
 
     def target_list_paused(self) -> set[tuple[str, str, str]]:
-        """Return what is paused by itself: namespace, kind, name."""
+        """Return the paused workflows and queues as (namespace, kind, name)."""
         return {(row[0], row[1], row[2]) for row in self.rows("target_list_paused", {})}
 
     def target_pause(self, **params: Any) -> None:
@@ -46,5 +44,5 @@ class WorkflowTable(DriverTransaction):
         self.rows("target_pause", params)
 
     def target_resume(self, namespace: str, kind: str, target: str) -> bool:
-        """Resume a workflow or a queue; return whether it was paused."""
+        """Resume a workflow or a queue and return whether it was paused."""
         return self._one("target_resume", namespace=namespace, kind=kind, target=target) is not None

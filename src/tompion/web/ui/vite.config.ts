@@ -1,14 +1,14 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-// Where a service answers while somebody works on the page with npm run dev.
+// The server that `npm run dev` forwards API requests to.
 const SERVICE = 'http://127.0.0.1:8640'
 
-/** Let each component of Mantine bring its own styles, so that those of components that nobody uses are left out. */
-function stylesOfWhatIsUsed(): Plugin {
+/** Import the styles of each Mantine component that is used, instead of the styles of all components. */
+function usedMantineStyles(): Plugin {
   const names = /@mantine\/core\/esm\/.*\/(\w+)\.module\.mjs$/
   return {
-    name: 'styles-of-what-is-used',
+    name: 'used-mantine-styles',
     transform(code, id) {
       const name = names.exec(id)?.[1]
       return name ? { code: `import '@mantine/core/styles/${name}.layer.css'\n${code}`, map: null } : undefined
@@ -16,29 +16,39 @@ function stylesOfWhatIsUsed(): Plugin {
   }
 }
 
-/** Let the first questions be asked before the page itself is read: see src/early.ts. */
-function askedEarly(): Plugin {
+/** Load the prefetch script before the application: see src/api/prefetch.ts. */
+function prefetchScript(): Plugin {
   return {
-    name: 'asked-early',
+    name: 'prefetch-script',
     transformIndexHtml: {
       order: 'post',
       handler: (_html, { bundle }) => {
-        const early = Object.values(bundle ?? {}).find((each) => each.type === 'chunk' && each.name === 'early')
-        return early && [{ tag: 'script', attrs: { type: 'module', async: true, crossorigin: true, src: `/${early.fileName}` }, injectTo: 'head-prepend' }]
+        const chunk = Object.values(bundle ?? {}).find(
+          (output) => output.type === 'chunk' && output.name === 'prefetch',
+        )
+        return (
+          chunk && [
+            {
+              tag: 'script',
+              attrs: { type: 'module', async: true, crossorigin: true, src: `/${chunk.fileName}` },
+              injectTo: 'head-prepend',
+            },
+          ]
+        )
       },
     },
   }
 }
 
 export default defineConfig({
-  plugins: [react(), stylesOfWhatIsUsed(), askedEarly()],
+  plugins: [react(), usedMantineStyles(), prefetchScript()],
   html: { cspNonce: '__TOMPION_NONCE__' },
   build: {
-    rolldownOptions: { input: { index: 'index.html', early: 'src/early.ts' } },
+    rolldownOptions: { input: { index: 'index.html', prefetch: 'src/api/prefetch.ts' } },
     outDir: '../static',
     emptyOutDir: true,
     target: 'es2022',
-    cssTarget: ['chrome123', 'firefox120', 'safari17.5'], // they know light-dark()
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'], // the first versions with light-dark()
     chunkSizeWarningLimit: 700,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

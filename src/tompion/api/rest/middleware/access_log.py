@@ -1,6 +1,6 @@
-"""How many requests are answered, how, and how long that takes; and, if somebody wants to hear of each, of each.
+"""Counts and times requests, and reports each one to a listener.
 
-Of a request nothing is ever told but its method, its route and its address without the query.
+A report has the method, the route and the path of a request, and never its query.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from tompion.model.metrics import OTHER, Metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-GONE = 499
-"""The status of a request whose caller did not wait for the answer."""
+CLIENT_CLOSED_REQUEST = 499
+"""The status of a request whose client disconnected before the response."""
 
 
 class AccessRecord(NamedTuple):
-    """A request that was answered."""
+    """A finished request."""
 
     method: str
     path: str
@@ -27,45 +27,49 @@ class AccessRecord(NamedTuple):
 
 
 class AccessLogMiddleware:
-    """Middleware that counts; it stands before everything else, so that what is refused counts, too."""
+    """The outermost middleware, so that it also counts requests that other middleware refuses.
+
+    ``paths`` has the path template of each endpoint.
+    """
 
     def __init__(
         self,
         app: Any,
         *,
         tally: Metrics,
-        routes: Mapping[Any, str],
-        listener: Callable[[AccessRecord], None] | None = None,
+        paths: Mapping[Any, str],
+        on_request: Callable[[AccessRecord], None] | None = None,
     ) -> None:
-        """Take the application, where to count, the routes by their endpoints, and who is told of each request."""
         self._app = app
         self._tally = tally
-        self._routes = routes
-        self._listener = listener
+        self._paths = paths
+        self._on_request = on_request
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass a request on, and count how it was answered."""
+        """Pass a request on, and count it with the status of its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         loop = asyncio.get_running_loop()
-        began, status = loop.time(), GONE
+        began, status = loop.time(), CLIENT_CLOSED_REQUEST
 
-        async def watched(message: Any) -> None:
+        async def send_and_record(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_and_record)
         finally:
             self._count(scope, status, loop.time() - began)
 
     def _count(self, scope: Any, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in METHODS else OTHER
-        route = self._routes.get(scope.get("endpoint"), OTHER)
+        route = self._paths.get(scope.get("endpoint"), OTHER)
         self._tally.count("requests", 1, (method, route, str(status)))
         self._tally.observe("request", seconds, 1, (method, route))
-        if self._listener is not None:
-            self._listener(AccessRecord(method, scope["path"], route, status, seconds))
+        if self._on_request is not None:
+            self._on_request(
+                AccessRecord(method=method, path=scope["path"], route=route, status=status, seconds=seconds)
+            )

@@ -1,7 +1,7 @@
-"""Names with a slash in them: ``/schedules/a%2Fb`` is one name, not two parts of a path.
+"""Encoded slashes in names: ``/schedules/a%2Fb`` is the schedule ``a/b``.
 
-Servers decode a path before anybody can tell the two slashes apart.  Here the encoded ones are kept apart by a
-character that no name may have, until the path has been taken to pieces.
+Servers decode a path before it is routed. This middleware replaces ``%2F`` by a character that no name can have, and
+:func:`restore_slashes` puts the slash back after routing.
 """
 
 from __future__ import annotations
@@ -11,30 +11,29 @@ from urllib.parse import unquote
 
 from tompion.api.rest.problems import problem
 
-STANDS_FOR_SLASH = "\x00"
+SLASH_PLACEHOLDER = "\x00"
 
 
 class EncodedSlashesMiddleware:
-    """Middleware that keeps encoded slashes apart."""
+    """Replaces encoded slashes in paths by a placeholder."""
 
     def __init__(self, app: Any) -> None:
-        """Take the application."""
         self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Rewrite the path of a request that needs it."""
+        """Pass a request on, with a rewritten path if it has encoded characters."""
         raw = scope.get("raw_path") or b""
         if scope["type"] == "http" and b"%" in raw:
             text = raw.partition(b"?")[0].decode("latin-1")
             if "%00" in text:
-                answer = problem(400, "invalid_input", "a path has no NUL characters", retryable=False)
-                await answer(scope, receive, send)
+                response = problem(400, "invalid_input", "NUL characters in the path", retryable=False)
+                await response(scope, receive, send)
                 return
-            kept = text.replace("%2f", "%2F").replace("%2F", STANDS_FOR_SLASH)
-            scope = {**scope, "path": unquote(kept)}
+            path = text.replace("%2f", "%2F").replace("%2F", SLASH_PLACEHOLDER)
+            scope = {**scope, "path": unquote(path)}
         await self._app(scope, receive, send)
 
 
-def unslashed(text: str) -> str:
-    """Return a part of a path as it was meant."""
-    return text.replace(STANDS_FOR_SLASH, "/")
+def restore_slashes(text: str) -> str:
+    """Return a path parameter with its slashes."""
+    return text.replace(SLASH_PLACEHOLDER, "/")

@@ -1,6 +1,6 @@
-"""What a service takes from one caller: no body that is too large, and not too many requests; and what it sends along.
+"""Limits the size and the rate of requests, and adds security headers to responses.
 
-It stands before everything else, so that nobody pays for what is refused.
+It runs before authentication, so a refused request costs little.
 """
 
 from __future__ import annotations
@@ -11,22 +11,19 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from tompion.api.auth.authenticator import PEER
-from tompion.api.auth.session_cookie import cookie_of
-from tompion.api.rate_limit import REMEMBERED, RateLimiter
-from tompion.api.rest.problems import HEADERS, problem
+from tompion.api.rate_limit import MAX_BUCKETS, RateLimiter
+from tompion.api.rest.credentials import PEER_CERTIFICATE, session_cookie_of
+from tompion.api.rest.problems import SECURITY_HEADERS, problem
 
-OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
-"""Tells browsers to come back with TLS only."""
-WHO = "tompion.who"
-"""Where the application says who it has believed to ask."""
+HSTS_HEADER = (b"strict-transport-security", b"max-age=31536000")
+AUTHENTICATED_ACTORS = "tompion.authenticated_actors"
+"""The key of a list in the ASGI scope. The endpoint adds the name of the authenticated caller."""
 
 
 class RequestLimitsMiddleware:
-    """Middleware that refuses what is too much, and adds headers that keep browsers careful."""
+    """Refuses bodies that are too large and callers that send too many requests. A rate of 0 is no limit."""
 
     def __init__(self, app: Any, *, max_body_bytes: int, requests_per_s: int) -> None:
-        """Take the application and its limits; 0 is none."""
         self._app = app
         self._max_body_bytes = max_body_bytes
         self._rates = RateLimiter(requests_per_s)
@@ -38,87 +35,84 @@ class RequestLimitsMiddleware:
             await self._app(scope, receive, send)
             return
         send = _with_headers(send, over_tls=scope.get("scheme") == "https")
-        if not self._rates.has_turn(self._who(scope)):
+        if not self._rates.take(self._bucket(scope)):
             detail = f"more than {self._rates.per_s} requests per second (requests_per_s)"
             await problem(429, "too_many_requests", detail, retryable=True)(scope, receive, send)
             return
-        if not await self._fits(scope, receive, send):
+        if not await self._check_declared_length(scope, receive, send):
             return
-        believed: list[str] = []
-        scope[WHO] = believed
-        await self._app(scope, _bounded(receive, self._max_body_bytes), send)
-        if self._rates.per_s and believed:
-            self._remember(_credential(scope), believed[0])
+        actors: list[str] = []
+        scope[AUTHENTICATED_ACTORS] = actors
+        await self._app(scope, _limited_receive(receive, self._max_body_bytes), send)
+        if self._rates.per_s and actors:
+            self._remember(_credential_hash(scope), actors[0])
 
-    def _remember(self, shown: str, actor: str) -> None:
-        """Remember whose a credential is: only who is believed has a bucket of their own, and not one for each.
+    def _remember(self, credential: str, actor: str) -> None:
+        """Remember the actor of a credential, so that all credentials of one actor share a bucket.
 
-        Whoever shows nothing is nobody in particular, even if they were let in: others show as much.
+        Requests without credentials stay in the bucket of their address, even if the service is open.
         """
-        if not shown:
+        if not credential:
             return
-        self._actors[shown] = actor
-        if len(self._actors) > REMEMBERED:
+        self._actors[credential] = actor
+        if len(self._actors) > MAX_BUCKETS:
             self._actors.popitem(last=False)
 
-    def _who(self, scope: Any) -> str:
-        """Return whose bucket a request takes from.
+    def _bucket(self, scope: Any) -> str:
+        """Return the bucket of a request: the actor of its credential, or its address.
 
-        Whoever shows what nobody has believed yet shares the bucket of their address: made up, it is worth nothing.
+        A credential that has never been accepted does not get a bucket, because a caller could invent any number.
         """
         if not self._rates.per_s:
             return ""
-        return self._actors.get(_credential(scope)) or str((scope.get("client") or ("",))[0])
+        return self._actors.get(_credential_hash(scope)) or str((scope.get("client") or ("",))[0])
 
-    async def _fits(self, scope: Any, receive: Any, send: Any) -> bool:
+    async def _check_declared_length(self, scope: Any, receive: Any, send: Any) -> bool:
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if declared.isdigit() and int(declared) <= self._max_body_bytes:
             return True
-        answer = problem(413, "too_large", f"more than {self._max_body_bytes} bytes (max_body_bytes)", retryable=False)
-        await answer(scope, receive, send)
+        detail = f"more than {self._max_body_bytes} bytes (max_body_bytes)"
+        await problem(413, "too_large", detail, retryable=False)(scope, receive, send)
         return False
 
 
-def _credential(scope: Any) -> str:
-    """Return a hash of what a request shows, as the gate looks at it, or nothing.
-
-    That is its ``Authorization``; without one the cookie of somebody who has signed in; or a certificate.
-    """
+def _credential_hash(scope: Any) -> str:
+    """Return a hash of the credential that the authenticator will use, or an empty string."""
     for name, value in scope["headers"]:
         if name == b"authorization":
             return _hash(b"header", value)
-    if cookie := cookie_of(scope):
+    if cookie := session_cookie_of(scope):
         return _hash(b"cookie", cookie.encode())
-    peer = scope.get(PEER)
-    return "" if peer is None else _hash(b"certificate", repr(peer).encode())
+    certificate = scope.get(PEER_CERTIFICATE)
+    return "" if certificate is None else _hash(b"certificate", repr(certificate).encode())
 
 
-def _hash(kind: bytes, shown: bytes) -> str:
-    return sha256(kind + b" " + shown).hexdigest()
+def _hash(kind: bytes, value: bytes) -> str:
+    return sha256(kind + b" " + value).hexdigest()
 
 
-def _bounded(receive: Any, most: int) -> Any:
-    """Read a body whose length nobody has declared only so far."""
-    seen = 0
+def _limited_receive(receive: Any, max_bytes: int) -> Any:
+    """Return a ``receive`` that refuses a body above the limit, even if its length was not declared."""
+    size = 0
 
-    async def bounded() -> Any:
-        nonlocal seen
+    async def limited() -> Any:
+        nonlocal size
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > most:
-            raise HTTPException(413, f"more than {most} bytes (max_body_bytes)")
+        size += len(message.get("body", b""))
+        if size > max_bytes:
+            raise HTTPException(413, f"more than {max_bytes} bytes (max_body_bytes)")
         return message
 
-    return bounded
+    return limited
 
 
 def _with_headers(send: Any, *, over_tls: bool) -> Any:
-    added = (*HEADERS, OVER_TLS) if over_tls else HEADERS
+    added = (*SECURITY_HEADERS, HSTS_HEADER) if over_tls else SECURITY_HEADERS
 
     async def with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *(each for each in added if each[0] not in given)]
+            names = {name.lower() for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(header for header in added if header[0] not in names)]
         await send(message)
 
     return with_headers

@@ -1,4 +1,4 @@
-"""The OpenAPI document: every route, its arguments, its answers and its errors, from the table of routes."""
+"""The OpenAPI document: routes with their parameters, bodies, responses and errors, generated from the contract."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import inspect
 import re
 from typing import Any
 
-from tompion.api.auth.session_cookie import NAME as COOKIE
+from tompion.api.auth.session_cookie import COOKIE_NAME
 from tompion.api.rest.openapi.document_schemas import SCHEDULE_DOCUMENT, SPEC_FIELDS
-from tompion.api.rest.openapi.examples import BODIES, BODIES_BY_PATH, PARAMETERS, sample_of
+from tompion.api.rest.openapi.examples import BODIES, BODIES_BY_PATH, PARAMETERS, example_response
 from tompion.api.rest.openapi.schemas import REF, Schema, Schemas
 from tompion.api.rest.problems import MEDIA_TYPE
-from tompion.api.rest.request_binding import JSON_TYPES, MERGE_PATCH, Parameter, taking
+from tompion.api.rest.request_binding import JSON_TYPES, MERGE_PATCH, Parameter, signature_of
 from tompion.contract.json import DETAILS
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
@@ -26,28 +26,28 @@ from tompion.operations.schedules.backfills import backfill
 from tompion.operations.schedules.control import skip
 
 ERRORS = {
-    400: ("Invalid", "Something in the request cannot be right; the field is named."),
-    401: ("Unauthenticated", "Nobody knows who asks."),
-    403: ("Forbidden", "Whoever asks may not do that."),
-    404: ("NotFound", "There is no such thing, or not for whoever asks."),
-    409: ("Conflict", "It does not fit what is stored."),
-    412: ("Stale", "The schedule has changed since it was read."),
+    400: ("BadRequest", "The request is not valid. The problem names the field."),
+    401: ("Unauthenticated", "Missing or invalid credentials."),
+    403: ("Forbidden", "The caller lacks the required role."),
+    404: ("NotFound", "The object does not exist, or the caller has no access to it."),
+    409: ("Conflict", "The request conflicts with the stored state."),
+    412: ("PreconditionFailed", "The schedule has changed since it was read."),
     413: ("TooLarge", "The body is too large."),
-    422: ("LimitReached", "A limit was reached."),
-    429: ("TooMany", "Too many requests."),
-    503: ("Unavailable", "The store cannot be used just now; try again."),
+    422: ("LimitExceeded", "A limit would be exceeded."),
+    429: ("TooManyRequests", "Too many requests."),
+    503: ("Unavailable", "The store is not available. Retry later."),
 }
-"""What may be wrong, by status: a name, and what it means."""
+"""The name and the description of each error response, by status."""
 PROBLEM: Schema = {
     "type": "object",
-    "description": "What is wrong, for machines and for people.",
+    "description": "A problem document (RFC 9457).",
     "properties": {
         "status": {"type": "integer"},
-        "code": {"type": "string", "description": "Stable; see the reference of errors."},
+        "code": {"type": "string", "description": "A stable code. See the reference of errors."},
         "title": {"type": "string"},
-        "detail": {"type": "string", "description": "One line that names the field and the way out."},
+        "detail": {"type": "string", "description": "One line that names the field and what to do."},
         "retryable": {"type": "boolean"},
-        "problems": {"type": "array", "items": {"type": "string"}, "description": "Of /readyz: what is wrong."},
+        "problems": {"type": "array", "items": {"type": "string"}, "description": "Only /readyz: the problems."},
         **{name: {} for name in DETAILS},
     },
     "required": ["status", "code", "title", "detail", "retryable"],
@@ -55,62 +55,72 @@ PROBLEM: Schema = {
 NAMESPACE: Schema = {
     "name": "namespace",
     "in": "query",
-    "description": "The namespace that is meant; without it, the caller's own.",
+    "description": "The namespace. The default is the namespace of the caller.",
     "schema": {"type": "string"},
 }
 HEADERS: dict[str, Schema] = {
     "request_id": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "The same key gives the same answer, once.",
+        "description": "A request with the same key is done once and has the same response.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 200},
     },
     "token": {
         "name": "If-Match",
         "in": "header",
-        "description": "The ETag that the schedule was read with.",
+        "description": "The ETag of the schedule. The request fails if the schedule has changed since.",
         "schema": {"type": "string", "examples": ['"7"']},
     },
 }
 
 
 SECURITY: Schema = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key, or a signed token."},
-    "basic": {"type": "http", "scheme": "basic", "description": "The password is an API key; the name is anything."},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key or a JWT."},
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "The password is an API key. The user name is ignored.",
+    },
     "cookie": {
         "type": "apiKey",
         "in": "cookie",
-        "name": COOKIE,
-        "description": "Of whoever has signed in to the page (POST /api/v1/session).",
+        "name": COOKIE_NAME,
+        "description": "The session cookie of the web UI (POST /api/v1/session).",
     },
-    "certificate": {"type": "mutualTLS", "description": "A certificate that a [[certificate]] block names."},
+    "certificate": {"type": "mutualTLS", "description": "A client certificate that a [[certificate]] block names."},
 }
-"""How a caller may show who they are; one is enough, and the first of these that is shown counts."""
+"""The ways to authenticate. A request uses the first one that it has credentials for."""
 LIMITED = (diff, preview_for, summaries, put_calendar, skip, backfill)
-"""Operations that a limit may end, besides those on a body or a page."""
-UNOPPOSED = (create_key, register_worker, claim_runs)
-"""Changes that fit whatever is stored."""
+"""Operations that can exceed a limit, besides the limits of a body and a page."""
+NO_CONFLICT = (create_key, register_worker, claim_runs)
+"""Changes that cannot conflict with the stored state."""
 
 
 def describe(version: str) -> Schema:
-    """Return the document."""
+    """Return the OpenAPI document of a version."""
     schemas = Schemas()
-    schemas.named["Problem"] = PROBLEM
+    schemas.named["ProblemDetails"] = PROBLEM
     schemas.named["ScheduleDocument"] = SCHEDULE_DOCUMENT
     paths: dict[str, Schema] = {}
     for route in ROUTES:
-        paths.setdefault(route.address, {})[route.method.lower()] = _operation(route, schemas)
-    for extra in SYSTEM_ROUTES:
-        paths.setdefault(extra.address, {})[extra.method.lower()] = _extra(extra, schemas)
+        paths.setdefault(route.full_path, {})[route.method.lower()] = _operation(route, schemas)
+    for system_route in SYSTEM_ROUTES:
+        paths.setdefault(system_route.full_path, {})[system_route.method.lower()] = _system_operation(
+            system_route, schemas
+        )
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Tompion", "version": version, "description": "Schedules, and what became of every tick."},
+        "info": {
+            "title": "Tompion",
+            "version": version,
+            "description": "Durable schedules and the outcome of every tick.",
+        },
         "paths": paths,
         "components": {
             "schemas": dict(sorted(schemas.named.items())),
             "responses": {
-                name: {"description": about, "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}Problem"}}}}
-                for name, about in ERRORS.values()
+                name: {"description": text, "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}ProblemDetails"}}}}
+                for name, text in ERRORS.values()
             },
             "securitySchemes": SECURITY,
         },
@@ -119,95 +129,114 @@ def describe(version: str) -> Schema:
 
 
 def _operation(route: Route, schemas: Schemas) -> Schema:
-    first, _, more = (inspect.getdoc(route.operation) or "").partition("\n")
-    summary, _, rest = first.partition(".  ")
-    more = f"{rest}\n{more}"
-    described: Schema = {
-        "operationId": _operation_id(route.method.lower(), route.address),
-        "summary": summary.rstrip("."),
+    summary, description = summary_and_description(route.operation)
+    operation: Schema = {
+        "operationId": _operation_id(route.method.lower(), route.full_path),
+        "summary": summary,
         "tags": [route.tag],
         "parameters": _parameters(route, schemas),
         "responses": _responses(route, schemas),
         "x-role": route.role.name.lower(),
     }
-    if more.strip():
-        described["description"] = " ".join(re.sub(r":\w+:`~?([^`]+)`", r"`\1`", more).split())
+    if description:
+        operation["description"] = description
     if route.role is Role.PUBLIC:
-        described["security"] = []
+        operation["security"] = []
     if route.method not in ("GET", "DELETE"):
-        described["requestBody"] = _body(route, schemas)
-    return described
+        operation["requestBody"] = _body(route, schemas)
+    return operation
 
 
-def _extra(extra: SystemRoute, schemas: Schemas) -> Schema:
+def summary_and_description(operation: Any) -> tuple[str, str]:
+    """Return the first sentence of an operation's docstring, and the rest without Sphinx roles."""
+    first, _, more = (inspect.getdoc(operation) or "").partition("\n")
+    summary, _, rest = re.sub(r"\.\s+", ". ", first).partition(". ")
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", f"{rest}\n{more}")
+    return summary.rstrip("."), " ".join(text.split())
+
+
+def _system_operation(route: SystemRoute, schemas: Schemas) -> Schema:
     parameters = [
-        {"name": name, "in": "query", "required": False, "description": about, "schema": {"type": kind}}
-        for name, kind, about in extra.takes
-        if extra.method == "GET"
+        {"name": name, "in": "query", "required": False, "description": description, "schema": {"type": kind}}
+        for name, kind, description in route.parameters
+        if route.method == "GET"
     ]
-    if extra.role is not Role.PUBLIC and not extra.everywhere:
+    if route.role is not Role.PUBLIC and not route.all_namespaces:
         parameters.append(NAMESPACE)
-    kind: Schema = {"type": "object"} if extra.media_type == "application/json" else {"type": "string"}
-    if extra.answer is not None:
-        kind = schemas.of(extra.answer)
-    answer: Schema = {"schema": kind, "example": sample_of(f"{extra.method} {extra.path}")}
-    described: Schema = {
-        "operationId": _operation_id(extra.method.lower(), extra.address),
-        "summary": extra.summary,
+    schema: Schema = {"type": "object"} if route.media_type == "application/json" else {"type": "string"}
+    if route.response is not None:
+        schema = schemas.of(route.response)
+    content: Schema = {"schema": schema, "example": example_response(f"{route.method} {route.path}")}
+    operation: Schema = {
+        "operationId": _operation_id(route.method.lower(), route.full_path),
+        "summary": route.summary,
         "tags": ["service"],
         "parameters": parameters,
-        "responses": {"200": {"description": "Done.", "content": {extra.media_type: answer}}, **_extra_problems(extra)},
-        "x-role": extra.role.name.lower(),
+        "responses": {
+            "200": {"description": "Success.", "content": {route.media_type: content}},
+            **_error_responses(_system_statuses(route)),
+        },
+        "x-role": route.role.name.lower(),
     }
-    if extra.role is Role.PUBLIC:
-        described["security"] = []
-    if extra.method == "POST":
-        properties = {name: {"type": kind, "description": about} for name, kind, about in extra.takes}
+    if route.role is Role.PUBLIC:
+        operation["security"] = []
+    if route.method == "POST":
+        properties = {name: {"type": kind, "description": description} for name, kind, description in route.parameters}
         example = {name: PARAMETERS[name] for name in properties}
         body = {"type": "object", "properties": properties, "required": list(properties), "examples": [example]}
-        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
-    return described
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    return operation
 
 
-def _operation_id(method: str, address: str) -> str:
-    return re.sub(r"\W+", "_", f"{method}{address}").strip("_")
+def _operation_id(method: str, path: str) -> str:
+    return re.sub(r"\W+", "_", f"{method}{path}").strip("_")
 
 
 def _parameters(route: Route, schemas: Schemas) -> list[Schema]:
-    taken = taking(route.operation)
-    known = taken.parameters
-    found = [
-        {"name": name, "in": "path", "required": True, "schema": _with_example(name, known.get(name), schemas)}
-        for name in route.names
+    signature = signature_of(route.operation)
+    parameters = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": _parameter_schema(name, signature.parameters.get(name), schemas),
+        }
+        for name in route.path_parameters
     ]
-    found += [HEADERS[name] for name in taken.from_headers]
+    parameters += [HEADERS[name] for name in signature.from_headers]
     if route.method in ("GET", "DELETE"):
-        found += [
-            {"name": name, "in": "query", "required": each.required, "schema": _with_example(name, each, schemas)}
-            for name, each in known.items()
-            if name not in taken.from_headers and name not in route.names
+        parameters += [
+            {
+                "name": name,
+                "in": "query",
+                "required": parameter.required,
+                "schema": _parameter_schema(name, parameter, schemas),
+            }
+            for name, parameter in signature.parameters.items()
+            if name not in signature.from_headers and name not in route.path_parameters
         ]
     if route.role is not Role.PUBLIC:
-        found.append(NAMESPACE)
-    return found
+        parameters.append(NAMESPACE)
+    return parameters
 
 
-def _with_example(name: str, parameter: Parameter | None, schemas: Schemas) -> Schema:
-    schema = _plain_schema(parameter, schemas)
+def _parameter_schema(name: str, parameter: Parameter | None, schemas: Schemas) -> Schema:
+    """Return the schema of a parameter, with an example if there is one of its type."""
+    schema = _text_schema(parameter, schemas)
     fits = name in PARAMETERS and schema.get("type") == ("integer" if type(PARAMETERS[name]) is int else "string")
     return {**schema, "examples": [PARAMETERS[name]]} if fits and "enum" not in schema else schema
 
 
-def _plain_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
+def _text_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
     """Return the schema of a parameter that is written as text."""
     if parameter is None:
         return {"type": "string"}
     schema = schemas.of(parameter.kind)
     kinds = schema.get("type", "string")
     if isinstance(kinds, list):
-        rest = [each for each in kinds if each != "null"]
+        rest = [kind for kind in kinds if kind != "null"]
         schema = {**schema, "type": rest[0] if len(rest) == 1 else rest}
-    if "anyOf" in schema:  # an instant, in one of its forms
+    if "anyOf" in schema:  # an instant, which has several forms
         schema = {"type": "string"}
     if type(parameter.default) in (int, str, bool):
         schema["default"] = parameter.default
@@ -215,80 +244,82 @@ def _plain_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
 
 
 def _body(route: Route, schemas: Schemas) -> Schema:
-    known = taking(route.operation)
-    if route.whole is not None:
-        schema: Schema = {"type": "object", "examples": [_example(route)]}
+    signature = signature_of(route.operation)
+    if route.body_parameter is not None:
+        schema: Schema = {"type": "object", "examples": [_example_body(route)]}
     else:
         properties = {
-            name: schemas.of(each.kind)
-            for name, each in known.parameters.items()
-            if name not in known.from_headers and name not in route.names
+            name: schemas.of(parameter.kind)
+            for name, parameter in signature.parameters.items()
+            if name not in signature.from_headers and name not in route.path_parameters
         }
-        required = [name for name in properties if known.parameters[name].required]
-        if known.fields:
-            properties = {**_fields(route), **properties}
+        required = [name for name in properties if signature.parameters[name].required]
+        if signature.fields:
+            properties = {**_document_fields(route), **properties}
         schema = {"type": "object", "properties": properties, "additionalProperties": False}
-        schema["examples"] = [_example(route)]
+        schema["examples"] = [_example_body(route)]
         if required:
             schema["required"] = required
     kinds = JSON_TYPES if route.method == "PATCH" else [kind for kind in JSON_TYPES if kind != MERGE_PATCH]
-    needed = route.whole is not None or known.fields or bool(schema.get("required"))
-    return {"required": needed, "content": {kind: {"schema": schema} for kind in kinds}}
+    is_required = route.body_parameter is not None or signature.fields or bool(schema.get("required"))
+    return {"required": is_required, "content": {kind: {"schema": schema} for kind in kinds}}
 
 
-def _example(route: Route) -> Any:
+def _example_body(route: Route) -> Any:
     return BODIES_BY_PATH.get(route.path, BODIES.get(route.name))
 
 
-def _fields(route: Route) -> Schema:
-    """Return the fields of a document that a route takes; older services call some of them otherwise."""
+def _document_fields(route: Route) -> Schema:
+    """Return the fields of the document that a route takes. The compatibility routes also take aliases."""
     if route.operation is preview_for:
         return SPEC_FIELDS
-    known: Schema = SCHEDULE_DOCUMENT["properties"]
+    fields: Schema = SCHEDULE_DOCUMENT["properties"]
     if route.operation is not upsert_schedule:
-        return known
-    return {**known, **{alias: known.get(name, {"type": "string"}) for alias, name in ALIASES.items()}}
+        return fields
+    return {**fields, **{alias: fields.get(name, {"type": "string"}) for alias, name in ALIASES.items()}}
 
 
 def _responses(route: Route, schemas: Schemas) -> Schema:
-    if route.answer is None:
-        responses: Schema = {"204": {"description": "Done."}}
+    if route.response is None:
+        responses: Schema = {"204": {"description": "Success."}}
     else:
-        answer: Schema = {"schema": schemas.of(route.answer), "example": sample_of(route.name)}
-        content = {"application/json": answer}
-        responses = {str(route.status): {"description": "Done.", "content": content}}
-    return {**responses, **_problems(_statuses(route))}
+        content: Schema = {"schema": schemas.of(route.response), "example": example_response(route.name)}
+        responses = {str(route.status): {"description": "Success.", "content": {"application/json": content}}}
+    return {**responses, **_error_responses(_statuses(route))}
 
 
 def _statuses(route: Route) -> set[int]:
-    """Return what may be wrong with a request for a route."""
+    """Return the error statuses that a route can respond with."""
     changes = route.method != "GET"
-    found = {400, 429, 503}  # a host that is not ours, too much, and a store that is away: whatever is asked
+    statuses = {400, 429, 503}  # every route: an unknown host, too many requests, no store
     if route.role is not Role.PUBLIC:
-        found |= {401, 403, 404}
+        statuses |= {401, 403, 404}
     if changes:
-        found |= {403}  # a page of another site
+        statuses |= {403}  # CSRF
     if changes and route.method != "DELETE":
-        found |= {413}
+        statuses |= {413}
     if route.writes:
-        found |= {404, *(() if route.operation in UNOPPOSED else (409,))}
-    if "token" in taking(route.operation).from_headers:
-        found |= {412}
-    return found | ({422} if route.operation in LIMITED else set())
+        statuses |= {404, *(() if route.operation in NO_CONFLICT else (409,))}
+    if "token" in signature_of(route.operation).from_headers:
+        statuses |= {412}
+    return statuses | ({422} if route.operation in LIMITED else set())
 
 
-def _extra_problems(extra: SystemRoute) -> Schema:
-    found = {400, 429}
-    if extra.role is not Role.PUBLIC:
-        found |= {401, 403, 503} if extra.everywhere else {401, 403, 404, 503}
-    if extra.path in ("/metrics", "/readyz", "/session"):
-        found |= {503, *((404,) if extra.path == "/metrics" else ())}
-    if extra.method != "GET":
-        found |= {403}
-    if extra.method == "POST":
-        found |= {401, 413}
-    return _problems(found)
+def _system_statuses(route: SystemRoute) -> set[int]:
+    """Return the error statuses that a system route can respond with."""
+    statuses = {400, 429}
+    if route.role is not Role.PUBLIC:
+        statuses |= {401, 403, 503} if route.all_namespaces else {401, 403, 404, 503}
+    if route.path in ("/metrics", "/readyz", "/session"):
+        statuses |= {503, *((404,) if route.path == "/metrics" else ())}
+    if route.method != "GET":
+        statuses |= {403}
+    if route.method == "POST":
+        statuses |= {401, 413}
+    return statuses
 
 
-def _problems(statuses: set[int]) -> Schema:
-    return {str(each): {"$ref": f"#/components/responses/{ERRORS[each][0]}"} for each in ERRORS if each in statuses}
+def _error_responses(statuses: set[int]) -> Schema:
+    return {
+        str(status): {"$ref": f"#/components/responses/{ERRORS[status][0]}"} for status in ERRORS if status in statuses
+    }

@@ -1,7 +1,6 @@
-"""The document of a schedule as JSON Schema: what a PUT takes, and what a GET shows as its definition.
+"""The JSON Schema of a schedule document: the body of a PUT, and the definition in a GET.
 
-It says more than types do, for people and tools that read it.  What is right is decided by the operations, which name
-the field and the way out: nothing is refused because of this schema.
+The schema is documentation. The operations validate documents, with errors that name the field and what to do.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from tompion.model.spec import DIALECTS, DST_GAPS, DST_OVERLAPS, DST_PROFILES, J
 Schema = dict[str, Any]
 
 
-def _text(about: str, *examples: str) -> Schema:
-    return {"type": "string", "description": about, **({"examples": list(examples)} if examples else {})}
+def _text(description: str, *examples: str) -> Schema:
+    return {"type": "string", "description": description, **({"examples": list(examples)} if examples else {})}
 
 
-def _number(about: str, least: int = 0) -> Schema:
-    return {"type": "integer", "minimum": least, "description": about}
+def _number(description: str, minimum: int = 0) -> Schema:
+    return {"type": "integer", "minimum": minimum, "description": description}
 
 
-def _choice(about: str, *choices: str) -> Schema:
-    return {"type": "string", "enum": list(choices), "description": about}
+def _choice(description: str, *choices: str) -> Schema:
+    return {"type": "string", "enum": list(choices), "description": description}
 
 
-def _maybe(schema: Schema) -> Schema:
+def _nullable(schema: Schema) -> Schema:
     return {
         **schema,
         "type": [schema["type"], "null"],
@@ -34,11 +33,11 @@ def _maybe(schema: Schema) -> Schema:
     }
 
 
-def _one_or_many(about: str, of: Schema, *examples: Any) -> Schema:
-    return {"description": about, "anyOf": [of, {"type": "array", "items": of}], "examples": list(examples)}
+def _one_or_many(description: str, item: Schema, *examples: Any) -> Schema:
+    return {"description": description, "anyOf": [item, {"type": "array", "items": item}], "examples": list(examples)}
 
 
-_DURATION: Schema = {"type": ["string", "integer"], "description": "A duration such as 15m, or seconds."}
+_DURATION: Schema = {"type": ["string", "integer"], "description": "A duration such as 15m, or a number of seconds."}
 _INTERVAL: Schema = {
     "anyOf": [
         {"type": ["string", "integer"]},
@@ -47,7 +46,9 @@ _INTERVAL: Schema = {
             "properties": {
                 "every": _DURATION,
                 "offset": _DURATION,
-                "anchor": _choice("From the epoch, or from the end of the run before.", "epoch", "completion"),
+                "anchor": _choice(
+                    "Counted from the epoch, or from the end of the previous run.", "epoch", "completion"
+                ),
             },
             "required": ["every"],
             "additionalProperties": False,
@@ -61,76 +62,79 @@ SPEC_FIELDS: dict[str, Schema] = {
     "intervals": _one_or_many("Intervals.", _INTERVAL, "15m", {"every": "1h", "offset": "5m"}),
     "rrules": _one_or_many("RFC 5545 rules.", {"type": "string"}, "FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=9"),
     "times": _one_or_many("Single times.", {"type": "string"}, "2027-01-01T00:00:00Z"),
-    "exclude": {"type": "object", "description": "What is taken away: calendars, dates, windows, holidays, named."},
-    "timezone": _maybe(_text("IANA name; null is UTC.", "Europe/Berlin")),
-    "start_at": _maybe(_text("No tick before it.", "2026-01-01T00:00:00Z")),
-    "end_at": _maybe(_text("No tick after it.", "2026-12-31T23:59:59Z")),
-    "jitter_ms": _number("The most that a fire time differs from its tick."),
-    "jitter_mode": _choice("Before and after, only after, or after as Temporal does.", *JITTER_MODES),
-    "jitter_seed": _maybe(_text("What the jitter is a hash of, instead of the schedule's id.")),
-    "dst_gap": _maybe(_choice("What becomes of wall times that do not exist.", *DST_GAPS)),
-    "dst_overlap": _choice("Which of two equal wall times counts.", *DST_OVERLAPS),
-    "dst_profile": _maybe(_choice("A whole set of rules for clock changes.", *DST_PROFILES)),
-    "dialect": _choice("How cron expressions are read.", *DIALECTS),
+    "exclude": {
+        "type": "object",
+        "description": "Excluded times: calendars, dates, windows, holidays, named calendars.",
+    },
+    "timezone": _nullable(_text("IANA time zone. null is UTC.", "Europe/Berlin")),
+    "start_at": _nullable(_text("No ticks before this time.", "2026-01-01T00:00:00Z")),
+    "end_at": _nullable(_text("No ticks after this time.", "2026-12-31T23:59:59Z")),
+    "jitter_ms": _number("Maximum difference between a fire time and its tick."),
+    "jitter_mode": _choice("Jitter before and after the tick, only after it, or as in Temporal.", *JITTER_MODES),
+    "jitter_seed": _nullable(_text("Seed of the jitter. null is the id of the schedule.")),
+    "dst_gap": _nullable(_choice("Handling of wall times that do not exist.", *DST_GAPS)),
+    "dst_overlap": _choice("Handling of wall times that occur twice.", *DST_OVERLAPS),
+    "dst_profile": _nullable(_choice("A set of rules for clock changes.", *DST_PROFILES)),
+    "dialect": _choice("Dialect of the cron expressions.", *DIALECTS),
 }
 OTHER_FIELDS: dict[str, Schema] = {
     "spec": {
         "type": "object",
-        "description": "When it runs, as an object of its own; its fields may stand in the document itself instead.",
+        "description": "When the schedule runs. These fields can also be members of the document itself.",
         "properties": SPEC_FIELDS,
         "additionalProperties": False,
     },
-    "function": _maybe(_text("What to run, by its import path.", "tasks:report")),
-    "workflow_id": _maybe(_text("What to run: a stored workflow.", "nightly-etl")),
-    "workflow_version": {"type": ["integer", "null"], "minimum": 1, "description": "Null is the newest."},
-    "queue": _text("Who runs it: processes that serve this queue.", "default"),
-    "user_id": _maybe(_text("On whose behalf.", "u-17")),
-    "overlap_policy": _choice("While the run before goes on.", *Overlap, "allow_all", "buffer_all"),
-    "max_concurrent": _number("The most runs at a time.", 1),
-    "buffer_keep": _choice("Which tick buffer_one keeps.", *Keep),
-    "catchup_policy": _choice("What becomes of missed ticks.", *CatchUp, "all"),
+    "function": _nullable(_text("Import path of the function to run.", "tasks:report")),
+    "workflow_id": _nullable(_text("Id of the stored workflow to run.", "nightly-etl")),
+    "workflow_version": {"type": ["integer", "null"], "minimum": 1, "description": "null is the newest version."},
+    "queue": _text("Queue of the processes that execute the runs.", "default"),
+    "user_id": _nullable(_text("User on whose behalf the runs are executed.", "u-17")),
+    "overlap_policy": _choice("Handling of a tick while a run is active.", *Overlap, "allow_all", "buffer_all"),
+    "max_concurrent": _number("Maximum number of concurrent runs.", 1),
+    "buffer_keep": _choice("The tick that buffer_one keeps.", *Keep),
+    "catchup_policy": _choice("Handling of missed ticks.", *CatchUp, "all"),
     "catchup_window": {
         "type": ["string", "integer", "null"],
-        "description": "Older missed ticks are dropped; null keeps all.",
+        "description": "Missed ticks that are older are dropped. null is no limit.",
     },
-    "on_resume": _choice("What becomes of the ticks of a pause.", *OnResume),
-    "on_worker_lost": _choice("What becomes of a run whose worker was lost.", *OnWorkerLost),
-    "max_attempts": _number("How often a failed run is tried in all.", 1),
-    "retry_delay_ms": _number("The pause before the second attempt; it doubles."),
-    "max_execution_ms": {"type": ["integer", "null"], "minimum": 1, "description": "How long a run may take."},
-    "pause_on_failure": {"type": "boolean", "description": "Pause the schedule after a run that failed for good."},
-    "min_interval_ms": _number("The least time between two automatic starts."),
-    "adaptive": {"type": "boolean", "description": "Let hints, failures and bounds move its runs."},
+    "on_resume": _choice("Handling of the ticks during a pause.", *OnResume),
+    "on_worker_lost": _choice("Handling of a run whose worker was lost.", *OnWorkerLost),
+    "max_attempts": _number("Maximum number of attempts of a run.", 1),
+    "retry_delay_ms": _number("Delay before the second attempt. It doubles with each attempt."),
+    "max_execution_ms": {"type": ["integer", "null"], "minimum": 1, "description": "Time limit of a run."},
+    "pause_on_failure": {"type": "boolean", "description": "Pause the schedule when a run has failed finally."},
+    "min_interval_ms": _number("Minimum time between two automatic starts."),
+    "adaptive": {"type": "boolean", "description": "Adapt the times of runs to hints, failures and bounds."},
     "max_interval_ms": {
         "type": ["integer", "null"],
         "minimum": 1_000,
-        "description": "The most time between two runs of an adaptive schedule.",
+        "description": "Maximum time between two runs of an adaptive schedule.",
     },
-    "failure_backoff": {"type": "boolean", "description": "Whether failures stretch an adaptive interval."},
-    "notify": {"type": "boolean", "description": "Whether anybody is notified of what goes wrong with it."},
-    "shadow": {"type": "boolean", "description": "Record what would be started, and start nothing."},
-    "payload": {"description": "Any JSON; each run is given it."},
-    "description": _text("For people."),
-    "labels": {"type": "object", "additionalProperties": {"type": "string"}, "description": "To find it by."},
-    "memo": {"type": ["object", "null"], "description": "Anything that is worth knowing; lists show it."},
+    "failure_backoff": {"type": "boolean", "description": "Lengthen an adaptive interval after failures."},
+    "notify": {"type": "boolean", "description": "Send notifications about problems of this schedule."},
+    "shadow": {"type": "boolean", "description": "Record the runs that would start, and start none."},
+    "payload": {"description": "Any JSON value. Every run receives it."},
+    "description": _text("A description for people."),
+    "labels": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Labels for filters."},
+    "memo": {"type": ["object", "null"], "description": "Additional information. Lists include it."},
     "search_attributes": {
         "type": ["object", "null"],
         "additionalProperties": {"type": "object"},
-        "description": "Typed values to find it by over Temporal's API, each with its type and its value.",
+        "description": "Typed values for queries of the Temporal API, each with its type and its value.",
     },
 }
 STATE_FIELDS: dict[str, Schema] = {
     "remaining_actions": {
         "type": ["integer", "null"],
         "minimum": 0,
-        "description": "How many automatic starts are left.",
+        "description": "Number of automatic starts that are left.",
     },
-    "paused": {"type": "boolean", "description": "Whether it begins paused, or is paused from now on."},
-    "note": {"type": ["string", "null"], "description": "Why it is as it is; a pause or a resume brings its own."},
+    "paused": {"type": "boolean", "description": "Whether the schedule is paused."},
+    "note": {"type": ["string", "null"], "description": "A note about the state, such as the reason of a pause."},
 }
 SCHEDULE_DOCUMENT: Schema = {
     "type": "object",
-    "description": "What a schedule is: when it runs, what it runs, and how it behaves.",
+    "description": "A schedule: when it runs, what it runs, and its policies.",
     "properties": {**OTHER_FIELDS, **SPEC_FIELDS, **STATE_FIELDS},
     "additionalProperties": False,
     "examples": [

@@ -1,4 +1,4 @@
-"""JSON Schema of what is sent: worked out from the dataclasses themselves, so that it cannot differ from them."""
+"""JSON Schemas of responses, generated from the dataclasses."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ PLAIN: dict[Any, Schema] = {
     Any: {},
     object: {},
 }
-LOCAL = frozenset({("Run", "local_time"), ("Tick", "wall")})
-"""Wall times: they have no offset, which ``date-time`` would promise."""
+WALL_TIMES = frozenset({("Run", "local_time"), ("Tick", "wall")})
+"""Fields with a wall time. It has no offset, so its format is not ``date-time``."""
 
 
 class Schemas:
-    """Schemas by name, gathered while they are referred to."""
+    """Collects the schemas of the types that a document refers to, by name."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.named: dict[str, Schema] = {}
 
     def of(self, kind: Any) -> Schema:
-        """Return the schema of a type; a dataclass is referred to by its name."""
+        """Return the schema of a type. For a dataclass, it is a reference to its name."""
         if kind in PLAIN:
             return dict(PLAIN[kind])
         if kind is Definition:
@@ -44,10 +43,10 @@ class Schemas:
         if isinstance(kind, type) and is_dataclass(kind):
             return self._named(kind.__name__, lambda: self._object(kind, {}))
         if isinstance(kind, type) and issubclass(kind, Enum):
-            return {"type": "string", "enum": [each.value for each in kind]}
+            return {"type": "string", "enum": [member.value for member in kind]}
         origin, args = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
-            return _any_of([self.of(each) for each in args])
+            return _any_of([self.of(member) for member in args])
         if origin is Literal:
             return {"type": "string", "enum": list(args)}
         if origin in (tuple, list):
@@ -55,23 +54,23 @@ class Schemas:
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object"}
         if isinstance(origin, type) and is_dataclass(origin):
-            given = dict(zip(origin.__parameters__, args, strict=True))  # type: ignore[attr-defined]  # it is generic
-            name = "".join(each.__name__ for each in args) + origin.__name__
-            return self._named(name, lambda: self._object(origin, given))
+            type_arguments = dict(zip(origin.__parameters__, args, strict=True))  # type: ignore[attr-defined]  # it is generic
+            name = "".join(argument.__name__ for argument in args) + origin.__name__
+            return self._named(name, lambda: self._object(origin, type_arguments))
         return {}
 
-    def _named(self, name: str, make: Callable[[], Schema]) -> Schema:
+    def _named(self, name: str, build: Callable[[], Schema]) -> Schema:
         if name not in self.named:
-            self.named[name] = {}  # whoever refers to itself finds the name
-            self.named[name] = make()
+            self.named[name] = {}  # for types that refer to themselves
+            self.named[name] = build()
         return {"$ref": f"{REF}{name}"}
 
-    def _object(self, kind: type, given: Mapping[Any, Any]) -> Schema:
+    def _object(self, kind: type, type_arguments: Mapping[Any, Any]) -> Schema:
         hints = get_type_hints(kind)
         properties = {
             field.name: {"type": ["string", "null"]}
-            if (kind.__name__, field.name) in LOCAL
-            else self.of(_bound(hints[field.name], given))
+            if (kind.__name__, field.name) in WALL_TIMES
+            else self.of(_substitute(hints[field.name], type_arguments))
             for field in fields(kind)
         }
         return {
@@ -83,20 +82,21 @@ class Schemas:
         }
 
 
-def _bound(hint: Any, given: Mapping[Any, Any]) -> Any:
+def _substitute(hint: Any, type_arguments: Mapping[Any, Any]) -> Any:
+    """Return a type hint with its type variables replaced."""
     if isinstance(hint, TypeVar):
-        return given[hint]
+        return type_arguments[hint]
     parameters = getattr(hint, "__parameters__", ())
-    return hint[tuple(given[each] for each in parameters)] if parameters else hint
+    return hint[tuple(type_arguments[parameter] for parameter in parameters)] if parameters else hint
 
 
 def _any_of(schemas: list[Schema]) -> Schema:
-    """Return the schema of a choice; plain types stand in one list."""
-    if all(set(each) == {"type"} for each in schemas):
-        kinds = list(dict.fromkeys(each["type"] for each in schemas))
+    """Return the schema of a union. Simple types are merged into one list."""
+    if all(set(schema) == {"type"} for schema in schemas):
+        kinds = list(dict.fromkeys(schema["type"] for schema in schemas))
         return {"type": kinds if len(kinds) > 1 else kinds[0]}
     unique: list[Schema] = []
-    for each in schemas:
-        if each not in unique:
-            unique.append(each)
+    for schema in schemas:
+        if schema not in unique:
+            unique.append(schema)
     return {"anyOf": unique} if len(unique) > 1 else unique[0]

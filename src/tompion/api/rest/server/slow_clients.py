@@ -1,6 +1,6 @@
-"""HTTP/1.1 that does not wait for ever, and not for everybody: whoever only holds a connection open gets none.
+"""Protects against slow clients: a timeout for reading a request, and a limit of connections.
 
-A connection costs a descriptor, and a process that has no more of them can neither answer nor fire.
+Each connection needs a file descriptor. A process without free descriptors can neither respond nor fire schedules.
 """
 
 from __future__ import annotations
@@ -12,54 +12,55 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-WHOLE_REQUEST_S = 30.0
-"""How long a request may take to arrive, from the first byte, or from the connection, to the last."""
-MOST_CONNECTIONS = 10_000
+MAX_REQUEST_S = 30.0
+"""The longest time from the first byte of a request, or from the connection, to its last byte."""
+MAX_CONNECTIONS = 10_000
+MIN_CONNECTIONS = 16
 
 
-def most_connections() -> int:
-    """Return how many connections a process may have: half of its descriptors are for everything else."""
+def connection_limit() -> int:
+    """Return the limit of connections. Half of the file descriptors stay free for other uses."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(16, soft // 2))
+    return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, max(MIN_CONNECTIONS, soft // 2))
 
 
 class SlowClientProtocol(H11Protocol):
-    """A connection that ends if its request does not arrive in time, or if there are too many others."""
+    """A connection that is closed if its request does not arrive in time, or if there are too many connections."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base class
-        """Begin to wait, unless there is no room."""
-        self._waiting: asyncio.TimerHandle | None = None
+        """Start the timer, or close the connection if there are too many."""
+        self._timer: asyncio.TimerHandle | None = None
         super().connection_made(transport)
-        if len(self.connections) > most_connections():
+        if len(self.connections) > connection_limit():
             transport.close()
             return
-        self._wait()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
-        self._stop_waiting()
+        """Stop the timer."""
+        self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what has arrived; a request that is whole is waited for no longer, and one that begins is."""
+        """Stop the timer when a request is complete, and start it when the next one begins."""
         super().data_received(data)
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
-            if self._waiting is None:
-                self._wait()
+            if self._timer is None:
+                self._start_timer()
         else:
-            self._stop_waiting()
+            self._stop_timer()
 
-    def _wait(self) -> None:
-        self._waiting = self.loop.call_later(WHOLE_REQUEST_S, self._give_up)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(MAX_REQUEST_S, self._time_out)
 
-    def _stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _give_up(self) -> None:
-        """End a connection on which nobody waits for an answer."""
-        self._waiting = None
-        answering: Any = self.cycle
-        if answering is None or answering.response_complete or answering.more_body:
+    def _time_out(self) -> None:
+        """Close the connection, unless a response is being sent."""
+        self._timer = None
+        cycle: Any = self.cycle
+        if cycle is None or cycle.response_complete or cycle.more_body:
             self.transport.close()

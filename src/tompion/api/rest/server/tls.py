@@ -1,4 +1,4 @@
-"""TLS: the context that a service listens with, and whose certificate stands behind a connection."""
+"""TLS: the client certificate of a connection, and the check of the server's files."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ import asyncio
 import ssl
 from typing import Any
 
-from tompion.api.auth.authenticator import PEER
+from tompion.api.rest.credentials import PEER_CERTIFICATE
 from tompion.api.rest.server.slow_clients import SlowClientProtocol
 from tompion.errors import InvalidField
 
 
 class ClientCertificateProtocol(SlowClientProtocol):
-    """HTTP/1.1 that tells the application which certificate the other side has shown, once TLS has checked it."""
+    """HTTP/1.1 that puts the verified client certificate into the ASGI scope."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base class
-        """Remember the certificate for every request of the connection."""
+        """Keep the certificate for all requests of the connection."""
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
         certificate = None if tls is None else tls.getpeercert()
         if certificate:
-            self.app = _with_peer(self.app, certificate)
+            self.app = _with_certificate(self.app, certificate)
 
 
-def _with_peer(app: Any, certificate: Any) -> Any:
-    async def with_peer(scope: Any, receive: Any, send: Any) -> None:
-        await app({**scope, PEER: certificate}, receive, send)
+def _with_certificate(app: Any, certificate: Any) -> Any:
+    async def with_certificate(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, PEER_CERTIFICATE: certificate}, receive, send)
 
-    return with_peer
+    return with_certificate
 
 
 def check_tls_files(cert: str, key: str, client_ca: str) -> None:
-    """Raise if the files of a service's TLS cannot be used, naming the setting."""
+    """Raise if a TLS file of the service cannot be used. The error names the setting."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        context.load_cert_chain(cert, key, password="")  # without one, OpenSSL would ask whoever sits at the terminal
+        context.load_cert_chain(cert, key, password="")  # without a password, OpenSSL would prompt on the terminal
     except (OSError, ValueError) as error:
-        raise InvalidField("tls_cert", f"{cert} and {key} cannot be used: {_said(error)}") from None
+        raise InvalidField("tls_cert", f"{cert} and {key} cannot be used: {_reason(error)}") from None
     if client_ca:
         try:
             context.load_verify_locations(client_ca)
         except (OSError, ValueError) as error:
-            raise InvalidField("tls_client_ca", f"{client_ca} cannot be used: {_said(error)}") from None
+            raise InvalidField("tls_client_ca", f"{client_ca} cannot be used: {_reason(error)}") from None
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
-        return (error.reason or "it is no PEM file").lower().replace("_", " ")
+        return (error.reason or "not a PEM file").lower().replace("_", " ")
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

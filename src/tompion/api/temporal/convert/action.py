@@ -1,4 +1,4 @@
-"""Actions: the workflow that a Temporal schedule starts, as a document of the ``temporal`` executor, and back."""
+"""Actions: from the workflow that a Temporal schedule starts to a document of the ``temporal`` executor, and back."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tompion.errors import InvalidField
 from tompion.model.schedule import Schedule
 
 EXECUTOR = "temporal"
-NAMED = {"workflowId", "workflowType", "taskQueue", "workflowIdReusePolicy"}
-"""What a document says in fields of its own, or does not say."""
-REUSE = (
+OWN_OPTIONS = {"workflowId", "workflowType", "taskQueue", "workflowIdReusePolicy"}
+"""Fields of the action that are options of the document, or that it does not need."""
+ACCEPTED_REUSE_POLICIES = (
     WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_UNSPECIFIED,
     WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 )
@@ -26,21 +26,23 @@ MAX_ID_BYTES = 1_000 - len("-2006-01-02T15:04:05Z")
 
 
 def document_of(action: ScheduleAction, *, keep_id: bool) -> dict[str, Any]:
-    """Return the document of a workflow that a schedule is to start; ``keep_id`` gives every run the same id."""
+    """Return the document of the workflow that an action starts. ``keep_id`` gives every run the same workflow id."""
     if not action.HasField("start_workflow"):
-        raise InvalidField("action", "a schedule starts a workflow: start_workflow is missing")
+        raise InvalidField("action", "start_workflow is missing")
     info = action.start_workflow
     for field, text in (("workflow_type", info.workflow_type.name), ("task_queue", info.task_queue.name)):
         if not text:
-            raise InvalidField(f"action.start_workflow.{field}", "it is not set")
+            raise InvalidField(f"action.start_workflow.{field}", "not set")
     if len(info.workflow_id.encode()) > MAX_ID_BYTES:
         raise InvalidField("action.start_workflow.workflow_id", f"more than {MAX_ID_BYTES} bytes")
     if info.cron_schedule:
-        raise InvalidField("action.start_workflow.cron_schedule", "the schedule says when: a workflow of it cannot")
-    if info.workflow_id_reuse_policy not in REUSE:
-        raise InvalidField("action.start_workflow.workflow_id_reuse_policy", "a schedule has none but the default")
+        raise InvalidField("action.start_workflow.cron_schedule", "not supported for a workflow of a schedule")
+    if info.workflow_id_reuse_policy not in ACCEPTED_REUSE_POLICIES:
+        raise InvalidField(
+            "action.start_workflow.workflow_id_reuse_policy", "only the default is supported for a schedule"
+        )
     attributes_of(info.search_attributes, {})
-    rest = {name: value for name, value in _as_json(info).items() if name not in NAMED}
+    rest = {name: value for name, value in _as_json(info).items() if name not in OWN_OPTIONS}
     options = {
         "workflow": info.workflow_type.name,
         "task_queue": info.task_queue.name,
@@ -56,36 +58,36 @@ def keeps_id(document: Any) -> bool:
     return isinstance(document, Mapping) and _options(document).get("id") == "as_is"
 
 
-def is_same(one: ScheduleAction, other: ScheduleAction) -> bool:
-    """Return whether two actions start the same, whatever empty messages an SDK has put into one of them."""
+def is_same_action(one: ScheduleAction, other: ScheduleAction) -> bool:
+    """Return whether two actions are equal. Empty messages are ignored, because some SDKs add them."""
     return bool(_without_empty(_as_json(one)) == _without_empty(_as_json(other)))
 
 
 def _as_json(message: Message) -> dict[str, Any]:
-    """A message as JSON; an instant or a duration in it may be none that JSON has."""
+    """Return a message as JSON. Raises if a time or a duration in it is out of range."""
     try:
-        found: dict[str, Any] = MessageToDict(message)
+        fields: dict[str, Any] = MessageToDict(message)
     except (Error, ValueError, OverflowError) as error:
-        raise InvalidField("action.start_workflow", f"a time or a duration that is none: {error}") from None
-    return found
+        raise InvalidField("action.start_workflow", f"time or duration out of range: {error}") from None
+    return fields
 
 
 def _without_empty(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    kept = {name: _without_empty(each) for name, each in value.items()}
-    return {name: each for name, each in kept.items() if each != {}}
+    members = {name: _without_empty(member) for name, member in value.items()}
+    return {name: member for name, member in members.items() if member != {}}
 
 
 def action_message(schedule: Schedule, document: Any) -> NewWorkflowExecutionInfo:
-    """Return what a schedule starts; a function or a workflow of another executor is shown by its name."""
+    """Return the action of a schedule. A function or a workflow of another executor is represented by its name."""
     action = schedule.definition.action
     options = _options(document) if isinstance(document, Mapping) and document.get("executor") == EXECUTOR else {}
     message = NewWorkflowExecutionInfo()
     if isinstance(options.get("start"), Mapping):
         try:
             ParseDict(dict(options["start"]), message)
-        except ParseError:  # somebody has written it by hand; the executor says so when it starts it
+        except ParseError:  # a document written by hand, for which the executor reports the error
             message.Clear()
     elif isinstance(options.get("args"), list):
         message.input.payloads.extend(map(json_payload, options["args"]))

@@ -1,4 +1,4 @@
-"""Specs: Temporal's calendars, cron strings and intervals as a spec of ours, and back."""
+"""Specs: from Temporal's calendars, cron strings and intervals to a spec document, and back."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tompion.api.temporal.convert.values import epoch_ms, instant, milliseconds,
 from tompion.errors import InvalidSpec
 from tompion.model.spec import CALENDAR_FIELDS, CalendarDocument, ExcludeDocument, IntervalDocument, Range, SpecDocument
 
-LIMITS = {
+FIELD_BOUNDS = {
     "second": (0, 59), "minute": (0, 59), "hour": (0, 23), "day_of_month": (1, 31), "month": (1, 12),
     "year": (2000, 2100), "day_of_week": (0, 6),
 }  # fmt: skip
 MAX_COMMENT_BYTES = 200
 ZONED_EVERY = re.compile(r"^\s*(?:CRON_)?TZ=\S+\s+(?=@every\s)")
-"""A zone before an interval, which has none: it is left out."""
+"""A time zone before an interval, which has no zone. It is ignored."""
 
 
 def spec_of(message: ScheduleSpec, seed: str) -> SpecDocument:
-    """Return a spec; ``seed`` is what its jitter is a hash of.  Raises :class:`~tompion.errors.InvalidSpec`."""
+    """Return a spec with a jitter seed. Raises :class:`~tompion.errors.InvalidSpec`."""
     if message.timezone_data:
-        raise InvalidSpec("zone data of a caller's own", field="timezone_data", hint="give timezone_name")
+        raise InvalidSpec("not supported", field="timezone_data", hint="use timezone_name")
     jitter_ms = max(milliseconds("spec.jitter", message.jitter), 0)
     calendars = [*_structured(message.structured_calendar, "structured_calendar"), *map(_calendar, message.calendar)]
     excluded = [
@@ -49,38 +49,38 @@ def spec_of(message: ScheduleSpec, seed: str) -> SpecDocument:
 
 
 def _structured(messages: Iterable[StructuredCalendarSpec], field: str) -> list[CalendarDocument]:
-    """Calendars in ranges; one with a field that allows nothing is never true, and left out."""
-    found = []
+    """Return structured calendars. One with an empty field never matches and is left out."""
+    calendars = []
     for index, message in enumerate(messages):
         path = f"{field}[{index}]"
-        named = {name: _ranges(getattr(message, name), name, path) for name in CALENDAR_FIELDS}
-        year = named.pop("year") or None
+        ranges = {name: _ranges(getattr(message, name), name, path) for name in CALENDAR_FIELDS}
+        year = ranges.pop("year") or None
         _check_comment(message.comment, path)
-        if all(named.values()):
-            found.append(CalendarDocument(**named, year=year, comment=message.comment))
-    return found
+        if all(ranges.values()):
+            calendars.append(CalendarDocument(**ranges, year=year, comment=message.comment))
+    return calendars
 
 
 def _ranges(messages: Iterable[RangeMessage], name: str, path: str) -> tuple[Range, ...]:
-    low, high = LIMITS[name]
-    found = []
+    low, high = FIELD_BOUNDS[name]
+    ranges = []
     for message in messages:
         end = max(message.end, message.start)
         if not low <= message.start <= high or not low <= end <= high or message.step < 0:
-            shown = f"{message.start} to {message.end} by {message.step}"
-            raise InvalidSpec(shown, field=f"{path}.{name}", expected=f"numbers from {low} to {high}, and a step")
-        found.append(Range(message.start, end, message.step or 1))
-    return tuple(found)
+            text = f"{message.start} to {message.end} by {message.step}"
+            raise InvalidSpec(text, field=f"{path}.{name}", expected=f"numbers from {low} to {high}, and a step")
+        ranges.append(Range(message.start, end, message.step or 1))
+    return tuple(ranges)
 
 
 def _calendar(message: CalendarSpec) -> CalendarDocument:
-    """A calendar in the grammar of cron fields; what it leaves out is Temporal's default, in an exclusion as well."""
+    """Return a calendar with fields in cron syntax. Empty fields get Temporal's defaults, also in an exclusion."""
     _check_comment(message.comment, "calendar")
-    named: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: getattr(message, name).strip() or ("0" if name in ("second", "minute", "hour") else "*")
         for name in CALENDAR_FIELDS
     }
-    return CalendarDocument(**named, comment=message.comment)
+    return CalendarDocument(**fields, comment=message.comment)
 
 
 def _check_comment(comment: str, path: str) -> None:
@@ -89,7 +89,7 @@ def _check_comment(comment: str, path: str) -> None:
 
 
 def _interval(message: IntervalSpec) -> IntervalDocument:
-    every, phase = (milliseconds("interval", each) // 1000 for each in (message.interval, message.phase))
+    every, phase = (milliseconds("interval", value) // 1000 for value in (message.interval, message.phase))
     if every < 1 or not 0 <= phase < every:
         raise InvalidSpec(
             f"every {every} s, phase {phase} s", field="interval", expected="at least 1 s, and a phase below it"
@@ -105,7 +105,7 @@ def _bound(message: ScheduleSpec, name: str) -> str | None:
 
 
 def spec_message(spec: SpecDocument, start: datetime | None, end: datetime | None) -> ScheduleSpec:
-    """Return what ranges say of a spec; the bounds are instants that whoever knows its zone has worked out."""
+    """Return the message of a spec in ranges, with its bounds as instants. Calendars in cron syntax are left out."""
     message = ScheduleSpec(timezone_name=spec.timezone or "")
     message.structured_calendar.extend(_calendar_messages(spec.calendars))
     message.exclude_structured_calendar.extend(_calendar_messages(spec.exclude.calendars))
@@ -123,13 +123,13 @@ def spec_message(spec: SpecDocument, start: datetime | None, end: datetime | Non
 
 def _calendar_messages(calendars: Iterable[CalendarDocument]) -> Iterable[StructuredCalendarSpec]:
     for calendar in calendars:
-        named = {name: getattr(calendar, name) or () for name in CALENDAR_FIELDS}
-        if any(isinstance(value, str) for value in named.values()):
+        fields = {name: getattr(calendar, name) or () for name in CALENDAR_FIELDS}
+        if any(isinstance(value, str) for value in fields.values()):
             continue
         yield StructuredCalendarSpec(
             comment=calendar.comment,
             **{
-                name: [RangeMessage(start=each.start, end=each.end, step=each.step) for each in ranges]
-                for name, ranges in named.items()
+                name: [RangeMessage(start=item.start, end=item.end, step=item.step) for item in ranges]
+                for name, ranges in fields.items()
             },
         )

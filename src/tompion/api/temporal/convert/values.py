@@ -1,4 +1,4 @@
-"""The smaller messages of Temporal's API and what they are here: instants, durations, payloads, memos, attributes."""
+"""Conversion of small messages: times, durations, payloads, memos and search attributes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tompion.model.search_attribute import AttributeType
 from tompion.operations.validation import is_deep
 
 RAW = "$payload"
-"""Under which key a memo keeps a payload that is no JSON."""
+"""The key of a memo value that is not plain JSON. It has the encoded payload."""
 JSON = b"json/plain"
-EARLIEST_S, LATEST_S = -62_135_596_800, 253_402_300_799
+MIN_TIMESTAMP_S, MAX_TIMESTAMP_S = -62_135_596_800, 253_402_300_799
 """The years 1 to 9999."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -35,7 +35,7 @@ OVERLAPS: dict[int, Overlap] = {
     _O.SCHEDULE_OVERLAP_POLICY_TERMINATE_OTHER: Overlap.TERMINATE_OTHER,
     _O.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL: Overlap.ALLOW,
 }
-SHOWN_OVERLAPS: dict[Overlap, Any] = {ours: theirs for theirs, ours in OVERLAPS.items()}
+TEMPORAL_OVERLAPS: dict[Overlap, Any] = {ours: theirs for theirs, ours in OVERLAPS.items()}
 _S = WorkflowExecutionStatus
 STATUSES: dict[RunState, Any] = {
     RunState.SUCCESS: _S.WORKFLOW_EXECUTION_STATUS_COMPLETED,
@@ -44,48 +44,50 @@ STATUSES: dict[RunState, Any] = {
     RunState.TERMINATED: _S.WORKFLOW_EXECUTION_STATUS_TERMINATED,
     RunState.TIMED_OUT: _S.WORKFLOW_EXECUTION_STATUS_TIMED_OUT,
 }
-INFERRED = {str: AttributeType.KEYWORD, bool: AttributeType.BOOL, int: AttributeType.INT, float: AttributeType.DOUBLE}
+INFERRED_TYPES = {
+    str: AttributeType.KEYWORD,
+    bool: AttributeType.BOOL,
+    int: AttributeType.INT,
+    float: AttributeType.DOUBLE,
+}
 
 
 def overlap_of(field: str, value: int, default: str) -> str:
-    """Return an overlap policy; unspecified, it is the default."""
+    """Return an overlap policy, or the default if it is unspecified."""
     if value == _O.SCHEDULE_OVERLAP_POLICY_UNSPECIFIED:
         return default
     if value not in OVERLAPS:
-        raise InvalidField(field, f"{value} is no overlap policy")
+        raise InvalidField(field, f"{value} is not an overlap policy")
     return OVERLAPS[value]
 
 
 def epoch_ms(field: str, value: Timestamp) -> int:
     """Return an instant in milliseconds, rounded down."""
-    if not 0 <= value.nanos < 1_000_000_000 or not EARLIEST_S <= value.seconds <= LATEST_S:
-        raise InvalidField(field, "this is no instant of the years 1 to 9999")
+    if not 0 <= value.nanos < 1_000_000_000 or not MIN_TIMESTAMP_S <= value.seconds <= MAX_TIMESTAMP_S:
+        raise InvalidField(field, "expected a time of the years 1 to 9999")
     return value.seconds * 1000 + value.nanos // 1_000_000
 
 
 def instant(milliseconds: int) -> datetime:
-    """Return an instant."""
+    """Return the instant of a time in milliseconds."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def set_time(field: Timestamp, moment: datetime | None) -> None:
-    """Write an instant, if there is one."""
+    """Set a timestamp, unless the instant is ``None``."""
     if moment is not None:
         field.FromDatetime(moment)
 
 
 def milliseconds(field: str, value: Duration) -> int:
     """Return a duration in milliseconds, rounded towards zero."""
-    if abs(value.seconds) > LATEST_S or abs(value.nanos) >= 1_000_000_000:
-        raise InvalidField(field, "this is no duration")
+    if abs(value.seconds) > MAX_TIMESTAMP_S or abs(value.nanos) >= 1_000_000_000:
+        raise InvalidField(field, "not a valid duration")
     return int((value.seconds * 1_000_000_000 + value.nanos) / 1_000_000)
 
 
-# --- memo -----------------------------------------------------------------------------------------------------------
-
-
 def memo_of(memo: Memo) -> dict[str, Any]:
-    """Return a memo as JSON: what is JSON there as it is, anything else byte for byte."""
+    """Return a memo as JSON. Payloads that are not plain JSON are stored byte for byte."""
     return {name: _value_of(payload) for name, payload in memo.fields.items()}
 
 
@@ -96,14 +98,14 @@ def memo_message(memo: Mapping[str, Any] | None) -> Memo:
 
 def _value_of(payload: Payload) -> Any:
     if dict(payload.metadata) == {"encoding": JSON}:
-        value = _plain(payload.data)
+        value = _parse_json(payload.data)
         if value is not None and not (isinstance(value, dict) and RAW in value):
             return value
     return {RAW: b64encode(payload.SerializeToString(deterministic=True)).decode()}
 
 
-def _plain(data: bytes) -> Any:
-    """What JSON says that can be stored and read by everybody; ``None`` if it is no such JSON."""
+def _parse_json(data: bytes) -> Any:
+    """Return the value of JSON that every store can hold, or ``None``."""
     try:
         value = json.loads(data)
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
@@ -116,55 +118,54 @@ def _payload_of(value: Any) -> Payload:
     if isinstance(value, Mapping) and set(value) == {RAW}:
         try:
             return Payload.FromString(b64decode(value[RAW], validate=True))
-        except (ValueError, TypeError):  # somebody has written it by hand
+        except (ValueError, TypeError):  # a memo written by hand
             pass
     return json_payload(value)
 
 
 def json_payload(value: Any) -> Payload:
-    """Return a value as Temporal's default converter writes it."""
+    """Return a value encoded as by Temporal's default converter."""
     return Payload(metadata={"encoding": JSON}, data=json.dumps(value, separators=(",", ":")).encode())
 
 
-# --- search attributes ----------------------------------------------------------------------------------------------
-
-
-def attributes_of(given: SearchAttributes, registered: Mapping[str, str]) -> dict[str, Any]:
-    """Return search attributes with their types: as they say, as registered, or as their value suggests."""
-    return {name: _attribute_of(name, each, registered) for name, each in given.indexed_fields.items()}
+def attributes_of(attributes: SearchAttributes, registered: Mapping[str, str]) -> dict[str, Any]:
+    """Return search attributes with their types: their own, the registered ones, or inferred from the values."""
+    return {name: _attribute_of(name, payload, registered) for name, payload in attributes.indexed_fields.items()}
 
 
 def _attribute_of(name: str, payload: Payload, registered: Mapping[str, str]) -> dict[str, Any]:
     try:
         value = json.loads(payload.data)
-        said = payload.metadata.get("type", b"").decode()
+        own_type = payload.metadata.get("type", b"").decode()
     except (ValueError, RecursionError):
-        raise InvalidField(f"search_attributes.{name}", "its value is no JSON") from None
-    kind = said or registered.get(name) or _inferred(value)
+        raise InvalidField(f"search_attributes.{name}", "the value is not JSON") from None
+    kind = own_type or registered.get(name) or _infer_type(value)
     if kind != AttributeType.KEYWORD_LIST and isinstance(value, list) and len(value) == 1:
         value = value[0]
     return {"type": kind, "value": value}
 
 
-def _inferred(value: Any) -> str:
-    return AttributeType.KEYWORD_LIST if isinstance(value, list) else INFERRED.get(type(value), AttributeType.KEYWORD)
+def _infer_type(value: Any) -> str:
+    if isinstance(value, list):
+        return AttributeType.KEYWORD_LIST
+    return INFERRED_TYPES.get(type(value), AttributeType.KEYWORD)
 
 
 def attributes_message(attributes: Mapping[str, Any] | None) -> SearchAttributes:
-    """Return search attributes as a message, each with its type."""
+    """Return the message of search attributes, each with its type."""
     message = SearchAttributes()
-    for name, each in (attributes or {}).items():
-        payload = json_payload(each["value"])
-        payload.metadata["type"] = each["type"].encode()
+    for name, attribute in (attributes or {}).items():
+        payload = json_payload(attribute["value"])
+        payload.metadata["type"] = attribute["type"].encode()
         message.indexed_fields[name].CopyFrom(payload)
     return message
 
 
-def with_types(given: SearchAttributes, registered: Mapping[str, str]) -> None:
-    """Write its type beside each search attribute that does not say it."""
-    for name, payload in given.indexed_fields.items():
+def add_types(attributes: SearchAttributes, registered: Mapping[str, str]) -> None:
+    """Add the type to each search attribute that has none."""
+    for name, payload in attributes.indexed_fields.items():
         if not payload.metadata.get("type"):
             try:
                 payload.metadata["type"] = _attribute_of(name, payload, registered)["type"].encode()
-            except InvalidField:  # somebody has written it by hand; the executor says so when it starts it
+            except InvalidField:  # an attribute written by hand, for which the executor reports the error
                 continue

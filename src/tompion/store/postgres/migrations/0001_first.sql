@@ -1,7 +1,7 @@
--- The first schema.  Instants are integers: `_s` seconds, `_ms` milliseconds since the Unix epoch.
--- What is sorted by name sorts by code point (COLLATE "C"), as in SQLite and whatever the locale of the database.
+-- The first schema. Instants are integers since the Unix epoch: `_s` in seconds, `_ms` in milliseconds.
+-- Names sort by code point (COLLATE "C"), as in SQLite, whatever the locale of the database.
 
--- What a schedule is; changed by people, never by ticks.
+-- Schedules. Edits change these rows, ticks never do.
 CREATE TABLE schedules (
     schedule_key   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     namespace      text COLLATE "C" NOT NULL,
@@ -23,17 +23,17 @@ CREATE TABLE schedules (
     UNIQUE (namespace, schedule_id)
 );
 
--- Which zone tables schedules were planned with: an upgrade looks here.
+-- Zone tables that schedules were planned with. An upgrade of the zone data searches here.
 CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
 
--- All of a namespace in the order of their keys, in which their schedule_state lie: whoever counts them looks here.
+-- Schedules of a namespace in key order, which is the order of schedule_state. Counts use it.
 CREATE INDEX schedules_state ON schedules (namespace, state, schedule_key);
 
--- What is paused, and what fires in UTC because its zone is gone: few, and counted for everybody who watches.
+-- Paused schedules, and schedules that fire in UTC because their zone was removed. Few rows, counted for metrics.
 CREATE INDEX schedules_paused ON schedules (schedule_key) WHERE state = 'paused';
 CREATE INDEX schedules_degraded ON schedules (schedule_key) WHERE right(zones, 5) = ':gone';
 
--- Every version of every definition; the newest is in force.
+-- Every version of every definition. The newest is in force.
 CREATE TABLE schedule_versions (
     schedule_key   bigint NOT NULL,
     version        bigint NOT NULL,
@@ -50,8 +50,8 @@ CREATE TABLE schedule_versions (
     PRIMARY KEY (schedule_key, version)
 );
 
--- Where each schedule stands: the narrow row that every tick changes and that everybody locks.
--- Settling changes no indexed column: room on the page keeps that update off the indexes.
+-- The mutable state of each schedule: the narrow row that every tick updates and every writer locks.
+-- Settling changes no indexed column. Free space on the page allows heap-only updates, which skip the indexes.
 CREATE TABLE schedule_state (
     schedule_key   bigint PRIMARY KEY,
     version        bigint NOT NULL,
@@ -78,12 +78,12 @@ CREATE TABLE schedule_state (
     hints          text
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
--- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.  The key stands in
--- it, because a claim asks for that order: of many that are due at one moment, it reads no more than it takes.
+-- Only due schedules, so an idle store with a million schedules costs one lookup. The key is part of the index because
+-- a claim reads in that order: among many schedules due at one moment it reads only the rows that it claims.
 CREATE INDEX schedule_state_due ON schedule_state (next_fire_ms, schedule_key) WHERE next_fire_ms IS NOT NULL;
 
--- The ledger: what became of each tick, trigger and backfill time.
--- Each row changes a few times while it is young; the room on its page is for that.
+-- The ledger: one run for each tick, trigger and backfill time.
+-- Each row is updated a few times soon after its insert. The free space on the page is for these updates.
 CREATE TABLE schedule_runs (
     run_number     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     schedule_key   bigint NOT NULL,
@@ -100,7 +100,7 @@ CREATE TABLE schedule_runs (
     owner          bigint,
     decided_ms     bigint NOT NULL,
     local_s        bigint,
-    moved          text,
+    dst_adjustment text,
     overlap        text,
     payload        text,
     request_id     text COLLATE "C",
@@ -116,20 +116,20 @@ CREATE TABLE schedule_runs (
     report         text
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
--- One tick, one row.  This is the second guard; the lock of the dial is the first.
+-- One row per tick. The first guard against duplicates is the lock on schedule_state, this index is the second.
 CREATE UNIQUE INDEX schedule_runs_once ON schedule_runs (schedule_key, nominal_s, origin);
 
--- What somebody must look at: the fire time of a planned run, a run in flight that nobody holds.  One that is held is
--- not here: the lease of its owner is enough.
+-- Runs that an engine must handle at a time: planned runs, and runs in flight without an owner. A run that an instance
+-- holds is not in this index, because the instance's lease covers it.
 CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NULL;
 
--- What waits, by schedule.  The life of a run that simply starts and ends touches none of the columns of an index.
+-- Waiting runs by schedule. A run that starts and ends normally changes no indexed column.
 CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHERE queued_ms IS NOT NULL;
 
--- What somebody asked for, by schedule, whatever time it is for.  Ticks are not here.
-CREATE INDEX schedule_runs_asked ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
+-- Triggers and backfill runs by schedule. Ticks are not in this index.
+CREATE INDEX schedule_runs_requested ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
 
--- Ticks that were dropped together.
+-- Ranges of ticks that were dropped together.
 CREATE TABLE dropped_ranges (
     schedule_key   bigint NOT NULL,
     after_s        bigint NOT NULL,
@@ -141,7 +141,7 @@ CREATE TABLE dropped_ranges (
     PRIMARY KEY (schedule_key, until_s)
 );
 
--- What is older than its retention.
+-- For deleting ranges past their retention.
 CREATE INDEX dropped_ranges_age ON dropped_ranges (decided_ms);
 
 CREATE TABLE backfills (
@@ -165,7 +165,7 @@ CREATE TABLE backfills (
 CREATE INDEX backfills_due ON backfills (next_ms) WHERE next_ms IS NOT NULL;
 CREATE INDEX backfills_of_schedule ON backfills (schedule_key, backfill_id);
 
--- Lists of dates that many schedules exclude; every version is kept, because ledgers refer to it.
+-- Lists of dates that many schedules exclude. Every version is kept, because schedule versions refer to it.
 CREATE TABLE calendars (
     namespace      text COLLATE "C" NOT NULL,
     name           text COLLATE "C" NOT NULL,
@@ -175,7 +175,7 @@ CREATE TABLE calendars (
     PRIMARY KEY (namespace, name, version)
 );
 
--- Which schedule excludes which calendar.
+-- The calendars that each schedule excludes.
 CREATE TABLE calendar_uses (
     namespace      text COLLATE "C" NOT NULL,
     name           text COLLATE "C" NOT NULL,
@@ -192,7 +192,7 @@ CREATE TABLE workflows (
     PRIMARY KEY (namespace, workflow_id, version)
 );
 
--- Workflows and queues that are paused by themselves; usually empty.
+-- Workflows and queues that are paused as a whole. Usually empty.
 CREATE TABLE paused_targets (
     namespace      text COLLATE "C" NOT NULL,
     kind           text NOT NULL CHECK (kind IN ('workflow', 'queue')),
@@ -203,7 +203,7 @@ CREATE TABLE paused_targets (
     PRIMARY KEY (namespace, kind, target)
 );
 
--- Who changed what, and how it was before.
+-- The audit log: actor, operation, and the values before and after.
 CREATE TABLE audit (
     audit_number   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at_ms          bigint NOT NULL,
@@ -223,13 +223,13 @@ CREATE TABLE audit (
 CREATE INDEX audit_of_schedule ON audit (namespace, schedule_id, audit_number);
 CREATE INDEX audit_of_namespace ON audit (namespace, audit_number);
 
--- The chain of a namespace: each place is taken once.
+-- The hash chain of a namespace. Each position is used once.
 CREATE UNIQUE INDEX audit_chain ON audit (namespace, position);
 
--- What is not in the chain yet; usually nothing.
-CREATE INDEX audit_unsealed ON audit (audit_number) WHERE position IS NULL;
+-- Rows that are not in the chain yet. Usually none.
+CREATE INDEX audit_unchained ON audit (audit_number) WHERE position IS NULL;
 
--- Where the chain of each namespace ends, and up to where its rows were older than their retention and are gone.
+-- The end of each namespace's chain, and the position up to which rows were deleted after their retention.
 CREATE TABLE audit_heads (
     namespace      text COLLATE "C" PRIMARY KEY,
     position       bigint NOT NULL,
@@ -238,8 +238,8 @@ CREATE TABLE audit_heads (
     gone_digest    text NOT NULL
 );
 
--- A row is put into the chain once, and goes only after the head has said so; nothing else can happen to it.
-CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+-- A row is added to the chain once. It can be deleted only after the head records the deletion. Other changes fail.
+CREATE FUNCTION audit_reject_change() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF OLD.position IS NULL AND NEW.position IS NOT NULL AND
@@ -257,11 +257,11 @@ BEGIN
     END IF;
     RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;
-CREATE TRIGGER audit_is_kept BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_refuse();
-CREATE TRIGGER audit_is_not_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_reject_change();
+CREATE TRIGGER audit_no_removal BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_reject_change();
 
--- A chain grows, and what is gone stays gone.
-CREATE FUNCTION audit_heads_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Positions never decrease.
+CREATE FUNCTION audit_heads_reject_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF NEW.namespace = OLD.namespace AND NEW.position >= OLD.position AND
@@ -272,12 +272,12 @@ BEGIN
     END IF;
     RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;
-CREATE TRIGGER audit_heads_are_kept BEFORE UPDATE OR DELETE ON audit_heads
-    FOR EACH ROW EXECUTE FUNCTION audit_heads_refuse();
-CREATE TRIGGER audit_heads_are_not_emptied BEFORE TRUNCATE ON audit_heads
-    FOR EACH STATEMENT EXECUTE FUNCTION audit_heads_refuse();
+CREATE TRIGGER audit_heads_append_only BEFORE UPDATE OR DELETE ON audit_heads
+    FOR EACH ROW EXECUTE FUNCTION audit_heads_reject_change();
+CREATE TRIGGER audit_heads_no_removal BEFORE TRUNCATE ON audit_heads
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_heads_reject_change();
 
--- Answers by request id: the same request is answered the same, once.
+-- Responses by request id, so that a repeated request gets the same response.
 CREATE TABLE requests (
     namespace      text COLLATE "C" NOT NULL,
     request_id     text COLLATE "C" NOT NULL,
@@ -287,9 +287,9 @@ CREATE TABLE requests (
     created_ms     bigint NOT NULL,
     PRIMARY KEY (namespace, request_id)
 );
-CREATE INDEX requests_by_age ON requests (created_ms);
+CREATE INDEX requests_age ON requests (created_ms);
 
--- Who executes: engines, which serve all namespaces, and workers without a store, which serve one.
+-- Engines, which serve all namespaces, and remote workers, which serve one.
 CREATE TABLE instances (
     instance_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name           text COLLATE "C" NOT NULL,
@@ -304,13 +304,13 @@ CREATE TABLE instances (
 );
 CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
 
--- What instances of one store share and nobody else may know.
+-- Secrets that the instances of one store share.
 CREATE TABLE secrets (
     name           text PRIMARY KEY,
     value          text NOT NULL
 );
 
--- The names of search attributes that somebody has registered, and what each holds.
+-- Registered search attributes and their types.
 CREATE TABLE search_attributes (
     namespace      text COLLATE "C" NOT NULL,
     name           text COLLATE "C" NOT NULL,
@@ -318,7 +318,7 @@ CREATE TABLE search_attributes (
     PRIMARY KEY (namespace, name)
 );
 
--- Who may ask from outside.  Of a key only a hash is kept.
+-- API keys. Only a hash of each key is stored.
 CREATE TABLE api_keys (
     key_id         text COLLATE "C" PRIMARY KEY,
     namespace      text COLLATE "C" NOT NULL,
@@ -331,11 +331,11 @@ CREATE TABLE api_keys (
     revoked_ms     bigint
 );
 
--- What somebody outside is to be told: written with what it is about, delivered afterwards.
+-- The notification outbox. Rows are written in the transaction of the event and delivered afterwards.
 CREATE TABLE notifications (
-    notification_number  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    notification_id      text COLLATE "C" NOT NULL,
-    rule_name   text COLLATE "C" NOT NULL,
+    notification_number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    notification_id     text COLLATE "C" NOT NULL,
+    rule_name      text COLLATE "C" NOT NULL,
     topic          text NOT NULL,
     namespace      text COLLATE "C" NOT NULL,
     schedule_id    text COLLATE "C" NOT NULL,
@@ -349,26 +349,26 @@ CREATE TABLE notifications (
     summary_id     text
 );
 
--- What happened is told once.
+-- One notification per event.
 CREATE UNIQUE INDEX notifications_once ON notifications (notification_id);
 
--- What is yet to be delivered; usually nothing.
+-- Undelivered notifications. Usually none.
 CREATE INDEX notifications_due ON notifications (due_ms) WHERE due_ms IS NOT NULL;
 CREATE INDEX notifications_of_namespace ON notifications (namespace, notification_number);
 
--- How many notifications went out in the minute of the last one.
+-- Number of notifications sent in the minute of the last one.
 CREATE TABLE notification_rates (
-    rule_name   text COLLATE "C" NOT NULL,
+    rule_name      text COLLATE "C" NOT NULL,
     namespace      text COLLATE "C" NOT NULL,
     minute         bigint NOT NULL,
     sent           bigint NOT NULL,
     PRIMARY KEY (rule_name, namespace)
 );
 
--- Numbers that are handed out once: triggers and backfills.
+-- Unique numbers for triggers and backfills.
 CREATE SEQUENCE origin_numbers AS bigint;
 
--- How many migrations this schema has had; one row.
+-- The number of migrations that were applied. One row.
 CREATE TABLE tompion_schema (
     version        bigint NOT NULL
 );

@@ -29,25 +29,25 @@ FROM audit WHERE audit_number > %(after_number)s ORDER BY audit_number LIMIT %(l
 SELECT coalesce(max(audit_number), 0) FROM audit;
 
 -- name: audit_list_unchained_namespaces
--- Index audit_unsealed.
+-- Index audit_unchained.
 SELECT DISTINCT namespace FROM (
     SELECT namespace FROM audit WHERE position IS NULL ORDER BY audit_number LIMIT %(limit)s
 ) AS oldest;
 
 -- name: audit_head_insert
--- In one order, so that two do not wait for each other; nor for whoever holds one that is there.
+-- Sorted, so that two transactions cannot deadlock. Existing rows are skipped, so that a lock on one does not block.
 INSERT INTO audit_heads (namespace, position, digest, gone_position, gone_digest)
-SELECT each, 0, '', 0, '' FROM unnest(%s::text[]) AS new (each)
-WHERE NOT EXISTS (SELECT FROM audit_heads WHERE namespace = each) ORDER BY each
+SELECT name, 0, '', 0, '' FROM unnest(%s::text[]) AS new (name)
+WHERE NOT EXISTS (SELECT FROM audit_heads WHERE namespace = name) ORDER BY name
 ON CONFLICT DO NOTHING;
 
 -- name: audit_head_lock
--- Whoever holds one is about to do the same.
+-- Skips heads that another instance is extending.
 SELECT namespace, position, digest, gone_position, gone_digest FROM audit_heads
 WHERE namespace = ANY(%(namespaces)s::text[]) ORDER BY namespace FOR UPDATE SKIP LOCKED;
 
 -- name: audit_list_unchained
--- Index audit_unsealed.
+-- Index audit_unchained.
 SELECT {audit}
 FROM audit
 WHERE position IS NULL AND namespace = ANY(%(namespaces)s::text[]) ORDER BY audit_number LIMIT %(limit)s;
@@ -74,11 +74,11 @@ FROM audit
 WHERE namespace = %(namespace)s AND position > %(after_position)s ORDER BY position LIMIT %(limit)s;
 
 -- name: audit_count_unchained
--- Index audit_unsealed.
+-- Index audit_unchained.
 SELECT count(*) FROM audit WHERE position IS NULL AND namespace = %(namespace)s;
 
 -- name: audit_list_oldest
--- The primary key: of the oldest rows those that are too old, by namespace.
+-- The primary key. Among the oldest rows, those past their retention, by namespace.
 SELECT namespace, max(position) FROM (
     SELECT namespace, position, at_ms FROM audit ORDER BY audit_number LIMIT %(limit)s
 ) AS oldest

@@ -11,7 +11,7 @@ UPDATE backfills SET
 WHERE backfill_id = %(backfill_id)s AND state = 'RUNNING';
 
 -- name: backfill_postpone
--- Whatever its state is said to be.
+-- In any state.
 UPDATE backfills SET next_ms = %(until_ms)s WHERE backfill_id = %(backfill_id)s AND next_ms IS NOT NULL;
 
 -- name: backfill_list_due

@@ -5,13 +5,13 @@ INSERT INTO instances (
 RETURNING instance_id;
 
 -- name: lease_renew
--- One lease for everything that the instance holds.  One that was taken away stays away.
+-- One lease covers all runs of the instance. An expired lease cannot be renewed.
 UPDATE instances SET heartbeat_ms = %(now_ms)s, skew_ms = %(skew_ms)s, lease_until_ms = %(lease_until_ms)s
 WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL
 RETURNING instance_id;
 
 -- name: worker_touch
--- A worker that is no instance has no lease of its own: its runs have.
+-- A remote worker has no lease of its own. Each of its runs has one.
 UPDATE instances SET heartbeat_ms = %(now_ms)s, queues = %(queues)s
 WHERE instance_id = %(instance_id)s AND namespace = %(namespace)s AND lease_until_ms IS NULL AND stopped_ms IS NULL
 RETURNING name;
@@ -21,14 +21,14 @@ UPDATE instances SET stopped_ms = %(now_ms)s
 WHERE instance_id = %(instance_id)s AND namespace = %(namespace)s AND lease_until_ms IS NULL;
 
 -- name: queue_list_served
--- Engines serve every namespace, other workers that in which they have joined.
+-- Engines serve every namespace. Remote workers serve the namespace that they registered in.
 SELECT queues, count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s
   AND (namespace IS NULL OR namespace = %(namespace)s)
 GROUP BY queues;
 
 -- name: lease_share
--- Whoever takes leases away has to pass by until this transaction is over.  Not the row: heartbeats need that.
+-- Until this transaction ends, no other instance can expire the lease. An advisory lock, because heartbeats update the row.
 SELECT pg_advisory_xact_lock_shared('instances'::regclass::oid::integer, %(instance_id)s::integer);
 
 -- name: lease_hold
@@ -39,7 +39,7 @@ SELECT instance_id FROM instances WHERE instance_id = %(instance_id)s AND lease_
 SELECT instance_id FROM instances WHERE lease_until_ms <= %(now_ms)s ORDER BY instance_id;
 
 -- name: lease_expire_one
--- Nobody who is just taking runs under it can be passed over, so nobody waits here.
+-- Fails instead of waiting while a transaction of the instance holds its lease with lease_share.
 SELECT 1 WHERE pg_try_advisory_xact_lock('instances'::regclass::oid::integer, %(instance_id)s::integer);
 
 -- name: lease_end
@@ -54,7 +54,7 @@ WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL;
 SELECT count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s AND lease_until_ms IS NOT NULL;
 
--- name: instance_list_page
+-- name: instance_list
 SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, namespace
 FROM instances
 WHERE namespace IS NULL OR namespace = %(namespace)s

@@ -1,5 +1,5 @@
 -- name: notification_insert
--- Index notifications_once.  What happened is told once, whoever says so again.
+-- Index notifications_once. An event is recorded once. A duplicate is ignored.
 INSERT INTO notifications (
     notification_id, rule_name, topic, namespace, schedule_id, about, state, attempts, due_ms, created_ms, finished_ms,
     last_error, summary_id
@@ -16,7 +16,7 @@ SELECT min(due_ms) FROM notifications
 WHERE due_ms IS NOT NULL AND rule_name = ANY (%(names)s::text[]);
 
 -- name: notification_claim_due
--- Index notifications_due.  Whoever else delivers passes over what is locked.
+-- Index notifications_due. Other dispatchers skip locked rows.
 SELECT notification_id, rule_name, topic, namespace, schedule_id, about, state, attempts, due_ms, created_ms, finished_ms,
     last_error, summary_id
 FROM notifications
@@ -43,7 +43,7 @@ FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS n (id, summary, now_ms)
 WHERE notification_id = n.id AND state = 'PENDING';
 
 -- name: notification_settle
--- Index notifications_once.  Only who has made the last try may say how it ended.
+-- Index notifications_once. Only the dispatcher that made the last attempt may record its outcome.
 UPDATE notifications SET state = n.becomes, due_ms = n.next_ms, finished_ms = n.ended_ms, last_error = n.error
 FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::text[])
     AS n (id, fence, becomes, next_ms, ended_ms, error)
@@ -51,9 +51,9 @@ WHERE notification_id = n.id AND attempts = n.fence AND state = 'PENDING'
 RETURNING notification_id;
 
 -- name: notification_give_up
--- Index notifications_due.  Nobody has delivered them in time: nobody could, or nobody knew where to.
+-- Index notifications_due. Not delivered in time: every attempt failed, or no engine has the rule.
 UPDATE notifications SET state = 'GIVEN_UP', finished_ms = %(now_ms)s, due_ms = NULL,
-    last_error = coalesce(last_error, 'no instance that runs knows this rule_name')
+    last_error = coalesce(last_error, 'no running engine is configured with this notification rule')
 WHERE due_ms <= %(now_ms)s AND notification_number = ANY (ARRAY(
     SELECT notification_number FROM notifications
     WHERE due_ms IS NOT NULL AND due_ms <= %(now_ms)s AND created_ms < %(before_ms)s LIMIT %(limit)s
@@ -61,7 +61,7 @@ WHERE due_ms <= %(now_ms)s AND notification_number = ANY (ARRAY(
 RETURNING notification_id;
 
 -- name: notification_expire
--- The primary key: the oldest are the first.
+-- The primary key, oldest first.
 DELETE FROM notifications
 WHERE notification_number = ANY (ARRAY(SELECT notification_number FROM notifications ORDER BY notification_number LIMIT %(limit)s))
   AND due_ms IS NULL AND finished_ms < %(before_ms)s
@@ -79,7 +79,7 @@ WHERE namespace = %(namespace)s AND notification_number < %(before_number)s
 ORDER BY notification_number DESC LIMIT %(limit)s;
 
 -- name: notification_rate_lock
--- Whoever asks has the row until its transaction is over.
+-- Locks the row until the end of the transaction.
 INSERT INTO notification_rates (rule_name, namespace, minute, sent)
 VALUES (%(rule_name)s, %(namespace)s, %(minute)s, 0)
 ON CONFLICT (rule_name, namespace) DO UPDATE SET

@@ -1,5 +1,5 @@
 -- name: run_insert
--- Index schedule_runs_once.  A row that exists already is left alone; the caller counts.
+-- Index schedule_runs_once. Existing rows are not changed. The caller compares the row count.
 INSERT INTO schedule_runs ({run})
 SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
@@ -10,8 +10,8 @@ SELECT * FROM unnest(
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: run_insert_fast
--- Index schedule_runs_once.  What all ticks that simply start have in common stands here, not in each of them.  To be
--- ready for rows that exist already costs a third more: the last line is only sent where there is one.
+-- Index schedule_runs_once. Values that all on-time starts share are constants here. ON CONFLICT costs a third more,
+-- so the driver sends it only in the retry after a conflict.
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms,
     local_s, cancel_requested
@@ -23,8 +23,8 @@ FROM unnest(
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: run_list_existing
--- Index schedule_runs_once.  The last column puts the rows in the order in which they came: what this transaction has
--- written comes after what others wrote meanwhile, whose numbers may be higher.
+-- Index schedule_runs_once. The last column sorts the rows in insertion order. Rows of this transaction come after
+-- rows that others inserted meanwhile, whose numbers may be higher.
 SELECT r.schedule_key, r.nominal_s, r.origin,
     r.run_number + CASE WHEN r.xmin = pg_current_xact_id()::xid THEN 4611686018427387904 ELSE 0 END
 FROM schedule_runs r
@@ -32,7 +32,7 @@ JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedule_key, nomina
   USING (schedule_key, nominal_s, origin);
 
 -- name: run_settle
--- Index schedule_runs_once.  Only the holder of the fence may write, and only while the run is in flight.
+-- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight.
 UPDATE schedule_runs r SET
     state = n.state, attempt = n.attempt, failures = n.failures,
     reason = coalesce(n.reason, CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END),
@@ -49,7 +49,7 @@ WHERE r.schedule_key = n.schedule_key AND r.nominal_s = n.nominal_s AND r.origin
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: run_finish_fast
--- Index schedule_runs_once.  Settling for runs that simply succeed.
+-- Index schedule_runs_once. Like run_settle, for plain successes.
 UPDATE schedule_runs r SET
     state = 'SUCCESS', reason = CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END, due_ms = NULL,
     owner = NULL, started_ms = coalesce(n.started_ms, r.started_ms), finished_ms = n.finished_ms, error = NULL,
@@ -60,7 +60,7 @@ WHERE r.schedule_key = n.schedule_key AND r.nominal_s = n.nominal_s AND r.origin
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: run_release_waiting
--- Index schedule_runs_once.  Runs that wait: started, or skipped.
+-- Index schedule_runs_once. Starts or skips waiting runs.
 UPDATE schedule_runs r SET
     state = n.state, reason = n.reason, attempt = n.attempt, failures = n.failures, due_ms = n.due_ms, owner = n.owner,
     started_ms = n.started_ms, finished_ms = n.finished_ms, error = n.error, result = n.result,
@@ -82,7 +82,7 @@ WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: run_release_expired
--- Index schedule_runs_once.  Their owner's lease is over: they are anybody's.
+-- Index schedule_runs_once. The owner's lease has expired, so any engine may claim the run.
 UPDATE schedule_runs r SET due_ms = h.due_ms
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
   AS h (schedule_key, nominal_s, origin, fence, due_ms)
@@ -91,7 +91,7 @@ WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: run_hand_back
--- Index schedule_runs_once.  A stopping instance gives up what it has not begun, or will not finish.
+-- Index schedule_runs_once. A stopping instance releases runs that it has not started or will not finish.
 UPDATE schedule_runs r SET state = 'ENQUEUED', owner = NULL, due_ms = h.due_ms
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
   AS h (schedule_key, nominal_s, origin, fence, due_ms)
@@ -106,7 +106,7 @@ JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedu
 WHERE r.state IN ('ENQUEUED', 'STARTED');
 
 -- name: run_save_report
--- Index schedule_runs_once.  What became of a run elsewhere: some engine settles it, the first report counts.
+-- Index schedule_runs_once. Outcome reported from outside. The first report counts, and an engine settles the run.
 UPDATE schedule_runs r SET report = h.report, due_ms = h.due_ms
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[])
   AS h (schedule_key, nominal_s, origin, fence, report, due_ms)
@@ -115,26 +115,26 @@ WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: run_renew_remote
--- Index schedule_runs_once.  It is executed elsewhere, and somebody has heard of it.  One that an instance holds needs
--- no lease of its own.
+-- Index schedule_runs_once. Heartbeat of a run on a remote worker. A run that an instance holds needs no lease of
+-- its own.
 UPDATE schedule_runs r SET
     state = 'STARTED', started_ms = coalesce(r.started_ms, h.now_ms),
-    due_ms = CASE WHEN r.owner IS NULL THEN h.until_ms END, progress = coalesce(h.told, r.progress)
+    due_ms = CASE WHEN r.owner IS NULL THEN h.until_ms END, progress = coalesce(h.new_progress, r.progress)
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[])
-  AS h (run_key, run_nominal_s, run_origin, fence, now_ms, until_ms, told)
+  AS h (run_key, run_nominal_s, run_origin, fence, now_ms, until_ms, new_progress)
 WHERE r.schedule_key = h.run_key AND r.nominal_s = h.run_nominal_s AND r.origin = h.run_origin AND r.attempt = h.fence
   AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
 RETURNING {run};
 
 -- name: run_list_reported
--- Index schedule_runs_due.  Executed elsewhere: it was told how they ended, or for too long nothing.
+-- Index schedule_runs_due. Runs on remote workers that were reported as finished, or had no heartbeat in time.
 SELECT {run} FROM schedule_runs
 WHERE due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED', 'TERMINATED')
   AND (report IS NOT NULL OR (state IN ('STARTED', 'TERMINATED') AND owner IS NULL))
 ORDER BY due_ms LIMIT %(limit)s;
 
 -- name: run_reset_remote
--- Index schedule_runs_once.  Whoever executes it elsewhere has fallen silent: it is anybody's again.
+-- Index schedule_runs_once. The remote worker stopped sending heartbeats, so any engine may claim the run.
 UPDATE schedule_runs r SET state = 'ENQUEUED', pickups = pickups + 1
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
   AS h (schedule_key, nominal_s, origin, fence)
@@ -143,7 +143,7 @@ WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin
 RETURNING r.schedule_key, r.nominal_s, r.origin;
 
 -- name: run_claim
--- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
+-- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired.
 WITH picked AS MATERIALIZED (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -161,8 +161,8 @@ WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND 
 RETURNING {run};
 
 -- name: run_claim_remote
--- Index schedule_runs_due.  As claim_runs, for a worker that is no instance: it has a lease for each run, which ends at
--- due_ms unless something is heard of it.
+-- Index schedule_runs_due. Like run_claim, for a remote worker. Each run has its own lease, which ends at due_ms
+-- unless a heartbeat extends it.
 WITH picked AS MATERIALIZED (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -181,7 +181,7 @@ WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND 
 RETURNING {run};
 
 -- name: run_request_cancel
--- Index schedule_runs_once.  Whoever holds it looks by themselves; one that is executed elsewhere is looked at now.
+-- Index schedule_runs_once. An instance polls the runs that it holds. A run on a remote worker becomes due now.
 UPDATE schedule_runs SET
     cancel_requested = true, due_ms = CASE WHEN owner IS NULL THEN %(now_ms)s ELSE due_ms END
 WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s
@@ -189,7 +189,7 @@ WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin
 RETURNING {run};
 
 -- name: run_request_end
--- Index schedule_runs_once.  An engine is to ask the target of a run that is executed elsewhere to end it.
+-- Index schedule_runs_once. Makes the run due, so that an engine requests its end at the remote target.
 UPDATE schedule_runs SET due_ms = %(now_ms)s
 WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s AND owner IS NULL
   AND state IN ('STARTED', 'TERMINATED');
@@ -199,7 +199,7 @@ UPDATE schedule_runs SET due_ms = NULL
 WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s AND state = 'TERMINATED';
 
 -- name: run_mark_end_requested
--- Index schedule_runs_once.  The target of a run has been asked to end it: somebody looks again later.
+-- Index schedule_runs_once. The end of the run was requested at its target. It is checked again at due_ms.
 UPDATE schedule_runs SET reason = 'cancel_requested', due_ms = %(until_ms)s
 WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s AND attempt = %(fence)s
   AND state = 'STARTED' AND owner IS NULL AND report IS NULL
@@ -214,7 +214,7 @@ WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin
 RETURNING {run};
 
 -- name: queue_list_waiting
--- Index schedule_runs_due.  What nobody has taken yet, by queue.
+-- Index schedule_runs_due. Unclaimed runs, by queue.
 SELECT v.action::json ->> 'queue' AS queue, count(*) AS waiting, min(r.due_ms) AS since_ms
 FROM schedule_runs r
 JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -223,7 +223,7 @@ WHERE r.due_ms <= %(now_ms)s AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.
 GROUP BY 1;
 
 -- name: queue_list_held
--- Index schedule_runs_queued.  What waits until a queue, or a workflow, is no longer paused, by queue.
+-- Index schedule_runs_queued. Runs that wait because their queue or workflow is paused, by queue.
 SELECT v.action::json ->> 'queue' AS queue, count(*) AS waiting, min(r.queued_ms) AS since_ms
 FROM schedule_runs r
 JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -232,17 +232,17 @@ WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND r.reason = 'target_pa
 GROUP BY 1;
 
 -- name: queue_count_depths
--- Index schedule_runs_due, no further than the bound.  What nobody has taken yet, of all namespaces, by queue.
+-- Index schedule_runs_due, up to the row limit. Unclaimed runs of all namespaces, by queue.
 SELECT queue, count(*) AS waiting, min(due_ms) AS since_ms FROM (
     SELECT v.action::json ->> 'queue' AS queue, r.due_ms FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
     WHERE r.due_ms <= %(now_ms)s AND r.state = 'ENQUEUED' AND r.owner IS NULL
-    ORDER BY r.due_ms LIMIT %(most)s
-) AS found
+    ORDER BY r.due_ms LIMIT %(max_rows)s
+) AS matching
 GROUP BY queue;
 
 -- name: run_readopt
--- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
+-- Index schedule_runs_once. In the ledger this instance owns the run, but the commit's reply was lost.
 UPDATE schedule_runs r SET attempt = r.attempt + 1, state = 'ENQUEUED'
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
   AS h (held_key, held_nominal_s, held_origin, fence, held_owner)
@@ -251,13 +251,13 @@ WHERE r.schedule_key = held_key AND r.nominal_s = held_nominal_s AND r.origin = 
 RETURNING {run};
 
 -- name: run_list_in_flight
--- Index schedule_runs_once, the newest first: no further back than the oldest that is in flight.
+-- Index schedule_runs_once, newest first. Stops at the oldest run in flight.
 SELECT {run} FROM unnest(%s::bigint[], %s::bigint[]) AS of (busy_key, busy)
 CROSS JOIN LATERAL (
     SELECT * FROM schedule_runs
     WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
     ORDER BY nominal_s DESC, origin DESC LIMIT busy
-) AS found;
+) AS matching;
 
 -- name: run_list_planned_due
 -- Index schedule_runs_due.
@@ -272,7 +272,7 @@ WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[])
 ORDER BY fire_ms, schedule_key, nominal_s, origin;
 
 -- name: run_list_buffered
--- Index schedule_runs_queued.  In the order in which they came, backfills last; of each schedule a page.
+-- Index schedule_runs_queued. In arrival order, backfills last, at most one page per schedule.
 SELECT {run} FROM (
     SELECT *, row_number() OVER (
         PARTITION BY schedule_key ORDER BY source = 'backfill', queued_ms, nominal_s, origin
@@ -304,8 +304,8 @@ WHERE queued_ms IS NOT NULL AND schedule_key = %(key)s AND state IN ('PLANNED', 
 RETURNING schedule_key;
 
 -- name: run_give_up_unheld
--- Index schedule_runs_once, the newest first.  In flight and nowhere: to be tried again, not
--- yet claimed, or left behind by somebody who has died.
+-- Index schedule_runs_once, newest first. Runs in flight that no live instance holds: waiting for a retry, not yet
+-- claimed, or left by an instance that died.
 UPDATE schedule_runs r SET
     state = 'CANCELLED', reason = why, due_ms = NULL, finished_ms = ended_ms, cancel_requested = false
 FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bigint[]) AS of (busy_key, busy, why, ended_ms)
@@ -313,37 +313,37 @@ CROSS JOIN LATERAL (
     SELECT run_number AS picked FROM schedule_runs
     WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
     ORDER BY nominal_s DESC, origin DESC LIMIT busy
-) AS found
+) AS matching
 WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED')
   AND ((r.owner IS NULL AND r.state = 'ENQUEUED') OR (r.owner IS NOT NULL AND r.due_ms IS NOT NULL))
 RETURNING {run};
 
 -- name: run_cancel_in_flight
--- Index schedule_runs_once, the newest first.
+-- Index schedule_runs_once, newest first.
 UPDATE schedule_runs r SET cancel_requested = true
 FROM unnest(%s::bigint[], %s::bigint[]) AS of (busy_key, busy)
 CROSS JOIN LATERAL (
     SELECT run_number AS picked FROM schedule_runs
     WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
     ORDER BY nominal_s DESC, origin DESC LIMIT busy
-) AS found
+) AS matching
 WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
 -- name: run_terminate_in_flight
--- Index schedule_runs_once, the newest first.
+-- Index schedule_runs_once, newest first.
 UPDATE schedule_runs r SET state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = ended_ms
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS of (busy_key, busy, ended_ms)
 CROSS JOIN LATERAL (
     SELECT run_number AS picked FROM schedule_runs
     WHERE schedule_key = busy_key AND state IN ('ENQUEUED', 'STARTED')
     ORDER BY nominal_s DESC, origin DESC LIMIT busy
-) AS found
+) AS matching
 WHERE r.run_number = picked AND r.state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
 -- name: run_hold_planned
--- Index schedule_runs_queued.  The schedule is paused: its planned runs wait for the resume.
+-- Index schedule_runs_queued. The schedule is paused, so its planned runs wait until it is resumed.
 UPDATE schedule_runs SET due_ms = NULL
 WHERE queued_ms IS NOT NULL AND schedule_key = ANY (%(keys)s::bigint[]) AND state = 'PLANNED'
   AND due_ms <= %(now_ms)s;
@@ -381,7 +381,7 @@ WHERE schedule_key = %(key)s AND (nominal_s, origin) < (%(before_s)s::bigint, %(
 ORDER BY nominal_s DESC, origin DESC LIMIT %(limit)s;
 
 -- name: run_list_started_ticks
--- Index schedule_runs_once, newest first; only so many rows are looked at, however many were skipped.
+-- Index schedule_runs_once, newest first. Reads at most look_at rows, however many of them were skipped.
 SELECT {run} FROM (
     SELECT * FROM schedule_runs WHERE schedule_key = %(key)s AND origin = 0 ORDER BY nominal_s DESC LIMIT %(look_at)s
 ) AS latest
@@ -389,7 +389,7 @@ WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state 
 ORDER BY nominal_s DESC LIMIT %(limit)s;
 
 -- name: run_list_started_requests
--- Index schedule_runs_asked, newest first; only so many rows are looked at, however many were skipped.
+-- Index schedule_runs_requested, newest first. Reads at most look_at rows, however many of them were skipped.
 SELECT {run} FROM (
     SELECT * FROM schedule_runs WHERE schedule_key = %(key)s AND origin > 0 ORDER BY origin DESC, nominal_s DESC LIMIT %(look_at)s
 ) AS latest
@@ -397,14 +397,14 @@ WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state 
 ORDER BY origin DESC, nominal_s DESC LIMIT %(limit)s;
 
 -- name: run_list_recent
--- The primary key, newest first; only so many rows are looked at, whatever is looked for.
+-- The primary key, newest first. Reads a bounded range of numbers, whatever the filter.
 SELECT r.run_number, {r.run} FROM schedule_runs r JOIN schedules s USING (schedule_key)
 WHERE r.run_number < %(before_number)s AND r.run_number >= %(least_number)s AND s.namespace = %(namespace)s
   AND (%(state)s::text IS NULL OR r.state = %(state)s)
 ORDER BY r.run_number DESC LIMIT %(limit)s;
 
 -- name: run_list_latest_decided
--- The primary key, newest first: numbers grow with the time of the decision.
+-- The primary key, newest first. Numbers grow with the time of the decision.
 SELECT r.decided_ms, r.state, r.fire_ms, r.started_ms FROM schedule_runs r JOIN schedules s USING (schedule_key)
 WHERE r.run_number >= %(least_number)s AND r.decided_ms >= %(since_ms)s AND s.namespace = %(namespace)s
 ORDER BY r.run_number DESC LIMIT %(limit)s;
@@ -445,7 +445,7 @@ SELECT {run} FROM schedule_runs
 WHERE schedule_key = %(key)s AND nominal_s = %(nominal_s)s AND origin = %(origin)s;
 
 -- name: run_list_tick_states
--- Index schedule_runs_once.  What became of ticks, by themselves and in backfills.
+-- Index schedule_runs_once. States of the ticks' own runs and of their backfill runs.
 SELECT r.nominal_s, r.state FROM schedule_runs r
 JOIN unnest(%s::bigint[], %s::bigint[]) AS h (schedule_key, nominal_s) USING (schedule_key, nominal_s)
 WHERE r.origin = 0 OR r.source = 'backfill';
@@ -457,7 +457,7 @@ SELECT
 FROM schedule_runs WHERE schedule_key = %(key)s;
 
 -- name: run_count_by_state
--- Index schedule_runs_once.  Of cancelled runs, those that nobody has begun with are counted apart.
+-- Index schedule_runs_once. Cancelled runs that never started are counted separately.
 SELECT CASE WHEN state = 'CANCELLED' AND attempt = 0 THEN 'unbegun' ELSE state END AS kind, count(*) AS runs
 FROM schedule_runs WHERE schedule_key = %(key)s GROUP BY 1;
 
@@ -468,7 +468,7 @@ WHERE run_number = ANY (ARRAY(SELECT run_number FROM schedule_runs WHERE schedul
 RETURNING 1;
 
 -- name: run_list_oldest
--- Rows are appended in time: the oldest are the first.
+-- Rows are appended in time order, so the oldest come first.
 SELECT run_number, decided_ms FROM schedule_runs
 WHERE run_number > %(after_number)s ORDER BY run_number LIMIT %(limit)s;
 

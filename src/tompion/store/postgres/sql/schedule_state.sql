@@ -1,5 +1,5 @@
 -- name: state_claim_due
--- Index schedule_state_due.  A row that changed since the snapshot is looked at again once it is locked: the condition is on it.
+-- Index schedule_state_due. After locking a row that has changed since the snapshot, the server checks the condition again.
 SELECT {state} FROM schedule_state
 WHERE next_fire_ms > %(after_ms)s AND next_fire_ms <= %(until_ms)s
 ORDER BY next_fire_ms, schedule_key
@@ -21,32 +21,32 @@ ORDER BY d.next_fire_ms, d.schedule_key
 LIMIT %(limit)s;
 
 -- name: state_list_upcoming_in_small_namespace
--- The same index: among many tenants the walk by time would be one over what all the others do next.
+-- By namespace first. With many tenants, a walk by time would read the upcoming ticks of all the others.
 SELECT d.schedule_key, d.next_fire_ms FROM schedules s JOIN schedule_state d USING (schedule_key)
 WHERE s.namespace = %(namespace)s AND d.next_fire_ms <= %(until_ms)s
 ORDER BY d.next_fire_ms, d.schedule_key
 LIMIT %(limit)s;
 
 -- name: state_count_in_namespace
--- The unique index on (namespace, schedule_id), no further than so many.
-SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = %(namespace)s LIMIT %(limit)s) AS found;
+-- The unique index on (namespace, schedule_id), up to the row limit.
+SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = %(namespace)s LIMIT %(limit)s) AS matching;
 
 -- name: state_count_fires_by_bucket
--- Index schedules_state, no further than the bound, then schedule_state by key.
-SELECT (greatest(d.next_fire_ms, %(since_ms)s) - %(since_ms)s) / %(length_ms)s AS stretch, count(*) FROM (
-    SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+-- Index schedules_state, up to the row limit, then schedule_state by key.
+SELECT (greatest(d.next_fire_ms, %(since_ms)s) - %(since_ms)s) / %(length_ms)s AS bucket, count(*) FROM (
+    SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(max_rows)s
 ) a JOIN schedule_state d USING (schedule_key)
 WHERE d.next_fire_ms < %(until_ms)s AND NOT d.paused
-GROUP BY stretch;
+GROUP BY bucket;
 
 -- name: state_count_fires_by_spec
--- Index schedules_state, no further than the bound and only every so many-th, then primary keys.
--- What depends on the id stands by itself.
+-- Index schedules_state, up to the row limit, every step-th key, then primary keys.
+-- Specs whose ticks depend on the schedule id (H, jitter) form a group each.
 SELECT k.spec, k.calendars, s.schedule_id, k.schedules, k.next_nominal_s, k.next_fire_ms FROM (
     SELECT v.spec, v.calendars, min(d.schedule_key) AS example, count(*) AS schedules,
         min(d.next_nominal_s) AS next_nominal_s, min(d.next_fire_ms) AS next_fire_ms
     FROM (
-        SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+        SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(max_rows)s
     ) a JOIN schedule_state d USING (schedule_key)
     JOIN schedule_versions v ON v.schedule_key = d.schedule_key AND v.version = d.version
     WHERE mod(a.schedule_key, %(step)s::bigint) = 0 AND d.next_fire_ms < %(until_ms)s AND NOT d.paused
@@ -58,8 +58,13 @@ SELECT k.spec, k.calendars, s.schedule_id, k.schedules, k.next_nominal_s, k.next
 ORDER BY k.schedules DESC, k.example;
 
 -- name: state_lock
--- In the order of the keys, so that two who lock several cannot wait for each other.
+-- In key order, so that two transactions that lock several rows cannot deadlock.
 SELECT {state} FROM schedule_state WHERE schedule_key = ANY (%(keys)s::bigint[]) ORDER BY schedule_key FOR UPDATE;
+
+-- name: state_lock_by_id
+SELECT {state} FROM schedule_state WHERE schedule_key = (
+    SELECT schedule_key FROM schedules WHERE namespace = %(namespace)s AND schedule_id = %(schedule_id)s
+) FOR UPDATE;
 
 -- name: state_get
 SELECT {state} FROM schedule_state WHERE schedule_key = ANY (%(keys)s::bigint[]) ORDER BY schedule_key;
@@ -104,11 +109,11 @@ WHERE d.schedule_key = n.schedule_key;
 DELETE FROM schedule_state WHERE schedule_key = %(key)s;
 
 -- name: state_list_in_flight
--- All of them: somebody has died, or an answer was lost, and that is rare.
+-- A full scan. It is needed only after an instance died or a commit's reply was lost, which is rare.
 SELECT schedule_key, in_flight FROM schedule_state WHERE in_flight > 0;
 
 -- name: work_due
--- What kinds of work are due, and when the next is; each is one look at a partial index.
+-- Kinds of work that are due, and the time of the next. Each part is one lookup in a partial index.
 SELECT
     EXISTS (SELECT 1 FROM schedule_state WHERE next_fire_ms >= %(edge_ms)s AND next_fire_ms <= %(now_ms)s),
     EXISTS (SELECT 1 FROM schedule_state WHERE next_fire_ms < %(edge_ms)s),
@@ -124,11 +129,11 @@ SELECT
     );
 
 -- name: backlog_count
--- Indexes schedule_state_due, schedule_runs_queued, schedules_paused and schedules_degraded; none is read further than the bound.
+-- Indexes schedule_state_due, schedule_runs_queued, schedules_paused and schedules_degraded, each up to the row limit.
 SELECT
-    (SELECT count(*) FROM (SELECT 1 FROM schedule_state WHERE next_fire_ms <= %(now_ms)s LIMIT %(most)s) AS due),
-    (SELECT count(*) FROM (SELECT 1 FROM schedule_runs WHERE queued_ms IS NOT NULL LIMIT %(most)s) AS waiting),
-    (SELECT count(*) FROM (SELECT 1 FROM schedules WHERE state = 'paused' LIMIT %(most)s) AS paused),
+    (SELECT count(*) FROM (SELECT 1 FROM schedule_state WHERE next_fire_ms <= %(now_ms)s LIMIT %(max_rows)s) AS due),
+    (SELECT count(*) FROM (SELECT 1 FROM schedule_runs WHERE queued_ms IS NOT NULL LIMIT %(max_rows)s) AS waiting),
+    (SELECT count(*) FROM (SELECT 1 FROM schedules WHERE state = 'paused' LIMIT %(max_rows)s) AS paused),
     (SELECT count(*) FROM (
-        SELECT 1 FROM schedules WHERE right(zones, 5) = ':gone' AND state <> 'closed' LIMIT %(most)s
+        SELECT 1 FROM schedules WHERE right(zones, 5) = ':gone' AND state <> 'closed' LIMIT %(max_rows)s
     ) AS degraded);

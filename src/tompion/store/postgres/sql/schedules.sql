@@ -33,8 +33,8 @@ WHERE schedule_key = %(schedule_key)s;
 DELETE FROM schedules WHERE schedule_key = %(key)s;
 
 -- name: schedule_list
--- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
--- What is planned keeps a schedule active: index schedule_runs_queued.
+-- The unique index on (namespace, schedule_id) gives the order. A schedule without a state row is listed too.
+-- A planned run keeps a schedule active (index schedule_runs_queued).
 SELECT {s.schedule} FROM schedules s LEFT JOIN schedule_state d USING (schedule_key)
 WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
   AND (s.state = %(state)s OR (%(state)s::text IS NULL AND s.state <> 'closed')
@@ -50,7 +50,7 @@ WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
 -- name: schedule_list_rare
--- Index schedules_state: all that are in a state, put in order.  It is a state that does not depend on a dial.
+-- Index schedules_state. Reads and sorts all schedules in a status that does not depend on schedule_state.
 SELECT {s.schedule} FROM schedules s
 WHERE s.namespace = %(namespace)s AND s.state = %(state)s AND s.schedule_id > %(after_id)s
   AND (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
@@ -61,10 +61,10 @@ WHERE s.namespace = %(namespace)s AND s.state = %(state)s AND s.schedule_id > %(
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
 -- name: schedule_count_matching
--- Index schedules_state, no further than the bound.
+-- Index schedules_state, up to the row limit.
 SELECT count(*) FROM (
     SELECT workflow_id, user_id, labels, schedule_id, description FROM schedules
-    WHERE namespace = %(namespace)s AND state = ANY (%(states)s::text[]) LIMIT %(most)s
+    WHERE namespace = %(namespace)s AND state = ANY (%(states)s::text[]) LIMIT %(max_rows)s
 ) s
 WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
   AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
@@ -73,10 +73,10 @@ WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
     OR lower(s.description COLLATE "C") LIKE lower(%(pattern)s COLLATE "C") ESCAPE '\');
 
 -- name: schedule_count_matching_active
--- As count_matching, of those that have something to come (or open), or nothing: what a page calls exhausted.
+-- Like schedule_count_matching, but splits active schedules into those with work left and exhausted ones.
 SELECT count(*) FROM (
     SELECT schedule_key, workflow_id, user_id, labels, schedule_id, description FROM schedules
-    WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(most)s
+    WHERE namespace = %(namespace)s AND state = 'active' LIMIT %(max_rows)s
 ) s JOIN schedule_state d USING (schedule_key)
 WHERE (%(workflow_id)s::text IS NULL OR s.workflow_id = %(workflow_id)s)
   AND (%(user_id)s::text IS NULL OR s.user_id = %(user_id)s)
@@ -94,11 +94,11 @@ WHERE s.namespace = %(namespace)s AND s.schedule_id > %(after_id)s AND s.state =
 ORDER BY s.schedule_id LIMIT %(limit)s;
 
 -- name: schedule_count_by_status
--- Index schedules_state, no further than the bound, then schedule_state by key.
+-- Index schedules_state, up to the row limit, then schedule_state by key.
 SELECT state, count(*), sum(in_flight), sum(waiting) FROM (
     SELECT s.state, d.in_flight, d.waiting FROM schedules s LEFT JOIN schedule_state d USING (schedule_key)
-    WHERE s.namespace = %(namespace)s LIMIT %(most)s
-) AS found
+    WHERE s.namespace = %(namespace)s LIMIT %(max_rows)s
+) AS matching
 GROUP BY state;
 
 -- name: schedule_count_degraded
@@ -107,44 +107,44 @@ SELECT count(*) FROM schedules
 WHERE right(zones, 5) = ':gone' AND namespace = %(namespace)s AND state <> 'closed';
 
 -- name: schedule_count_in_status
--- Index schedules_state, no further than the bound.
+-- Index schedules_state, up to the row limit.
 SELECT count(*) FROM (
-    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = %(state)s LIMIT %(most)s
-) found;
+    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state = %(state)s LIMIT %(max_rows)s
+) AS matching;
 
 -- name: schedule_count_open
--- Index schedules_state, no further than the bound.
+-- Index schedules_state, up to the row limit.
 SELECT count(*) FROM (
-    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
-) found;
+    SELECT 1 FROM schedules WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(max_rows)s
+) AS matching;
 
 -- name: schedule_list_unhealthy
--- Index schedules_state, no further than the bound, then primary keys.
+-- Index schedules_state, up to the row limit, then primary keys.
 SELECT s.schedule_id, CASE WHEN right(s.zones, 5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
     d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
 FROM (
     SELECT schedule_key FROM schedules
-    WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
-) found JOIN schedule_state d USING (schedule_key) JOIN schedules s USING (schedule_key)
+    WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(max_rows)s
+) AS matching JOIN schedule_state d USING (schedule_key) JOIN schedules s USING (schedule_key)
 WHERE d.failures > 0 OR d.waiting >= %(growing)s OR (d.in_flight > 0 AND d.last_start_ms < %(stuck_ms)s)
   OR right(s.zones, 5) = ':gone'
   OR (s.state = 'paused' AND s.paused_ms < %(forgotten_ms)s AND d.pause_until_ms IS NULL)
 ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT %(limit)s;
 
 -- name: schedule_count_decided_ahead
--- Index schedules_state, no further than the bound, then primary keys; and index dropped_ranges_age.
+-- Index schedules_state, up to the row limit, then primary keys. Index dropped_ranges_age.
 SELECT count(*), max(at_ms) FROM (
     SELECT schedule_key, max(at_ms) AS at_ms FROM (
         SELECT d.schedule_key, d.last_start_ms AS at_ms FROM (
             SELECT schedule_key FROM schedules
-            WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(most)s
-        ) AS found JOIN schedule_state d USING (schedule_key)
+            WHERE namespace = %(namespace)s AND state IN ('active', 'paused') LIMIT %(max_rows)s
+        ) AS matching JOIN schedule_state d USING (schedule_key)
         WHERE d.last_start_ms > %(edge_ms)s
         UNION ALL
         SELECT t.schedule_key, t.decided_ms FROM dropped_ranges t JOIN schedules s USING (schedule_key)
         WHERE t.decided_ms > %(edge_ms)s AND s.namespace = %(namespace)s AND s.state IN ('active', 'paused')
     ) AS ahead GROUP BY schedule_key
-) AS each_once;
+) AS per_schedule;
 
 -- name: schedule_list_purgeable
 SELECT s.schedule_key FROM schedules s JOIN schedule_state d USING (schedule_key)
@@ -161,7 +161,7 @@ SELECT DISTINCT zones FROM schedules WHERE zones <> '';
 SELECT schedule_key FROM schedules WHERE zones = %(zones)s AND zones <> '' ORDER BY schedule_key LIMIT %(limit)s;
 
 -- name: name_lock
--- Whoever writes the next version of something that may not be there yet has nothing else to wait for.
+-- Serialises writers of the next version of a name. There may be no row yet that they could lock.
 SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0));
 
 -- name: number_next

@@ -24,7 +24,7 @@ WHERE s.schedule_key = ANY (%(keys)s::bigint[]);
 DELETE FROM schedule_versions WHERE schedule_key = %(key)s;
 
 -- name: version_list_definitions
--- What an engine needs to know of the schedules it has claimed and does not remember.
+-- Definitions of claimed schedules that the engine has not cached.
 SELECT v.schedule_key, v.version, s.namespace, s.schedule_id, v.spec, v.policy, v.action, v.payload, v.calendars
 FROM unnest(%(pairs_1)s::bigint[], %(pairs_2)s::bigint[]) AS p (schedule_key, version)
 JOIN schedule_versions v ON v.schedule_key = p.schedule_key AND v.version = p.version

@@ -7,7 +7,7 @@ SELECT namespace, workflow_id, version, document, created_ms FROM workflows
 WHERE namespace = %(namespace)s AND workflow_id = %(workflow_id)s AND version = %(version)s;
 
 -- name: workflow_list_newest
--- The primary key, backwards: one step for each.
+-- The primary key, backwards, one step per row.
 SELECT n.namespace, n.workflow_id, newest.version FROM unnest(%s::text[], %s::text[]) AS n (namespace, workflow_id)
 CROSS JOIN LATERAL (
     SELECT w.version FROM workflows w

@@ -1,6 +1,6 @@
--- The first schema.  Instants are integers: `_s` seconds, `_ms` milliseconds since the Unix epoch.
+-- The first schema. Instants are integers since the Unix epoch: `_s` in seconds, `_ms` in milliseconds.
 
--- What a schedule is; changed by people, never by ticks.
+-- Schedules. Edits change these rows, ticks never do.
 CREATE TABLE schedules (
     schedule_key   INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace      TEXT NOT NULL,
@@ -22,17 +22,17 @@ CREATE TABLE schedules (
     UNIQUE (namespace, schedule_id)
 ) STRICT;
 
--- Which zone tables schedules were planned with: an upgrade looks here.
+-- Zone tables that schedules were planned with. An upgrade of the zone data searches here.
 CREATE INDEX schedules_zones ON schedules (zones) WHERE zones <> '';
 
--- All of a namespace in the order of their keys, in which their schedule_state lie: whoever counts them looks here.
+-- Schedules of a namespace in key order, which is the order of schedule_state. Counts use it.
 CREATE INDEX schedules_state ON schedules (namespace, state, schedule_key);
 
--- What is paused, and what fires in UTC because its zone is gone: few, and counted for everybody who watches.
+-- Paused schedules, and schedules that fire in UTC because their zone was removed. Few rows, counted for metrics.
 CREATE INDEX schedules_paused ON schedules (schedule_key) WHERE state = 'paused';
 CREATE INDEX schedules_degraded ON schedules (schedule_key) WHERE substr(zones, -5) = ':gone';
 
--- Every version of every definition; the newest is in force.
+-- Every version of every definition. The newest is in force.
 CREATE TABLE schedule_versions (
     schedule_key   INTEGER NOT NULL,
     version        INTEGER NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE schedule_versions (
     PRIMARY KEY (schedule_key, version)
 ) STRICT, WITHOUT ROWID;
 
--- Where each schedule stands: the narrow row that every tick changes and that everybody locks.
+-- The mutable state of each schedule: the narrow row that every tick updates and every writer locks.
 CREATE TABLE schedule_state (
     schedule_key   INTEGER PRIMARY KEY,
     version        INTEGER NOT NULL,
@@ -76,10 +76,10 @@ CREATE TABLE schedule_state (
     hints          TEXT
 ) STRICT;
 
--- What is due, and nothing else: an idle fleet of a million schedules costs one look at this index.
+-- Only due schedules, so an idle store with a million schedules costs one lookup.
 CREATE INDEX schedule_state_due ON schedule_state (next_fire_ms) WHERE next_fire_ms IS NOT NULL;
 
--- The ledger: what became of each tick, trigger and backfill time.
+-- The ledger: one run for each tick, trigger and backfill time.
 CREATE TABLE schedule_runs (
     run_number     INTEGER PRIMARY KEY,
     schedule_key   INTEGER NOT NULL,
@@ -96,7 +96,7 @@ CREATE TABLE schedule_runs (
     owner          INTEGER,
     decided_ms     INTEGER NOT NULL,
     local_s        INTEGER,
-    moved          TEXT,
+    dst_adjustment TEXT,
     overlap        TEXT,
     payload        TEXT,
     request_id     TEXT,
@@ -112,20 +112,20 @@ CREATE TABLE schedule_runs (
     report         TEXT
 ) STRICT;
 
--- One tick, one row.  This is the second guard; the lock of the dial is the first.
+-- One row per tick. The first guard against duplicates is the lock on schedule_state, this index is the second.
 CREATE UNIQUE INDEX schedule_runs_once ON schedule_runs (schedule_key, nominal_s, origin);
 
--- What somebody must look at: the fire time of a planned run, a run in flight that nobody holds.  One that is held is
--- not here: the lease of its owner is enough.
+-- Runs that an engine must handle at a time: planned runs, and runs in flight without an owner. A run that an instance
+-- holds is not in this index, because the instance's lease covers it.
 CREATE INDEX schedule_runs_due ON schedule_runs (due_ms) WHERE due_ms IS NOT NULL;
 
--- What waits, by schedule.  The life of a run that simply starts and ends touches none of the columns of an index.
+-- Waiting runs by schedule. A run that starts and ends normally changes no indexed column.
 CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_key, nominal_s) WHERE queued_ms IS NOT NULL;
 
--- What somebody asked for, by schedule, whatever time it is for.  Ticks are not here.
-CREATE INDEX schedule_runs_asked ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
+-- Triggers and backfill runs by schedule. Ticks are not in this index.
+CREATE INDEX schedule_runs_requested ON schedule_runs (schedule_key, origin, nominal_s) WHERE origin > 0;
 
--- Ticks that were dropped together.
+-- Ranges of ticks that were dropped together.
 CREATE TABLE dropped_ranges (
     schedule_key   INTEGER NOT NULL,
     after_s        INTEGER NOT NULL,
@@ -137,7 +137,7 @@ CREATE TABLE dropped_ranges (
     PRIMARY KEY (schedule_key, until_s)
 ) STRICT, WITHOUT ROWID;
 
--- What is older than its retention.
+-- For deleting ranges past their retention.
 CREATE INDEX dropped_ranges_age ON dropped_ranges (decided_ms);
 
 CREATE TABLE backfills (
@@ -161,7 +161,7 @@ CREATE TABLE backfills (
 CREATE INDEX backfills_due ON backfills (next_ms) WHERE next_ms IS NOT NULL;
 CREATE INDEX backfills_of_schedule ON backfills (schedule_key, backfill_id);
 
--- Lists of dates that many schedules exclude; every version is kept, because ledgers refer to it.
+-- Lists of dates that many schedules exclude. Every version is kept, because schedule versions refer to it.
 CREATE TABLE calendars (
     namespace      TEXT NOT NULL,
     name           TEXT NOT NULL,
@@ -171,7 +171,7 @@ CREATE TABLE calendars (
     PRIMARY KEY (namespace, name, version)
 ) STRICT, WITHOUT ROWID;
 
--- Which schedule excludes which calendar.
+-- The calendars that each schedule excludes.
 CREATE TABLE calendar_uses (
     namespace      TEXT NOT NULL,
     name           TEXT NOT NULL,
@@ -188,7 +188,7 @@ CREATE TABLE workflows (
     PRIMARY KEY (namespace, workflow_id, version)
 ) STRICT, WITHOUT ROWID;
 
--- Workflows and queues that are paused by themselves; usually empty.
+-- Workflows and queues that are paused as a whole. Usually empty.
 CREATE TABLE paused_targets (
     namespace      TEXT NOT NULL,
     kind           TEXT NOT NULL CHECK (kind IN ('workflow', 'queue')),
@@ -199,7 +199,7 @@ CREATE TABLE paused_targets (
     PRIMARY KEY (namespace, kind, target)
 ) STRICT, WITHOUT ROWID;
 
--- Who changed what, and how it was before.
+-- The audit log: actor, operation, and the values before and after.
 CREATE TABLE audit (
     audit_number   INTEGER PRIMARY KEY AUTOINCREMENT,
     at_ms          INTEGER NOT NULL,
@@ -219,13 +219,13 @@ CREATE TABLE audit (
 CREATE INDEX audit_of_schedule ON audit (namespace, schedule_id, audit_number);
 CREATE INDEX audit_of_namespace ON audit (namespace, audit_number);
 
--- The chain of a namespace: each place is taken once.
+-- The hash chain of a namespace. Each position is used once.
 CREATE UNIQUE INDEX audit_chain ON audit (namespace, position);
 
--- What is not in the chain yet; usually nothing.
-CREATE INDEX audit_unsealed ON audit (audit_number) WHERE position IS NULL;
+-- Rows that are not in the chain yet. Usually none.
+CREATE INDEX audit_unchained ON audit (audit_number) WHERE position IS NULL;
 
--- Where the chain of each namespace ends, and up to where its rows were older than their retention and are gone.
+-- The end of each namespace's chain, and the position up to which rows were deleted after their retention.
 CREATE TABLE audit_heads (
     namespace      TEXT PRIMARY KEY,
     position       INTEGER NOT NULL,
@@ -234,8 +234,8 @@ CREATE TABLE audit_heads (
     gone_digest    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A row is put into the chain once, and goes only after the head has said so; nothing else can happen to it.
-CREATE TRIGGER audit_is_kept BEFORE UPDATE ON audit
+-- A row is added to the chain once. It can be deleted only after the head records the deletion. Other changes fail.
+CREATE TRIGGER audit_append_only BEFORE UPDATE ON audit
 WHEN OLD.position IS NOT NULL OR NEW.position IS NULL OR
     (OLD.audit_number, OLD.at_ms, OLD.namespace, OLD.schedule_id, OLD.actor, OLD.operation, OLD.token, OLD.version,
         OLD.request_id, OLD.before, OLD.after) IS NOT
@@ -244,7 +244,7 @@ WHEN OLD.position IS NOT NULL OR NEW.position IS NULL OR
 BEGIN
     SELECT RAISE(ABORT, 'the audit is append-only');
 END;
-CREATE TRIGGER audit_is_not_emptied BEFORE DELETE ON audit
+CREATE TRIGGER audit_no_removal BEFORE DELETE ON audit
 WHEN NOT coalesce(
     OLD.position <= (SELECT gone_position FROM audit_heads WHERE namespace = OLD.namespace), 0
 )
@@ -252,19 +252,19 @@ BEGIN
     SELECT RAISE(ABORT, 'the audit is append-only');
 END;
 
--- A chain grows, and what is gone stays gone.
-CREATE TRIGGER audit_heads_are_kept BEFORE UPDATE ON audit_heads
+-- Positions never decrease.
+CREATE TRIGGER audit_heads_append_only BEFORE UPDATE ON audit_heads
 WHEN NEW.namespace <> OLD.namespace OR NEW.position < OLD.position OR
     NEW.gone_position NOT BETWEEN OLD.gone_position AND NEW.position
 BEGIN
     SELECT RAISE(ABORT, 'the audit is append-only');
 END;
-CREATE TRIGGER audit_heads_are_not_emptied BEFORE DELETE ON audit_heads
+CREATE TRIGGER audit_heads_no_removal BEFORE DELETE ON audit_heads
 BEGIN
     SELECT RAISE(ABORT, 'the audit is append-only');
 END;
 
--- Answers by request id: the same request is answered the same, once.
+-- Responses by request id, so that a repeated request gets the same response.
 CREATE TABLE requests (
     namespace      TEXT NOT NULL,
     request_id     TEXT NOT NULL,
@@ -274,9 +274,9 @@ CREATE TABLE requests (
     created_ms     INTEGER NOT NULL,
     PRIMARY KEY (namespace, request_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX requests_by_age ON requests (created_ms);
+CREATE INDEX requests_age ON requests (created_ms);
 
--- Who executes: engines, which serve all namespaces, and workers without a store, which serve one.
+-- Engines, which serve all namespaces, and remote workers, which serve one.
 CREATE TABLE instances (
     instance_id    INTEGER PRIMARY KEY AUTOINCREMENT,
     name           TEXT NOT NULL,
@@ -291,13 +291,13 @@ CREATE TABLE instances (
 ) STRICT;
 CREATE INDEX instances_lease ON instances (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
 
--- What instances of one store share and nobody else may know.
+-- Secrets that the instances of one store share.
 CREATE TABLE secrets (
     name           TEXT PRIMARY KEY,
     value          TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The names of search attributes that somebody has registered, and what each holds.
+-- Registered search attributes and their types.
 CREATE TABLE search_attributes (
     namespace      TEXT NOT NULL,
     name           TEXT NOT NULL,
@@ -305,7 +305,7 @@ CREATE TABLE search_attributes (
     PRIMARY KEY (namespace, name)
 ) STRICT, WITHOUT ROWID;
 
--- Who may ask from outside.  Of a key only a hash is kept.
+-- API keys. Only a hash of each key is stored.
 CREATE TABLE api_keys (
     key_id         TEXT PRIMARY KEY,
     namespace      TEXT NOT NULL,
@@ -318,11 +318,11 @@ CREATE TABLE api_keys (
     revoked_ms     INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- What somebody outside is to be told: written with what it is about, delivered afterwards.
+-- The notification outbox. Rows are written in the transaction of the event and delivered afterwards.
 CREATE TABLE notifications (
-    notification_number  INTEGER PRIMARY KEY AUTOINCREMENT,
-    notification_id      TEXT NOT NULL,
-    rule_name   TEXT NOT NULL,
+    notification_number INTEGER PRIMARY KEY AUTOINCREMENT,
+    notification_id     TEXT NOT NULL,
+    rule_name      TEXT NOT NULL,
     topic          TEXT NOT NULL,
     namespace      TEXT NOT NULL,
     schedule_id    TEXT NOT NULL,
@@ -336,23 +336,23 @@ CREATE TABLE notifications (
     summary_id     TEXT
 ) STRICT;
 
--- What happened is told once.
+-- One notification per event.
 CREATE UNIQUE INDEX notifications_once ON notifications (notification_id);
 
--- What is yet to be delivered; usually nothing.
+-- Undelivered notifications. Usually none.
 CREATE INDEX notifications_due ON notifications (due_ms) WHERE due_ms IS NOT NULL;
 CREATE INDEX notifications_of_namespace ON notifications (namespace, notification_number);
 
--- How many notifications went out in the minute of the last one.
+-- Number of notifications sent in the minute of the last one.
 CREATE TABLE notification_rates (
-    rule_name   TEXT NOT NULL,
+    rule_name      TEXT NOT NULL,
     namespace      TEXT NOT NULL,
     minute         INTEGER NOT NULL,
     sent           INTEGER NOT NULL,
     PRIMARY KEY (rule_name, namespace)
 ) STRICT, WITHOUT ROWID;
 
--- Numbers that are handed out once: triggers and backfills.
+-- Unique numbers for triggers and backfills.
 CREATE TABLE numbers (
     name           TEXT PRIMARY KEY,
     last           INTEGER NOT NULL

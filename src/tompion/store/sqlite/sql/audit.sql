@@ -28,7 +28,7 @@ FROM audit WHERE audit_number > :after_number ORDER BY audit_number LIMIT :limit
 SELECT coalesce(max(audit_number), 0) FROM audit;
 
 -- name: audit_list_unchained_namespaces
--- Index audit_unsealed.
+-- Index audit_unchained.
 SELECT DISTINCT namespace FROM (
     SELECT namespace FROM audit WHERE position IS NULL ORDER BY audit_number LIMIT :limit
 ) AS oldest;
@@ -43,7 +43,7 @@ SELECT namespace, position, digest, gone_position, gone_digest FROM audit_heads
 WHERE namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY namespace;
 
 -- name: audit_list_unchained
--- Index audit_unsealed.
+-- Index audit_unchained.
 SELECT {audit}
 FROM audit
 WHERE position IS NULL AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY audit_number LIMIT :limit;
@@ -64,11 +64,11 @@ FROM audit
 WHERE namespace = :namespace AND position > :after_position ORDER BY position LIMIT :limit;
 
 -- name: audit_count_unchained
--- Index audit_unsealed.
+-- Index audit_unchained.
 SELECT count(*) FROM audit WHERE position IS NULL AND namespace = :namespace;
 
 -- name: audit_list_oldest
--- The primary key: of the oldest rows those that are too old, by namespace.
+-- The primary key. Among the oldest rows, those past their retention, by namespace.
 SELECT namespace, max(position) FROM (
     SELECT namespace, position, at_ms FROM audit ORDER BY audit_number LIMIT :limit
 ) AS oldest

@@ -6,7 +6,7 @@ UPDATE backfills SET cursor_s = :cursor_s, state = :state, done = :done, next_ms
 WHERE backfill_id = :backfill_id AND state = 'RUNNING';
 
 -- name: backfill_postpone
--- Whatever its state is said to be.
+-- In any state.
 UPDATE backfills SET next_ms = :until_ms WHERE backfill_id = :backfill_id AND next_ms IS NOT NULL;
 
 -- name: backfill_list_due

@@ -5,13 +5,13 @@ INSERT INTO instances (
 RETURNING instance_id;
 
 -- name: lease_renew
--- One lease for everything that the instance holds.  One that was taken away stays away.
+-- One lease covers all runs of the instance. An expired lease cannot be renewed.
 UPDATE instances SET heartbeat_ms = :now_ms, skew_ms = :skew_ms, lease_until_ms = :lease_until_ms
 WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL
 RETURNING instance_id;
 
 -- name: worker_touch
--- A worker that is no instance has no lease of its own: its runs have.
+-- A remote worker has no lease of its own. Each of its runs has one.
 UPDATE instances SET heartbeat_ms = :now_ms, queues = :queues
 WHERE instance_id = :instance_id AND namespace = :namespace AND lease_until_ms IS NULL AND stopped_ms IS NULL
 RETURNING name;
@@ -21,14 +21,14 @@ UPDATE instances SET stopped_ms = :now_ms
 WHERE instance_id = :instance_id AND namespace = :namespace AND lease_until_ms IS NULL;
 
 -- name: queue_list_served
--- Engines serve every namespace, other workers that in which they have joined.
+-- Engines serve every namespace. Remote workers serve the namespace that they registered in.
 SELECT queues, count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms
   AND (namespace IS NULL OR namespace = :namespace)
 GROUP BY queues;
 
 -- name: lease_share
--- BEGIN IMMEDIATE holds the only write lock: nobody can take a lease away meanwhile.
+-- BEGIN IMMEDIATE holds the only write lock, so no other instance can expire a lease meanwhile.
 SELECT 1;
 
 -- name: lease_hold
@@ -53,7 +53,7 @@ WHERE instance_id = :instance_id AND lease_until_ms IS NOT NULL;
 SELECT count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > :since_ms AND lease_until_ms IS NOT NULL;
 
--- name: instance_list_page
+-- name: instance_list
 SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, namespace
 FROM instances
 WHERE namespace IS NULL OR namespace = :namespace

@@ -1,5 +1,5 @@
 -- name: notification_insert
--- Index notifications_once.  What happened is told once, whoever says so again.
+-- Index notifications_once. An event is recorded once. A duplicate is ignored.
 INSERT INTO notifications (
     notification_id, rule_name, topic, namespace, schedule_id, about, state, attempts, due_ms, created_ms, finished_ms,
     last_error, summary_id
@@ -11,7 +11,7 @@ SELECT min(due_ms) FROM notifications
 WHERE due_ms IS NOT NULL AND rule_name IN (SELECT value FROM json_each(:names));
 
 -- name: notification_claim_due
--- Index notifications_due.  BEGIN IMMEDIATE is the lock.
+-- Index notifications_due. BEGIN IMMEDIATE is the lock.
 SELECT notification_id, rule_name, topic, namespace, schedule_id, about, state, attempts, due_ms, created_ms, finished_ms,
     last_error, summary_id
 FROM notifications
@@ -32,15 +32,15 @@ UPDATE notifications SET state = 'SUMMARIZED', summary_id = ?2, finished_ms = ?3
 WHERE notification_id = ?1 AND state = 'PENDING';
 
 -- name: notification_settle
--- Index notifications_once.  Only who has made the last try may say how it ended.
+-- Index notifications_once. Only the dispatcher that made the last attempt may record its outcome.
 UPDATE notifications SET state = ?3, due_ms = ?4, finished_ms = ?5, last_error = ?6
 WHERE notification_id = ?1 AND attempts = ?2 AND state = 'PENDING'
 RETURNING notification_id;
 
 -- name: notification_give_up
--- Index notifications_due.  Nobody has delivered them in time: nobody could, or nobody knew where to.
+-- Index notifications_due. Not delivered in time: every attempt failed, or no engine has the rule.
 UPDATE notifications SET state = 'GIVEN_UP', finished_ms = :now_ms, due_ms = NULL,
-    last_error = coalesce(last_error, 'no instance that runs knows this rule_name')
+    last_error = coalesce(last_error, 'no running engine is configured with this notification rule')
 WHERE notification_number IN (
     SELECT notification_number FROM notifications
     WHERE due_ms IS NOT NULL AND due_ms <= :now_ms AND created_ms < :before_ms LIMIT :limit
@@ -48,7 +48,7 @@ WHERE notification_number IN (
 RETURNING notification_id;
 
 -- name: notification_expire
--- The primary key: the oldest are the first.
+-- The primary key, oldest first.
 DELETE FROM notifications
 WHERE notification_number IN (SELECT notification_number FROM notifications ORDER BY notification_number LIMIT :limit)
   AND due_ms IS NULL AND finished_ms < :before_ms
@@ -65,7 +65,7 @@ WHERE namespace = :namespace AND notification_number < :before_number
 ORDER BY notification_number DESC LIMIT :limit;
 
 -- name: notification_rate_lock
--- Whoever asks has the row until its transaction is over.
+-- Locks the row until the end of the transaction.
 INSERT INTO notification_rates (rule_name, namespace, minute, sent) VALUES (:rule_name, :namespace, :minute, 0)
 ON CONFLICT (rule_name, namespace) DO UPDATE SET
     sent = CASE WHEN notification_rates.minute = :minute THEN notification_rates.sent ELSE 0 END, minute = :minute

@@ -1,4 +1,4 @@
--- name: request_get_answer
+-- name: request_get
 SELECT operation, fingerprint, answer FROM requests WHERE namespace = :namespace AND request_id = :request_id;
 
 -- name: request_insert
@@ -6,7 +6,7 @@ INSERT INTO requests (namespace, request_id, operation, fingerprint, answer, cre
 VALUES (:namespace, :request_id, :operation, :fingerprint, :answer, :created_ms);
 
 -- name: request_expire
--- Index requests_by_age.
+-- Index requests_age.
 DELETE FROM requests WHERE (namespace, request_id) IN (
     SELECT namespace, request_id FROM requests WHERE created_ms < :before_ms LIMIT :limit
 )

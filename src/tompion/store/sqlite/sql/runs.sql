@@ -1,14 +1,14 @@
 -- name: run_insert
--- Index schedule_runs_once.  A row that exists already is left alone; the caller counts.
+-- Index schedule_runs_once. Existing rows are not changed. The caller compares the row count.
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, reason, version, attempt, failures, fire_ms, due_ms, owner,
-    decided_ms, local_s, moved, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
+    decided_ms, local_s, dst_adjustment, overlap, payload, request_id, started_ms, finished_ms, cancel_requested, error, result,
     execution_id, queued_ms, pickups, progress, report
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: run_insert_fast
--- Index schedule_runs_once.  What all ticks that simply start have in common stands here, not in each of them.
+-- Index schedule_runs_once. Values that all on-time starts share are constants here.
 INSERT INTO schedule_runs (
     schedule_key, nominal_s, origin, source, state, version, attempt, failures, fire_ms, owner, decided_ms,
     local_s, cancel_requested
@@ -16,12 +16,12 @@ INSERT INTO schedule_runs (
 ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING;
 
 -- name: run_list_existing
--- Index schedule_runs_once.  The last column puts the rows in the order in which they came.
+-- Index schedule_runs_once. The last column sorts the rows in insertion order.
 SELECT schedule_key, nominal_s, origin, run_number FROM schedule_runs
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3;
 
 -- name: run_settle
--- Index schedule_runs_once.  Only the holder of the fence may write, and only while the run is in flight.
+-- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight.
 UPDATE schedule_runs SET
     state = ?5, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
     reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END),
@@ -31,7 +31,7 @@ WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND 
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_finish_fast
--- Index schedule_runs_once.  Settling for runs that simply succeed.
+-- Index schedule_runs_once. Like run_settle, for plain successes.
 UPDATE schedule_runs SET
     state = 'SUCCESS', reason = CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END, due_ms = NULL,
     owner = NULL, started_ms = coalesce(?5, started_ms), finished_ms = ?6, error = NULL, result = NULL,
@@ -40,7 +40,7 @@ WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND 
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_release_waiting
--- Index schedule_runs_once.  Runs that wait: started, or skipped.
+-- Index schedule_runs_once. Starts or skips waiting runs.
 UPDATE schedule_runs SET
     state = ?5, reason = ?6, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
     started_ms = ?11, finished_ms = ?12, error = ?13, result = ?14, execution_id = ?15,
@@ -54,14 +54,14 @@ WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND 
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_release_expired
--- Index schedule_runs_once.  Their owner's lease is over: they are anybody's.
+-- Index schedule_runs_once. The owner's lease has expired, so any engine may claim the run.
 UPDATE schedule_runs SET due_ms = ?5
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
   AND due_ms IS NULL
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_hand_back
--- Index schedule_runs_once.  A stopping instance gives up what it has not begun, or will not finish.
+-- Index schedule_runs_once. A stopping instance releases runs that it has not started or will not finish.
 UPDATE schedule_runs SET state = 'ENQUEUED', owner = NULL, due_ms = ?5
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
 RETURNING schedule_key, nominal_s, origin;
@@ -71,15 +71,15 @@ SELECT schedule_key, nominal_s, origin, cancel_requested FROM schedule_runs
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED');
 
 -- name: run_save_report
--- Index schedule_runs_once.  What became of a run elsewhere: some engine settles it, the first report counts.
+-- Index schedule_runs_once. Outcome reported from outside. The first report counts, and an engine settles the run.
 UPDATE schedule_runs SET report = ?5, due_ms = ?6
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
   AND report IS NULL
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_renew_remote
--- Index schedule_runs_once.  It is executed elsewhere, and somebody has heard of it.  One that an instance holds needs
--- no lease of its own.
+-- Index schedule_runs_once. Heartbeat of a run on a remote worker. A run that an instance holds needs no lease of
+-- its own.
 UPDATE schedule_runs SET
     state = 'STARTED', started_ms = coalesce(started_ms, ?5), due_ms = CASE WHEN owner IS NULL THEN ?6 END,
     progress = coalesce(?7, progress)
@@ -88,21 +88,21 @@ WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND 
 RETURNING {run};
 
 -- name: run_list_reported
--- Index schedule_runs_due.  Executed elsewhere: it was told how they ended, or for too long nothing.
+-- Index schedule_runs_due. Runs on remote workers that were reported as finished, or had no heartbeat in time.
 SELECT {run} FROM schedule_runs
 WHERE due_ms <= :now_ms AND state IN ('ENQUEUED', 'STARTED', 'TERMINATED')
   AND (report IS NOT NULL OR (state IN ('STARTED', 'TERMINATED') AND owner IS NULL))
 ORDER BY due_ms LIMIT :limit;
 
 -- name: run_reset_remote
--- Index schedule_runs_once.  Whoever executes it elsewhere has fallen silent: it is anybody's again.
+-- Index schedule_runs_once. The remote worker stopped sending heartbeats, so any engine may claim the run.
 UPDATE schedule_runs SET state = 'ENQUEUED', pickups = pickups + 1
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state = 'STARTED' AND owner IS NULL
   AND report IS NULL
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_claim
--- Index schedule_runs_due.  Held by nobody, or by one whose lease is over: the next attempt is ours.
+-- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired.
 UPDATE schedule_runs SET
     pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = :owner, due_ms = NULL, state = 'ENQUEUED'
 WHERE run_number IN (
@@ -116,8 +116,8 @@ WHERE run_number IN (
 RETURNING {run};
 
 -- name: run_claim_remote
--- Index schedule_runs_due.  As claim_runs, for a worker that is no instance: it has a lease for each run, which ends at
--- due_ms unless something is heard of it.
+-- Index schedule_runs_due. Like run_claim, for a remote worker. Each run has its own lease, which ends at due_ms
+-- unless a heartbeat extends it.
 UPDATE schedule_runs SET
     pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = NULL, due_ms = :until_ms,
     state = 'STARTED', started_ms = :now_ms, execution_id = :worker
@@ -134,7 +134,7 @@ WHERE run_number IN (
 RETURNING {run};
 
 -- name: run_request_cancel
--- Index schedule_runs_once.  Whoever holds it looks by themselves; one that is executed elsewhere is looked at now.
+-- Index schedule_runs_once. An instance polls the runs that it holds. A run on a remote worker becomes due now.
 UPDATE schedule_runs SET
     cancel_requested = 1, due_ms = CASE WHEN owner IS NULL THEN :now_ms ELSE due_ms END
 WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
@@ -142,7 +142,7 @@ WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
 RETURNING {run};
 
 -- name: run_request_end
--- Index schedule_runs_once.  An engine is to ask the target of a run that is executed elsewhere to end it.
+-- Index schedule_runs_once. Makes the run due, so that an engine requests its end at the remote target.
 UPDATE schedule_runs SET due_ms = :now_ms
 WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND owner IS NULL
   AND state IN ('STARTED', 'TERMINATED');
@@ -152,7 +152,7 @@ UPDATE schedule_runs SET due_ms = NULL
 WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND state = 'TERMINATED';
 
 -- name: run_mark_end_requested
--- Index schedule_runs_once.  The target of a run has been asked to end it: somebody looks again later.
+-- Index schedule_runs_once. The end of the run was requested at its target. It is checked again at due_ms.
 UPDATE schedule_runs SET reason = 'cancel_requested', due_ms = :until_ms
 WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin AND attempt = :fence
   AND state = 'STARTED' AND owner IS NULL AND report IS NULL
@@ -167,7 +167,7 @@ WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin
 RETURNING {run};
 
 -- name: queue_list_waiting
--- Index schedule_runs_due.  What nobody has taken yet, by queue.
+-- Index schedule_runs_due. Unclaimed runs, by queue.
 SELECT json_extract(v.action, '$.queue') AS queue, count(*) AS waiting, min(r.due_ms) AS since_ms
 FROM schedule_runs r
 CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -176,7 +176,7 @@ WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL AND s.nam
 GROUP BY 1;
 
 -- name: queue_list_held
--- Index schedule_runs_queued.  What waits until a queue, or a workflow, is no longer paused, by queue.
+-- Index schedule_runs_queued. Runs that wait because their queue or workflow is paused, by queue.
 SELECT json_extract(v.action, '$.queue') AS queue, count(*) AS waiting, min(r.queued_ms) AS since_ms
 FROM schedule_runs r
 CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -185,24 +185,24 @@ WHERE r.queued_ms IS NOT NULL AND r.state = 'BUFFERED' AND r.reason = 'target_pa
 GROUP BY 1;
 
 -- name: queue_count_depths
--- Index schedule_runs_due, no further than the bound.  What nobody has taken yet, of all namespaces, by queue.
+-- Index schedule_runs_due, up to the row limit. Unclaimed runs of all namespaces, by queue.
 SELECT queue, count(*) AS waiting, min(due_ms) AS since_ms FROM (
     SELECT json_extract(v.action, '$.queue') AS queue, r.due_ms FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
     WHERE r.due_ms <= :now_ms AND r.state = 'ENQUEUED' AND r.owner IS NULL
-    ORDER BY r.due_ms LIMIT :most
-) AS found
+    ORDER BY r.due_ms LIMIT :max_rows
+) AS matching
 GROUP BY queue;
 
 -- name: run_readopt
--- Index schedule_runs_once.  Ours by the ledger, though the answer that said so was lost.
+-- Index schedule_runs_once. In the ledger this instance owns the run, but the commit's reply was lost.
 UPDATE schedule_runs SET attempt = attempt + 1, state = 'ENQUEUED'
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND owner = ?5
   AND due_ms IS NULL AND state IN ('ENQUEUED', 'STARTED')
 RETURNING {run};
 
 -- name: run_list_in_flight
--- Index schedule_runs_once, the newest first: no further back than the oldest that is in flight.
+-- Index schedule_runs_once, newest first. Stops at the oldest run in flight.
 SELECT {run} FROM schedule_runs
 WHERE schedule_key = ?1 AND state IN ('ENQUEUED', 'STARTED')
 ORDER BY nominal_s DESC, origin DESC LIMIT ?2;
@@ -220,7 +220,7 @@ WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:ke
 ORDER BY fire_ms, schedule_key, nominal_s, origin;
 
 -- name: run_list_buffered
--- Index schedule_runs_queued.  In the order in which they came, backfills last; of each schedule a page.
+-- Index schedule_runs_queued. In arrival order, backfills last, at most one page per schedule.
 SELECT {run} FROM (
     SELECT *, row_number() OVER (
         PARTITION BY schedule_key ORDER BY source = 'backfill', queued_ms, nominal_s, origin
@@ -249,8 +249,8 @@ WHERE queued_ms IS NOT NULL AND schedule_key = :key AND state IN ('PLANNED', 'BU
 RETURNING schedule_key;
 
 -- name: run_give_up_unheld
--- Index schedule_runs_once, the newest first.  In flight and nowhere: to be tried again, not
--- yet claimed, or left behind by somebody who has died.
+-- Index schedule_runs_once, newest first. Runs in flight that no live instance holds: waiting for a retry, not yet
+-- claimed, or left by an instance that died.
 UPDATE schedule_runs SET state = 'CANCELLED', reason = ?3, due_ms = NULL, finished_ms = ?4, cancel_requested = 0
 WHERE ((owner IS NULL AND state = 'ENQUEUED') OR (owner IS NOT NULL AND due_ms IS NOT NULL)) AND run_number IN (
     SELECT run_number FROM schedule_runs
@@ -259,7 +259,7 @@ WHERE ((owner IS NULL AND state = 'ENQUEUED') OR (owner IS NOT NULL AND due_ms I
 RETURNING {run};
 
 -- name: run_cancel_in_flight
--- Index schedule_runs_once, the newest first.
+-- Index schedule_runs_once, newest first.
 UPDATE schedule_runs SET cancel_requested = 1
 WHERE run_number IN (
     SELECT run_number FROM schedule_runs
@@ -268,7 +268,7 @@ WHERE run_number IN (
 RETURNING {run};
 
 -- name: run_terminate_in_flight
--- Index schedule_runs_once, the newest first.
+-- Index schedule_runs_once, newest first.
 UPDATE schedule_runs SET state = 'TERMINATED', reason = 'superseded', due_ms = NULL, finished_ms = ?3
 WHERE run_number IN (
     SELECT run_number FROM schedule_runs
@@ -277,7 +277,7 @@ WHERE run_number IN (
 RETURNING {run};
 
 -- name: run_hold_planned
--- Index schedule_runs_queued.  The schedule is paused: its planned runs wait for the resume.
+-- Index schedule_runs_queued. The schedule is paused, so its planned runs wait until it is resumed.
 UPDATE schedule_runs SET due_ms = NULL
 WHERE queued_ms IS NOT NULL AND schedule_key IN (SELECT value FROM json_each(:keys)) AND state = 'PLANNED'
   AND due_ms <= :now_ms;
@@ -316,7 +316,7 @@ WHERE schedule_key = :key
 ORDER BY nominal_s DESC, origin DESC LIMIT :limit;
 
 -- name: run_list_started_ticks
--- Index schedule_runs_once, newest first; only so many rows are looked at, however many were skipped.
+-- Index schedule_runs_once, newest first. Reads at most look_at rows, however many of them were skipped.
 SELECT {run} FROM (
     SELECT * FROM schedule_runs WHERE schedule_key = :key AND origin = 0 ORDER BY nominal_s DESC LIMIT :look_at
 ) AS latest
@@ -324,7 +324,7 @@ WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state 
 ORDER BY nominal_s DESC LIMIT :limit;
 
 -- name: run_list_started_requests
--- Index schedule_runs_asked, newest first; only so many rows are looked at, however many were skipped.
+-- Index schedule_runs_requested, newest first. Reads at most look_at rows, however many of them were skipped.
 SELECT {run} FROM (
     SELECT * FROM schedule_runs WHERE schedule_key = :key AND origin > 0 ORDER BY origin DESC, nominal_s DESC LIMIT :look_at
 ) AS latest
@@ -332,14 +332,14 @@ WHERE state NOT IN ('PLANNED', 'BUFFERED', 'SKIPPED') AND (attempt > 0 OR state 
 ORDER BY origin DESC, nominal_s DESC LIMIT :limit;
 
 -- name: run_list_recent
--- The primary key, newest first; only so many rows are looked at, whatever is looked for.
+-- The primary key, newest first. Reads a bounded range of numbers, whatever the filter.
 SELECT r.run_number, {r.run} FROM schedule_runs r CROSS JOIN schedules s USING (schedule_key)
 WHERE r.run_number < :before_number AND r.run_number >= :least_number AND s.namespace = :namespace
   AND (:state IS NULL OR r.state = :state)
 ORDER BY r.run_number DESC LIMIT :limit;
 
 -- name: run_list_latest_decided
--- The primary key, newest first: numbers grow with the time of the decision.
+-- The primary key, newest first. Numbers grow with the time of the decision.
 SELECT r.decided_ms, r.state, r.fire_ms, r.started_ms FROM schedule_runs r CROSS JOIN schedules s USING (schedule_key)
 WHERE r.run_number >= :least_number AND r.decided_ms >= :since_ms AND s.namespace = :namespace
 ORDER BY r.run_number DESC LIMIT :limit;
@@ -379,7 +379,7 @@ SELECT run_number, {run} FROM schedule_runs WHERE run_number IN (SELECT value FR
 SELECT {run} FROM schedule_runs WHERE schedule_key = :key AND nominal_s = :nominal_s AND origin = :origin;
 
 -- name: run_list_tick_states
--- Index schedule_runs_once.  What became of a tick, by itself and in backfills.
+-- Index schedule_runs_once. States of a tick's own run and of its backfill runs.
 SELECT nominal_s, state FROM schedule_runs
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND (origin = 0 OR source = 'backfill');
 
@@ -390,7 +390,7 @@ SELECT
 FROM schedule_runs WHERE schedule_key = :key;
 
 -- name: run_count_by_state
--- Index schedule_runs_once.  Of cancelled runs, those that nobody has begun with are counted apart.
+-- Index schedule_runs_once. Cancelled runs that never started are counted separately.
 SELECT CASE WHEN state = 'CANCELLED' AND attempt = 0 THEN 'unbegun' ELSE state END AS kind, count(*) AS runs
 FROM schedule_runs WHERE schedule_key = :key GROUP BY 1;
 
@@ -401,7 +401,7 @@ WHERE run_number IN (SELECT run_number FROM schedule_runs WHERE schedule_key = :
 RETURNING 1;
 
 -- name: run_list_oldest
--- Rows are appended in time: the oldest are the first.
+-- Rows are appended in time order, so the oldest come first.
 SELECT run_number, decided_ms FROM schedule_runs WHERE run_number > :after_number ORDER BY run_number LIMIT :limit;
 
 -- name: run_expire

@@ -1,5 +1,5 @@
 -- name: state_claim_due
--- Index schedule_state_due.  BEGIN IMMEDIATE holds the only write lock, so nobody else can claim the same rows.
+-- Index schedule_state_due. BEGIN IMMEDIATE holds the only write lock, so no other engine can claim the same rows.
 SELECT {state} FROM schedule_state
 WHERE next_fire_ms > :after_ms AND next_fire_ms <= :until_ms
 ORDER BY next_fire_ms, schedule_key
@@ -13,41 +13,41 @@ ORDER BY next_fire_ms, schedule_key
 LIMIT :limit;
 
 -- name: state_list_upcoming_in_namespace
--- Index schedule_state_due.  CROSS JOIN means, here and elsewhere: in this order, not beginning with all of a namespace.
+-- Index schedule_state_due. CROSS JOIN fixes the join order in SQLite, so that it does not scan the namespace first.
 SELECT d.schedule_key, d.next_fire_ms FROM schedule_state d CROSS JOIN schedules s USING (schedule_key)
 WHERE d.next_fire_ms <= :until_ms AND s.namespace = :namespace
 ORDER BY d.next_fire_ms, d.schedule_key
 LIMIT :limit;
 
 -- name: state_list_upcoming_in_small_namespace
--- The same index: among many tenants the walk by time would be one over what all the others do next.
+-- By namespace first. With many tenants, a walk by time would read the upcoming ticks of all the others.
 SELECT d.schedule_key, d.next_fire_ms FROM schedules s CROSS JOIN schedule_state d USING (schedule_key)
 WHERE s.namespace = :namespace AND d.next_fire_ms <= :until_ms
 ORDER BY d.next_fire_ms, d.schedule_key
 LIMIT :limit;
 
 -- name: state_count_in_namespace
--- The unique index on (namespace, schedule_id), no further than so many.
+-- The unique index on (namespace, schedule_id), up to the row limit.
 SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace LIMIT :limit);
 
 -- name: state_count_fires_by_bucket
--- Index schedules_state, no further than the bound, then primary keys, one after the other.
-SELECT (max(d.next_fire_ms, :since_ms) - :since_ms) / :length_ms AS stretch, count(*) FROM (
+-- Index schedules_state, up to the row limit, then primary keys in order.
+SELECT (max(d.next_fire_ms, :since_ms) - :since_ms) / :length_ms AS bucket, count(*) FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
-    WHERE namespace = :namespace AND state = 'active' LIMIT :most
+    WHERE namespace = :namespace AND state = 'active' LIMIT :max_rows
 ) a CROSS JOIN schedule_state d USING (schedule_key)
 WHERE d.next_fire_ms < :until_ms AND d.paused = 0
-GROUP BY stretch;
+GROUP BY bucket;
 
 -- name: state_count_fires_by_spec
--- Index schedules_state, no further than the bound and only every so many-th, then primary keys, one after the other.
--- What depends on the id stands by itself.
+-- Index schedules_state, up to the row limit, every :step-th key, then primary keys in order.
+-- Specs whose ticks depend on the schedule id (H, jitter) form a group each.
 SELECT k.spec, k.calendars, s.schedule_id, k.schedules, k.next_nominal_s, k.next_fire_ms FROM (
     SELECT v.spec, v.calendars, min(d.schedule_key) AS example, count(*) AS schedules,
         min(d.next_nominal_s) AS next_nominal_s, min(d.next_fire_ms) AS next_fire_ms
     FROM (
         SELECT schedule_key FROM schedules INDEXED BY schedules_state
-        WHERE namespace = :namespace AND state = 'active' LIMIT :most
+        WHERE namespace = :namespace AND state = 'active' LIMIT :max_rows
     ) a CROSS JOIN schedule_state d USING (schedule_key)
     CROSS JOIN schedule_versions v ON v.schedule_key = d.schedule_key AND v.version = d.version
     WHERE a.schedule_key % :step = 0 AND d.next_fire_ms < :until_ms AND d.paused = 0 AND d.next_nominal_s IS NOT NULL
@@ -60,6 +60,11 @@ ORDER BY k.schedules DESC, k.example;
 
 -- name: state_lock
 SELECT {state} FROM schedule_state WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
+
+-- name: state_lock_by_id
+SELECT {state} FROM schedule_state WHERE schedule_key = (
+    SELECT schedule_key FROM schedules WHERE namespace = :namespace AND schedule_id = :schedule_id
+);
 
 -- name: state_get
 SELECT {state} FROM schedule_state WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
@@ -87,11 +92,11 @@ UPDATE schedule_state SET in_flight = ?2, successes = ?3, failures = 0 WHERE sch
 DELETE FROM schedule_state WHERE schedule_key = :key;
 
 -- name: state_list_in_flight
--- All of them: somebody has died, or an answer was lost, and that is rare.
+-- A full scan. It is needed only after an instance died or a commit's reply was lost, which is rare.
 SELECT schedule_key, in_flight FROM schedule_state WHERE in_flight > 0;
 
 -- name: work_due
--- What kinds of work are due, and when the next is; each is one look at a partial index.
+-- Kinds of work that are due, and the time of the next. Each part is one lookup in a partial index.
 SELECT
     EXISTS (SELECT 1 FROM schedule_state WHERE next_fire_ms >= :edge_ms AND next_fire_ms <= :now_ms),
     EXISTS (SELECT 1 FROM schedule_state WHERE next_fire_ms < :edge_ms),
@@ -110,13 +115,13 @@ SELECT
     ));
 
 -- name: backlog_count
--- Indexes schedule_state_due, schedule_runs_queued, schedules_paused and schedules_degraded; none is read further than the bound.
+-- Indexes schedule_state_due, schedule_runs_queued, schedules_paused and schedules_degraded, each up to the row limit.
 SELECT
-    (SELECT count(*) FROM (SELECT 1 FROM schedule_state WHERE next_fire_ms <= :now_ms LIMIT :most) AS due),
-    (SELECT count(*) FROM (SELECT 1 FROM schedule_runs WHERE queued_ms IS NOT NULL LIMIT :most) AS waiting),
+    (SELECT count(*) FROM (SELECT 1 FROM schedule_state WHERE next_fire_ms <= :now_ms LIMIT :max_rows) AS due),
+    (SELECT count(*) FROM (SELECT 1 FROM schedule_runs WHERE queued_ms IS NOT NULL LIMIT :max_rows) AS waiting),
     (SELECT count(*) FROM (
-        SELECT 1 FROM schedules INDEXED BY schedules_paused WHERE state = 'paused' LIMIT :most
+        SELECT 1 FROM schedules INDEXED BY schedules_paused WHERE state = 'paused' LIMIT :max_rows
     ) AS paused),
     (SELECT count(*) FROM (
-        SELECT 1 FROM schedules WHERE substr(zones, -5) = ':gone' AND state <> 'closed' LIMIT :most
+        SELECT 1 FROM schedules WHERE substr(zones, -5) = ':gone' AND state <> 'closed' LIMIT :max_rows
     ) AS degraded);

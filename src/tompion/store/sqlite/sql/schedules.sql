@@ -32,8 +32,8 @@ WHERE schedule_key = :schedule_key;
 DELETE FROM schedules WHERE schedule_key = :key;
 
 -- name: schedule_list
--- The unique index on (namespace, schedule_id) gives the order.  One whose dial is gone is shown all the same.
--- What is planned keeps a schedule active: index schedule_runs_queued.  What needs no dial is asked first.
+-- The unique index on (namespace, schedule_id) gives the order. A schedule without a state row is listed too.
+-- A planned run keeps a schedule active (index schedule_runs_queued). Conditions without schedule_state come first.
 SELECT {s.schedule} FROM schedules s LEFT JOIN schedule_state d USING (schedule_key)
 WHERE s.namespace = :namespace AND s.schedule_id > :after_id
   AND CASE coalesce(:state, 'open') WHEN 'open' THEN s.state <> 'closed' WHEN 'exhausted' THEN s.state = 'active'
@@ -50,7 +50,7 @@ WHERE s.namespace = :namespace AND s.schedule_id > :after_id
 ORDER BY s.schedule_id LIMIT :limit;
 
 -- name: schedule_list_rare
--- Index schedules_state: all that are in a state, put in order.  It is a state that does not depend on a dial.
+-- Index schedules_state. Reads and sorts all schedules in a status that does not depend on schedule_state.
 SELECT {s.schedule} FROM schedules s INDEXED BY schedules_state
 WHERE s.namespace = :namespace AND s.state = :state AND s.schedule_id > :after_id
   AND (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
@@ -61,11 +61,11 @@ WHERE s.namespace = :namespace AND s.state = :state AND s.schedule_id > :after_i
 ORDER BY s.schedule_id LIMIT :limit;
 
 -- name: schedule_count_matching
--- Index schedules_state, no further than the bound; then primary keys in their order, which is far quicker than a page's.
+-- Index schedules_state, up to the row limit, then primary keys in order, which is much faster than the order of ids.
 SELECT count(*) FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
-    WHERE namespace = :namespace AND state IN (SELECT value FROM json_each(:states)) LIMIT :most
-) found CROSS JOIN schedules s USING (schedule_key)
+    WHERE namespace = :namespace AND state IN (SELECT value FROM json_each(:states)) LIMIT :max_rows
+) AS matching CROSS JOIN schedules s USING (schedule_key)
 WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
   AND (:user_id IS NULL OR s.user_id = :user_id)
   AND (:label IS NULL OR (s.labels <> '{}'
@@ -73,11 +73,11 @@ WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
   AND (:pattern IS NULL OR s.schedule_id LIKE :pattern ESCAPE '\' OR s.description LIKE :pattern ESCAPE '\');
 
 -- name: schedule_count_matching_active
--- As count_matching, of those that have something to come (or open), or nothing: what a page calls exhausted.
+-- Like schedule_count_matching, but splits active schedules into those with work left and exhausted ones.
 SELECT count(*) FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
-    WHERE namespace = :namespace AND state = 'active' LIMIT :most
-) found CROSS JOIN schedules s USING (schedule_key) CROSS JOIN schedule_state d USING (schedule_key)
+    WHERE namespace = :namespace AND state = 'active' LIMIT :max_rows
+) AS matching CROSS JOIN schedules s USING (schedule_key) CROSS JOIN schedule_state d USING (schedule_key)
 WHERE (:workflow_id IS NULL OR s.workflow_id = :workflow_id)
   AND (:user_id IS NULL OR s.user_id = :user_id)
   AND (:label IS NULL OR (s.labels <> '{}'
@@ -94,11 +94,11 @@ WHERE s.namespace = :namespace AND s.schedule_id > :after_id AND s.state = 'acti
 ORDER BY s.schedule_id LIMIT :limit;
 
 -- name: schedule_count_by_status
--- Index schedules_state, no further than the bound, then primary keys, one after the other.
+-- Index schedules_state, up to the row limit, then primary keys in order.
 SELECT state, count(*), sum(in_flight), sum(waiting) FROM (
     SELECT s.state, d.in_flight, d.waiting FROM schedules s INDEXED BY schedules_state LEFT JOIN schedule_state d USING (schedule_key)
-    WHERE s.namespace = :namespace LIMIT :most
-) AS found
+    WHERE s.namespace = :namespace LIMIT :max_rows
+) AS matching
 GROUP BY state;
 
 -- name: schedule_count_degraded
@@ -107,42 +107,42 @@ SELECT count(*) FROM schedules INDEXED BY schedules_degraded
 WHERE substr(zones, -5) = ':gone' AND namespace = :namespace AND state <> 'closed';
 
 -- name: schedule_count_in_status
--- Index schedules_state, no further than the bound.
-SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace AND state = :state LIMIT :most) found;
+-- Index schedules_state, up to the row limit.
+SELECT count(*) FROM (SELECT 1 FROM schedules WHERE namespace = :namespace AND state = :state LIMIT :max_rows) AS matching;
 
 -- name: schedule_count_open
--- Index schedules_state, no further than the bound.
+-- Index schedules_state, up to the row limit.
 SELECT count(*) FROM (
-    SELECT 1 FROM schedules WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
-) found;
+    SELECT 1 FROM schedules WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :max_rows
+) AS matching;
 
 -- name: schedule_list_unhealthy
--- Index schedules_state, no further than the bound, then primary keys, one after the other.
+-- Index schedules_state, up to the row limit, then primary keys in order.
 SELECT s.schedule_id, CASE WHEN substr(s.zones, -5) = ':gone' THEN 1 ELSE 0 END AS degraded, s.paused_by, s.paused_ms,
     d.pause_until_ms, d.failures, d.waiting, d.in_flight, d.last_start_ms, d.last_end_ms
 FROM (
     SELECT schedule_key FROM schedules INDEXED BY schedules_state
-    WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
-) found CROSS JOIN schedule_state d USING (schedule_key) CROSS JOIN schedules s USING (schedule_key)
+    WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :max_rows
+) AS matching CROSS JOIN schedule_state d USING (schedule_key) CROSS JOIN schedules s USING (schedule_key)
 WHERE d.failures > 0 OR d.waiting >= :growing OR (d.in_flight > 0 AND d.last_start_ms < :stuck_ms)
   OR substr(s.zones, -5) = ':gone'
   OR (s.state = 'paused' AND s.paused_ms < :forgotten_ms AND d.pause_until_ms IS NULL)
 ORDER BY d.failures DESC, degraded DESC, s.schedule_id LIMIT :limit;
 
 -- name: schedule_count_decided_ahead
--- Index schedules_state, no further than the bound, then primary keys; and index dropped_ranges_age.
+-- Index schedules_state, up to the row limit, then primary keys. Index dropped_ranges_age.
 SELECT count(*), max(at_ms) FROM (
     SELECT schedule_key, max(at_ms) AS at_ms FROM (
         SELECT d.schedule_key, d.last_start_ms AS at_ms FROM (
             SELECT schedule_key FROM schedules INDEXED BY schedules_state
-            WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :most
-        ) AS found CROSS JOIN schedule_state d USING (schedule_key)
+            WHERE namespace = :namespace AND state IN ('active', 'paused') LIMIT :max_rows
+        ) AS matching CROSS JOIN schedule_state d USING (schedule_key)
         WHERE d.last_start_ms > :edge_ms
         UNION ALL
         SELECT t.schedule_key, t.decided_ms FROM dropped_ranges t CROSS JOIN schedules s USING (schedule_key)
         WHERE t.decided_ms > :edge_ms AND s.namespace = :namespace AND s.state IN ('active', 'paused')
     ) AS ahead GROUP BY schedule_key
-) AS each_once;
+) AS per_schedule;
 
 -- name: schedule_list_purgeable
 SELECT s.schedule_key FROM schedules s JOIN schedule_state d USING (schedule_key)

@@ -22,7 +22,7 @@ WHERE s.schedule_key IN (SELECT value FROM json_each(:keys));
 DELETE FROM schedule_versions WHERE schedule_key = :key;
 
 -- name: version_list_definitions
--- What an engine needs to know of the schedules it has claimed and does not remember.
+-- Definitions of claimed schedules that the engine has not cached.
 SELECT v.schedule_key, v.version, s.namespace, s.schedule_id, v.spec, v.policy, v.action, v.payload, v.calendars
 FROM json_each(:pairs) p
 JOIN schedule_versions v ON v.schedule_key = p.value ->> 0 AND v.version = p.value ->> 1

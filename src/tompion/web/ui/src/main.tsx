@@ -1,6 +1,6 @@
+import { MantineProvider } from '@mantine/core'
 import { MutationCache, notifyManager, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
-import { MantineProvider } from '@mantine/core'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -8,20 +8,20 @@ import { createRoot } from 'react-dom/client'
 import '@mantine/core/styles/baseline.layer.css'
 import '@mantine/core/styles/default-css-variables.layer.css'
 import '@mantine/core/styles/global.layer.css'
-import './app.css'
-import { isWorthAnotherTry, Problem } from './api/problem'
-import { checkVisit } from './api/visit'
-import { makeRouter, readAhead } from './router'
-import { theme } from './theme'
+import './app/app.css'
+import { ApiError, isRetryable } from './api/errors'
+import { revalidateSession } from './api/session'
+import { makeRouter, preloadViews } from './app/router'
+import { theme } from './app/theme'
 
-// Styles that are made while the page runs carry the number that the policy of this very answer allows.
+// Styles that are created at run time carry the nonce that the content security policy of this page allows.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
 setNonce(nonce)
 
-// What was answered is shown at once, and not after whatever else the browser has to do.
+// Show answers at once, before other tasks of the browser.
 notifyManager.setScheduler(queueMicrotask)
 
-// The browser lets nobody make elements or scripts of text. Styles are text too, and hold no elements: those pass.
+// Trusted Types: text never becomes elements or scripts. Styles contain no elements, so they pass.
 interface TrustedTypes {
   createPolicy(name: string, rules: { createHTML: (text: string) => string | null }): unknown
 }
@@ -29,7 +29,7 @@ const { trustedTypes } = window as { trustedTypes?: TrustedTypes }
 trustedTypes?.createPolicy('default', { createHTML: (text) => (text.includes('<') ? null : text) })
 
 const onError = (error: Error) => {
-  if (error instanceof Problem && error.status === 401) checkVisit(queries)
+  if (error instanceof ApiError && error.status === 401) revalidateSession(queries)
 }
 const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
@@ -37,15 +37,15 @@ const queries: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      retry: (failures, error) => failures < 2 && isWorthAnotherTry(error),
+      retry: (failures, error) => failures < 2 && isRetryable(error),
       refetchOnWindowFocus: true,
     },
   },
 })
 const router = makeRouter(queries)
-const READ_AHEAD_MS = 20_000
+const PRELOAD_DELAY_MS = 20_000
 
-window.setTimeout(() => void readAhead(), READ_AHEAD_MS)
+window.setTimeout(() => void preloadViews(), PRELOAD_DELAY_MS)
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -1,13 +1,12 @@
 import createClient, { type Middleware } from 'openapi-fetch'
-
-import { asProblem } from './problem'
+import { syncServerTime } from '../lib/clock'
+import { toApiError } from './errors'
+import { fetchOnce } from './prefetch'
 import type { paths } from './schema'
-import { fetchOnce } from '../early'
-import { hearServerTime } from '../parts/clock'
 
 let namespace = ''
 
-/** Say which namespace every request is about. */
+/** Set the namespace of every request. */
 export function setNamespace(name: string): void {
   namespace = name
 }
@@ -16,7 +15,7 @@ export function currentNamespace(): string {
   return namespace
 }
 
-const about: Middleware = {
+const namespaceMiddleware: Middleware = {
   async onRequest({ request }) {
     if (!namespace) return undefined
     const url = new URL(request.url)
@@ -26,22 +25,22 @@ const about: Middleware = {
     return new Request(url, { method, headers, signal, body })
   },
   onResponse({ response }) {
-    hearServerTime(response.headers.get('date'))
+    syncServerTime(response.headers.get('date'))
   },
 }
 
 export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: fetchOnce })
-api.use(about)
+api.use(namespaceMiddleware)
 
-interface Answered<T> {
+interface ApiResult<T> {
   data?: T
   error?: unknown
   response: Response
 }
 
-/** Return what the service answered, or throw what it says is wrong. */
-export async function answer<T>(asked: Promise<Answered<T>>): Promise<T> {
-  const { data, error, response } = await asked
-  if (!response.ok) throw asProblem(response.status, error)
+/** Return the data of an answer, or throw its error. */
+export async function unwrap<T>(request: Promise<ApiResult<T>>): Promise<T> {
+  const { data, error, response } = await request
+  if (!response.ok) throw toApiError(response.status, error)
   return data as T
 }

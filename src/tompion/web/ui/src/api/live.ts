@@ -1,27 +1,27 @@
-import { useQueryClient, type Query, type QueryClient } from '@tanstack/react-query'
+import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 
-import { checkVisit } from './visit'
+import { revalidateSession } from './session'
 
 export type LiveState = 'connecting' | 'live' | 'away'
 
 const FLUSH_MS = 700
-const REST = 3
-const FIGURES_MS = 5_000
-const FIRST_WAIT_MS = 1_000
-const LONGEST_WAIT_MS = 30_000
-const LISTS = new Set(['audit', 'schedules', 'glances', 'recent-runs'])
-/** What is counted over everything: it costs the service most, and changes with every run. */
-const FIGURES = new Set(['stats', 'coming', 'attention', 'instances', 'queues', 'count'])
-const OTHERS = new Set(['workflows', 'calendars', 'queues', 'keys', 'audit'])
+const REST_FACTOR = 3
+const STATS_INTERVAL_MS = 5_000
+const MIN_RETRY_MS = 1_000
+const MAX_RETRY_MS = 30_000
+const LIST_KINDS = new Set(['audit', 'schedules', 'summaries', 'recent-runs'])
+/** Answers that cover all schedules. They are expensive for the server and change with every run. */
+const STATS_KINDS = new Set(['stats', 'upcoming', 'problems', 'instances', 'queues', 'count'])
+const OTHER_KINDS = new Set(['workflows', 'calendars', 'queues', 'keys', 'audit'])
 
 let state: LiveState = 'connecting'
 const listeners = new Set<() => void>()
 
-function become(next: LiveState): void {
+function setState(next: LiveState): void {
   if (next === state) return
   state = next
-  listeners.forEach((each) => each())
+  for (const listener of listeners) listener()
 }
 
 export function useLiveState(): LiveState {
@@ -34,24 +34,24 @@ export function useLiveState(): LiveState {
   )
 }
 
-/** Does something soon after it is wanted, and no more often than it takes: it rests for longer than it works. */
-class Pace {
+/** Runs a task soon after a request. The pause between two runs is longer than the task itself took. */
+class Throttle {
   private timer: number | undefined
-  private again = false
+  private pending = false
   private stopped = false
-  private earliest = 0
-  private readonly work: () => Promise<unknown>
-  private readonly leastMs: number
+  private notBefore = 0
+  private readonly task: () => Promise<unknown>
+  private readonly minIntervalMs: number
 
-  constructor(work: () => Promise<unknown>, leastMs: number) {
-    this.work = work
-    this.leastMs = leastMs
+  constructor(task: () => Promise<unknown>, minIntervalMs: number) {
+    this.task = task
+    this.minIntervalMs = minIntervalMs
   }
 
-  want(): void {
-    this.again = true
+  request(): void {
+    this.pending = true
     if (this.stopped) return
-    this.timer ??= window.setTimeout(() => void this.run(), Math.max(FLUSH_MS, this.earliest - performance.now()))
+    this.timer ??= window.setTimeout(() => void this.run(), Math.max(FLUSH_MS, this.notBefore - performance.now()))
   }
 
   stop(): void {
@@ -60,23 +60,23 @@ class Pace {
   }
 
   private async run(): Promise<void> {
-    this.again = false
-    const begin = performance.now()
-    await this.work()
-    const end = performance.now()
-    this.earliest = end + Math.max(this.leastMs, REST * (end - begin))
+    this.pending = false
+    const startedAt = performance.now()
+    await this.task()
+    const finishedAt = performance.now()
+    this.notBefore = finishedAt + Math.max(this.minIntervalMs, REST_FACTOR * (finishedAt - startedAt))
     this.timer = undefined
-    if (this.again) this.want()
+    if (this.pending) this.request()
   }
 }
 
-/** Gathers what has changed, and reads it again. */
-class Changes {
+/** Collects change events and refetches the affected queries. */
+class ChangeCollector {
   private schedules = new Set<string>()
   private runs = new Set<string>()
-  private others = false
-  private readonly lists = new Pace(() => this.readLists(), FLUSH_MS)
-  private readonly figures = new Pace(() => this.read((kind) => FIGURES.has(kind)), FIGURES_MS)
+  private hasOtherChanges = false
+  private readonly listThrottle = new Throttle(() => this.refetchLists(), FLUSH_MS)
+  private readonly statsThrottle = new Throttle(() => this.refetch((kind) => STATS_KINDS.has(kind)), STATS_INTERVAL_MS)
   private readonly queries: QueryClient
   private readonly namespace: string
 
@@ -85,90 +85,93 @@ class Changes {
     this.namespace = namespace
   }
 
-  hear(data: string): void {
-    const told = JSON.parse(data) as { schedule_id?: string; run_id?: string }
-    if (told.schedule_id) this.schedules.add(told.schedule_id)
-    else this.others = true
-    if (told.run_id) this.runs.add(told.run_id)
-    this.lists.want()
-    this.figures.want()
+  add(data: string): void {
+    const change = JSON.parse(data) as { schedule_id?: string; run_id?: string }
+    if (change.schedule_id) this.schedules.add(change.schedule_id)
+    else this.hasOtherChanges = true
+    if (change.run_id) this.runs.add(change.run_id)
+    this.listThrottle.request()
+    this.statsThrottle.request()
   }
 
   stop(): void {
-    this.lists.stop()
-    this.figures.stop()
+    this.listThrottle.stop()
+    this.statsThrottle.stop()
   }
 
-  private readLists(): Promise<void> {
-    const { schedules, runs, others } = this
-    this.others = false
+  private refetchLists(): Promise<void> {
+    const { schedules, runs, hasOtherChanges } = this
+    this.hasOtherChanges = false
     this.schedules = new Set()
     this.runs = new Set()
-    return this.read(
+    return this.refetch(
       (kind, name) =>
-        LISTS.has(kind) || (others && OTHERS.has(kind)) || (kind === 'schedule' && schedules.has(name)) || (kind === 'run' && runs.has(name)),
+        LIST_KINDS.has(kind) ||
+        (hasOtherChanges && OTHER_KINDS.has(kind)) ||
+        (kind === 'schedule' && schedules.has(name)) ||
+        (kind === 'run' && runs.has(name)),
     )
   }
 
-  private read(concerned: (kind: string, name: string) => boolean): Promise<void> {
+  private refetch(matches: (kind: string, name: string) => boolean): Promise<void> {
     const predicate = ({ queryKey: [namespace, kind, name] }: Query) =>
-      namespace === this.namespace && concerned(String(kind), String(name))
+      namespace === this.namespace && matches(String(kind), String(name))
     return this.queries.invalidateQueries({ predicate })
   }
 }
 
 /**
- * Listen to what changes in a namespace for as long as the page can be seen: one stream for everybody on it.  A browser
- * has six connections for all its tabs; one that nobody looks at needs none, and reads everything anew when it is seen.
+ * Subscribe to the change events of a namespace while the tab is visible, over one stream. A browser has six connections
+ * for all its tabs, so a hidden tab has no stream and refetches everything when it becomes visible.
  */
-export function useLive(namespace: string, wanted: boolean): void {
+export function useLive(namespace: string, enabled: boolean): void {
   const queries = useQueryClient()
   useEffect(() => {
-    if (!wanted) return
-    const changes = new Changes(queries, namespace)
-    let wait = FIRST_WAIT_MS
+    if (!enabled) return
+    const changes = new ChangeCollector(queries, namespace)
+    let retryMs = MIN_RETRY_MS
     let source: EventSource | undefined
     let retry: number | undefined
 
     const connect = () => {
       const query = namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''
-      let heard = false
-      const opened = new EventSource(`/api/v1/events${query}`)
-      source = opened
-      opened.addEventListener('hello', () => {
+      let wasConnected = false
+      const stream = new EventSource(`/api/v1/events${query}`)
+      source = stream
+      stream.addEventListener('hello', () => {
         if (state === 'away') void queries.invalidateQueries()
-        heard = true
-        wait = FIRST_WAIT_MS
-        become('live')
+        wasConnected = true
+        retryMs = MIN_RETRY_MS
+        setState('live')
       })
-      opened.addEventListener('run', (event) => changes.hear(event.data))
-      opened.addEventListener('edit', (event) => changes.hear(event.data))
-      opened.addEventListener('reset', () => void queries.invalidateQueries())
-      opened.onerror = () => {
-        opened.close()
-        become('away')
-        if (!heard) checkVisit(queries)
-        retry = window.setTimeout(connect, wait)
-        wait = Math.min(wait * 2, LONGEST_WAIT_MS)
+      stream.addEventListener('run', (event) => changes.add(event.data))
+      stream.addEventListener('edit', (event) => changes.add(event.data))
+      stream.addEventListener('reset', () => void queries.invalidateQueries())
+      stream.onerror = () => {
+        stream.close()
+        setState('away')
+        if (!wasConnected) revalidateSession(queries)
+        retry = window.setTimeout(connect, retryMs)
+        retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
       }
     }
-    const leave = () => {
+    const disconnect = () => {
       window.clearTimeout(retry)
       source?.close()
       source = undefined
     }
-    const look = () => {
+    const onVisibilityChange = () => {
       if (document.hidden) {
-        leave()
-        become('away')
+        disconnect()
+        setState('away')
       } else if (!source) connect()
     }
-    look()
-    document.addEventListener('visibilitychange', look)
+    onVisibilityChange()
+    document.addEventListener('visibilitychange', onVisibilityChange)
     return () => {
-      document.removeEventListener('visibilitychange', look)
+      document.removeEventListener('visibilitychange', onVisibilityChange)
       changes.stop()
-      leave()
+      disconnect()
     }
-  }, [queries, namespace, wanted])
+  }, [queries, namespace, enabled])
 }

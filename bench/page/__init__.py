@@ -1,1 +1,0 @@
-"""The benchmark of the page: how soon it shows something, and answers, with very many schedules stored."""

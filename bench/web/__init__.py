@@ -1,0 +1,1 @@
+"""The benchmark of the web UI with very many schedules."""

@@ -1,6 +1,0 @@
-import { useGlance } from '../../api/seen'
-
-/** The time zone of a schedule, which its cron strings may name as well. */
-export function useZone(id: string): string {
-  return useGlance(id)?.timezone ?? 'UTC'
-}

@@ -1,0 +1,29 @@
+"""What stories of adaptive schedules share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.operations import Bench, Worker, shown
+from tompion.model.hint import Outlook
+from tompion.model.run import RunState
+from tompion.operations.schedules import hints
+
+
+def hint(bench: Bench, schedule_id: str = "report", **given: Any) -> Outlook:
+    """Give a hint."""
+    return bench.ask(hints.hint, schedule_id, **given)
+
+
+def run_for(bench: Bench, worker: Worker, until: str, state: RunState = RunState.SUCCESS) -> str | None:
+    """Start what is due, let it end at a time of the day, and return when the next run is."""
+    assert worker.tick()
+    bench.go(until)
+    worker.settle(state)
+    following = bench.get().next_run_at
+    return None if following is None else shown(following)
+
+
+def next_run(outlook: Outlook) -> str | None:
+    """When it runs next, as a time of the day."""
+    return None if outlook.next_run_at is None else shown(outlook.next_run_at)

@@ -1,0 +1,156 @@
+"""Single runs: cancelled, ended by force, run once more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.operations import Bench, Worker, shown
+from tompion.engine.steps.remote_results import RemoteResultsStep
+from tompion.errors import Conflict, NotFound
+from tompion.model.run import RunId, RunState
+from tompion.model.schedule import Run
+from tompion.operations.resources import targets
+from tompion.operations.runs import cancel, read, remote_workers
+
+
+def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
+    """Let an engine write down what was said; return which runs their targets are to end, and how."""
+    found = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
+    return [(str(row.id), row.state) for row in found.to_end]
+
+
+def now(bench: Bench, run: Run) -> Run:
+    return bench.ask(read.run, run.run_id)
+
+
+def test_a_run_that_nobody_has_begun_is_over_at_once(bench: Bench) -> None:
+    bench.create(queue="elsewhere")
+    run = bench.trigger()
+    bench.ask(cancel.cancel_run, run.run_id)
+    assert answer(bench, bench.worker()) == []
+    ended = now(bench, run)
+    assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancel_requested")
+    assert bench.get().in_flight == 0
+    with pytest.raises(Conflict, match="has ended already: CANCELLED"):
+        bench.ask(cancel.cancel_run, run.run_id)
+
+
+@pytest.mark.parametrize("end", [cancel.cancel_run, cancel.terminate_run])
+def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
+    bench.create(overlap_policy="queue")
+    engine = bench.worker()
+    bench.go("08:01")
+    engine.on_time()
+    bench.go("08:02")
+    engine.on_time()
+    waiting = bench.runs()[-1]
+    assert waiting.state == RunState.BUFFERED
+    bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 CANCELLED cancel_requested"]
+    assert bench.get().waiting == 0
+
+
+@pytest.mark.parametrize("end", [cancel.cancel_run, cancel.terminate_run])
+@pytest.mark.parametrize("policy", [{}, {"adaptive": True}])
+def test_a_schedule_goes_on_when_the_run_that_it_waits_for_is_cancelled(
+    bench: Bench, end: object, policy: dict[str, Any]
+) -> None:
+    """The next tick was to follow a run that never began: there was none ever after."""
+    bench.create(intervals=[{"every": 60, "anchor": "completion"}], **policy)
+    bench.ask(targets.pause_target, queue="default")
+    engine = bench.worker()
+    bench.go("08:05")
+    engine.on_time()
+    engine.catch_up()
+    (waiting,) = bench.runs()
+    assert (waiting.state, waiting.reason) == (RunState.BUFFERED, "target_paused")
+    assert bench.get().next_run_at is None
+    bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
+    bench.ask(targets.resume_target, queue="default")
+    found = bench.get().next_run_at
+    assert found is not None
+    bench.go(shown(found))
+    engine.on_time()
+    assert [run.state for run in bench.runs()] == [RunState.CANCELLED, RunState.ENQUEUED]
+
+
+def test_a_planned_run_is_not_planned_any_more(bench: Bench) -> None:
+    bench.create(catchup_policy="spread")
+    bench.go("08:05:30")
+    bench.worker().catch_up()
+    planned = next(run for run in bench.runs() if run.state == RunState.PLANNED)
+    bench.ask(cancel.cancel_run, planned.run_id)
+    assert now(bench, planned).state == RunState.CANCELLED
+    assert bench.get().waiting == 0
+
+
+def test_a_run_that_somebody_holds_is_asked_to_end(bench: Bench) -> None:
+    bench.create()
+    engine = bench.worker()
+    bench.go("08:01")
+    engine.on_time()
+    (run,) = bench.runs()
+    bench.ask(cancel.cancel_run, run.run_id, request_id="c1")
+    bench.ask(cancel.cancel_run, run.run_id, request_id="c1")
+    row = engine.launched[0][0]
+    held = [(*row.id, row.attempt)]
+    assert bench.read(lambda t: t.run_check_held(held)) == {row.id: True}
+    assert now(bench, run).state == RunState.ENQUEUED, "how it ends is for it to say"
+
+
+def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) -> None:
+    bench.create(queue="reports")
+    run = bench.trigger()
+    worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
+    (given,) = bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
+    bench.ask(cancel.cancel_run, run.run_id)
+    engine = bench.worker("reports")
+    assert answer(bench, engine) == [(run.run_id, "STARTED")]
+    assert answer(bench, engine) == []
+    beaten = bench.ask(remote_workers.heartbeat_worker, worker.worker_id, queues=["reports"], tokens=[given.token])
+    assert beaten.to_cancel == (given.token,)
+    bench.clock.advance(121)
+    answer(bench, engine)
+    fired = bench.write(lambda t: engine.rescuing.claim(t, 10))
+    assert [str(row.id) for row, _ in fired.discarded] == [run.run_id], "nobody begins with it again"
+
+
+def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
+    bench.create(queue="reports")
+    run = bench.trigger()
+    worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
+    bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
+    bench.ask(cancel.terminate_run, run.run_id)
+    assert answer(bench, bench.worker()) == [(run.run_id, "TERMINATED")]
+    ended = now(bench, run)
+    assert (ended.state, ended.error) == (RunState.TERMINATED, "terminated on request")
+    assert bench.get().in_flight == 0
+
+
+def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
+    bench.create(payload={"n": 1})
+    run = bench.trigger(payload={"n": 2})
+    with pytest.raises(Conflict, match="not ended yet"):
+        bench.ask(cancel.retry_run, run.run_id)
+    bench.ask(cancel.terminate_run, run.run_id)
+    answer(bench, bench.worker())
+    bench.clock.advance(3_600)
+    again = bench.ask(cancel.retry_run, run.run_id, request_id="r1")
+    assert again == bench.ask(cancel.retry_run, run.run_id, request_id="r1")
+    assert (again.scheduled_for, again.source) == (run.scheduled_for, "trigger")
+    assert again.key != run.key
+    row = bench.read(lambda t: t.run_get(RunId(*map(int, again.run_id.split("-")))))
+    assert row is not None
+    assert row.payload == '{"n":2}'
+
+
+def test_a_run_that_is_not_there(bench: Bench) -> None:
+    bench.create()
+    run = bench.trigger()
+    for operation in (cancel.cancel_run, cancel.terminate_run, cancel.retry_run):
+        with pytest.raises(NotFound):
+            bench.ask(operation, "1-2-3")
+        with pytest.raises(NotFound):
+            bench.ask(operation, run.run_id, namespace="elsewhere")

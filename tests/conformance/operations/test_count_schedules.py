@@ -1,0 +1,63 @@
+"""How many schedules there are: always as many as the pages of the list show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.operations import FUNCTION, Bench
+from tompion.errors import InvalidField
+from tompion.operations.schedules import control, crud
+
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"state": "active"},
+    {"state": "paused"},
+    {"state": "exhausted"},
+    {"state": "closed"},
+    {"label": "team=a"},
+    {"label": "team=b", "state": "active"},
+    {"text": "ONE"},
+    {"text": "100%_"},
+    {"text": "one", "state": "active"},
+    {"user_id": "u-1"},
+    {"user_id": "u-1", "state": "exhausted"},
+    {"workflow_id": "etl"},
+]
+
+
+def fill(bench: Bench) -> None:
+    bench.create("one", cron="0 * * * *", labels={"team": "a"}, user_id="u-1")
+    bench.create("two", cron="0 * * * *", labels={"team": "b"}, description="one of two, 100%_ sure")
+    bench.create("over", times=["2027-01-15T08:30:00Z"], user_id="u-1")
+    bench.create("resting", cron="0 * * * *", labels={"team": "a"})
+    bench.ask(control.pause, "resting")
+    bench.create("gone", cron="0 * * * *")
+    bench.ask(crud.delete, "gone")
+    bench.ask(crud.create, "theirs", cron="0 * * * *", function=FUNCTION, namespace="other")
+    bench.go("10:00")
+    bench.worker().tick()
+
+
+def test_as_many_are_counted_as_are_listed(bench: Bench) -> None:
+    fill(bench)
+    found = {}
+    for wanted in FILTERS:
+        counted = bench.ask(crud.count_schedules, **wanted)
+        listed = bench.ask(crud.list_schedules, **wanted).items
+        assert (counted.matching, counted.total, counted.capped) == (len(listed), 4, False), wanted
+        found[str(wanted)] = counted.matching
+    assert list(found.values()) == [4, 2, 1, 1, 1, 2, 1, 2, 1, 2, 2, 1, 0]
+
+
+def test_what_is_beyond_the_bound_is_not_looked_at(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(bench)
+    monkeypatch.setattr(crud, "MAX_COUNTED", 2)
+    counted = bench.ask(crud.count_schedules)
+    assert (counted.matching, counted.total, counted.capped) == (2, 2, True)
+
+
+def test_a_filter_that_is_none_is_refused(bench: Bench) -> None:
+    with pytest.raises(InvalidField, match="state"):
+        bench.ask(crud.count_schedules, state="odd")

@@ -1,0 +1,305 @@
+"""Traps of deleting, triggering and backfilling.  Each docstring tells the story."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.operations import FUNCTION, Bench, Worker, at, when
+from tompion.config.settings import Settings
+from tompion.model.run import RunState
+from tompion.operations.resources import targets
+from tompion.operations.schedules import backfills, control, crud
+
+
+def drain(worker: Worker) -> None:
+    """Run everything that is due to its end, as an engine does."""
+    while True:
+        worker.tick()
+        worker.backfill()
+        if not worker.launched:
+            return
+        while worker.launched:
+            worker.settle()
+
+
+# --- delete and create again ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("purge", [False, True])
+@pytest.mark.parametrize("late", ["08:01", "08:01:00.400", "08:01:59"])
+def test_a_schedule_created_again_runs_no_tick_twice(bench: Bench, purge: bool, late: str) -> None:
+    """A tick has run; the schedule is deleted and created again, at once or later: that tick does not run again."""
+    bench.create()
+    worker = bench.worker()
+    bench.go("08:01")
+    assert worker.tick() == ["08:01"]
+    worker.settle()
+    bench.go(late)
+    bench.ask(crud.delete, "report", purge=purge)
+    worker.sweep()
+    bench.create()
+    assert worker.tick() == []
+    bench.go("08:02")
+    assert worker.tick() == ["08:02"]
+
+
+@pytest.mark.parametrize("purge", [False, True])
+def test_nor_with_jitter_that_fires_before_the_minute(bench: Bench, purge: bool) -> None:
+    """Jitter fired the tick before its nominal time; deleted and created again in between, it does not run again."""
+    names = [f"job-{number}" for number in range(12)]
+    for name in names:
+        bench.create(name, jitter_ms=20_000)
+    fires = {name: bench.get(name).next_fire_at for name in names}
+    early = min(names, key=lambda name: fires[name] or when("23:00"))
+    fire = fires[early]
+    assert fire is not None
+    assert fire < when("08:01")
+    worker = bench.worker()
+    bench.clock.set(fire.timestamp())
+    assert "08:01" in worker.tick()
+    row = next(row for row, rule in worker.launched if rule.schedule_id == early)
+    worker.settle(row=row)
+    bench.ask(crud.delete, early, purge=purge)
+    worker.sweep()
+    created = bench.create(early, jitter_ms=20_000)
+    assert created.next_run_at == when("08:02")
+
+
+@pytest.mark.parametrize("purge", [False, True])
+def test_a_run_outlives_its_schedule(bench: Bench, purge: bool) -> None:
+    """A schedule is deleted while its run goes on: the run ends, what waited behind it does not start."""
+    bench.create(overlap_policy="queue")
+    worker = bench.worker()
+    for minute in ("08:01", "08:02"):
+        bench.go(minute)
+        worker.tick()
+    bench.ask(crud.delete, "report", purge=purge)
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 SKIPPED deleted"]
+    bench.go("08:03")
+    assert worker.tick() == []
+    worker.settle()
+    assert bench.outcomes()[0] == "08:01 SUCCESS"
+    bench.go("08:04")
+    worker.sweep()
+    assert ("report" in [row[2] for row in bench.dump()["schedules"]]) is not purge
+
+
+def test_the_slot_of_a_run_survives_delete_and_create(bench: Bench) -> None:
+    """A run of the deleted schedule is still in flight when the id is created again: the next tick overlaps."""
+    bench.create()
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    bench.ask(crud.delete, "report")
+    bench.create()
+    bench.go("08:02")
+    worker.tick()
+    assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 SKIPPED overlap"]
+
+
+def test_a_deleted_schedule_does_not_retry(bench: Bench) -> None:
+    """A run fails after its schedule was deleted: that is the end of it."""
+    bench.create(max_attempts=5)
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    bench.ask(crud.delete, "report")
+    worker.settle(RunState.FAILED)
+    assert bench.outcomes() == ["08:01 FAILED"]
+
+
+def test_what_was_undecided_at_the_delete_is_on_record(bench: Bench) -> None:
+    """Three ticks were due and nobody had looked: a span says that they were deleted with their schedule."""
+    bench.create()
+    bench.go("08:03:30")
+    bench.ask(crud.delete, "report")
+    assert bench.dropped_ranges() == ["08:03:29 3 deleted"]
+
+
+# --- triggers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("overlap", "state", "running"),
+    [
+        (None, "ENQUEUED", "ENQUEUED"),
+        ("allow", "ENQUEUED", "ENQUEUED"),
+        ("allow_all", "ENQUEUED", "ENQUEUED"),
+        ("skip", "SKIPPED", "ENQUEUED"),
+        ("queue", "BUFFERED", "ENQUEUED"),
+        ("buffer_all", "BUFFERED", "ENQUEUED"),
+        ("buffer_one", "BUFFERED", "ENQUEUED"),
+        ("cancel_other", "BUFFERED", "ENQUEUED"),
+        ("terminate_other", "ENQUEUED", "TERMINATED superseded"),
+    ],
+)
+def test_a_trigger_while_paused(bench: Bench, overlap: str | None, state: str, running: str) -> None:
+    """A paused schedule has a run in flight, and somebody triggers it, with each overlap policy in turn."""
+    bench.create()
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    bench.pause()
+    before = bench.get()
+    bench.go("08:01:10")
+    run = bench.trigger(overlap=overlap)
+    assert (run.state, run.source) == (state, "trigger")
+    assert bench.outcomes() == [f"08:01 {running}"]
+    after = bench.get()
+    assert (after.cursor, after.next_run_at, after.state) == (before.cursor, before.next_run_at, "paused")
+    assert after.token == before.token
+    if state == "BUFFERED":
+        assert len(worker.settle().launches) == 1
+
+
+def test_a_trigger_with_a_payload_of_its_own(bench: Bench) -> None:
+    """The payload of the request is what the executor is given; without one, it is the schedule's."""
+    bench.create(payload={"kind": "daily"})
+    worker = bench.worker()
+    cases: list[tuple[dict[str, Any], dict[str, str]]] = [
+        ({"payload": {"kind": "now"}}, {"kind": "now"}),
+        ({}, {"kind": "daily"}),
+    ]
+    for given, expected in cases:
+        bench.trigger(**given)
+        worker.rescue()
+        assert worker.launch().payload == expected
+
+
+def test_of_two_triggers_that_want_to_be_the_one_that_waits_the_later_does(bench: Bench) -> None:
+    """Two people trigger with ``buffer_one``: one waits."""
+    bench.create()
+    worker = bench.worker()
+    bench.go("08:01")
+    worker.tick()
+    for _ in range(2):
+        bench.trigger(overlap="buffer_one")
+    assert bench.get().waiting == 1
+    worker.settle()
+    worker.settle()
+    assert [run.state for run in bench.runs()] == ["SUCCESS", "SKIPPED", "SUCCESS"]
+
+
+# --- backfills --------------------------------------------------------------------------------------------------------
+
+
+def test_a_backfill_is_exact(bench: Bench) -> None:
+    """Both ends belong to it, and nothing else does; each time runs once, under a key of its own."""
+    bench.create()
+    made = bench.backfill("07:10", "07:13", overlap="allow")
+    assert (made.total, made.state) == (4, "RUNNING")
+    worker = bench.worker()
+    drain(worker)
+    found = bench.runs(source="backfill")
+    assert [run.scheduled_for for run in found] == [when(f"07:1{minute}") for minute in range(4)]
+    assert len({run.key for run in found}) == 4
+    done = bench.ask(backfills.backfills, "report")[0]
+    assert (done.state, done.done, done.cursor) == ("DONE", 4, when("07:13"))
+    assert done.finished_at is not None
+
+
+@pytest.mark.parametrize(("only", "again"), [("all", [1, 2, 3, 4]), ("missing", [1, 4]), ("failed", [3])])
+def test_a_backfill_of_what_is_missing_or_failed(bench: Bench, only: str, again: list[int]) -> None:
+    """One tick was skipped, one went well, one failed, one was missed: ``only`` says which of them run again."""
+    bench.create()
+    worker = bench.worker()
+    bench.ask(control.skip, "report")
+    for minute, state in ((1, None), (2, RunState.SUCCESS), (3, RunState.FAILED)):
+        bench.go(f"08:0{minute}")
+        worker.tick()
+        if state is not None:
+            worker.settle(state)
+    bench.go("08:04:40")
+    worker.tick()
+    made = bench.backfill("08:01", "08:04", only=only, overlap="allow")
+    assert made.total == len(again)
+    worker.backfill()
+    assert [run.scheduled_for for run in bench.runs(source="backfill")] == [when(f"08:0{each}") for each in again]
+
+
+def test_a_backfill_is_cancelled_where_it_is(bench: Bench) -> None:
+    """A hundred times are asked for; after the first pass somebody cancels: what runs goes on, nothing new starts."""
+    bench.create()
+    made = bench.backfill("06:00", "07:39", overlap="allow")
+    worker = bench.worker()
+    worker.backfill()
+    stopped = bench.ask(backfills.cancel_backfill, made.backfill_id)
+    assert (stopped.state, stopped.done, stopped.total) == ("CANCELLED", 10, 100)
+    assert worker.backfill().claimed == 0
+    assert len(bench.runs(source="backfill")) == 10
+    assert bench.ask(backfills.cancel_backfill, made.backfill_id) == stopped
+
+
+def test_a_backfill_does_not_starve_ticks(bench: Bench) -> None:
+    """A backfill with ``queue`` is under way: each pass takes one free slot, and the tick of the minute is not late."""
+    bench.create(overlap_policy="queue")
+    bench.backfill("06:00", "07:59")
+    worker = bench.worker()
+    worker.backfill()
+    assert len(worker.launched) == 1
+    bench.go("08:01")
+    worker.tick()
+    assert bench.outcomes() == ["08:01 BUFFERED"]
+    worker.backfill()
+    assert len(worker.launched) == 1
+    assert [row.source for row, _ in worker.settle().launches] == ["schedule"]
+
+
+def test_a_free_slot_wakes_the_backfill(bench: Bench) -> None:
+    """The run before has ended: the backfill goes on at once, it does not wait for its next look."""
+    bench.create()
+    bench.backfill("07:00", "07:02")
+    worker = bench.worker()
+    for _ in range(3):
+        assert len(worker.backfill().launches) == 1
+        worker.settle()
+    assert bench.ask(backfills.backfills, "report")[0].state == "DONE"
+
+
+def test_a_backfill_waits_for_its_target(bench: Bench) -> None:
+    """Its queue is paused: no time is handed out until it is resumed."""
+    bench.create()
+    bench.ask(targets.pause_target, queue="default")
+    bench.backfill("07:00", "07:02", overlap="allow")
+    worker = bench.worker()
+    worker.backfill()
+    assert bench.runs(source="backfill") == []
+    bench.ask(targets.resume_target, queue="default")
+    bench.go("08:00:40")
+    worker.backfill()
+    assert len(worker.launched) == 3
+
+
+def test_a_backfill_runs_while_paused(bench: Bench) -> None:
+    """Somebody asked for it, so a pause of the schedule does not hold it."""
+    bench.create()
+    bench.pause()
+    bench.backfill("07:00", "07:01")
+    worker = bench.worker()
+    bench.clock.set(at("08:00:40"))
+    assert len(worker.backfill().launches) == 1
+
+
+def test_several_ranges_at_once(bench: Bench) -> None:
+    """Two ranges in one request are two backfills; together they obey the limit."""
+    bench.settings = Settings(max_backfill_ticks=5)
+    bench.create()
+    ranges = [(when("07:00"), when("07:01")), (when("07:10"), when("07:12"))]
+    made = bench.ask(backfills.backfill, "report", ranges=ranges, overlap="allow")
+    assert [each.total for each in made] == [2, 3]
+    worker = bench.worker()
+    worker.backfill()
+    worker.backfill()
+    assert len(worker.launched) == 5
+
+
+def test_a_backfill_of_a_deleted_schedule_ends(bench: Bench) -> None:
+    """The schedule is deleted under it: the backfill is cancelled with it, even if the id comes back."""
+    bench.create()
+    bench.backfill("06:00", "07:00")
+    bench.ask(crud.delete, "report")
+    bench.ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
+    assert bench.worker().backfill().claimed == 0
+    assert bench.ask(backfills.backfills, "report")[0].state == "CANCELLED"

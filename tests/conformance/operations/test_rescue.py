@@ -1,0 +1,51 @@
+"""Traps around runs that somebody else begins or goes on with.  Each docstring tells the story."""
+
+from __future__ import annotations
+
+from tests.support.operations import Bench
+from tompion.operations.schedules import crud
+
+
+def test_a_run_that_is_picked_up_runs_what_was_decided(bench: Bench) -> None:
+    """Two versions of one schedule were left behind together; each run is launched as its own version says."""
+    bench.create(overlap_policy="allow", payload={"version": 1})
+    dead, other = bench.worker(), bench.worker()
+    bench.go("08:01")
+    dead.tick()
+    bench.ask(crud.patch, "report", payload={"version": 2})
+    bench.go("08:02")
+    dead.tick()
+    bench.go("08:04:30")
+    other.rescue()
+    launched = sorted((other.launch(index) for index in (0, 1)), key=lambda each: each.scheduled_for)
+    assert [each.payload for each in launched] == [{"version": 1}, {"version": 2}]
+
+
+def test_a_run_that_waited_runs_what_was_decided(bench: Bench) -> None:
+    bench.create(overlap_policy="queue", payload={"version": 1})
+    worker = bench.worker()
+    for minute in ("08:01", "08:02"):
+        bench.go(minute)
+        worker.tick()
+    bench.ask(crud.patch, "report", payload={"version": 2})
+    worker.settle()
+    assert worker.launch().payload == {"version": 1}
+    assert bench.runs()[0].version == 1
+
+
+def test_a_run_that_cannot_be_launched_is_put_off(bench: Bench) -> None:
+    """Its version cannot be read: nobody holds on to it, it says so, and once the version is mended it runs."""
+    bench.create()
+    dead, other = bench.worker(), bench.worker()
+    bench.go("08:01")
+    dead.tick()
+    bench.execute("UPDATE schedule_versions SET spec = '[' || spec")
+    bench.go("08:03:30")
+    assert (other.rescue().claimed, other.launched) == (1, [])
+    assert other.rescue().claimed == 0
+    bench.execute("UPDATE schedule_versions SET spec = substr(spec, 2)")
+    bench.go("08:08:29")
+    assert other.rescue().claimed == 0
+    bench.go("08:08:30")
+    other.rescue()
+    assert [row.attempt for row, _ in other.launched] == [3]

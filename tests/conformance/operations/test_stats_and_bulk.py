@@ -1,0 +1,162 @@
+"""Figures, lists across schedules, and many at once: what they count, and where they stop."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.operations import Bench, shown
+from tompion.errors import InvalidField
+from tompion.model.run import RunState
+from tompion.operations.context import OperationContext
+from tompion.operations.insight import stats, upcoming
+from tompion.operations.runs import read
+from tompion.operations.schedules import bulk, control, crud
+
+
+def test_what_became_of_ticks_is_counted_by_the_minute(bench: Bench) -> None:
+    bench.create(overlap_policy="skip")
+    worker = bench.worker()
+    bench.go("08:01:02")
+    worker.tick()
+    bench.go("08:02:00.5")
+    worker.tick()
+    worker.settle(RunState.FAILED)
+    bench.go("08:10")
+    worker.tick()
+    found = bench.ask(stats.stats, seconds=600, buckets=10)
+    assert [shown(each.start) for each in found.buckets][:2] == ["08:01", "08:02"]
+    first, second, *_, last = found.buckets
+    assert (first.failed, first.late_max_ms) == (1, None)
+    assert (second.skipped, second.succeeded) == (1, 0)
+    assert last.missed == 7
+    assert found.schedules.active == 1
+    assert found.schedules.in_flight == 1
+
+
+def test_only_what_nobody_was_there_for_is_missed(bench: Bench) -> None:
+    """Ticks of a pause, of an edit, and those that a run was in the way of were counted as missed."""
+    worker = bench.worker()
+    for name, given in {
+        "none": {},
+        "coalesced": {"catchup_policy": "coalesce"},
+        "outside": {"catchup_policy": "all", "catchup_window": "1m"},
+        "overlapping": {"catchup_policy": "all"},
+    }.items():
+        bench.create(name, cron="* * * * * *", **given)
+    bench.create("resumed", cron="* * * * * *", on_resume="skip")
+    bench.create("edited", cron="* * * * * *")
+    bench.pause("resumed")
+    bench.go("08:10")
+    bench.resume("resumed")
+    bench.ask(crud.patch, "edited", cron="* * * * *")
+    worker.tick()
+    last = bench.ask(stats.stats, seconds=600, buckets=1).buckets[0]
+    ledger = {name: bench.get(name).counters for name in ("none", "coalesced", "outside", "overlapping", "resumed")}
+    assert [bench.dropped_ranges(name)[-1].split()[-1] for name in ledger] == [
+        "missed", "coalesced", "outside_window", "overlap", "resumed"
+    ]  # fmt: skip
+    assert bench.dropped_ranges("edited")[-1].endswith("edited")
+    assert last.missed == sum(each.missed for each in ledger.values()) > 0
+    assert last.skipped == sum(each.skipped for each in ledger.values()) > 400
+    assert (ledger["overlapping"].missed, ledger["resumed"].missed) == (0, 0)
+
+
+def test_figures_are_about_one_namespace(bench: Bench) -> None:
+    bench.create()
+    bench.trigger()
+    other = bench.ask(stats.stats, namespace="b")
+    assert (other.schedules.active, sum(each.open for each in other.buckets)) == (0, 0)
+    assert bench.ask(read.recent_runs, namespace="b").items == ()
+    assert bench.ask(upcoming.upcoming, namespace="b").ticks == ()
+    assert bench.ask(bulk.pause_matching, everything=True, namespace="b").schedule_ids == ()
+    assert bench.get().state == "active"
+
+
+def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.create(overlap_policy="allow")
+    worker = bench.worker()
+    for minute in range(1, 6):
+        bench.go(f"08:0{minute}")
+        worker.tick()
+    whole = bench.ask(stats.stats, seconds=600, buckets=10)
+    assert shown(whole.complete_since) == "07:56"
+    monkeypatch.setattr(stats, "MAX_RUNS", 2)
+    few = bench.ask(stats.stats, seconds=600, buckets=10)
+    assert sum(each.open for each in few.buckets) == 2
+    assert few.complete_since.isoformat() == "2027-01-15T08:03:00.001000+00:00"
+    monkeypatch.setattr(stats, "MAX_RUNS", 100)
+    monkeypatch.setattr(stats, "MAX_RUNS_READ", 1)
+    assert shown(bench.ask(stats.stats, seconds=600, buckets=10).complete_since) == "08:04"
+    monkeypatch.setattr(stats, "MAX_SCHEDULES", 0)
+    assert bench.ask(stats.stats).schedules.capped
+
+
+def test_a_page_of_all_runs_may_be_empty_and_go_on(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.create()
+    bench.ask(crud.create, "theirs", cron="* * * * *", function="tasks:work", namespace="b")
+    bench.trigger(request_id="first")
+    for number in range(4):
+        bench.ask(trigger_theirs, number, namespace="b")
+    monkeypatch.setattr(read, "MAX_RUNS_READ", 2)
+    pages, before = [], None
+    while True:
+        page = bench.ask(read.recent_runs, before=before)
+        pages.append([run.schedule_id for run in page.items])
+        before = page.next_page
+        if before is None:
+            break
+    assert pages == [[], [], ["report"]]
+
+
+def trigger_theirs(session: OperationContext, number: int) -> None:
+    control.trigger_now(session, "theirs", None, {"n": number}, f"r{number}")
+
+
+def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for minute in (10, 20, 30):
+        bench.create(f"at-{minute}", cron=f"{minute} * * * *")
+    monkeypatch.setattr(upcoming, "MAX_SCHEDULES", 2)
+    found = bench.ask(upcoming.upcoming, seconds=7_200)
+    assert [tick.schedule_id for tick in found.ticks] == ["at-10", "at-20"]
+    assert found.complete_until.isoformat() == "2027-01-15T08:29:59.999000+00:00"
+
+
+def test_a_schedule_that_cannot_be_changed_spoils_nothing(bench: Bench) -> None:
+    for name in ("a", "b", "c"):
+        bench.create(name)
+    bench.execute("UPDATE schedule_versions SET spec = 'nonsense' WHERE schedule_key = 2")
+    touched = bench.ask(bulk.pause_matching, everything=True)
+    assert touched.schedule_ids == ("a", "c")
+    assert [(each.schedule_id, each.code) for each in touched.refused] == [("b", "store_error")]
+    assert [bench.get(name).state for name in ("a", "c")] == ["paused", "paused"]
+
+
+def test_a_dry_run_changes_nothing_and_says_what_it_would_change(bench: Bench) -> None:
+    bench.create("a")
+    bench.create("b")
+    bench.pause("b")
+    before = bench.dump()
+    would = bench.ask(bulk.pause_matching, everything=True, dry_run=True)
+    assert (would.schedule_ids, would.unchanged, would.dry_run) == (("a",), 1, True)
+    assert bench.ask(bulk.trigger_matching, everything=True, dry_run=True).schedule_ids == ("a", "b")
+    assert bench.dump() == before
+
+
+def test_nobody_changes_everything_by_leaving_something_out(bench: Bench) -> None:
+    bench.create()
+    for change in (bulk.pause_matching, bulk.resume_matching, bulk.trigger_matching):
+        with pytest.raises(InvalidField, match="everything"):
+            bench.ask(change)
+    assert (bench.get().state, bench.runs()) == ("active", [])
+
+
+def test_a_trigger_of_many_has_the_key_of_each(bench: Bench) -> None:
+    """The same request sent twice starts each once; another starts each again."""
+    bench.create("a")
+    bench.create("b")
+    for request in ("r1", "r1", "r2"):
+        bench.ask(bulk.trigger_matching, everything=True, request_id=request)
+    assert [len(bench.runs(name, "trigger")) for name in ("a", "b")] == [2, 2]
+    assert len({run.key for name in ("a", "b") for run in bench.runs(name, "trigger")}) == 4

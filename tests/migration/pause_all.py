@@ -1,0 +1,11 @@
+"""A program of the next release: ``python pause_all.py URL`` pauses every schedule."""
+
+from __future__ import annotations
+
+import sys
+
+from tompion import SyncTompion
+
+if __name__ == "__main__":
+    with SyncTompion(sys.argv[1], engine=False) as tompion:
+        tompion.pause_matching(everything=True)

@@ -1,0 +1,72 @@
+"""Scenarios of the simulation, compared with the models by TLC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from models.checking import Answer, ask
+from tests.models.backfill_trace import backfill_module
+from tests.models.overlap_trace import overlap_module
+from tests.models.recorder import Recording
+from tests.models.tla_text import Module, fire_module, lease_module
+from tests.simulation.story import SETTINGS
+from tompion.plan.backfill import RECHECK_MS
+
+EVERY_COMMIT = ("BornRight", "EveryCommitIsAStep")
+
+
+class Replayed(NamedTuple):
+    """The verdict of TLC, the number of traces, and the number of relevant and of compared commits."""
+
+    answer: Answer
+    traces: int
+    steps: int
+    of: int
+
+
+def replay_fire(recordings: Iterable[Recording]) -> Replayed:
+    """Compare states, runs of ticks and dropped ranges with the planner's model."""
+    constants = {
+        "Ticks": "<- TraceTicks", "FireAt": "<- TraceFires", "Policies": "<- TracePolicies", "Specs": "<- TraceSpecs",
+        "Grace": f"= {SETTINGS.misfire_grace_ms}", "MaxCatchup": f"= {SETTINGS.max_catchup_per_tick}",
+        "MaxSpread": f"= {SETTINGS.max_buffer}", "MaxSpan": f"= {SETTINGS.max_dropped_range_ticks}",
+        "Lookahead": f"= {SETTINGS.lookahead_ms}", "Second": "= 1000",
+        "Guards": '= {"pause", "cursor"}', "Patience": f"= {SETTINGS.misfire_grace_ms}",
+    }  # fmt: skip
+    return _replayed("FireTrace", constants, fire_module(recordings), "DecidedInTheEnd")
+
+
+def replay_lease(recordings: Iterable[Recording]) -> Replayed:
+    """Hold owners, attempts and ends of runs against the model of leases."""
+    return _replayed("LeaseTrace", {"Guards": '= {"fence", "state", "onward"}'}, lease_module(recordings))
+
+
+def replay_overlap(recordings: Iterable[Recording]) -> Replayed:
+    """Hold starts, waits, skips and releases against the model of overlap and buffer."""
+    constants = {"MaxBuffer": f"= {SETTINGS.max_buffer}", "Guards": '= {"slot", "bound", "fifo"}'}
+    return _replayed("OverlapTrace", constants, overlap_module(recordings))
+
+
+def replay_backfill(recordings: Iterable[Recording]) -> Replayed:
+    """Hold rows of backfills, and the runs that they write, against the model of backfills."""
+    constants = {
+        "MaxBuffer": f"= {SETTINGS.max_buffer}", "Size": f"= {SETTINGS.backfills_per_iteration}",
+        "Recheck": f"= {RECHECK_MS}", "Guards": '= {"slot", "bound", "fifo", "room", "moves"}',
+    }  # fmt: skip
+    return _replayed("BackfillTrace", constants, backfill_module(recordings))
+
+
+def _replayed(name: str, constants: dict[str, str], traces: Module, *more: str) -> Replayed:
+    lines = ["SPECIFICATION TraceSpec", "CONSTANTS", *(f"    {key} {value}" for key, value in constants.items())]
+    lines += [f"INVARIANT {invariant}" for invariant in (*EVERY_COMMIT, *more)]
+    answer = ask(name, "\n".join(lines) + "\n", {"Traces": traces.text})
+    return Replayed(answer, traces.traces, traces.steps, traces.of)
+
+
+REPLAYS: dict[str, Callable[[Sequence[Recording]], Replayed]] = {
+    "Fire": replay_fire,
+    "Lease": replay_lease,
+    "Overlap": replay_overlap,
+    "Backfill": replay_backfill,
+}

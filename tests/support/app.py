@@ -1,0 +1,77 @@
+"""A whole Tompion with the executors that a test has made, and what it takes to wait for its runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from tompion import Tompion
+from tompion.config.settings import Settings
+from tompion.engine.engine import Engine
+from tompion.engine.telemetry.events import Event
+from tompion.executors.base import Executor
+from tompion.model.run import FINAL
+from tompion.model.schedule import Run
+from tompion.runtime.clock import SystemClock
+
+SECONDS = 120
+"""After which waiting is given up."""
+QUICK = Settings(tick_ms=50, launch_retry_ms=10)
+
+
+class Home(Tompion):
+    """Tompion in this process, whose engine has these executors."""
+
+    newest: ClassVar[Home | None] = None
+
+    def __init__(self, store: str, executors: dict[str, Executor], settings: Settings = QUICK, **other: Any) -> None:
+        """Take the executors as they are; the engine closes them."""
+        self.events: list[Event] = []
+        self._happened = asyncio.Event()
+        self._made = executors
+        Home.newest = self
+        super().__init__(store, settings=settings, listener=self._listen, **other)
+
+    def _listen(self, event: Event) -> None:
+        self.events.append(event)
+        self._happened.set()
+
+    def _engine(self) -> Engine:
+        assert self._store is not None
+        return Engine(
+            self._store,
+            self._made,
+            clock=SystemClock(),
+            settings=self._settings,
+            queues=self._queues,
+            name="home",
+            events=self._events,
+        )
+
+    async def told(self, kind: str, schedule_id: str, count: int = 1) -> list[Event]:
+        """Wait until the engine has said something so often about a schedule."""
+
+        def found() -> list[Event]:
+            return [event for event in self.events if (event.kind, event.schedule_id) == (kind, schedule_id)]
+
+        await self._until(lambda: len(found()) >= count)
+        return found()
+
+    async def ended(self, run: Run) -> Run:
+        """Wait until a run is over."""
+        async with asyncio.timeout(SECONDS):
+            while (found := await self.get_run(run.run_id)).state not in FINAL:
+                self._happened.clear()
+                await asyncio.wait({asyncio.ensure_future(self._happened.wait())}, timeout=0.2)
+        return found
+
+    async def ran(self, schedule_id: str, **trigger: Any) -> Run:
+        """Trigger a schedule, and wait until the run is over."""
+        return await self.ended(await self.trigger(schedule_id, **trigger))
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(SECONDS):
+            while not condition():
+                self._happened.clear()
+                await self._happened.wait()

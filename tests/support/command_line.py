@@ -1,0 +1,225 @@
+"""The command line as a door: every operation becomes an argv, and what is printed becomes its answer or its error."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from tests.conformance.api.scenarios import step
+from tompion.cli.main import exit_code, main
+from tompion.client.errors import error_of
+from tompion.contract.json import decode
+from tompion.contract.methods import SyncMethods
+from tompion.contract.routes import NAMES, ROUTES
+
+SCHEDULE = ("schedule_id",)
+DEFINING = ("create", "upsert", "update", "patch", "preview", "diff")
+COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "create": ("schedules create", SCHEDULE),
+    "upsert": ("schedules put", SCHEDULE),
+    "update": ("schedules update", SCHEDULE),
+    "patch": ("schedules patch", SCHEDULE),
+    "get": ("schedules get", SCHEDULE),
+    "list_schedules": ("schedules list", ()),
+    "count_schedules": ("schedules count", ()),
+    "same_spec": ("schedules same-spec", SCHEDULE),
+    "delete": ("schedules delete", SCHEDULE),
+    "versions": ("schedules versions", SCHEDULE),
+    "restore": ("schedules restore", (*SCHEDULE, "version")),
+    "pause": ("schedules pause", SCHEDULE),
+    "resume": ("schedules resume", SCHEDULE),
+    "trigger": ("schedules trigger", SCHEDULE),
+    "skip": ("schedules skip", SCHEDULE),
+    "unskip": ("schedules unskip", SCHEDULE),
+    "backfill": ("schedules backfill --no-wait", (*SCHEDULE, "start", "end")),
+    "backfills": ("schedules backfills", SCHEDULE),
+    "get_backfill": ("schedules get-backfill", ("backfill_id",)),
+    "cancel_backfill": ("schedules cancel-backfill", ("backfill_id",)),
+    "pause_matching": ("schedules pause --yes", ("schedule_ids",)),
+    "resume_matching": ("schedules resume --yes", ("schedule_ids",)),
+    "trigger_matching": ("schedules trigger --yes", ("schedule_ids",)),
+    "hint": ("schedules hint", SCHEDULE),
+    "hints": ("schedules hints", SCHEDULE),
+    "clear_hints": ("schedules clear-hints", SCHEDULE),
+    "reset_failures": ("schedules reset-failures", SCHEDULE),
+    "runs": ("runs list", SCHEDULE),
+    "recent_runs": ("runs list", ()),
+    "upcoming": ("upcoming", ()),
+    "stats": ("stats", ()),
+    "diff": ("schedules diff", SCHEDULE),
+    "forecast": ("forecast", ()),
+    "problems": ("problems", ()),
+    "verify_audit": ("audit --verify", ()),
+    "list_notifications": ("notifications list", ()),
+    "get_run": ("runs get", ("run_id",)),
+    "cancel_run": ("runs cancel", ("run_id",)),
+    "terminate_run": ("runs terminate", ("run_id",)),
+    "retry_run": ("runs retry", ("run_id",)),
+    "dropped_ranges": ("schedules dropped", SCHEDULE),
+    "describe": ("schedules describe", SCHEDULE),
+    "verify": ("schedules verify", SCHEDULE),
+    "preview": ("schedules preview", ()),
+    "put_workflow": ("workflows put", ("workflow_id",)),
+    "get_workflow": ("workflows get", ("workflow_id",)),
+    "list_workflows": ("workflows list", ()),
+    "start_run": ("workflows start", ("workflow_id",)),
+    "report_run": ("runs report", ("token", "event")),
+    "create_key": ("keys create", ("name",)),
+    "list_keys": ("keys list", ()),
+    "revoke_key": ("keys revoke", ("key_id",)),
+    "list_instances": ("instances list", ()),
+    "list_queues": ("queues list", ()),
+    "put_calendar": ("calendars put", ("name",)),
+    "get_calendar": ("calendars get", ("name",)),
+    "list_calendars": ("calendars list", ()),
+}
+OPTIONS = {
+    "intervals": "every",
+    "rrules": "rrule",
+    "times": "at",
+    "start_at": "start",
+    "end_at": "end",
+    "overlap_policy": "overlap",
+    "catchup_policy": "catchup",
+    "workflow_id": "workflow",
+    "user_id": "user",
+    "labels": "label",
+    "paused_by": "by",
+    "schedule_id": "id",
+    "ranges": "range",
+    "expires_at": "expires",
+    "dates": "date",
+    "everything": "all",
+    "seconds": "for",
+}
+"""Parameters and fields whose option has another name."""
+FIELDS = (
+    "cron", "intervals", "rrules", "times", "timezone", "jitter_ms", "start_at", "end_at", "dialect", "function",
+    "workflow_id", "workflow_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
+    "max_concurrent", "max_attempts", "max_execution_ms", "labels", "description", "schedule_id", "after", "count",
+    "token", "request_id",
+)  # fmt: skip
+"""What has an option of its own where a definition is given; everything else is set by name."""
+JSON_OPTIONS = ("payload", "result", "progress", "document")
+
+ONE_SCHEDULE = ("upcoming", "list_notifications")
+"""Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
+UNSAYABLE = (
+    step("pause_target"),
+    step("pause_matching"),
+    step("summaries", ["s1", "missing", "s0"]),
+    step("summaries", [""]),
+)
+"""A command is about a workflow or a queue, and nobody has chosen any schedules; summaries are for the web UI only."""
+
+
+class Left(NamedTuple):
+    """How a command has left."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(argv: list[str]) -> Left:
+    """Run the command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    code = 0
+    with patch.object(sys, "argv", ["tompion", *argv]), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as left:
+            code = int(left.code or 0)
+    return Left(code, out.getvalue(), err.getvalue())
+
+
+class CommandLine(SyncMethods):
+    """A service or a store, asked by commands."""
+
+    def __init__(self, *where: str) -> None:
+        self._where = where
+
+    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        argv = words(operation, arguments(operation, args, kwargs), self._where)
+        left = run(argv)
+        if left.code in (0, 1) and not left.err:
+            data = json.loads(left.out)
+            kind = next(route.response for route in ROUTES if route.operation is operation)
+            return data if kind is None else decode(kind, data)
+        problem = json.loads(left.err)
+        error = error_of(problem["status"], left.err.encode())
+        assert (left.code, left.out) == (exit_code(error), ""), argv
+        raise error
+
+    def close(self) -> None:
+        """Every command opens and closes for itself."""
+
+
+def arguments(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments of a call, by name."""
+    signature = inspect.signature(operation)
+    found: dict[str, Any] = {}
+    for name, value in list(signature.bind(None, *args, **kwargs).arguments.items())[1:]:
+        found |= value if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
+    return found
+
+
+def words(operation: Callable[..., Any], given: dict[str, Any], where: tuple[str, ...]) -> list[str]:
+    """What somebody would type for an operation."""
+    name = NAMES.get(operation, operation.__name__)
+    command: str
+    named: tuple[str, ...]
+    if name == "history":
+        command, named = ("schedules history", SCHEDULE) if given.get("schedule_id") else ("audit", ())
+    elif name in ("pause_target", "resume_target"):
+        kind = "workflow" if given.get("workflow_id") else "queue"
+        command, named = f"{kind}s {name.partition('_')[0]}", ("workflow_id" if kind == "workflow" else "queue",)
+    else:
+        command, named = COMMANDS[name]
+    if name == "put_calendar":
+        given |= given.pop("calendar")
+    positional = [word for each in named if given.get(each) is not None for word in listed(given.pop(each))]
+    options = [word for field, value in given.items() for word in option(name, field, value)]
+    return [*command.split(), *options, *where, "--json", "--", *positional]
+
+
+def option(name: str, field: str, value: Any) -> list[str]:
+    """The words for one argument."""
+    called = "schedule" if name in ONE_SCHEDULE and field == "schedule_id" else OPTIONS.get(field, field)
+    flag = f"--{called.replace('_', '-')}"
+    if field in JSON_OPTIONS:
+        return [f"{flag}={json.dumps(value)}"]
+    if field == "exclude" and set(value) == {"named"}:
+        return [f"--exclude-calendar={each}" for each in value["named"]]
+    if name in DEFINING and (field not in FIELDS or value is None):
+        return [f"--set={field}={json.dumps(value)}"]
+    if value is True:
+        return [flag]
+    if field == "labels":
+        return [f"{flag}={key}={label}" for key, label in value.items()]
+    if isinstance(value, list | tuple):
+        return [f"{flag}={written(each)}" for each in value]
+    return [f"{flag}={written(value)}"]
+
+
+def listed(value: Any) -> list[str]:
+    """The words for what stands without an option."""
+    return [written(each) for each in value] if isinstance(value, list) else [written(value)]
+
+
+def written(value: Any) -> str:
+    """A value as people write it on a command line."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{int(value.total_seconds())}s"
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    return "/".join(map(written, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,123 @@
+"""What the executors under test are given, and what each of them needs around it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tompion.executors.base import RunContext
+from tompion.model.run import RunRow
+from tompion.model.schedule import Action
+
+RUN = RunRow(
+    7, 1_800_000_060, 0, "schedule", "ENQUEUED", None, 1, 1, 0, 1_800_000_060_000, None, 1, 1_800_000_060_000, None,
+    None, None, None, None, None, None, False, None, None, None,
+)  # fmt: skip
+CANARY = "canary-4711-hunter2"
+"""Stands for a secret: it must turn up nowhere but at the target."""
+
+
+def launch_of(
+    options: dict[str, Any],
+    *,
+    payload: Any = None,
+    attempt: int = 1,
+    failures: int = 0,
+    schedule_id: str = "report",
+    **row: Any,
+) -> RunContext:
+    """One attempt at a run of a workflow."""
+    text = None if payload is None else json.dumps(payload)
+    action = Action(workflow_id="flow", user_id="u1")
+    run = RUN._replace(attempt=attempt, failures=failures, **row)
+    return RunContext(run, "default", schedule_id, action, text, options, sign=lambda subject: f"{subject}.signed")
+
+
+def python(code: str) -> list[str]:
+    """A command that runs some Python."""
+    return [sys.executable, "-I", "-c", code]
+
+
+@dataclass
+class Seen:
+    """A request as the server saw it."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+Answer = Callable[[Seen], tuple[int, dict[str, str], bytes]]
+
+
+@dataclass
+class Server:
+    """A real HTTP server on loopback, which remembers what it was asked."""
+
+    url: str
+    allow: str
+    answer: Answer = lambda _: (200, {}, b"")
+    seen: list[Seen] = field(default_factory=list)
+    arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    hold: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """Run the server."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            seen = Seen(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            made.seen.append(seen)
+            made.arrived.release()
+            if self.path == "/hold":
+                made.hold.wait(120)
+            status, headers, content = made.answer(seen)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_GET(self) -> None:
+            self.do_POST()
+
+        def log_message(self, *args: Any) -> None:
+            """Say nothing."""
+
+    class Listener(ThreadingHTTPServer):
+        request_queue_size = 128
+
+        def handle_error(self, *given: Any) -> None:
+            """Mind only what is our own fault: clients may hang up."""
+            if not isinstance(sys.exc_info()[1], ConnectionError):
+                super().handle_error(*given)
+
+    server = Listener(("127.0.0.1", 0), Handler)
+    port = server.server_address[1]
+    made = Server(f"http://127.0.0.1:{port}", f"127.0.0.1:{port}")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield made
+    finally:
+        made.hold.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
