@@ -3,7 +3,7 @@
     python3 requirements/browser.py
 
 It needs nothing but a bare Python. `make test` installs no system packages: without a browser it skips the tests of the
-web UI and prints how to install one. The tests fail instead if TOMPION_REQUIRE_BROWSER is set.
+web UI and prints how to install one. The tests fail instead if TOMPION_TEST_REQUIRE_BROWSER is set.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-VARIABLE = "TOMPION_BROWSER"
-REQUIRED = "TOMPION_REQUIRE_BROWSER"
+VARIABLE = "TOMPION_TEST_BROWSER"
+REQUIRED = "TOMPION_TEST_REQUIRE_BROWSER"
 COMMANDS = (
     ("apt-get", "update", "-qq"),
     ("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"),

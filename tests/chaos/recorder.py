@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tompion.executors.base import RunContext
 
-LOG_VARIABLE = "TOMPION_CHAOS_LOG"
+LOG_VARIABLE = "TOMPION_TEST_CHAOS_LOG"
 
 
 class Line(NamedTuple):

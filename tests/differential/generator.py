@@ -36,7 +36,8 @@ SPECS: tuple[dict[str, Any], ...] = (
 ADVANCES = (0.0, 1.0, 13.0, 29.5, 47.0, 61.0, 200.0, 900.0)
 PLAIN = ("upsert", "patch", "pause", "resume", "trigger", "skip", "unskip", "backfill", "delete", "get")
 READS = (
-    "get", "runs", "dropped_ranges", "describe", "history", "versions", "verify", "backfills", "hints", "list_schedules",
+    "get", "runs", "dropped_ranges", "describe", "history", "versions", "verify", "backfills", "hints",
+    "list_schedules",
     "upcoming", "recent_runs", "stats", "preview",
 )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Runs a documentation page: its files, its commands and the expected output.
 
-A block below a paragraph that ends with a file name and a colon is that file. A ``sh`` block has one command per line. A
-``json`` block below it has the expected part of the last output, with ``"…"`` for any value.
+A block below a paragraph that ends with a file name and a colon is that file. A ``sh`` block has one command per line.
+A ``json`` block below it has the expected part of the last output, with ``"…"`` for any value.
 """
 
 from __future__ import annotations

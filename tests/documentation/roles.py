@@ -10,8 +10,8 @@ from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
 HOLDERS = tuple(role for role in Role if role is not Role.PUBLIC)
 HEAD = """# Roles
 
-The role that each route needs. `python -m tests.documentation` generates this table from the routes, and tests check every
-row against a service.
+The role that each route needs. `python -m tests.documentation` generates this table from the routes, and tests check
+every row against a service.
 
 - **yes**: the caller may use the route.
 - 401: missing or invalid credentials.

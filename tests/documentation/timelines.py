@@ -4,8 +4,9 @@ A scenario has a schedule, the duration of its runs and a list of steps::
 
     Scenario("skip", cron="*/5 * * * *", takes="7m", fields={"overlap_policy": "skip"}, steps="22m")
 
-``steps`` are separated by commas. A duration lets time pass, and ``down 20m`` lets it pass without an engine. ``pause``, ``resume``, ``trigger``, ``skip``, ``pause target``, ``resume target`` and
-``backfill 11:30-11:45 only=missing`` are requests.
+``steps`` are separated by commas. A duration lets time pass, and ``down 20m`` lets it pass without an engine.
+``pause``, ``resume``, ``trigger``, ``skip``, ``pause target``, ``resume target`` and ``backfill 11:30-11:45
+only=missing`` are requests.
 """
 
 from __future__ import annotations

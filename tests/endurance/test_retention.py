@@ -116,7 +116,8 @@ def grow_old(transaction: Transaction, key: int, part: int) -> None:
     begin = part * PART
     run = RunRow(
         key, 0, 0, "schedule", "SUCCESS", None, 1, 1, 0, fire_ms=1, due_ms=None, owner=None, decided_ms=1, local_s=None,
-        dst_adjustment=None, overlap=None, payload=None, request_id=None, started_ms=1, finished_ms=2, cancel_requested=False,
+        dst_adjustment=None, overlap=None, payload=None, request_id=None, started_ms=1, finished_ms=2,
+        cancel_requested=False,
         error=None, result=None, execution_id=None,
     )  # fmt: skip
     transaction.run_insert([run._replace(nominal_s=begin + number) for number in range(PART)])

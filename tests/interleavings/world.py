@@ -40,7 +40,8 @@ FROM schedule_state d LEFT JOIN (
 ) r USING (schedule_key)
 WHERE (d.in_flight, d.waiting) IS DISTINCT FROM (coalesce(r.flying, 0), coalesce(r.waiting, 0))
 UNION ALL
-SELECT 'the cursor of schedule ' || schedule_key || ' went back' FROM schedule_state d JOIN saved.schedule_state s USING (schedule_key)
+SELECT 'the cursor of schedule ' || schedule_key || ' went back'
+FROM schedule_state d JOIN saved.schedule_state s USING (schedule_key)
 WHERE d.cursor_s < s.cursor_s
 UNION ALL
 SELECT 'run ' || run_number || ' had ended and is ' || r.state FROM schedule_runs r

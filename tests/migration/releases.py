@@ -147,7 +147,7 @@ def build(commit: str, directory: Path) -> Path:
             f"({archived.stderr.strip()})"
         )
     shutil.unpack_archive(packed, tree)
-    environment = {**os.environ, "TOMPION_SKIP_PAGE": "1", "TOMPION_SKIP_UI": "1", "SOURCE_DATE_EPOCH": EPOCH}
+    environment = {**os.environ, "TOMPION_SKIP_UI": "1", "SOURCE_DATE_EPOCH": EPOCH}
     command = [sys.executable, "-c", BUILD, str(directory)]
     built = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr

@@ -94,7 +94,8 @@ def _trace(changes: list[Change]) -> Trace:
     ordered = sorted(queued, key=lambda key: (last[key].source == RunSource.BACKFILL, queued[key], key))
     numbers = {key: number for number, key in enumerate(ordered, start=1)}
     kinds = ", ".join(
-        f'[auto |-> {"TRUE" if last[key].source in AUTOMATIC_SOURCES else "FALSE"}, overlap |-> "{last[key].overlap or "own"}"]'
+        f"[auto |-> {'TRUE' if last[key].source in AUTOMATIC_SOURCES else 'FALSE'}, "
+        f'overlap |-> "{last[key].overlap or "own"}"]'
         for key in ordered
     )
     nothing = _record(changes[0], numbers, {}, [], set())
@@ -119,7 +120,8 @@ def _record(change: Change, numbers: dict[Key, int], runs: dict[Key, RunRow], ca
         f"[now |-> {moment(change.now_ms)}, policy |-> {policy_text(change.policy)}, "
         f"left |-> {-1 if state_before.remaining is None else state_before.remaining}, "
         f"last |-> {NONE if state_before.last_start_ms is None else moment(state_before.last_start_ms)}, "
-        f"paused |-> {boolean(change.state.paused)}, closed |-> {boolean(change.state.closed and not state_before.closed)}, "
+        f"paused |-> {boolean(change.state.paused)}, "
+        f"closed |-> {boolean(change.state.closed and not state_before.closed)}, "
         f"adrift |-> {_numbers(numbers, adrift)}, stalled |-> {_numbers(numbers, change.stalled)}, "
         f"unwanted |-> {_numbers(numbers, unwanted)}, ticks |-> <<{', '.join(str(numbers[key]) for key in came)}>>, "
         f"ended |-> {_numbers(numbers, ended)}, state |-> <<{states}>>]"

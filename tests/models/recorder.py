@@ -1,4 +1,4 @@
-"""The changes of each commit of a scenario: states, runs, dropped ranges, backfills and leases, as the database has them."""
+"""The changes of each commit of a scenario, read from the database: states, runs, dropped ranges, backfills, leases."""
 
 from __future__ import annotations
 

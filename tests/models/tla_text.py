@@ -212,7 +212,8 @@ def _state_record(state: ScheduleState, version: int) -> str:
 
 def _span(dropped_range: DroppedRange, version: int) -> str:
     return (
-        f"[after |-> {seconds(dropped_range.after_s)}, until |-> {seconds(dropped_range.until_s)}, ticks |-> {dropped_range.ticks}, "
+        f"[after |-> {seconds(dropped_range.after_s)}, until |-> {seconds(dropped_range.until_s)}, "
+        f"ticks |-> {dropped_range.ticks}, "
         f'reason |-> "{dropped_range.reason}", version |-> {version}, at |-> {moment(dropped_range.decided_ms)}]'
     )
 

@@ -32,7 +32,8 @@ from tompion.store.base import Transaction
 from tompion.store.sqlite import driver
 
 __all__ = [
-    "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notifications", "planted",
+    "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notifications",
+    "planted",
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ REQUIRED: str = _INSTALLER["REQUIRED"]
 
 
 def browser_path() -> str | None:
-    """Return the browser of this machine, or the one that `TOMPION_BROWSER` names."""
+    """Return the browser of this machine, or the one that `TOMPION_TEST_BROWSER` names."""
     path: str | None = _INSTALLER["browser_path"]()
     return path
 

@@ -28,7 +28,8 @@ def run(key: int, nominal_s: int = 60, origin: int = 0, **other: Any) -> RunRow:
     made = RunRow(
         schedule_key=key, nominal_s=nominal_s, origin=origin, source="schedule", state="ENQUEUED", reason=None,
         version=1, attempt=0, failures=0, fire_ms=nominal_s * 1000, due_ms=nominal_s * 1000, owner=None,
-        decided_ms=NOW_MS, local_s=None, dst_adjustment=None, overlap=None, payload=None, request_id=None, started_ms=None,
+        decided_ms=NOW_MS, local_s=None, dst_adjustment=None, overlap=None, payload=None, request_id=None,
+        started_ms=None,
         finished_ms=None, cancel_requested=False, error=None, result=None, execution_id=None,
     )  # fmt: skip
     if other.get("state") in WAITING:

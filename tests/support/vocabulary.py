@@ -23,7 +23,8 @@ BANNED_WORDS = frozenset(
 """Words of the first round's private dialect. `docs/explanation/glossary.md` has the words that replace them."""
 
 BANNED_PHRASES = re.compile(
-    r"\b(for ever|just now|goes? on|going on|lets? be|let alone|(?:is|are|was) none|so many|who asks|say goodbye|tries again)\b"
+    r"\b(for ever|just now|goes? on|going on|lets? be|let alone|(?:is|are|was) none|so many|who asks|"
+    r"say goodbye|tries again)\b"
 )
 
 BANNED_LOCALS = frozenset("asked each found given known made said shown told".split())

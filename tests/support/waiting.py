@@ -32,6 +32,6 @@ def wait_for_waiting(url: str, count: int = 1) -> None:
 
 
 async def pause(seconds: float = 0.02) -> None:
-    """Wait a little before a server is polled again. Polling without a pause takes the CPU time that the server needs."""
+    """Wait a little before the next poll of a server. Polling without a pause takes CPU time that the server needs."""
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.Event().wait(), seconds)

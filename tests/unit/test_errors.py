@@ -72,9 +72,7 @@ LOCATED: list[tuple[str | None, str | None, str | None]] = [
 
 
 @pytest.mark.parametrize(("outer", "inner", "path"), LOCATED)
-def test_a_located_error_has_the_whole_path(
-    outer: str | None, inner: str | None, path: str | None
-) -> None:
+def test_a_located_error_has_the_whole_path(outer: str | None, inner: str | None, path: str | None) -> None:
     assert InvalidSpec("no", field=inner).located(field=outer).field == path
 
 
@@ -129,9 +127,7 @@ def all_errors() -> set[type[TompionError]]:
         (LimitExceeded, TompionError, "limit_exceeded"),
     ],
 )
-def test_the_error_tree_and_the_codes_are_stable(
-    child: type[TompionError], parent: type[Exception], code: str
-) -> None:
+def test_the_error_tree_and_the_codes_are_stable(child: type[TompionError], parent: type[Exception], code: str) -> None:
     assert child.__bases__[0] is parent
     assert child.code == code
     assert child.retryable is False

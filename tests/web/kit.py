@@ -43,7 +43,7 @@ def fails(**given):
 
 
 def browser_path() -> str | None:
-    """Return the path of the browser. ``TOMPION_BROWSER`` overrides it."""
+    """Return the path of the browser. ``TOMPION_TEST_BROWSER`` overrides it."""
     path: str | None = INSTALLING["browser_path"]()
     return path
 

@@ -17,7 +17,7 @@ Command = tuple[str, ...]
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine on which nothing is installed but apt-get."""
-    for name in ("TOMPION_BROWSER", "TOMPION_REQUIRE_BROWSER"):
+    for name in ("TOMPION_TEST_BROWSER", "TOMPION_TEST_REQUIRE_BROWSER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     executable(tmp_path / "apt-get")
@@ -42,7 +42,7 @@ def test_an_installed_browser_is_used(bare: Path, capsys: pytest.CaptureFixture[
 
 def test_the_environment_names_another_browser(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable(bare / "chromium")
-    monkeypatch.setenv("TOMPION_BROWSER", "/opt/mine")
+    monkeypatch.setenv("TOMPION_TEST_BROWSER", "/opt/mine")
     assert browser_path() == "/opt/mine"
 
 
@@ -68,7 +68,7 @@ def test_other_users_get_a_message_with_the_package(
 ) -> None:
     assert main(options["run"], is_root=options["is_root"]) == 1
     assert capsys.readouterr().err.strip() == NO_BROWSER
-    for hint in ("make browser", "root", "TOMPION_BROWSER"):
+    for hint in ("make browser", "root", "TOMPION_TEST_BROWSER"):
         assert hint in NO_BROWSER
 
 
@@ -99,7 +99,7 @@ def test_skipped_tests_say_once_how_to_install_one(without_browser: pytest.Pytes
 
 
 def test_required_browser_fails_the_run(without_browser: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOMPION_REQUIRE_BROWSER", "1")
+    monkeypatch.setenv("TOMPION_TEST_REQUIRE_BROWSER", "1")
     result = without_browser.runpytest(*PLUGINS)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*make browser*"])

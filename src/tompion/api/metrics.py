@@ -1,7 +1,7 @@
 """Metrics for Prometheus.
 
-The tables below have every metric. Values of this process come from its :class:`~tompion.model.metrics.Metrics`. Values of
-the store are read at a scrape and cached for a few seconds.
+The tables below list every metric. The values of a process come from its :class:`~tompion.model.metrics.Metrics`.
+Values of the store are read at a scrape and cached for a few seconds.
 """
 
 from __future__ import annotations

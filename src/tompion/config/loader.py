@@ -44,10 +44,10 @@ UNPREFIXED_LIMITS = (
 OTHER_VARIABLES = frozenset({
     "URL", "KEY", "CA", "CERT", "CERT_KEY", "CONFIG", "TOKEN",
     "RUN_ID", "NAMESPACE", "SCHEDULE_ID", "SCHEDULED_FOR", "SOURCE", "ATTEMPT", "USER_ID", "WORKFLOW_ID",
-    "BROWSER", "SKIP_PAGE", "PG_BIN", "CHAOS_LOG",
+    "SKIP_UI",
 })  # fmt: skip
-"""Variables with the prefix that are not settings: of clients, of commands that a run starts, of builds and tests."""
-FOREIGN_PREFIXES = ("TEST_", "ORACLE_", "PEERS_", "SERVICE_", "PORT_")
+"""Variables with the prefix that are not settings: of clients, of commands that a run starts, of builds."""
+FOREIGN_PREFIXES = ("TEST_", "SERVICE_", "PORT_")
 """Prefixes of variables that belong to tests, or that Kubernetes sets for a service with the name ``tompion``."""
 KIND_NAMES = {str: "text", int: "a whole number", bool: "true or false", tuple: "a list of texts"}
 BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}

@@ -1,7 +1,7 @@
 """Remote worker: claims runs from a service, executes functions and reports the outcomes.
 
-It has no store. Each run has a lease. The response to a heartbeat lists runs to cancel and runs whose lease was lost. An
-outcome that cannot be reported is retried while the lease lasts. After that the service rejects it, because another
+It has no store. Each run has a lease. The response to a heartbeat lists runs to cancel and runs whose lease was lost.
+An outcome that cannot be reported is retried while the lease lasts. After that the service rejects it, because another
 worker has the run.
 """
 

@@ -1,6 +1,6 @@
 """A store with injected faults: errors before or after a call, delays and crashes.
 
-Wrap a store in a :class:`FaultyStore` and pass a function that returns the fault of each call. A fault *before* the call
+Wrap a store in a :class:`FaultyStore` and pass a function that returns a fault for each call. A fault *before* the call
 writes nothing. With a *lost response* everything is written, but the caller gets an error. This fault finds most bugs.
 """
 

@@ -25,7 +25,8 @@ NONCE = "__TOMPION_NONCE__"
 ASSETS = "/assets/"
 API_PREFIXES = ("/api/", "/healthz", "/readyz", "/metrics")
 NOT_BUILT = (
-    "The web UI has not been built. The API is available at /api/v1. To build the web UI, run in a clone of the repository:\n\n"
+    "The web UI has not been built. The API is available at /api/v1. "
+    "To build the web UI, run in a clone of the repository:\n\n"
     "    python hatch_build.py\n"
 )
 POLICY = "; ".join([

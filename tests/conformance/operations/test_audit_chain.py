@@ -175,7 +175,9 @@ def test_a_row_that_was_slipped_in(told: Bench) -> None:
 def test_an_end_that_was_changed(told: Bench) -> None:
     damaged = {
         "UPDATE audit_heads SET position = 9": "is at position 10, after the end of the chain",
-        "UPDATE audit_heads SET digest = 'x'": "the row at position 10 of the chain is not the one that the head of the chain names",
+        "UPDATE audit_heads SET digest = 'x'": (
+            "the row at position 10 of the chain is not the one that the head of the chain names"
+        ),
         "DELETE FROM audit_heads": "is at position 1, after the end of the chain",
         "UPDATE audit_heads SET gone_position = 3": "does not follow the one before it",
     }

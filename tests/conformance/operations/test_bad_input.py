@@ -251,7 +251,8 @@ def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
             (lambda bench, operation=operation: bench.ask(operation, name))
             for operation in (
                 crud.get, crud.delete, history.history, history.versions, control.pause, control.resume,
-                control.trigger, control.skip, backfills.backfills, read.runs, read.dropped_ranges, read.describe, schedule.verify,
+                control.trigger, control.skip, backfills.backfills, read.runs, read.dropped_ranges, read.describe,
+        schedule.verify,
             )
         ),
     ]  # fmt: skip
@@ -443,7 +444,8 @@ def test_a_run_that_is_none(shared: Bench, run_id: Any) -> None:
     "operation",
     [
         crud.get, crud.delete, history.history, history.versions, control.pause, control.resume,
-        control.trigger, control.skip, backfills.backfills, read.runs, read.dropped_ranges, read.describe, schedule.verify,
+        control.trigger, control.skip, backfills.backfills, read.runs, read.dropped_ranges, read.describe,
+        schedule.verify,
         crud.patch, crud.update,
     ],
 )  # fmt: skip

@@ -27,7 +27,9 @@ VERSIONS = {
 DIALS = {
     "UPDATE schedule_state SET skips = 'soon' WHERE schedule_key = 2": "its state row cannot be read",
     "UPDATE schedule_state SET hints = 'soon' WHERE schedule_key = 2": "its state row cannot be read",
-    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': "its state row cannot be read",
+    'UPDATE schedule_state SET hints = \'[["a",1,1,"b",null],null]\' WHERE schedule_key = 2': (
+        "its state row cannot be read"
+    ),
     "UPDATE schedule_state SET cursor_s = 999999999999 WHERE schedule_key = 2": "its state row cannot be read",
 }
 READABLE = [*VERSIONS.items(), *DIALS.items()]

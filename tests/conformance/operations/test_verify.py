@@ -184,7 +184,8 @@ def test_a_run_beyond_the_cursor(edited: Bench) -> None:
 
 def test_a_span_beyond_the_cursor(edited: Bench) -> None:
     damage = (
-        f"INSERT INTO dropped_ranges SELECT schedule_key, {second('08:07')}, {second('08:09')}, 2, 'missed', version, 0 "
+        "INSERT INTO dropped_ranges "
+        f"SELECT schedule_key, {second('08:07')}, {second('08:09')}, 2, 'missed', version, 0 "
         "FROM schedule_state"
     )
     assert found_in(edited, damage) == [("beyond", "08:09")]
@@ -291,7 +292,10 @@ def problems_of(bench: Bench, damage: str) -> list[str]:
         ("next_fire_ms = NULL", "state: no engine wakes up for it, and its next tick fires at 2027-01-15 08:07:00Z"),
         (
             "next_fire_ms = next_fire_ms + 3600000",
-            "state: no engine wakes up for it before 2027-01-15 09:07:00Z, and its next tick fires at 2027-01-15 08:07:00Z",
+            (
+                "state: no engine wakes up for it before 2027-01-15 09:07:00Z, "
+                "and its next tick fires at 2027-01-15 08:07:00Z"
+            ),
         ),
         (
             "next_nominal_s = NULL, next_fire_ms = NULL",

@@ -1,8 +1,9 @@
 """The `temporal` dialect against a real Temporal server.
 
-The server's documented rule is the one that Tompion's dialect follows: a wall time that does not exist does not run, one
-that happens twice runs twice. Whether the server keeps it depends on where the zone lies and how its clocks change (see
-`is_mastered`); where it does, the two must agree. Where it does not, its answers are pinned, beside the right ones.
+The server's documented rule is the one that Tompion's dialect follows: a wall time that does not exist does not run,
+one that happens twice runs twice. Whether the server keeps it depends on where the zone lies and how its clocks change
+(see `is_mastered`); where it does, the two must agree. Where it does not, its answers are pinned, beside the right
+ones.
 """
 
 from __future__ import annotations

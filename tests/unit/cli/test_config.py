@@ -1,4 +1,4 @@
-"""``tompion config`` and ``--set``: every setting from the command line, and a file that is checked before it counts."""
+"""``tompion config`` and ``--set``: every setting from the command line, and a file that is checked before use."""
 
 from __future__ import annotations
 

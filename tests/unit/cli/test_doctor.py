@@ -71,8 +71,8 @@ def test_schedules_without_an_engine_are_bad_with_a_remedy() -> None:
     assert left.code == 1
     message = next(line for line in left.out.splitlines() if line.startswith("bad"))
     assert (
-        message
-        == "bad   instances   no engine is running, no schedule fires; start one with 'tompion serve' or 'tompion worker'"
+        message == "bad   instances   no engine is running, no schedule fires; "
+        "start one with 'tompion serve' or 'tompion worker'"
     )
 
 

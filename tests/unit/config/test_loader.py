@@ -174,7 +174,7 @@ def test_foreign_variables_are_ignored(tmp_path: Path) -> None:
     """A client's, a test's, those a command finds, those of Kubernetes, and a secret's that the file names."""
     file = tmp_path / "secret.toml"
     file.write_text('[[notification]]\nname = "ops"\nsecret_env = "TOMPION_OPS_SECRET"\n')
-    names = ["URL", "CERT_KEY", "CONFIG", "TEST_ROLE", "ORACLE_SEED", "RUN_ID", "SERVICE_HOST", "PORT_8640_TCP"]
+    names = ["URL", "CERT_KEY", "CONFIG", "TEST_ROLE", "RUN_ID", "SERVICE_HOST", "PORT_8640_TCP"]
     environment = {**{f"TOMPION_{name}": "x" for name in names}, "TOMPION_OPS_SECRET": "x", "FOLIO": "x"}
     assert load(environment, path=str(file)).settings == Settings()
     with pytest.raises(InvalidInput, match="TOMPION_OPS_SECRET"):

@@ -1,4 +1,4 @@
-"""Notification dispatcher: leases due notifications, delivers them, retries with growing delays, and gives up in the end.
+"""Notification dispatcher: leases due notifications, delivers them, retries with backoff, and gives up in the end.
 
 A dispatcher delivers the notifications of one rule of its own configuration and leaves all others to other instances.
 Each rule has a rate per minute and namespace. When more are due, the last one that fits the rate is a summary of all
