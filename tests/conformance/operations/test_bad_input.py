@@ -252,7 +252,7 @@ def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
             for operation in (
                 crud.get, crud.delete, history.history, history.versions, control.pause, control.resume,
                 control.trigger, control.skip, backfills.backfills, read.runs, read.dropped_ranges, read.describe,
-        schedule.verify,
+                schedule.verify,
             )
         ),
     ]  # fmt: skip
