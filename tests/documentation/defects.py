@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.interleavings.defects import MISTAKES
 from tests.simulation.defects import DEFECTS
-from tests.simulation.telling import TELLING
+from tests.simulation.expected_detections import EXPECTED_DETECTIONS
 
 SIMULATION_HEAD = "| defect | what it does | detected by the rule | first seed |\n|---|---|---|---|\n"
 INTERLEAVINGS_HEAD = "| defect | what it does |\n|---|---|\n"
@@ -17,7 +17,7 @@ def simulation_rows() -> list[str]:
     """Return a row for each defect of the simulation: the rule that detects it, and the first seed."""
     rows = []
     for defect in DEFECTS:
-        rule, seed = TELLING[defect.name]
+        rule, seed = EXPECTED_DETECTIONS[defect.name]
         rows.append(f"| `{defect.name}` | {_description(defect.plant)} | {rule} | {seed} |\n")
     return rows
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tests.models.overlap_trace import place, policy_text
 from tests.models.recorder import Commit, Key, Recording
 from tests.models.tla_text import BEGIN_S, NONE, Module, Trace, boolean, members, module, moment
-from tests.simulation.story import SETTINGS
+from tests.simulation.scenario import SETTINGS
 from tompion.model.backfill import BackfillRow
 from tompion.model.run import FINAL, OPEN, RunRow, RunSource, RunState
 from tompion.model.schedule_state import ScheduleState

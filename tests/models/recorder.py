@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.simulation.story import Story
+from tests.simulation.scenario import Scenario
 from tompion.model.backfill import BackfillRow
 from tompion.model.run import FINAL, RunRow
 from tompion.model.schedule_state import DroppedRange, ScheduleState
@@ -137,11 +137,11 @@ def record(seed: int) -> Recording:
     """Run the scenario of a seed, and return the changes of its commits."""
     loop = VirtualLoop()
     asyncio.set_event_loop(loop)
-    scenario = Story(seed, loop)
+    scenario = Scenario(seed, loop)
     recorder = Recorder(scenario.real, lambda: int(scenario.clock.now() * 1000))
     scenario.store._committed = _both(scenario.store._committed, recorder.committed)
     try:
-        loop.run_until_complete(scenario.tell())
+        loop.run_until_complete(scenario.run())
         over_ms = recorder.now_ms()
         for task in asyncio.all_tasks(loop):
             task.cancel()

@@ -10,7 +10,7 @@ from tests.models.backfill_trace import backfill_module
 from tests.models.overlap_trace import overlap_module
 from tests.models.recorder import Recording
 from tests.models.tla_text import Module, fire_module, lease_module
-from tests.simulation.story import SETTINGS
+from tests.simulation.scenario import SETTINGS
 from tompion.plan.backfill import RECHECK_MS
 
 EVERY_COMMIT = ("BornRight", "EveryCommitIsAStep")

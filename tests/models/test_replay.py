@@ -36,7 +36,7 @@ DRIFTS = {
     "trigger_is_recorded_as_a_tick": ("Fire", 102),
     "tick_is_written_twice": ("Fire", 107),
     "rescue_keeps_the_attempt": ("Lease", 103),
-    "nobody_starts_what_waits": ("Overlap", 109),
+    "waiting_runs_are_never_started": ("Overlap", 109),
     "skips_are_ignored": ("Overlap", 62),
     "backfill_leaves_out_its_end": ("Backfill", 21),
     "backfill_ignores_slots": ("Backfill", 53),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tests.models.recorder import Commit, Key, Recording
-from tests.simulation.story import BEGIN
+from tests.simulation.scenario import BEGIN
 from tompion.model.policy import CatchUp, Policy
 from tompion.model.run import IN_FLIGHT, OPEN, Reason, RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState

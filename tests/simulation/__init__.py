@@ -1,12 +1,14 @@
-"""The real engine, planner and SQLite store in virtual time, under faults; every seed is a story.
+"""The real engine, planner and SQLite store in virtual time, with injected faults. Each seed is one scenario.
 
-* :mod:`~tests.simulation.story`: one seed from beginning to end.
-* :mod:`~tests.simulation.workload`: which schedules there are and what people do to them.
-* :mod:`~tests.simulation.observer`: looks at the database after every commit.
-* :mod:`~tests.simulation.checkers`: the invariants, stated without looking at the engine's code.
+* :mod:`~tests.simulation.scenario`: runs one seed from start to end.
+* :mod:`~tests.simulation.workload`: draws the schedules and the requests of users.
+* :mod:`~tests.simulation.observer`: checks the database after every commit.
+* :mod:`~tests.simulation.checkers`: checks the ledger at the end, without using the engine's code.
 * :mod:`~tests.simulation.defects`, :mod:`~tests.simulation.defects_of_endings`,
-  :mod:`~tests.simulation.defects_of_hints` and :mod:`~tests.simulation.defects_of_notifications`: mistakes planted on
-  purpose; each must be caught (:mod:`~tests.support.planting` is how).
+  :mod:`~tests.simulation.defects_of_guards`, :mod:`~tests.simulation.defects_of_hints` and
+  :mod:`~tests.simulation.defects_of_notifications`: planted defects, which the checks must detect. See
+  :mod:`~tests.support.planting`.
+* :mod:`~tests.simulation.expected_detections`: the rule that detects each planted defect.
 
-``python -m tests.simulation --seeds 10000`` is the long form; ``--seed 4711`` tells one story again.
+``python -m tests.simulation --seeds 10000`` runs many scenarios. ``--seed 4711`` runs one scenario again.
 """

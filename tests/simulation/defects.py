@@ -1,7 +1,7 @@
-"""Mistakes planted on purpose: each is one that a scheduler has really made, and each must be caught.
+"""Planted defects. Each is a bug that a real scheduler has had, and the simulation must detect it.
 
-A checker that no mistake can upset proves nothing.  ``python -m tests.simulation --defects`` plants them one by one and
-says which seed gave each away.
+A checker that no defect violates proves nothing.  ``python -m tests.simulation --defects`` plants them one by one and
+prints the seed that detects each.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 @defect
 def no_unique_key_and_no_row_lock(patches: Patches) -> None:
-    """Dials are read in one transaction and fired in another, and nothing refuses the second row."""
+    """Schedule states are read in one transaction and fired in another, and no constraint rejects the second row."""
     memory: dict[int, list[StateTuple]] = {}
     for name in ("run_insert", "run_insert_fast"):
         patches.sql(name, "ON CONFLICT (schedule_key, nominal_s, origin) DO NOTHING", "")
@@ -47,15 +47,15 @@ def no_unique_key_and_no_row_lock(patches: Patches) -> None:
 
     def stale(self: FireStep, transaction: Transaction, limit: int) -> Any:
         now_ms = transaction.now_ms()
-        found = transaction.state_claim_due(now_ms - 10_001, now_ms, limit)
-        used, memory[id(self)] = memory.get(id(self)), found
-        return self._fire(transaction, now_ms, found if used is None else used + found[:0] or found, 0)
+        rows = transaction.state_claim_due(now_ms - 10_001, now_ms, limit)
+        used, memory[id(self)] = memory.get(id(self)), rows
+        return self._fire(transaction, now_ms, rows if used is None else used + rows[:0] or rows, 0)
 
     patches.set(FireStep, "on_time", stale)
 
 
 def drop_index(patches: Patches) -> None:
-    """The unique index becomes an ordinary one, in every database that is made meanwhile."""
+    """Replace the unique index by an ordinary one in every database that is created meanwhile."""
     migrate = driver.SqliteStore._migrate
 
     def weaker(self: driver.SqliteStore) -> None:
@@ -68,13 +68,13 @@ def drop_index(patches: Patches) -> None:
 
 @defect
 def advance_before_insert(patches: Patches) -> None:
-    """The cursor moves in one transaction, the runs follow in another: a crash in between loses them."""
+    """The cursor moves in one transaction and the runs are inserted in another. A crash between them loses the runs."""
     write = Transaction.write_decisions
     later: list[Any] = []
 
-    def split(self: Transaction, wanted: Any) -> Any:
-        later.extend(wanted.runs)
-        return write(self, wanted._replace(runs=[]))
+    def split(self: Transaction, writes: Any) -> Any:
+        later.extend(writes.runs)
+        return write(self, writes._replace(runs=[]))
 
     apply = Engine.apply
 
@@ -90,7 +90,7 @@ def advance_before_insert(patches: Patches) -> None:
 
 @defect
 def overlap_judged_before_the_lock(patches: Patches) -> None:
-    """How much is in flight is remembered from an earlier look."""
+    """The overlap decision uses the in-flight count of an earlier transaction."""
     seen: dict[int, int] = {}
     begin = Decision.__init__
 
@@ -103,7 +103,7 @@ def overlap_judged_before_the_lock(patches: Patches) -> None:
 
 @defect
 def pause_read_before_the_lock(patches: Patches) -> None:
-    """A pause leaves the next fire time where it was, and the fire transaction does not look again."""
+    """A pause keeps the next fire time, and the fire transaction does not check the pause."""
     patches.set(pause, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
@@ -117,7 +117,7 @@ def pause_read_before_the_lock(patches: Patches) -> None:
 
 @defect
 def jitter_not_deterministic(patches: Patches) -> None:
-    """Jitter is drawn anew each time somebody asks."""
+    """Each computation of a fire time draws another jitter."""
     random = Random(1)
     patches.set(
         jitter, "fire_time_ms", lambda ticks, tick, *, jitter_ms, **rest: tick * 1000 + random.randint(0, jitter_ms)
@@ -126,7 +126,7 @@ def jitter_not_deterministic(patches: Patches) -> None:
 
 @defect
 def fence_not_checked(patches: Patches) -> None:
-    """Whoever reports an outcome is believed, even if the run has long been somebody else's."""
+    """An outcome is accepted although another worker has claimed the run or the run has ended."""
     patches.sql("run_settle", "AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')", "")
 
 
@@ -139,26 +139,26 @@ def final_states_not_sticky(patches: Patches) -> None:
 
 @defect
 def rescue_keeps_the_attempt(patches: Patches) -> None:
-    """A run that is picked up keeps its fence, so two owners hold the same one."""
+    """A claimed run keeps its fence, so that two owners hold the same one."""
     patches.sql("run_claim", "attempt = attempt + 1,", "attempt = max(attempt, 1),")
 
 
 @defect
 def leases_ignored(patches: Patches) -> None:
-    """Runs are picked up while their owner is alive."""
+    """Runs are claimed while their owner is alive."""
     patches.sql("lease_list_expired", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
     patches.sql("work_due", "lease_until_ms <= :now_ms", "lease_until_ms <= :now_ms + 15000")
 
 
 @defect
-def a_lease_ends_and_its_runs_stay(patches: Patches) -> None:
-    """Whoever ends a lease forgets to say that its runs are anybody's."""
+def an_expired_lease_keeps_its_runs(patches: Patches) -> None:
+    """The runs of an expired lease are not released."""
     patches.set(Transaction, "run_release_expired", lambda self, held, now_ms: set())
 
 
 @defect
 def runs_are_taken_without_a_lease(patches: Patches) -> None:
-    """An instance whose lease was taken away goes on taking runs under its old number, for which nobody looks."""
+    """An instance without a lease continues to claim runs under its old number, which no other instance checks."""
     patches.sql("lease_hold", "AND lease_until_ms IS NOT NULL", "")
     patches.sql("lease_renew", "lease_until_ms = :lease_until_ms", "skew_ms = :skew_ms + 0 * :lease_until_ms")
     patches.sql("lease_renew", "AND lease_until_ms IS NOT NULL", "")
@@ -166,7 +166,7 @@ def runs_are_taken_without_a_lease(patches: Patches) -> None:
 
 @defect
 def crashed_runs_are_never_picked_up(patches: Patches) -> None:
-    """A lease that has run out is nobody's business."""
+    """No instance handles an expired lease."""
     patches.set(RescueStep, "claim", lambda self, transaction, limit: StepResult())
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
     patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms < 0 AND :silent_since_ms > 0")
@@ -189,30 +189,30 @@ def coalesce_runs_the_first(patches: Patches) -> None:
 
 @defect
 def missed_ticks_are_dropped_whatever_the_policy(patches: Patches) -> None:
-    """Everything that is late is forgotten."""
+    """Every late tick is dropped."""
     reason = run.Reason.MISSED
     patches.set(due_ticks._Pass, "_catch_up", lambda self, ticks: self._drop(ticks, reason))
 
 
 @defect
 def a_late_tick_counts_as_missed(patches: Patches) -> None:
-    """The grace is forgotten: a tick of a moment ago is dropped."""
+    """Ticks within the grace period are dropped."""
     on_time = due_ticks._on_time
 
     def strict(rule: Any, nominal: int, now_ms: int, cursor: int) -> Any:
-        found = on_time(rule, nominal, now_ms, cursor)
-        lost = [due for due in found.due if due.fire_ms < now_ms - 1_000]
+        result = on_time(rule, nominal, now_ms, cursor)
+        lost = [due for due in result.due if due.fire_ms < now_ms - 1_000]
         if rule.policy.catchup_policy != CatchUp.NONE or not lost:
-            return found
+            return result
         dropped = due_ticks.Dropped(cursor, lost[-1].nominal_s, len(lost), run.Reason.MISSED)
-        return found._replace(due=found.due[len(lost) :], dropped=[dropped])
+        return result._replace(due=result.due[len(lost) :], dropped=[dropped])
 
     patches.set(due_ticks, "_on_time", strict)
 
 
 @defect
 def catch_up_is_one_short(patches: Patches) -> None:
-    """The last tick of a pass is decided and not written."""
+    """The last tick of a pass is decided but not written."""
     fire = due_ticks._Pass._fire
 
     def short(self: Any, ticks: list[int]) -> Any:
@@ -225,7 +225,7 @@ def catch_up_is_one_short(patches: Patches) -> None:
 
 @defect
 def backfill_leaves_out_its_end(patches: Patches) -> None:
-    """The range of a backfill is taken as half open."""
+    """The end of a backfill's range is excluded."""
     step = backfill_step
 
     def shorter(backfill: Any, *rest: Any) -> Any:
@@ -247,7 +247,7 @@ def slots_are_never_freed(patches: Patches) -> None:
 
 
 @defect
-def nobody_starts_what_waits(patches: Patches) -> None:
+def waiting_runs_are_never_started(patches: Patches) -> None:
     """A free slot stays free although runs wait for it."""
     patches.set(settle, "release_waiting", lambda *rest: [])
     patches.set(fire, "release_waiting", lambda *rest: [])
@@ -255,7 +255,7 @@ def nobody_starts_what_waits(patches: Patches) -> None:
 
 @defect
 def deferred_ticks_are_forgotten(patches: Patches) -> None:
-    """A tick that has to wait is not written down, and the cursor moves on all the same."""
+    """A tick that has to wait is not written, but the cursor advances."""
     tick = Decision.tick
 
     def forgetful(self: Decision, due: Any) -> None:
@@ -269,7 +269,7 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
 
 @defect
 def key_contains_the_attempt(patches: Patches) -> None:
-    """Each launch of a run carries another key."""
+    """Each launch of a run has another key."""
     build = launcher.build_run_context
 
     def other(*parts: Any) -> Any:
@@ -282,7 +282,7 @@ def key_contains_the_attempt(patches: Patches) -> None:
 
 @defect
 def resume_moves_the_cursor(patches: Patches) -> None:
-    """What a pause missed is passed over without a word."""
+    """Resuming drops the ticks of the pause without a record."""
     resumed = pause.resume_state
 
     def forgetful(state: ScheduleState, rule_: Any, now_ms: int, on_resume: Any) -> ScheduleState:
@@ -298,7 +298,7 @@ def resume_moves_the_cursor(patches: Patches) -> None:
 
 @defect
 def update_replays_old_ticks(patches: Patches) -> None:
-    """A new spec is applied from long ago."""
+    """A new spec applies from ten minutes ago."""
     replaced = edit.replace_version
 
     def eager(state: ScheduleState, old: Any, new: Any, now_ms: int) -> Any:
@@ -310,13 +310,13 @@ def update_replays_old_ticks(patches: Patches) -> None:
 
 @defect
 def edit_passes_over_ticks_silently(patches: Patches) -> None:
-    """An edit moves the cursor and writes no span."""
+    """An edit advances the cursor without a dropped range."""
     patches.set(edit, "dropped_between", lambda *rest: [])
 
 
 @defect
-def delete_does_not_silence(patches: Patches) -> None:
-    """A deleted schedule goes on firing."""
+def a_deleted_schedule_fires(patches: Patches) -> None:
+    """A deleted schedule continues to fire."""
     fire = FireStep._fire
 
     def closed(state: ScheduleState, rule_: Any, now_ms: int) -> Any:
@@ -338,7 +338,7 @@ def delete_does_not_silence(patches: Patches) -> None:
 
 @defect
 def remaining_actions_not_counted(patches: Patches) -> None:
-    """A schedule that may run five times runs for ever."""
+    """A schedule with a limited number of actions runs without a limit."""
     start = Decision._start
 
     def free(self: Decision, due: Any) -> None:
@@ -351,13 +351,13 @@ def remaining_actions_not_counted(patches: Patches) -> None:
 
 @defect
 def request_ids_forgotten(patches: Patches) -> None:
-    """A request that is sent again is done again."""
+    """A request that is sent twice is performed twice."""
     patches.set(idempotency, "answer_once", lambda context, operation, request_id, arguments, kind, do: do())
 
 
 @defect
-def token_stays(patches: Patches) -> None:
-    """A change does not move the conflict token."""
+def token_is_not_incremented(patches: Patches) -> None:
+    """A change does not increment the conflict token."""
     save = repository.save
 
     def unmoved(session: Any, opened: Any, note: Any, dropped_ranges: Any = None) -> Any:
@@ -389,8 +389,8 @@ def launch_before_commit(patches: Patches) -> None:
 
 
 @defect
-def buffer_has_no_bound(patches: Patches) -> None:
-    """As many runs wait as like to."""
+def buffer_is_unbounded(patches: Patches) -> None:
+    """The number of waiting runs has no limit."""
     admit = overlap.decide_overlap
     patches.set(
         decide,
@@ -401,7 +401,7 @@ def buffer_has_no_bound(patches: Patches) -> None:
 
 @defect
 def fires_a_little_early(patches: Patches) -> None:
-    """What is due within seconds is done at once."""
+    """Ticks that are due within three seconds fire at once."""
     on_time = due_ticks._on_time
     patches.set(
         due_ticks, "_on_time", lambda rule_, nominal, now_ms, cursor: on_time(rule_, nominal, now_ms + 3_000, cursor)
@@ -412,19 +412,19 @@ def fires_a_little_early(patches: Patches) -> None:
 
 @defect
 def skips_are_ignored(patches: Patches) -> None:
-    """A tick that was to be skipped runs."""
+    """A tick with a skip request runs."""
     unwanted = Decision._unwanted
 
     def blind(self: Decision, nominal_s: int) -> Any:
-        found = unwanted(self, nominal_s)
-        return None if found == run.Reason.SKIP_REQUESTED else found
+        reason = unwanted(self, nominal_s)
+        return None if reason == run.Reason.SKIP_REQUESTED else reason
 
     patches.set(Decision, "_unwanted", blind)
 
 
 @defect
 def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
-    """An outcome that could not be written is forgotten, and its run is held for ever."""
+    """An outcome that could not be written is lost, and its run stays in flight."""
     patches.set(launcher.Launcher, "put_back", lambda self, outcomes: None)
     patches.set(Maintenance, "renew_lease", lambda self: self.check())
     patches.set(RescueStep, "unknown", lambda self, transaction, held: [])
@@ -434,13 +434,13 @@ def outcomes_are_dropped_when_the_store_fails(patches: Patches) -> None:
 
 @defect
 def a_retry_is_never_due(patches: Patches) -> None:
-    """A run that waits for another try is looked at much later, if at all."""
+    """A retry is due 1,000 seconds too late."""
     patches.sql("run_settle", "due_ms = ?9", "due_ms = ?9 + 1000000")
 
 
 @defect
 def planned_runs_ignore_overlap(patches: Patches) -> None:
-    """A run that was planned starts whatever else is in flight."""
+    """A planned run starts whatever else is in flight."""
     begin = Decision
 
     def alone(state: ScheduleState, *rest: Any) -> Decision:
@@ -460,8 +460,8 @@ def planned_runs_ignore_overlap(patches: Patches) -> None:
 
 
 @defect
-def spans_are_miscounted(patches: Patches) -> None:
-    """A span says one tick less than it covers."""
+def dropped_ranges_are_miscounted(patches: Patches) -> None:
+    """A dropped range counts one tick less than it covers."""
     patches.set(
         due_ticks, "Dropped", lambda after, until, ticks, reason: _dropped(after, until, max(0, ticks - 1), reason)
     )

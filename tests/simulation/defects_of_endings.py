@@ -1,4 +1,4 @@
-"""More mistakes planted on purpose: about how runs end, and who gives them up."""
+"""Planted defects in the endings of runs: timeouts, cancellations, lost workers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tompion.store import base
 
 
 @defect
-def zombies_are_given_up_too_soon(patches: Patches) -> None:
-    """A run that anybody may pick up has failed before anybody could."""
+def zombies_fail_too_soon(patches: Patches) -> None:
+    """A run without a worker fails before another instance can claim it."""
     patches.sql("run_list_zombies", "due_ms <= :silent_since_ms", "due_ms <= :silent_since_ms + 50000")
 
 
 @defect
-def a_run_is_given_up_too_soon(patches: Patches) -> None:
-    """The first worker that dies is the run's fault."""
+def a_run_fails_after_its_first_lost_worker(patches: Patches) -> None:
+    """A run fails for good when its first worker dies."""
     begin = Engine.__init__
 
     def hasty(self: Engine, *rest: Any, settings: Settings, **named: Any) -> None:
@@ -36,14 +36,14 @@ def a_run_is_given_up_too_soon(patches: Patches) -> None:
 
 
 @defect
-def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
-    """Nobody counts how many workers a run has cost until it has cost one more."""
+def a_run_is_launched_after_too_many_lost_workers(patches: Patches) -> None:
+    """A run that has lost the maximum number of workers is launched once more."""
     start = Launcher.start
 
     def once_more(self: Launcher, launches: Any, now_ms: int) -> None:
-        found = list(launches)
-        start(self, found, now_ms)
-        for row, compiled in found:
+        pairs = list(launches)
+        start(self, pairs, now_ms)
+        for row, compiled in pairs:
             if row.pickups == self._context.settings.max_pickups:
                 start(self, [(row._replace(pickups=0), compiled)], now_ms)
 
@@ -52,7 +52,7 @@ def a_run_that_was_given_up_is_launched_all_the_same(patches: Patches) -> None:
 
 @defect
 def deadlines_come_early(patches: Patches) -> None:
-    """Who may take twenty seconds has timed out after ten."""
+    """A run times out after half of its time limit."""
     begin = Attempt.__init__
 
     def hasty(self: Attempt, row: Any, compiled: CompiledSchedule, started_ms: int) -> None:
@@ -64,19 +64,19 @@ def deadlines_come_early(patches: Patches) -> None:
 
 
 @defect
-def a_cancellation_hits_everybody(patches: Patches) -> None:
-    """Whoever is to be cancelled takes along whatever else is executed here."""
+def a_cancellation_cancels_every_run(patches: Patches) -> None:
+    """Cancelling one run cancels every run of the instance."""
 
-    def everybody(self: Launcher, rows: Any) -> None:
+    def cancel_all(self: Launcher, rows: Any) -> None:
         for attempt in list(self.active.values()):
             self.cancel(attempt)
 
-    patches.set(Launcher, "end", everybody)
+    patches.set(Launcher, "end", cancel_all)
 
 
 @defect
 def terminate_other_starts_nothing(patches: Patches) -> None:
-    """What is in flight ends by force, and the tick for which it had to go waits all the same."""
+    """The runs in flight are terminated, but the new tick waits anyway."""
     start = Decision._start
 
     def late(self: Decision, due: Any) -> None:
@@ -87,7 +87,7 @@ def terminate_other_starts_nothing(patches: Patches) -> None:
 
 @defect
 def the_last_action_is_dropped(patches: Patches) -> None:
-    """Whoever leaves the queue while one action remains finds that there is none."""
+    """A queued run is dropped although one action remains."""
     obstacle = release._obstacle
 
     def one_short(state: ScheduleState, *rest: Any, automatic: bool) -> Reason | None:
@@ -99,18 +99,18 @@ def the_last_action_is_dropped(patches: Patches) -> None:
 
 
 @defect
-def what_is_given_up_keeps_its_slot(patches: Patches) -> None:
-    """A run that waited for its retry gives way, and nobody counts it out."""
+def a_cancelled_retry_keeps_its_slot(patches: Patches) -> None:
+    """A run that waited for its retry is cancelled, but still counts as in flight."""
     patches.set(base, "without_unheld", lambda states, *_: states)
 
 
 @defect
-def what_somebody_holds_is_given_up(patches: Patches) -> None:
-    """Under cancel_other the run that executes is over by decree, and the next one starts beside it."""
+def a_run_with_a_worker_is_cancelled_at_once(patches: Patches) -> None:
+    """With cancel_other a running run is marked as cancelled at once, and the next one starts beside it."""
     patches.sql("run_give_up_unheld", "owner IS NULL AND", "")
 
 
 @defect
 def a_delete_leaves_retries_waiting(patches: Patches) -> None:
-    """A run that failed is tried again an hour after its schedule was deleted."""
+    """A failed run waits for its retry although its schedule was deleted."""
     patches.sql("run_give_up_unheld", "owner IS NULL AND", "owner IS NULL AND ?3 <> 'deleted' AND")

@@ -1,4 +1,4 @@
-"""More mistakes planted on purpose: single guards that are missing, where another might cover for them."""
+"""Planted defects: a single missing guard, where another guard might hide the effect."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ IN_FLIGHT = "AND state IN ('ENQUEUED', 'STARTED')"
 
 @defect
 def an_outcome_needs_no_fence(patches: Patches) -> None:
-    """Whoever had a run before may still say how it ended, while it is in flight."""
+    """An earlier owner's outcome is accepted while the run is in flight."""
     patches.sql("run_settle", FENCE, "")
 
 
 @defect
 def a_plain_success_needs_no_fence(patches: Patches) -> None:
-    """The short way for runs that simply succeed does not ask whose they are."""
+    """The fast path for successes does not check the fence."""
     patches.sql("run_finish_fast", FENCE, "")
 
 
 @defect
 def a_plain_success_counts_twice(patches: Patches) -> None:
-    """The short way for runs that simply succeed takes those that are over already."""
+    """The fast path for successes accepts runs that have already ended."""
     patches.sql("run_finish_fast", IN_FLIGHT, "")
 
 
 @defect
 def a_late_failure_opens_a_run_again(patches: Patches) -> None:
-    """What has ended is tried again when the same outcome is written once more."""
+    """A run that has ended is retried when the same outcome is written again."""
     patches.sql("run_settle", IN_FLIGHT, "")
 
 
 @defect
 def a_rescue_counts_from_one(patches: Patches) -> None:
-    """A run that is picked up begins to count its attempts anew."""
+    """A claimed run restarts its attempt count at one."""
     patches.sql("run_claim", "attempt = attempt + 1,", "attempt = 1,")
 
 
 @defect
 def a_pause_does_not_hold_the_tick_that_is_due(patches: Patches) -> None:
-    """The fire step takes what is paused for active, and leaves it paused."""
+    """The fire step treats paused schedules as active, and leaves them paused."""
     patches.set(pause, "pause_state", lambda state, until_ms: state._replace(paused=True, pause_until_ms=until_ms))
     fire = FireStep._fire
 
@@ -65,8 +65,8 @@ def a_pause_does_not_hold_the_tick_that_is_due(patches: Patches) -> None:
 
 
 @defect
-def a_pause_passes_over_ticks(patches: Patches) -> None:
-    """Whoever touches a schedule that is paused moves its cursor on."""
+def a_pause_advances_the_cursor(patches: Patches) -> None:
+    """Each update of a paused schedule advances its cursor."""
     save = Transaction.state_update
 
     def moved(self: Transaction, states: Sequence[ScheduleState]) -> None:
@@ -77,7 +77,7 @@ def a_pause_passes_over_ticks(patches: Patches) -> None:
 
 @defect
 def a_pause_never_ends_by_itself(patches: Patches) -> None:
-    """Until when a schedule is paused is written down, and looked at by nobody."""
+    """The end of a pause is stored but never checked."""
     silenced = edit.with_next_fire
 
     def forgotten(state: ScheduleState, fire_ms: int | None) -> ScheduleState:
@@ -88,32 +88,32 @@ def a_pause_never_ends_by_itself(patches: Patches) -> None:
 
 @defect
 def an_adaptive_run_is_planned_for_the_past(patches: Patches) -> None:
-    """Nobody asks what time it is when the next run is planned."""
+    """The next run is planned 20 seconds too early, which may be in the past."""
     plan = adaptive.plan_next_run
 
-    def late(*about: Any) -> Any:
-        found = plan(*about)
-        return None if found is None else found._replace(fire_ms=found.fire_ms - 20_000)
+    def late(*arguments: Any) -> Any:
+        planned = plan(*arguments)
+        return None if planned is None else planned._replace(fire_ms=planned.fire_ms - 20_000)
 
     patches.set(adaptive, "plan_next_run", late)
 
 
 @defect
-def a_purge_takes_runs_from_whoever_has_them(patches: Patches) -> None:
-    """Everything of a schedule is gone at once, also what somebody executes."""
+def a_purge_deletes_running_runs(patches: Patches) -> None:
+    """A purge deletes all runs of a schedule, including the running ones."""
     patches.set(crud, "_is_purgeable", lambda state, now_ms: True)
 
 
 @defect
-def what_was_purged_is_fired_from_memory(patches: Patches) -> None:
-    """An instance fires what it has once read, whether or not it is still there."""
+def a_purged_schedule_fires_from_memory(patches: Patches) -> None:
+    """An instance fires a schedule that it read before the purge."""
     memory: dict[int, StateTuple] = {}
     on_time = FireStep.on_time
 
     def remembered(self: FireStep, transaction: Transaction, limit: int) -> Any:
         now_ms = transaction.now_ms()
-        there = transaction.state_get(memory)
-        gone = [memory.pop(key) for key in list(memory) if key not in there]
+        stored = transaction.state_get(memory)
+        gone = [memory.pop(key) for key in list(memory) if key not in stored]
         memory.update((row[0], row) for row in transaction.state_claim_due(now_ms - 10_001, now_ms, limit))
         return self._fire(transaction, now_ms, gone, 0) if gone else on_time(self, transaction, limit)
 
@@ -121,14 +121,14 @@ def what_was_purged_is_fired_from_memory(patches: Patches) -> None:
 
 
 @defect
-def a_tick_waits_for_what_was_dropped(patches: Patches) -> None:
-    """The next tick is to follow a run that has left the queue without starting."""
+def a_tick_waits_for_a_dropped_run(patches: Patches) -> None:
+    """The next tick waits for the end of a run that was dropped from the queue."""
     patches.set(release, "reschedule_if_idle", lambda state, rule, now_ms, waiting=None: state)
 
 
 @defect
-def an_interval_is_asked_for_that_nobody_has_set(patches: Patches) -> None:
-    """What waited is skipped as too soon whenever the clock is behind the last start."""
+def a_minimum_interval_applies_without_being_set(patches: Patches) -> None:
+    """A waiting run is skipped as too soon within a second of the last start, without a minimum interval."""
     patches.set(
         release,
         "is_too_soon",

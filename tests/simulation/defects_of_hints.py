@@ -1,4 +1,4 @@
-"""More mistakes planted on purpose: about adaptive schedules and what is hinted to them."""
+"""Planted defects in adaptive schedules and their hints."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 
 @defect
 def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
-    """Whoever writes an outcome has read the row before the run, and writes it back as a whole."""
+    """An outcome writes back the hints that were read before the run."""
     freed = outcome.free_slot
-    known: dict[int, str | None] = {}
+    hints: dict[int, str | None] = {}
 
     def stale(state: ScheduleState, *rest: Any) -> ScheduleState:
-        before, known[state.schedule_key] = known.get(state.schedule_key), state.hints
+        before, hints[state.schedule_key] = hints.get(state.schedule_key), state.hints
         return freed(state, *rest)._replace(hints=before)
 
     patches.set(settle, "free_slot", stale)
@@ -27,7 +27,7 @@ def an_outcome_writes_hints_as_they_were(patches: Patches) -> None:
 
 @defect
 def a_one_shot_hint_is_never_used_up(patches: Patches) -> None:
-    """Whoever hints at once gets a run every second."""
+    """A one-shot hint causes a run every second."""
     patches.set(adaptive, "remaining_hints", lambda state, nominal_s, now_ms: state.hints)
 
 
@@ -59,7 +59,7 @@ def the_shortest_interval_is_forgotten(patches: Patches) -> None:
 
 @defect
 def an_adaptive_schedule_waits_for_a_run_that_was_skipped(patches: Patches) -> None:
-    """The next run follows the end of the last one; one that never began has no end."""
+    """The next run waits for the end of a run that was skipped."""
     after_skip = decide._after_skip
 
     def waiting(state: ScheduleState, decision: decide.Decision, *rest: Any) -> ScheduleState:

@@ -1,4 +1,4 @@
-"""More mistakes planted on purpose: about who is told what."""
+"""Planted defects in notifications."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from tompion.store.base import Transaction
 
 
 @defect
-def timeouts_are_no_news(patches: Patches) -> None:
-    """Who has timed out has not failed, has it?"""
+def timeouts_are_not_notified(patches: Patches) -> None:
+    """A timeout does not count as a failure."""
     patches.set(outbox, "FAILURES", frozenset({RunState.FAILED}))
 
 
 @defect
-def whatever_ends_has_failed(patches: Patches) -> None:
-    """Successes are told as failures."""
+def successes_are_notified_as_failures(patches: Patches) -> None:
+    """Every run that ends is notified as a failure."""
     ended = NotificationOutbox.ended
 
     def all_of_them(self: NotificationOutbox, transaction: Transaction, endings: Any, rules: Any, now_ms: int) -> None:
-        told = [each._replace(change=each.change._replace(state=RunState.FAILED)) for each in endings]
-        ended(self, transaction, told, rules, now_ms)
+        failures = [ending._replace(change=ending.change._replace(state=RunState.FAILED)) for ending in endings]
+        ended(self, transaction, failures, rules, now_ms)
 
     patches.set(NotificationOutbox, "ended", all_of_them)
 
 
 @defect
 def notifications_are_written_after_the_commit(patches: Patches) -> None:
-    """Whoever dies in between has told nobody."""
+    """A crash between the commit and the notification loses the notification."""
     insert, apply = Transaction.notification_insert, Engine.apply
     later: list[Any] = []
 
@@ -52,23 +52,23 @@ def notifications_are_written_after_the_commit(patches: Patches) -> None:
 
 
 @defect
-def notifications_have_no_lease_that_ends(patches: Patches) -> None:
-    """Whoever dies while delivering a notice takes it along."""
+def a_notification_lease_never_expires(patches: Patches) -> None:
+    """A notification is lost when its instance dies during the delivery."""
     patches.sql("notification_lease", "due_ms = ?2", "due_ms = ?2 + 100000000")
 
 
 @defect
-def a_notice_is_tried_once(patches: Patches) -> None:
-    """What has not arrived at the first try never does."""
+def a_notification_is_never_retried(patches: Patches) -> None:
+    """A notification is sent once and never retried."""
     patches.sql("notification_claim_due", "due_ms <= :now_ms", "due_ms <= :now_ms AND attempts = 0")
 
 
 @defect
 def summaries_are_forgotten(patches: Patches) -> None:
-    """What is too much for a minute is marked as summarised, in a summary that nobody writes."""
+    """Notifications above the rate limit are marked as summarised, but the summary is not written."""
 
     def unwritten(self: NotificationDispatcher, transaction: Transaction, rows: Any, now_ms: int) -> Any:
-        transaction.notification_summarize([each.notification_id for each in rows[1:]], "msg_unwritten", now_ms)
+        transaction.notification_summarize([row.notification_id for row in rows[1:]], "msg_unwritten", now_ms)
         return rows[0]
 
     patches.set(NotificationDispatcher, "_summary", unwritten)

@@ -1,4 +1,4 @@
-"""Looks at the database after every commit and remembers what no later look could tell."""
+"""Checks of the database after every commit, for rules that the final ledger cannot show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RUN = ", ".join(RunRow._fields)
 Rows = list[Any]
 
 
-class Look(NamedTuple):
+class Snapshot(NamedTuple):
     """The database at one commit."""
 
     now_ms: int
@@ -27,10 +27,9 @@ class Look(NamedTuple):
 
 
 class Observer:
-    """Compares each commit with the one before it."""
+    """Compares the database after each commit with the snapshot before it."""
 
     def __init__(self, store: SqliteStore, now_ms: Any, settings: Settings) -> None:
-        """Take the real store, and what the instances obey."""
         self._connection = store._writer
         self._now_ms = now_ms
         self._settings = settings
@@ -41,13 +40,13 @@ class Observer:
         self.clock_stepped = False
         self.finals: dict[tuple[int, int, int], RunRow] = {}
         self._closed: dict[int, int] = {}
-        self.met: set[tuple[tuple[int, int, int], str | None]] = set()
+        self.states_and_reasons: set[tuple[tuple[int, int, int], str | None]] = set()
         self._rows: tuple[Rows, ...] = ()
-        self.last = Look(0, {}, {}, {}, {})
-        self.last = self._look(self._read())
+        self.last = Snapshot(0, {}, {}, {}, {})
+        self.last = self._snapshot(self._read())
 
     def committed(self) -> None:
-        """Look, if anything has changed; most commits are heartbeats, which only move leases."""
+        """Check the commit. Skip it if no row has changed, because most commits are heartbeats."""
         changes = self._connection.total_changes
         if changes == self.changes:
             return
@@ -57,20 +56,20 @@ class Observer:
         if rows == self._rows:
             self.last = self.last._replace(now_ms=self._now_ms(), leases=self._leases())
             return
-        look = self._look(rows)
-        self._counters(look)
-        self._monotone(look)
-        self._runs(look)
-        started = self._started(look)
+        snapshot = self._snapshot(rows)
+        self._check_counters(snapshot)
+        self._check_monotone(snapshot)
+        self._check_runs(snapshot)
+        started = self._started(snapshot)
         for schedule_key, runs in started.items():
-            self._check_starts(look, schedule_key, runs)
-        self._endings(look, started)
-        for schedule_key in look.states:
-            self._adaptive(look, schedule_key)
-        self.last = look
+            self._check_starts(snapshot, schedule_key, runs)
+        self._check_endings(snapshot, started)
+        for schedule_key in snapshot.states:
+            self._check_adaptive(snapshot, schedule_key)
+        self.last = snapshot
 
     def _read(self) -> tuple[Rows, ...]:
-        """Dials, tokens and open runs, as they are stored."""
+        """Return the rows of the schedule states, tokens and open runs."""
         execute = self._connection.execute
         return (
             execute("SELECT * FROM schedule_state").fetchall(),
@@ -85,186 +84,195 @@ class Observer:
             )
         )
 
-    def _look(self, rows: tuple[Rows, ...]) -> Look:
-        """Open runs, and those that were open at the last look."""
+    def _snapshot(self, rows: tuple[Rows, ...]) -> Snapshot:
+        """Return a snapshot with the open runs and the runs that were open in the last snapshot."""
         self._rows = rows
         states, tokens, open_runs = rows
         runs = {(row[0], row[1], row[2]): RunRow._make(row) for row in open_runs}
         for key in runs.keys() & self.finals.keys():
-            self._say("final states are sticky", f"{key} ended in {self.finals[key].state} and is open again")
+            self._report("final states are sticky", f"{key} ended in {self.finals[key].state} and is open again")
         for key, before in self.last.runs.items():
             if key not in runs and before.state not in FINAL:
-                found = self._connection.execute(
+                row = self._connection.execute(
                     f"SELECT {_RUN} FROM schedule_runs WHERE schedule_key = ? AND nominal_s = ? AND origin = ?", key
                 ).fetchone()
-                if found is not None:
-                    runs[key] = self.finals[key] = RunRow._make(found)
+                if row is not None:
+                    runs[key] = self.finals[key] = RunRow._make(row)
         stored = {row[0]: ScheduleState._make(row) for row in states}
         self._closed |= {key: state.version for key, state in stored.items() if state.closed}
-        return Look(self._now_ms(), stored, runs, dict(tokens), self._leases())
+        return Snapshot(self._now_ms(), stored, runs, dict(tokens), self._leases())
 
-    def _say(self, rule: str, text: str) -> None:
+    def _report(self, rule: str, text: str) -> None:
         self.violations.append(f"{rule}: {text}")
 
-    def _counters(self, look: Look) -> None:
+    def _check_counters(self, snapshot: Snapshot) -> None:
         in_flight: dict[int, int] = {}
         waiting: dict[int, int] = {}
-        for run in look.runs.values():
+        for run in snapshot.runs.values():
             if run.state in IN_FLIGHT:
                 in_flight[run.schedule_key] = in_flight.get(run.schedule_key, 0) + 1
             elif run.state == "BUFFERED":
                 waiting[run.schedule_key] = waiting.get(run.schedule_key, 0) + 1
-        for key, state in look.states.items():
+        for key, state in snapshot.states.items():
             counted = (in_flight.get(key, 0), waiting.get(key, 0))
             if (state.in_flight, state.waiting) != counted:
-                self._say("counters", f"schedule {key}: dial {state.in_flight, state.waiting}, ledger {counted}")
+                self._report("counters", f"schedule {key}: state {state.in_flight, state.waiting}, ledger {counted}")
             if state.waiting > self._settings.max_buffer + 1:
-                self._say("buffer bounded", f"schedule {key}: {state.waiting} wait")
+                self._report("buffer bounded", f"schedule {key}: {state.waiting} wait")
 
-    def _monotone(self, look: Look) -> None:
-        for key, state in look.states.items():
+    def _check_monotone(self, snapshot: Snapshot) -> None:
+        for key, state in snapshot.states.items():
             before = self.last.states.get(key)
             if before is not None and state.cursor_s < before.cursor_s:
-                self._say("cursor monotone", f"schedule {key}: {before.cursor_s} → {state.cursor_s}")
-            stood = before is not None and state.paused and before.paused and state.version == before.version
-            untouched = self.last.tokens.get(key) == look.tokens.get(key)
-            if before is not None and stood and untouched and state.cursor_s != before.cursor_s:
-                self._say("cursor stands still while paused", f"schedule {key}")
-        for key, token in look.tokens.items():
+                self._report("cursor monotone", f"schedule {key}: {before.cursor_s} → {state.cursor_s}")
+            stays_paused = before is not None and state.paused and before.paused and state.version == before.version
+            same_token = self.last.tokens.get(key) == snapshot.tokens.get(key)
+            if before is not None and stays_paused and same_token and state.cursor_s != before.cursor_s:
+                self._report("cursor stands still while paused", f"schedule {key}")
+        for key, token in snapshot.tokens.items():
             before_token = self.last.tokens.get(key)
             if before_token is not None and not before_token <= token <= before_token + 1:
-                self._say("token monotone", f"schedule {key}: {before_token} → {token}")
-            schedule_states = (self.last.states.get(key), look.states.get(key))
+                self._report("token monotone", f"schedule {key}: {before_token} → {token}")
+            schedule_states = (self.last.states.get(key), snapshot.states.get(key))
             states = {(state.paused, state.closed, state.version) for state in schedule_states if state is not None}
             if before_token == token and len(states) > 1:
-                self._say("token monotone", f"schedule {key}: changed without a new token")
+                self._report("token monotone", f"schedule {key}: changed without a new token")
 
-    def _runs(self, look: Look) -> None:
+    def _check_runs(self, snapshot: Snapshot) -> None:
         for key, before in self.last.runs.items():
-            run = look.runs.get(key)
+            run = snapshot.runs.get(key)
             if run is None and before.state in FINAL:
                 continue
             if run is None:
-                nobodys = before.owner is None or before.due_ms is not None
-                purged = nobodys and before.schedule_key not in look.states
+                unheld = before.owner is None or before.due_ms is not None
+                purged = unheld and before.schedule_key not in snapshot.states
                 if before.state in IN_FLIGHT and not purged:
-                    self._say("open runs are kept", f"{key} vanished")
+                    self._report("open runs are kept", f"{key} vanished")
                 continue
             if run.attempt < before.attempt:
-                self._say("fence monotone", f"{key}: {before.attempt} → {run.attempt}")
+                self._report("fence monotone", f"{key}: {before.attempt} → {run.attempt}")
             if run.attempt > before.attempt and before.state in IN_FLIGHT:
                 lease_ms = self.last.leases.get(before.owner or 0, 0)
-                if before.due_ms is None and lease_ms > look.now_ms and run.owner != before.owner:
-                    self._say("leases are respected", f"{key} was taken {lease_ms} > {look.now_ms}")
-            was, state = self.last.states.get(run.schedule_key), look.states.get(run.schedule_key)
-            if run.state in IN_FLIGHT and run.owner is None and state and state.closed and was and not was.closed:
-                self._say("nothing after a delete", f"{key} waits for somebody although its schedule was deleted")
+                if before.due_ms is None and lease_ms > snapshot.now_ms and run.owner != before.owner:
+                    self._report("leases are respected", f"{key} was taken {lease_ms} > {snapshot.now_ms}")
+            old_state, state = self.last.states.get(run.schedule_key), snapshot.states.get(run.schedule_key)
+            deleted = state and state.closed and old_state and not old_state.closed
+            if run.state in IN_FLIGHT and run.owner is None and deleted:
+                self._report("nothing after a delete", f"{key} waits for a worker although its schedule was deleted")
             if before.state in IN_FLIGHT and run.state in FINAL and run.attempt != before.attempt:
-                self._say("stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}")
+                self._report(
+                    "stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}"
+                )
 
-    def _gave_way(self, before: RunRow, run: RunRow, look: Look) -> bool:
-        """Whether a run that nobody held has ended for a reason: a delete, or a later run that wants its slot.
+    def _is_cancelled_for_a_reason(self, before: RunRow, run: RunRow, snapshot: Snapshot) -> bool:
+        """Return whether a run without a worker was cancelled by a delete, or by a later run that takes its slot.
 
-        One that was picked up for a schedule that is deleted is not begun again, even if that is made anew meanwhile.
+        A run that was claimed for a deleted schedule does not start, even if the schedule was created again meanwhile.
         """
         if run.reason == "deleted":
-            return run.schedule_key not in look.states or run.version <= self._closed.get(run.schedule_key, 0)
+            return run.schedule_key not in snapshot.states or run.version <= self._closed.get(run.schedule_key, 0)
         if before.owner is not None and before.due_ms is None:
             return False
         return run.reason == "superseded" and any(
-            other.schedule_key == run.schedule_key and self._came(key, other) for key, other in look.runs.items()
+            other.schedule_key == run.schedule_key and self._is_new(key, other) for key, other in snapshot.runs.items()
         )
 
-    def _came(self, key: tuple[int, int, int], run: RunRow) -> bool:
-        """Whether a run waits, or has its slot, and did not at the last look."""
+    def _is_new(self, key: tuple[int, int, int], run: RunRow) -> bool:
+        """Return whether a run waits or has a slot, and did not in the last snapshot."""
         before = self.last.runs.get(key)
         kinds = IN_FLIGHT if run.state in IN_FLIGHT else ("BUFFERED",)
         return run.state in kinds and (before is None or before.state not in kinds)
 
-    def _endings(self, look: Look, started: dict[int, list[RunRow]]) -> None:
+    def _check_endings(self, snapshot: Snapshot, started: dict[int, list[RunRow]]) -> None:
         for key, before in self.last.runs.items():
-            run = look.runs.get(key)
+            run = snapshot.runs.get(key)
             if run is None or run.state not in FINAL or before.state in FINAL:
                 continue
-            if run.reason == "zombie" and not self._silent(before, look):
-                self._say("zombies are silent", f"{key} was anybody's since {before.due_ms}, and now is {look.now_ms}")
-            if run.state == "CANCELLED" and not before.cancel_requested and not self._gave_way(before, run, look):
-                self._say("cancelled on request", f"{key} was cancelled and nobody wanted that")
+            if run.reason == "zombie" and not self._was_silent(before, snapshot):
+                self._report(
+                    "zombies are silent", f"{key} could be claimed since {before.due_ms}, and now is {snapshot.now_ms}"
+                )
+            if (
+                run.state == "CANCELLED"
+                and not before.cancel_requested
+                and not self._is_cancelled_for_a_reason(before, run, snapshot)
+            ):
+                self._report("cancelled on request", f"{key} was cancelled without a request")
             if run.state == "TERMINATED" and run.schedule_key not in started:
-                self._say("terminated for another", f"{key} has ended by force, and nothing has started")
-            state = look.states.get(run.schedule_key)
+                self._report("terminated for another", f"{key} was terminated, and no run has started")
+            state = snapshot.states.get(run.schedule_key)
             if run.reason == "limit_reached" and state is not None and state.remaining != 0:
-                self._say("limit", f"{key} was dropped with {state.remaining} actions remaining")
+                self._report("limit", f"{key} was dropped with {state.remaining} actions remaining")
 
-    def _silent(self, before: RunRow, look: Look) -> bool:
-        silent_ms = look.now_ms - self._settings.zombie_after_ms
-        return before.owner is not None and before.due_ms is not None and before.due_ms <= silent_ms
+    def _was_silent(self, before: RunRow, snapshot: Snapshot) -> bool:
+        silent_since_ms = snapshot.now_ms - self._settings.zombie_after_ms
+        return before.owner is not None and before.due_ms is not None and before.due_ms <= silent_since_ms
 
-    def _started(self, look: Look) -> dict[int, list[RunRow]]:
-        """Return the runs that have started since the last look, by schedule; remember what is met."""
+    def _started(self, snapshot: Snapshot) -> dict[int, list[RunRow]]:
+        """Return the runs that have started since the last snapshot, by schedule. Record new states and reasons."""
         started: dict[int, list[RunRow]] = {}
-        for key, run in look.runs.items():
+        for key, run in snapshot.runs.items():
             before = self.last.runs.get(key)
             if before is None or (before.state, before.reason) != (run.state, run.reason):
-                self.met |= {(key, run.state), (key, run.reason)}
+                self.states_and_reasons |= {(key, run.state), (key, run.reason)}
             if run.state in IN_FLIGHT and (before is None or before.state not in IN_FLIGHT):
                 started.setdefault(run.schedule_key, []).append(run)
         return started
 
-    def _check_starts(self, look: Look, key: int, runs: list[RunRow]) -> None:
-        state, before = look.states.get(key), self.last.states.get(key)
+    def _check_starts(self, snapshot: Snapshot, key: int, runs: list[RunRow]) -> None:
+        state, before = snapshot.states.get(key), self.last.states.get(key)
         if state is None:
-            self._say("nothing after purge", f"schedule {key}")
+            self._report("nothing after purge", f"schedule {key}")
             return
         policy = self._policy(key, state.version)
         for run in runs:
             automatic = run.source in AUTOMATIC_SOURCES
             if automatic and state.paused and before is not None and before.paused:
-                self._say("nothing starts while paused", f"{run.id}")
+                self._report("nothing starts while paused", f"{run.id}")
             if state.closed and before is not None and before.closed:
-                self._say("nothing starts once deleted", f"{run.id}")
-            if run.fire_ms > look.now_ms and not self.clock_stepped:
-                self._say("nothing early", f"{run.id} started {run.fire_ms - look.now_ms} ms before its time")
-            rested_ms = look.now_ms - ((before and before.last_start_ms) or 0)
-            if automatic and policy.adaptive and rested_ms < policy.min_interval_ms and not self.clock_stepped:
-                self._say("not sooner than the shortest", f"{run.id} started after {rested_ms} ms")
+                self._report("nothing starts once deleted", f"{run.id}")
+            if run.fire_ms > snapshot.now_ms and not self.clock_stepped:
+                self._report("nothing early", f"{run.id} started {run.fire_ms - snapshot.now_ms} ms before its time")
+            interval_ms = snapshot.now_ms - ((before and before.last_start_ms) or 0)
+            if automatic and policy.adaptive and interval_ms < policy.min_interval_ms and not self.clock_stepped:
+                self._report("not sooner than the shortest", f"{run.id} started after {interval_ms} ms")
             if automatic and before is not None and before.remaining == 0 and state.remaining == 0:
-                self._say("limit", f"{run.id} started with no actions remaining")
+                self._report("limit", f"{run.id} started with no actions remaining")
         free = [run for run in runs if (run.overlap or policy.overlap_policy) == "allow"]
         if len(free) < len(runs) and state.in_flight > policy.max_concurrent + len(free):
-            self._say("overlap", f"schedule {key}: {state.in_flight} in flight under {policy.overlap_policy}")
+            self._report("overlap", f"schedule {key}: {state.in_flight} in flight under {policy.overlap_policy}")
 
-    def _adaptive(self, look: Look, key: int) -> None:
-        """The bounds of adaptive schedules hold for whatever is planned, and no hint is lost, or used twice."""
-        state, before = look.states[key], self.last.states.get(key)
+    def _check_adaptive(self, snapshot: Snapshot, key: int) -> None:
+        """Check the interval limits of the planned run, and that no hint is lost or used twice."""
+        state, before = snapshot.states[key], self.last.states.get(key)
         policy = self._policy(key, state.version)
         if before is None or not policy.adaptive:
             return
-        self._hints(look, before, state)
+        self._check_hints(snapshot, before, state)
         nominal = state.next_nominal_s
         if nominal is None or self.clock_stepped or (nominal, state.version) == (before.next_nominal_s, before.version):
             return
         if (nominal + 1) * 1000 <= (state.last_start_ms or 0) + policy.min_interval_ms:
-            self._say("not sooner than the shortest", f"schedule {key}: {nominal} after {state.last_start_ms}")
-        if (nominal + 1) * 1000 <= look.now_ms and before.skips is None:
-            self._say("not planned for the past", f"schedule {key}: {nominal} at {look.now_ms}")
+            self._report("not sooner than the shortest", f"schedule {key}: {nominal} after {state.last_start_ms}")
+        if (nominal + 1) * 1000 <= snapshot.now_ms and before.skips is None:
+            self._report("not planned for the past", f"schedule {key}: {nominal} at {snapshot.now_ms}")
         idle_ms = max(state.last_start_ms or 0, state.last_end_ms or 0, (state.cursor_s + 1) * 1000)
-        latest_ms = max(idle_ms + (policy.max_interval_ms or nominal * 1000), look.now_ms)
+        latest_ms = max(idle_ms + (policy.max_interval_ms or nominal * 1000), snapshot.now_ms)
         if nominal * 1000 > latest_ms:
-            self._say("not later than the longest", f"schedule {key}: {nominal} after {idle_ms}")
+            self._report("not later than the longest", f"schedule {key}: {nominal} after {idle_ms}")
 
-    def _hints(self, look: Look, before: ScheduleState, state: ScheduleState) -> None:
-        """Nobody but a person takes a live hint back; a one-shot is used up by the first run that is not before it."""
+    def _check_hints(self, snapshot: Snapshot, before: ScheduleState, state: ScheduleState) -> None:
+        """Only a request removes a live hint. The first run at or after a one-shot hint uses it up."""
         key = state.schedule_key
-        if self.clock_stepped or self.last.tokens.get(key) != look.tokens.get(key):
+        if self.clock_stepped or self.last.tokens.get(key) != snapshot.tokens.get(key):
             return
-        was, now = read_hints(before.hints).live_at(look.now_ms), read_hints(state.hints)
-        moved = state.cursor_s > before.cursor_s
-        used = moved and was.once is not None and was.once.value // 1000 <= state.cursor_s
-        if was.interval is not None and now.interval != was.interval:
-            self._say("no hint is lost", f"schedule {key}: {was.interval} became {now.interval}")
-        if was.once is not None and now.once != (None if used else was.once):
-            self._say("a one-shot hint is used once", f"schedule {key}: {was.once} became {now.once}")
+        old, new = read_hints(before.hints).live_at(snapshot.now_ms), read_hints(state.hints)
+        advanced = state.cursor_s > before.cursor_s
+        used = advanced and old.once is not None and old.once.value // 1000 <= state.cursor_s
+        if old.interval is not None and new.interval != old.interval:
+            self._report("no hint is lost", f"schedule {key}: {old.interval} became {new.interval}")
+        if old.once is not None and new.once != (None if used else old.once):
+            self._report("a one-shot hint is used once", f"schedule {key}: {old.once} became {new.once}")
 
     def _policy(self, key: int, version: int) -> Policy:
         if (key, version) not in self._policies:

@@ -1,4 +1,4 @@
-"""Which schedules there are, and what people do to them: drawn from the seed."""
+"""The schedules of a scenario and the requests of its users, drawn from the seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SERVED_BY_ONE = "remote"
 
 
 class Request(NamedTuple):
-    """Something that somebody asks for, once, whatever happens on the way."""
+    """A request of a user, which takes effect once however often it is sent."""
 
     at: float
     operation: str
@@ -44,9 +44,9 @@ class Request(NamedTuple):
     request_id: str
 
 
-def fields_of(random: Random) -> dict[str, Any]:
+def draw_fields(random: Random) -> dict[str, Any]:
     """Return the definition of a schedule."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         **random.choice(SPECS),
         "function": "tests.simulation.workload:nothing",
         "overlap_policy": random.choice(OVERLAPS),
@@ -54,87 +54,89 @@ def fields_of(random: Random) -> dict[str, Any]:
         "max_concurrent": random.choice((1, 1, 1, 2)),
     }
     if random.random() < 0.2:
-        given["catchup_window"] = random.choice((0, 60, 600))
+        fields["catchup_window"] = random.choice((0, 60, 600))
     if random.random() < 0.25:
-        given["remaining_actions"] = random.choice((1, 2, 3, random.randint(4, 12)))
+        fields["remaining_actions"] = random.choice((1, 2, 3, random.randint(4, 12)))
     if random.random() < 0.2:
-        given["max_attempts"] = 3
+        fields["max_attempts"] = 3
     if random.random() < 0.1:
-        given["pause_on_failure"] = True
+        fields["pause_on_failure"] = True
     if random.random() < 0.1:
-        given["min_interval_ms"] = 40_000
+        fields["min_interval_ms"] = 40_000
     if random.random() < 0.2:
-        given["on_resume"] = random.choice(("skip", "fire_once"))
+        fields["on_resume"] = random.choice(("skip", "fire_once"))
     if random.random() < 0.15:
-        given["buffer_keep"] = "first"
+        fields["buffer_keep"] = "first"
     if random.random() < 0.1:
-        given["max_execution_ms"] = 20_000
+        fields["max_execution_ms"] = 20_000
     if random.random() < 0.05:
-        given["shadow"] = True
+        fields["shadow"] = True
     if random.random() < 0.2:
-        given["queue"] = SERVED_BY_ONE
+        fields["queue"] = SERVED_BY_ONE
     if random.random() < 0.3:
-        given |= random.choice(GOVERNORS)
-    return given
+        fields |= random.choice(GOVERNORS)
+    return fields
 
 
-def requests_of(random: Random, names: list[str], seconds: float) -> list[Request]:
-    """Return what people ask for during a story, in order."""
-    asked = []
+def draw_requests(random: Random, names: list[str], seconds: float) -> list[Request]:
+    """Return the requests of the users during a scenario, in order."""
+    requests = []
     operations = [*random.choices(tuple(_ARGUMENTS), k=random.randint(4, 14)), *["hint"] * random.randint(0, 4)]
     for number, operation in enumerate(operations):
         name = random.choice(names)
-        asked.append(
+        requests.append(
             Request(random.uniform(5, seconds), operation, name, _ARGUMENTS[operation](random), f"request-{number}")
         )
-    return sorted(asked)
+    return sorted(requests)
 
 
-def cancellations_of(seed: int, asked: list[Request]) -> list[Request]:
-    """Return who cancels what was asked to be run again: drawn apart, so that all other stories stay as they are."""
+def draw_cancellations(seed: int, requests: list[Request]) -> list[Request]:
+    """Return the cancellations of backfills. Their own generator keeps the other draws of the seed unchanged."""
     random = Random(f"{seed}/cancellations")
     return [
-        Request(each.at + random.uniform(1, 60), "cancel_backfill", each.schedule_id, {}, f"{each.request_id}-not")
-        for each in asked
-        if each.operation == "backfill" and random.random() < 0.4
+        Request(
+            request.at + random.uniform(1, 60), "cancel_backfill", request.schedule_id, {}, f"{request.request_id}-not"
+        )
+        for request in requests
+        if request.operation == "backfill" and random.random() < 0.4
     ]
 
 
 def perform(session: OperationContext, request: Request, now_s: float) -> Any:
-    """Do what was asked for; what does not fit the moment is refused, and that is fine."""
-    given = dict(request.arguments)
+    """Perform a request. An operation that does not fit the current state raises an error."""
+    arguments = dict(request.arguments)
     operation = request.operation
     if operation == "target":
-        if given["pause"]:
+        if arguments["pause"]:
             return targets.pause_target(session, queue=SERVED_BY_ALL)
         return targets.resume_target(session, queue=SERVED_BY_ALL)
     if operation == "backfill":
-        end = given.pop("end_ago")
-        given["ranges"] = [(now_s - end - given.pop("length"), now_s - end)]
-    if operation == "pause" and "until_in" in given:
-        given["until"] = now_s + given.pop("until_in")
-    if operation == "hint" and "at_in" in given:
-        given["at"] = now_s + given.pop("at_in")
+        end_ago_s = arguments.pop("end_ago")
+        arguments["ranges"] = [(now_s - end_ago_s - arguments.pop("length"), now_s - end_ago_s)]
+    if operation == "pause" and "until_in" in arguments:
+        arguments["until"] = now_s + arguments.pop("until_in")
+    if operation == "hint" and "at_in" in arguments:
+        arguments["at"] = now_s + arguments.pop("at_in")
     if operation == "calm":
-        operation = given.pop("how")
-    return _OPERATIONS[operation](session, request.schedule_id, request_id=request.request_id, **given)
+        operation = arguments.pop("how")
+    return _OPERATIONS[operation](session, request.schedule_id, request_id=request.request_id, **arguments)
 
 
-def refused(error: BaseException) -> bool:
-    """Whether an answer says that the request did not fit, rather than that the store failed."""
+def is_rejection(error: BaseException) -> bool:
+    """Return whether an error rejects the request, as opposed to a failure of the store."""
     return isinstance(error, TompionError) and not error.retryable
 
 
 def _cancel_newest(session: OperationContext, schedule_id: str, *, request_id: str) -> Any:
-    """Cancel the backfill of a schedule that was asked for last, unless it is over."""
-    for found in backfills.backfills(session, schedule_id, limit=1):
-        if found.state == RUNNING:
-            return backfills.cancel_backfill(session, found.backfill_id, request_id=request_id)
-    raise NotFound(f"{schedule_id} has no backfill that goes on")
+    """Cancel the newest backfill of a schedule if it is still running."""
+    for backfill in backfills.backfills(session, schedule_id, limit=1):
+        if backfill.state == RUNNING:
+            return backfills.cancel_backfill(session, backfill.backfill_id, request_id=request_id)
+    raise NotFound(f"{schedule_id} has no running backfill")
 
 
 async def nothing() -> None:
-    """What the schedules would run."""
+    """Do nothing. Every schedule names this function, which the recording executor never calls."""
 
 
 _OPERATIONS: dict[str, Any] = {
@@ -184,7 +186,7 @@ _ARGUMENTS: dict[str, Any] = {
         **random.choice(({}, {"ttl_ms": random.choice((15_000, 100_000))})),
     },
     "calm": lambda random: {"how": random.choice(("clear_hints", "reset_failures"))},
-    "upsert": fields_of,
+    "upsert": draw_fields,
     "delete": lambda random: {"purge": random.random() < 0.3},
     "target": lambda random: {"pause": random.random() < 0.5},
 }
