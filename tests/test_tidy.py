@@ -33,7 +33,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "runtime": frozenset(),
     "model": frozenset(),
-    "config": frozenset({"model", "errors", "store.url_masking"}),
+    "config": frozenset({"model", "errors", "runtime.url_masking"}),
     "spec": frozenset({"model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
     "store": frozenset({"model", "plan.counters", "errors", "runtime"}),

@@ -160,7 +160,7 @@ def test_the_upgrade_steps_work(tmp_path: Path) -> None:
     version, status = shell("how-to/upgrade.md")
     assert "time zone data" in run(version, tmp_path)
     assert "applied" in run(status, tmp_path)
-    assert run("tompion migrate up", tmp_path) == "nothing to do\n"
+    assert run("tompion migrate up", tmp_path) == "Nothing to do.\n"
 
 
 # --- in an application --------------------------------------------------------------------------------------------

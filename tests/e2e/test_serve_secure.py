@@ -129,5 +129,5 @@ def test_a_wrong_block_is_a_one_line_error_with_file_and_field(home: Home) -> No
     left = subprocess.run(
         command, cwd=home.directory, env=environment, capture_output=True, text=True, check=False, timeout=120
     )
-    wrong = "tompion.toml: [[issuer]] number 1: secret_env: the environment has no DEPLOY_SECRET"
+    wrong = "tompion.toml: [[issuer]] number 1: secret_env: the environment variable DEPLOY_SECRET is not set"
     assert (left.returncode, left.stdout, left.stderr) == (2, "", f"tompion: {wrong}\n")

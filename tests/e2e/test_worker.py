@@ -173,8 +173,8 @@ def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--url", "http://127.0.0.1:9", "--store", "sqlite:///jobs.db"), 2, "either a service or a store"),
-        (("--key", "tpn_x"), 2, "only with --url"),
+        (("--url", "http://127.0.0.1:9", "--store", "sqlite:///jobs.db"), 2, "use a service or a store"),
+        (("--key", "tpn_x"), 2, "need --url"),
         (("--url", "http://127.0.0.1:9"), 6, "no answer from http://127.0.0.1:9"),
     ],
 )

@@ -149,7 +149,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
 ELSEWHERE = {
     "max_active_launches": "unit/engine/test_fire_ahead.py::test_fires_ahead_obey_the_concurrency_limit",
     "max_buffer": "unit/plan/test_decide.py::test_a_full_buffer",
-    "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_takes_so_many_of_one_schedule",
+    "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_is_limited_per_schedule",
     "max_clock_skew_ms": "unit/engine/test_slow_store.py::test_clock_skew_up_to_the_limit_is_accepted",
     "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",
     "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",

@@ -159,7 +159,7 @@ async def begun(home: Home, name: str, count: int) -> None:
 
 async def ended(home: Home, name: str, count: int) -> None:
     """Wait until the engine has reported the end of a number of runs of a schedule."""
-    await home.told("ended", name, count)
+    await home.wait_for_events("ended", name, count)
 
 
 def memory(kind: str) -> int:

@@ -29,7 +29,7 @@ COMMANDS = [
     "queues list",
     "instances list",
     "keys create mine",
-    "notify list",
+    "notifications list",
     "upcoming",
     "stats",
     "audit",

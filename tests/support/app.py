@@ -1,4 +1,4 @@
-"""A whole Tompion with the executors that a test has made, and what it takes to wait for its runs."""
+"""Tompion with executors of the test, and methods that wait for its runs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from tompion.model.schedule import Run
 from tompion.runtime.clock import SystemClock
 
 SECONDS = 120
-"""After which waiting is given up."""
+"""Timeout of every wait."""
 QUICK = Settings(tick_ms=50, launch_retry_ms=10)
 
 
 class Home(Tompion):
-    """Tompion in this process, whose engine has these executors."""
+    """Tompion in this process. Its engine has the given executors, and closes them."""
 
     newest: ClassVar[Home | None] = None
 
     def __init__(self, store: str, executors: dict[str, Executor], settings: Settings = QUICK, **other: Any) -> None:
-        """Take the executors as they are; the engine closes them."""
         self.events: list[Event] = []
         self._happened = asyncio.Event()
-        self._made = executors
+        self._executor_instances = executors
         Home.newest = self
         super().__init__(store, settings=settings, listener=self._listen, **other)
 
@@ -41,7 +40,7 @@ class Home(Tompion):
         assert self._store is not None
         return Engine(
             self._store,
-            self._made,
+            self._executor_instances,
             clock=SystemClock(),
             settings=self._settings,
             queues=self._queues,
@@ -49,26 +48,26 @@ class Home(Tompion):
             events=self._events,
         )
 
-    async def told(self, kind: str, schedule_id: str, count: int = 1) -> list[Event]:
-        """Wait until the engine has said something so often about a schedule."""
+    async def wait_for_events(self, kind: str, schedule_id: str, count: int = 1) -> list[Event]:
+        """Wait until a number of events of one kind exist for a schedule, and return them."""
 
-        def found() -> list[Event]:
+        def matching() -> list[Event]:
             return [event for event in self.events if (event.kind, event.schedule_id) == (kind, schedule_id)]
 
-        await self._until(lambda: len(found()) >= count)
-        return found()
+        await self._until(lambda: len(matching()) >= count)
+        return matching()
 
-    async def ended(self, run: Run) -> Run:
-        """Wait until a run is over."""
+    async def wait_until_final(self, run: Run) -> Run:
+        """Wait until a run has a final state, and return it."""
         async with asyncio.timeout(SECONDS):
-            while (found := await self.get_run(run.run_id)).state not in FINAL:
+            while (current := await self.get_run(run.run_id)).state not in FINAL:
                 self._happened.clear()
                 await asyncio.wait({asyncio.ensure_future(self._happened.wait())}, timeout=0.2)
-        return found
+        return current
 
-    async def ran(self, schedule_id: str, **trigger: Any) -> Run:
-        """Trigger a schedule, and wait until the run is over."""
-        return await self.ended(await self.trigger(schedule_id, **trigger))
+    async def trigger_and_wait(self, schedule_id: str, **trigger: Any) -> Run:
+        """Trigger a schedule, and wait until the run has a final state."""
+        return await self.wait_until_final(await self.trigger(schedule_id, **trigger))
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(SECONDS):

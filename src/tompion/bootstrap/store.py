@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, InvalidInput, StoreError
 from tompion.runtime.clock import Clock
+from tompion.runtime.url_masking import mask_password
 from tompion.store.base import Store
 from tompion.store.migrate import Migrator
-from tompion.store.url_masking import mask_password
 
 if TYPE_CHECKING:
     from tompion.operations.verify.namespace import NamespaceVerifier

@@ -7,7 +7,7 @@ from typing import Any
 
 from tompion.config.schema import CONFIDENTIAL, OPTIONS, SETTINGS, Config, limit_name
 from tompion.config.settings import Settings
-from tompion.store.url_masking import mask_password
+from tompion.runtime.url_masking import mask_password
 
 UNITS = {
     "_per_s": "per second",

@@ -143,7 +143,7 @@ class Settings:
         if 0 < self.audit_retention_ms < 2 * self.retention_ms:
             raise InvalidInput(
                 f"audit_retention_ms is {self.audit_retention_ms}: it must be at least twice retention_ms "
-                f"({self.retention_ms}), or 'tompion verify' could not tell a deleted schedule from a damaged one"
+                f"({self.retention_ms}), or 'tompion verify' could not distinguish deleted from damaged schedules"
             )
 
 

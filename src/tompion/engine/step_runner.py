@@ -71,7 +71,7 @@ class StepRunner:
             result = step(transaction)
             self._context.notifications.late(transaction, result.launches, result.now_ms)
             if self._transactional is not None:
-                self._transactional.execute(transaction, result)
+                self._transactional.execute_inline(transaction, result)
             return result
 
         return run_leased

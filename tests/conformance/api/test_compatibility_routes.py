@@ -91,4 +91,4 @@ def test_a_field_and_its_alias_together_are_refused(http: Http) -> None:
     for alias, value in (("name", "other"), ("cron", "@daily"), ("workflow_version", 2)):
         refused = http("POST", "/schedules/upsert", {**INPUT, alias: value})
         assert (refused.status, refused.json["code"]) == (400, "invalid_field")
-        assert "given twice" in refused.json["detail"]
+        assert "sent twice" in refused.json["detail"]

@@ -112,9 +112,9 @@ async def planted(home: Home, planned: dict[str, tuple[str, dict[str, Any], RunS
         trigger = {"cron": "0 0 1 1 *", "payload": {"token": CANARY}}
         await home.put_workflow(name, {**document, "triggers": [trigger]})
     runs = [await home.trigger(name) for name in planned]
-    await asyncio.gather(*(home.ended(run) for run in runs))
+    await asyncio.gather(*(home.wait_until_final(run) for run in runs))
     again = [await home.trigger(name, payload={"other": CANARY}) for name in planned]
-    await asyncio.gather(*(home.ended(run) for run in again))
+    await asyncio.gather(*(home.wait_until_final(run) for run in again))
     await home.patch("works", payload=[CANARY, 2])
     await home.pause("works", note="enough")
     return {name: (await home.runs(name)).items[0].state for name in planned}

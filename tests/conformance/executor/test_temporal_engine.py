@@ -45,16 +45,16 @@ async def scheduled(home: Home, name: str, workflow: str, **fields: Any) -> None
 def test_what_a_run_leaves_reaches_the_next(address: str, tmp_path: Path) -> None:
     async def story(home: Home, client: Client) -> Any:
         await scheduled(home, "handed-on", "echo")
-        first = await home.ran("handed-on")
-        second = await home.ran("handed-on")
+        first = await home.trigger_and_wait("handed-on")
+        second = await home.trigger_and_wait("handed-on")
         await home.put_workflow(
             "handed-on", {"executor": "temporal", "options": {"workflow": "fail", "task_queue": QUEUE}}
         )
-        failed = await home.ran("handed-on")
+        failed = await home.trigger_and_wait("handed-on")
         await home.put_workflow(
             "handed-on", {"executor": "temporal", "options": {"workflow": "echo", "task_queue": QUEUE}}
         )
-        return first, second, failed, await home.ran("handed-on"), await home.ran("handed-on")
+        return first, second, failed, await home.trigger_and_wait("handed-on"), await home.trigger_and_wait("handed-on")
 
     first, second, failed, third, fourth = told(address, tmp_path, story)
     assert first.result["last_result"] is None
@@ -75,7 +75,7 @@ def test_two_ticks_in_a_row(address: str, tmp_path: Path) -> None:
 
     async def story(home: Home, client: Client) -> Any:
         await scheduled(home, "ticking", "echo", cron="* * * * * *", overlap_policy="queue", remaining_actions=2)
-        await home.told("ended", "ticking", 2)
+        await home.wait_for_events("ended", "ticking", 2)
         return (await home.runs("ticking")).items
 
     second, first = told(address, tmp_path, story)
@@ -100,14 +100,14 @@ def test_a_later_run_ends_the_earlier_one(
         first = await home.trigger(overlap)
         await workflow_of(client, overlap, 1)
         second = await home.trigger(overlap, overlap=overlap)
-        ended = await home.ended(first)
+        ended = await home.wait_until_final(first)
         await workflow_of(client, overlap, 2)
         newest, oldest = [each async for each in client.list_workflows(f"TemporalScheduledById = '{overlap}'")]
         with pytest.raises(WorkflowFailureError):
             await client.get_workflow_handle(oldest.id).result()
         before = await client.get_workflow_handle(oldest.id).describe()
         await client.get_workflow_handle(newest.id).signal("release", "at last")
-        return ended, before.status, await home.ended(second)
+        return ended, before.status, await home.wait_until_final(second)
 
     ended, found, second = told(address, tmp_path, story)
     assert (ended.state, found) == (state, status)
@@ -123,7 +123,7 @@ async def workflow_of(client: Client, schedule_id: str, count: int) -> None:
 def test_another_try_after_a_failure(address: str, tmp_path: Path) -> None:
     async def story(home: Home, client: Client) -> Any:
         await scheduled(home, "moody", "moody", max_attempts=2, retry_delay_ms=10)
-        return await home.ran("moody")
+        return await home.trigger_and_wait("moody")
 
     run = told(address, tmp_path, story)
     assert (run.state, run.result, run.attempt) == (RunState.SUCCESS, "well then", 2)

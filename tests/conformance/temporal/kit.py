@@ -1,6 +1,6 @@
-"""Temporal's own SDK in front of the door, in one process: its calls go to the door as bytes, and come back so.
+"""Temporal's own SDK and the dispatcher in one process, without a connection between them.
 
-What the door answers, the SDK reads as it reads a server; only the connection between them is left out.
+The SDK serializes each request, the dispatcher answers with bytes, and the SDK parses them as a server's response.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from tompion.operations.runner import OperationRunner
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
-HASTY = replace(QUICK, shutdown_grace_ms=100)
-"""What runs on a cluster goes on there: nobody has to wait for it at the end of a test."""
+SHORT_GRACE = replace(QUICK, shutdown_grace_ms=100)
+"""Settings with a short shutdown grace: a workflow continues on its cluster after the engine has stopped."""
 SERVICES = {
     "workflow": WORKFLOW_SERVICE,
     "operator": OPERATOR_SERVICE,
@@ -40,12 +40,12 @@ SERVICES = {
 }
 
 
-class Through(ServiceClient):
-    """Sends what the SDK sends to a door."""
+class DispatcherServiceClient(ServiceClient):
+    """A service client of the SDK that calls a dispatcher."""
 
-    def __init__(self, door: Dispatcher, api_key: str | None = None) -> None:
+    def __init__(self, dispatcher: Dispatcher, api_key: str | None = None) -> None:
         super().__init__(ConnectConfig(target_host="nowhere"))
-        self.door = door
+        self.dispatcher = dispatcher
         self.api_key = api_key
 
     async def _rpc_call(
@@ -62,7 +62,7 @@ class Through(ServiceClient):
         name = "".join(part.capitalize() for part in rpc.split("_"))
         try:
             credentials = Credentials(authorization=(f"Bearer {self.api_key}",) if self.api_key else ())
-            body = await self.door.dispatch(f"/{SERVICES[service]}/{name}", req.SerializeToString(), credentials)
+            body = await self.dispatcher.dispatch(f"/{SERVICES[service]}/{name}", req.SerializeToString(), credentials)
         except GrpcError as error:
             raise RPCError(error.message, RPCStatusCode(error.code), error.status) from None
         return resp_type.FromString(body)
@@ -78,54 +78,65 @@ class Through(ServiceClient):
         self.api_key = api_key
 
 
-class Written(Executor):
-    """Starts nothing: every run succeeds at once."""
+class ImmediateExecutor(Executor):
+    """An executor that starts nothing. Every run succeeds immediately."""
 
     async def run(self, dag: Any, meta: RunContext) -> Completed:
         return Completed(execution_id=f"{meta.schedule_id}/{meta.key[:12]}")
 
 
-def door_to(
+def dispatcher_for(
     runner: OperationRunner,
     *namespaces: str,
-    gate: Authenticator | None = None,
+    authenticator: Authenticator | None = None,
     read_only: bool = False,
     per_s: int = 0,
 ) -> Dispatcher:
-    """A door that raises what should never happen."""
+    """Build a dispatcher that raises internal errors."""
 
-    def raised(error: BaseException) -> None:
-        raise AssertionError("the door has made a mistake") from error
+    def raise_internal_error(error: BaseException) -> None:
+        raise AssertionError("internal error in the dispatcher") from error
 
-    named = read_namespaces(namespaces or ("default",))
     deps = ServiceDeps(
-        runner, "test", named, gate or OpenAuthenticator(), read_only, raised, NamespaceRateLimiter(per_s)
+        runner,
+        "test",
+        read_namespaces(namespaces or ("default",)),
+        authenticator or OpenAuthenticator(),
+        read_only,
+        raise_internal_error,
+        NamespaceRateLimiter(per_s),
     )
     return Dispatcher(deps, METHODS)
 
 
-def client_of(door: Dispatcher, namespace: str = "default", api_key: str | None = None) -> Client:
-    return Client(Through(door, api_key), namespace=namespace)
+def sdk_client(dispatcher: Dispatcher, namespace: str = "default", api_key: str | None = None) -> Client:
+    return Client(DispatcherServiceClient(dispatcher, api_key), namespace=namespace)
 
 
 @asynccontextmanager
-async def opened(
-    store: str, executors: dict[str, Executor], *namespaces: str, seconds: int = SECONDS, settings: Settings = HASTY
+async def running_app(
+    store: str,
+    executors: dict[str, Executor],
+    *namespaces: str,
+    seconds: int = SECONDS,
+    settings: Settings = SHORT_GRACE,
 ) -> AsyncIterator[tuple[Home, Client]]:
-    """A whole Tompion, and the SDK in front of it."""
+    """Run Tompion with its engine, and yield it with an SDK client."""
     async with asyncio.timeout(seconds), Home(store, executors, settings) as home:
-        yield home, client_of(door_to(home.runner, *namespaces))
+        yield home, sdk_client(dispatcher_for(home.runner, *namespaces))
 
 
-def told(story: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://", cluster: str = "") -> T:
-    """What a story leads to; without a cluster its workflows are only written down."""
+def run_scenario(scenario: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://", cluster: str = "") -> T:
+    """Return the result of a scenario. Without a cluster, its runs succeed and start no workflow."""
 
-    async def tell() -> T:
-        executor: Executor = Written() if not cluster else TemporalExecutor({"address": cluster}, ExecutorEnv())
-        async with opened(store, {"temporal": executor}) as (home, client):
-            return await story(home, client)
+    async def run() -> T:
+        executor: Executor = (
+            ImmediateExecutor() if not cluster else TemporalExecutor({"address": cluster}, ExecutorEnv())
+        )
+        async with running_app(store, {"temporal": executor}) as (home, client):
+            return await scenario(home, client)
 
-    return asyncio.run(tell())
+    return asyncio.run(run())
 
 
 def action(workflow: str = "echo", *args: Any, **more: Any) -> ScheduleActionStartWorkflow:

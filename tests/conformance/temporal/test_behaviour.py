@@ -1,7 +1,7 @@
-"""What the policies do, here and on a real server: the table of docs/reference/temporal.md.
+"""The effect of each policy in Tompion and on a real server: the table of docs/reference/temporal.md.
 
-Each case is told twice, through the same SDK, with the same worker behind it; all of them at once, on one server. When
-all have come to what the table says, or should have, two more seconds pass, and what is shown then must stand there.
+Every case runs on both sides, through the same SDK and with the same worker, and all cases run at the same time. Each
+waits until the schedule is as the table shows, or until a timeout. Two seconds later it must still be so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from temporalio.client import (
     ScheduleState,
 )
 
-from tests.conformance.temporal.kit import opened, schedule
+from tests.conformance.temporal.kit import running_app, schedule
 from tests.support.app import SECONDS
 from tests.support.temporal_workflows import working
 from tests.support.waiting import pause
@@ -39,57 +39,55 @@ from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "temporal.md"
+REFERENCE_PAGE = Path(__file__).parents[3] / "docs" / "reference" / "temporal.md"
 EVERY_SECOND = ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(seconds=1))])
 NEVER = ScheduleSpec()
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
-AT_ONCE = 6
-"""How many questions are asked of one side at a time."""
-PATIENCE_S = SECONDS / 3
+CONCURRENT_CASES = 6
+"""Number of cases that run on one side at the same time."""
+CASE_TIMEOUT_S = SECONDS / 3
 Case = Callable[[Client, str], Awaitable[ScheduleHandle]]
 Sides = tuple[str, str]
 
 
-def rows() -> dict[str, Sides]:
-    """What the table says of each case, here and there."""
-    found = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE)
-    return {title: (here, there) for title, here, there in found}
+def documented_outcomes() -> dict[str, Sides]:
+    """Return the outcomes in the table, by case."""
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", REFERENCE_PAGE.read_text(), re.MULTILINE)
+    return {title: (here, there) for title, here, there in rows}
 
 
-async def until(handle: ScheduleHandle, reached: Callable[[str], bool]) -> str:
-    """Wait until what is described is as it should be, or until it is clear that it will not be."""
-    said = ""
+async def wait_for_summary(handle: ScheduleHandle, is_expected: Callable[[str], bool]) -> None:
+    """Wait until the summary of a schedule is as expected, or until the timeout."""
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            while not reached(said := await summary(handle)):
+        async with asyncio.timeout(CASE_TIMEOUT_S):
+            while not is_expected(await summarize(handle)):
                 await pause()
     except TimeoutError:
         pass
-    return said
 
 
-def begins(*beginnings: str) -> Callable[[str], bool]:
-    """Whether the parts of a summary begin so, each of them."""
-    return lambda said: all(any(part.startswith(each) for part in said.split("; ")) for each in beginnings)
+def has_parts(*prefixes: str) -> Callable[[str], bool]:
+    """Return a check that a summary has a part with each of the prefixes."""
+    return lambda summary: all(any(part.startswith(prefix) for part in summary.split("; ")) for prefix in prefixes)
 
 
-async def summary(handle: ScheduleHandle) -> str:
-    """What was started, for which time and with what end; what waits, was skipped or missed; whether it is paused."""
-    found = await handle.describe()
-    info = found.raw_description.info
+async def summarize(handle: ScheduleHandle) -> str:
+    """Return the actions of a schedule with their times and statuses, its counters, and whether it is paused."""
+    description = await handle.describe()
+    info = description.raw_description.info
     parts = [
-        f"{info.action_count} started: {actions(info)}",
+        f"{info.action_count} started: {format_actions(info)}",
         f"{info.buffer_size} waiting",
         f"{info.overlap_skipped} skipped",
         f"{info.missed_catchup_window} missed",
     ]
-    said = [*(part for part in parts if not part.startswith("0 ")), *["paused"] * found.schedule.state.paused]
-    return "; ".join(said) or "nothing"
+    paused = ["paused"] * description.schedule.state.paused
+    return "; ".join([*(part for part in parts if not part.startswith("0 ")), *paused]) or "nothing"
 
 
-def actions(info: Any) -> str:
-    """The actions by their ends, each with the number of its time where that is known: hours of a day, or seconds."""
-    ends: Counter[str] = Counter()
+def format_actions(info: Any) -> str:
+    """Return the statuses of the actions. An action for a time that the case chose has the number of that time."""
+    statuses: Counter[str] = Counter()
     numbered = []
     for action in info.recent_actions:
         name = WorkflowExecutionStatus.Name(action.start_workflow_status).rpartition("_")[2].lower()
@@ -99,179 +97,188 @@ def actions(info: Any) -> str:
         if moment.year == DAY.year and moment.month == DAY.month and moment.day in (1, DAY.day):
             numbered.append(f"no. {(moment.second or moment.hour) + 1} {name}")
         else:
-            ends[name] += 1
-    return ", ".join([*sorted(numbered), *(f"{number} {name}" for name, number in sorted(ends.items()))])
+            statuses[name] += 1
+    return ", ".join([*sorted(numbered), *(f"{number} {name}" for name, number in sorted(statuses.items()))])
 
 
-def named(made: Schedule, name: str) -> Schedule:
-    """A schedule whose workflows are called as it is."""
-    assert isinstance(made.action, ScheduleActionStartWorkflow)
-    made.action.id = name
-    return made
+def with_workflow_id(schedule: Schedule, workflow_id: str) -> Schedule:
+    """Set the workflow id of a schedule."""
+    assert isinstance(schedule.action, ScheduleActionStartWorkflow)
+    schedule.action.id = workflow_id
+    return schedule
 
 
 async def trigger(client: Client, name: str, second: int) -> None:
-    """Trigger for a time of its own, so that the server gives it an id of its own."""
+    """Trigger a schedule for a distinct time, so that the server gives the workflow a distinct id."""
     request = PatchScheduleRequest(namespace="default", schedule_id=name, request_id=f"{name}-{second}")
     request.patch.trigger_immediately.overlap_policy = Overlap.SCHEDULE_OVERLAP_POLICY_UNSPECIFIED
     request.patch.trigger_immediately.scheduled_time.FromDatetime(datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC))
     await client.workflow_service.patch_schedule(request)
 
 
-def overlapping(policy: ScheduleOverlapPolicy, between: str = "") -> Case:
-    """One run goes on; two more are asked for.
+def overlap_case(policy: ScheduleOverlapPolicy, between: str = "") -> Case:
+    """Return a case that triggers two more runs while one is running.
 
-    What comes of the first is waited for, where it is named: a server may overlook what comes too soon after it.
+    ``between`` is the part of the summary to wait for after the first of them, because a server may ignore a trigger
+    that follows too soon.
     """
 
     async def case(client: Client, name: str) -> ScheduleHandle:
-        made = schedule(NEVER, 0, workflow="hold", policy=SchedulePolicy(overlap=policy))
-        handle = await client.create_schedule(name, named(made, name))
+        definition = schedule(NEVER, 0, workflow="hold", policy=SchedulePolicy(overlap=policy))
+        handle = await client.create_schedule(name, with_workflow_id(definition, name))
         await trigger(client, name, 0)
-        await until(handle, begins("1 started: no. 1 running"))
+        await wait_for_summary(handle, has_parts("1 started: no. 1 running"))
         await trigger(client, name, 1)
         if between:
-            await until(handle, begins(between))
+            await wait_for_summary(handle, has_parts(between))
         await trigger(client, name, 2)
         return handle
 
     return case
 
 
-async def limited(client: Client, name: str) -> ScheduleHandle:
+async def limited_case(client: Client, name: str) -> ScheduleHandle:
     state = ScheduleState(limited_actions=True, remaining_actions=2)
     policy = SchedulePolicy(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
-    made = schedule(EVERY_SECOND, 0, workflow="hold", state=state, policy=policy)
-    handle = await client.create_schedule(name, named(made, name))
-    await until(handle, begins("2 started"))
-    await ticked(client, f"{name} beside", 3)
+    definition = schedule(EVERY_SECOND, 0, workflow="hold", state=state, policy=policy)
+    handle = await client.create_schedule(name, with_workflow_id(definition, name))
+    await wait_for_summary(handle, has_parts("2 started"))
+    await wait_for_ticks(client, f"{name} beside", 3)
     return handle
 
 
-async def paused(client: Client, name: str) -> ScheduleHandle:
-    """Every time of the schedule falls into its pause; none is made up for, and none was missed."""
+async def paused_case(client: Client, name: str) -> ScheduleHandle:
+    """Every time of the schedule is within its pause. None is caught up, and none counts as missed."""
     over = datetime.now(UTC) + timedelta(seconds=2)
     spec = ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(seconds=1))], end_at=over)
-    handle = await client.create_schedule(name, named(schedule(spec, 0, state=ScheduleState(paused=True)), name))
-    await ticked(client, f"{name} beside", 4)
+    handle = await client.create_schedule(
+        name, with_workflow_id(schedule(spec, 0, state=ScheduleState(paused=True)), name)
+    )
+    await wait_for_ticks(client, f"{name} beside", 4)
     await handle.unpause()
-    await ticked(client, f"{name} after", 2)
+    await wait_for_ticks(client, f"{name} after", 2)
     return handle
 
 
-async def waiting_in_a_pause(client: Client, name: str) -> ScheduleHandle:
-    """Two ticks wait for a third when the schedule is paused, and then that ends."""
+async def paused_with_waiting_ticks_case(client: Client, name: str) -> ScheduleHandle:
+    """The schedule is paused while two ticks wait for a running one, which then ends."""
     soon = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2)
     every = [ScheduleIntervalSpec(every=timedelta(seconds=1))]
     spec = ScheduleSpec(intervals=every, start_at=soon, end_at=soon + timedelta(seconds=2))
     policy = SchedulePolicy(overlap=ScheduleOverlapPolicy.BUFFER_ALL)
-    handle = await client.create_schedule(name, named(schedule(spec, 0, workflow="hold", policy=policy), name))
-    await until(handle, begins("1 started: 1 running", "2 waiting"))
+    handle = await client.create_schedule(
+        name, with_workflow_id(schedule(spec, 0, workflow="hold", policy=policy), name)
+    )
+    await wait_for_summary(handle, has_parts("1 started: 1 running", "2 waiting"))
     await handle.pause()
     [running] = (await handle.describe()).raw_description.info.running_workflows
     await CLUSTER[0].get_workflow_handle(running.workflow_id).terminate()
     return handle
 
 
-async def ticked(client: Client, name: str, count: int) -> None:
-    """Let so many seconds pass: another schedule counts them."""
-    made = schedule(EVERY_SECOND, 0, policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.ALLOW_ALL))
-    handle = await client.create_schedule(name, named(made, name))
+async def wait_for_ticks(client: Client, name: str, count: int) -> None:
+    """Wait for a number of seconds, counted by another schedule."""
+    definition = schedule(EVERY_SECOND, 0, policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.ALLOW_ALL))
+    handle = await client.create_schedule(name, with_workflow_id(definition, name))
     async with asyncio.timeout(SECONDS / 2):
         while (await handle.describe()).info.num_actions < count:
             await pause()
     await handle.delete()
 
 
-async def failing(client: Client, name: str) -> ScheduleHandle:
-    made = schedule(NEVER, 0, workflow="fail", policy=SchedulePolicy(pause_on_failure=True))
-    handle = await client.create_schedule(name, named(made, name))
+async def pause_on_failure_case(client: Client, name: str) -> ScheduleHandle:
+    definition = schedule(NEVER, 0, workflow="fail", policy=SchedulePolicy(pause_on_failure=True))
+    handle = await client.create_schedule(name, with_workflow_id(definition, name))
     await trigger(client, name, 0)
     return handle
 
 
-async def backfilled(client: Client, name: str) -> ScheduleHandle:
-    made = schedule(ScheduleSpec(cron_expressions=["0 * * * *"]), 0, workflow="hold", state=ScheduleState(paused=True))
-    handle = await client.create_schedule(name, named(made, name))
+async def backfill_while_paused_case(client: Client, name: str) -> ScheduleHandle:
+    definition = schedule(
+        ScheduleSpec(cron_expressions=["0 * * * *"]), 0, workflow="hold", state=ScheduleState(paused=True)
+    )
+    handle = await client.create_schedule(name, with_workflow_id(definition, name))
     await handle.backfill(ScheduleBackfill(DAY, DAY + timedelta(hours=2), overlap=ScheduleOverlapPolicy.ALLOW_ALL))
     return handle
 
 
-def backfilled_at_once(policy: ScheduleOverlapPolicy) -> Case:
-    """Three times of the past under the policy of the schedule; the first of them goes on."""
+def backfill_case(policy: ScheduleOverlapPolicy) -> Case:
+    """Return a case that backfills three times under the schedule's policy, while the first keeps running."""
 
     async def case(client: Client, name: str) -> ScheduleHandle:
         hourly = ScheduleSpec(cron_expressions=["0 * * * *"])
-        made = schedule(hourly, 0, workflow="hold", policy=SchedulePolicy(overlap=policy))
-        handle = await client.create_schedule(name, named(made, name))
+        definition = schedule(hourly, 0, workflow="hold", policy=SchedulePolicy(overlap=policy))
+        handle = await client.create_schedule(name, with_workflow_id(definition, name))
         await handle.backfill(ScheduleBackfill(DAY, DAY + timedelta(hours=2)))
         return handle
 
     return case
 
 
-async def triggered(client: Client, name: str) -> ScheduleHandle:
-    handle = await client.create_schedule(name, named(schedule(NEVER, 0, state=ScheduleState(paused=True)), name))
+async def trigger_while_paused_case(client: Client, name: str) -> ScheduleHandle:
+    handle = await client.create_schedule(
+        name, with_workflow_id(schedule(NEVER, 0, state=ScheduleState(paused=True)), name)
+    )
     await trigger(client, name, 0)
     return handle
 
 
 P = ScheduleOverlapPolicy
 CASES: dict[str, Case] = {
-    "`SKIP`": overlapping(P.SKIP, "1 skipped"),
-    "`BUFFER_ONE`": overlapping(P.BUFFER_ONE, "1 waiting"),
-    "`BUFFER_ALL`": overlapping(P.BUFFER_ALL, "1 waiting"),
-    "`CANCEL_OTHER`": overlapping(P.CANCEL_OTHER),
-    "`TERMINATE_OTHER`": overlapping(P.TERMINATE_OTHER, "2 started: no. 1 terminated, no. 2 running"),
-    "`ALLOW_ALL`": overlapping(P.ALLOW_ALL, "2 started"),
-    "limited to 2 actions, 5 seconds": limited,
-    "paused until its last time is over, then unpaused": paused,
-    "paused while 2 times wait under `BUFFER_ALL`": waiting_in_a_pause,
-    "pause on failure": failing,
-    "backfill of 3 times, both ends included, while paused": backfilled,
-    "trigger while paused": triggered,
-    "backfill of 3 times, `SKIP`": backfilled_at_once(P.SKIP),
-    "backfill of 3 times, `BUFFER_ONE`": backfilled_at_once(P.BUFFER_ONE),
-    "backfill of 3 times, `BUFFER_ALL`": backfilled_at_once(P.BUFFER_ALL),
-    "backfill of 3 times, `CANCEL_OTHER`": backfilled_at_once(P.CANCEL_OTHER),
+    "`SKIP`": overlap_case(P.SKIP, "1 skipped"),
+    "`BUFFER_ONE`": overlap_case(P.BUFFER_ONE, "1 waiting"),
+    "`BUFFER_ALL`": overlap_case(P.BUFFER_ALL, "1 waiting"),
+    "`CANCEL_OTHER`": overlap_case(P.CANCEL_OTHER),
+    "`TERMINATE_OTHER`": overlap_case(P.TERMINATE_OTHER, "2 started: no. 1 terminated, no. 2 running"),
+    "`ALLOW_ALL`": overlap_case(P.ALLOW_ALL, "2 started"),
+    "limited to 2 actions, 5 seconds": limited_case,
+    "paused until its last time is over, then unpaused": paused_case,
+    "paused while 2 times wait under `BUFFER_ALL`": paused_with_waiting_ticks_case,
+    "pause on failure": pause_on_failure_case,
+    "backfill of 3 times, both ends included, while paused": backfill_while_paused_case,
+    "trigger while paused": trigger_while_paused_case,
+    "backfill of 3 times, `SKIP`": backfill_case(P.SKIP),
+    "backfill of 3 times, `BUFFER_ONE`": backfill_case(P.BUFFER_ONE),
+    "backfill of 3 times, `BUFFER_ALL`": backfill_case(P.BUFFER_ALL),
+    "backfill of 3 times, `CANCEL_OTHER`": backfill_case(P.CANCEL_OTHER),
 }
 CLUSTER: list[Client] = []
-"""The server on which workflows of both sides are executed."""
+"""The client of the server that executes the workflows of both sides."""
 
 
-async def side(client: Client, prefix: str, place: int) -> dict[str, str]:
-    """What comes of all cases on one side, when nothing happens any more."""
-    turn, wanted = asyncio.Semaphore(AT_ONCE), rows()
+async def run_cases(client: Client, prefix: str, place: int) -> dict[str, str]:
+    """Run all cases on one side, and return their final summaries."""
+    slots, documented = asyncio.Semaphore(CONCURRENT_CASES), documented_outcomes()
 
-    async def one(title: str) -> ScheduleHandle:
+    async def run_case(title: str) -> ScheduleHandle:
         name = f"{prefix}-" + "".join(letter for letter in title.lower() if letter.isalnum())
-        async with turn:
+        async with slots:
             handle = await CASES[title](client, name)
-            await until(handle, lambda said: said == wanted.get(title, ("", ""))[place])
+            await wait_for_summary(handle, lambda text: text == documented.get(title, ("", ""))[place])
         return handle
 
-    handles = await asyncio.gather(*map(one, CASES))
-    await ticked(client, f"{prefix} settled", 2)
-    return {title: await summary(handle) for title, handle in zip(CASES, handles, strict=True)}
+    handles = await asyncio.gather(*map(run_case, CASES))
+    await wait_for_ticks(client, f"{prefix} settled", 2)
+    return {title: await summarize(handle) for title, handle in zip(CASES, handles, strict=True)}
 
 
 @pytest.fixture(scope="module")
-def told(temporal_address: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sides]:
-    """What comes of each case, here and there."""
+def outcomes(temporal_address: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sides]:
+    """Run all cases on both sides, and return the outcomes by case."""
 
-    async def tell() -> dict[str, Sides]:
+    async def run() -> dict[str, Sides]:
         executor = TemporalExecutor({"address": temporal_address}, ExecutorEnv())
         store = f"sqlite:///{tmp_path_factory.mktemp('behaviour')}/tompion.db"
-        home = opened(store, {"temporal": executor}, seconds=3 * SECONDS)
+        home = running_app(store, {"temporal": executor}, seconds=3 * SECONDS)
         async with home as (_, ours), working(temporal_address) as real:
             CLUSTER[:] = [real]
-            here, there = await asyncio.gather(side(ours, "ours", 0), side(real, "real", 1))
+            here, there = await asyncio.gather(run_cases(ours, "ours", 0), run_cases(real, "real", 1))
         return {title: (here[title], there[title]) for title in CASES}
 
-    return asyncio.run(tell())
+    return asyncio.run(run())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("title", CASES)
-def test_the_table_says_what_happens(told: dict[str, Sides], title: str) -> None:
-    assert rows().get(title) == told[title]
+def test_outcome_of_each_case_is_as_documented(outcomes: dict[str, Sides], title: str) -> None:
+    assert documented_outcomes().get(title) == outcomes[title]

@@ -1,7 +1,7 @@
-"""Catch-up: nobody is there while three times of a schedule pass, neither Tompion nor a real server; then both are.
+"""Catch-up: Tompion and a real server are both down while three times of a schedule pass, and then start again.
 
-The rows are in the table of docs/reference/temporal.md. Tompion has no grace here: with one, times that are no older
-than that are late, not missed, and what is to be tested would not happen.
+The expected outcomes are in the table of docs/reference/temporal.md. Tompion runs without a misfire grace here, because
+a time within the grace is late and not missed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client, ScheduleIntervalSpec, ScheduleOverlapPolicy, SchedulePolicy, ScheduleSpec
 
-from tests.conformance.temporal.kit import HASTY, Written, opened, schedule
-from tests.conformance.temporal.test_behaviour import Sides, named, rows, summary, ticked, until
+from tests.conformance.temporal.kit import SHORT_GRACE, ImmediateExecutor, running_app, schedule
+from tests.conformance.temporal.test_behaviour import (
+    Sides,
+    documented_outcomes,
+    summarize,
+    wait_for_summary,
+    wait_for_ticks,
+    with_workflow_id,
+)
 from tests.support.servers.temporal import temporal_server
 from tests.support.waiting import pause
 from tompion.executors.base import Executor
@@ -32,73 +39,73 @@ POLICIES: dict[str, SchedulePolicy] = {
     },
     "down until 3 times are older than the window": SchedulePolicy(overlap=P.ALLOW_ALL, catchup_window=WINDOW),
 }
-"""No worker runs, so what is started goes on."""
+"""No worker runs, so every started workflow keeps running."""
 LEAD_S = 8
-GRACELESS = replace(HASTY, misfire_grace_ms=0)
+NO_MISFIRE_GRACE = replace(SHORT_GRACE, misfire_grace_ms=0)
 
 
-async def made(client: Client, first: datetime) -> None:
-    """Schedules that have three times, a second apart."""
+async def create_schedules(client: Client, first: datetime) -> None:
+    """Create a schedule for each policy, with three times that are a second apart."""
     spec = ScheduleSpec(
         intervals=[ScheduleIntervalSpec(every=timedelta(seconds=1))],
         start_at=first,
         end_at=first + timedelta(seconds=2),
     )
 
-    async def one(title: str) -> None:
+    async def create(title: str) -> None:
         name = name_of(title)
-        handle = await client.create_schedule(name, named(schedule(spec, 0, policy=POLICIES[title]), name))
-        # A server that is stopped before it has planned them takes up to a minute to take them up again.
+        handle = await client.create_schedule(name, with_workflow_id(schedule(spec, 0, policy=POLICIES[title]), name))
+        # A server that stops before it has planned the times takes up to a minute to resume the schedule.
         while not (await handle.describe()).info.next_action_times:
             await pause()
 
-    await asyncio.gather(*map(one, POLICIES))
+    await asyncio.gather(*map(create, POLICIES))
 
 
 def name_of(title: str) -> str:
     return "".join(letter for letter in title.lower() if letter.isalnum())
 
 
-async def passed(moment: datetime) -> None:
-    """Let time pass until a moment is over: a Tompion of its own counts the seconds."""
-    async with opened("sqlite://", {"temporal": Written()}) as (_, client):
+async def wait_until(moment: datetime) -> None:
+    """Wait until a moment has passed, with the ticks of a separate Tompion."""
+    async with running_app("sqlite://", {"temporal": ImmediateExecutor()}) as (_, client):
         while datetime.now(UTC) < moment:
-            await ticked(client, f"second-{datetime.now(UTC).timestamp()}", 1)
+            await wait_for_ticks(client, f"second-{datetime.now(UTC).timestamp()}", 1)
 
 
-async def told(client: Client, place: int) -> dict[str, str]:
-    """What is shown of each, when nothing happens any more."""
-    wanted = rows()
+async def final_summaries(client: Client, place: int) -> dict[str, str]:
+    """Return the summary of each schedule when it no longer changes."""
+    documented = documented_outcomes()
     handles = {title: client.get_schedule_handle(name_of(title)) for title in POLICIES}
 
-    async def reached(title: str) -> None:
-        await until(handles[title], lambda said: said == wanted.get(title, ("", ""))[place])
+    async def wait_for_outcome(title: str) -> None:
+        await wait_for_summary(handles[title], lambda text: text == documented.get(title, ("", ""))[place])
 
-    await asyncio.gather(*map(reached, POLICIES))
-    await ticked(client, "settled", 2)
-    return {title: await summary(handle) for title, handle in handles.items()}
+    await asyncio.gather(*map(wait_for_outcome, POLICIES))
+    await wait_for_ticks(client, "settled", 2)
+    return {title: await summarize(handle) for title, handle in handles.items()}
 
 
 @pytest.mark.slow
-def test_what_was_missed_is_caught_up_alike(temporal_address: str, tmp_path: Path) -> None:
+def test_missed_times_are_caught_up_as_documented(temporal_address: str, tmp_path: Path) -> None:
     store, database = f"sqlite:///{tmp_path}/tompion.db", tmp_path / "temporal.db"
 
     def executors() -> dict[str, Executor]:
         return {"temporal": TemporalExecutor({"address": temporal_address}, ExecutorEnv())}
 
-    async def tell() -> dict[str, Sides]:
+    async def run() -> dict[str, Sides]:
         with temporal_server(database) as address:
             real = await Client.connect(address)
             first = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=LEAD_S)
-            async with opened(store, executors(), settings=GRACELESS) as (_, ours):
-                await asyncio.gather(made(real, first), made(ours, first))
-            assert datetime.now(UTC) < first, "it took too long to create them"
-        await passed(first + timedelta(seconds=3) + WINDOW)
+            async with running_app(store, executors(), settings=NO_MISFIRE_GRACE) as (_, ours):
+                await asyncio.gather(create_schedules(real, first), create_schedules(ours, first))
+            assert datetime.now(UTC) < first, "the schedules were not created in time"
+        await wait_until(first + timedelta(seconds=3) + WINDOW)
         with temporal_server(database) as address:
             real = await Client.connect(address)
-            async with opened(store, executors(), settings=GRACELESS) as (_, ours):
-                here, there = await asyncio.gather(told(ours, 0), told(real, 1))
+            async with running_app(store, executors(), settings=NO_MISFIRE_GRACE) as (_, ours):
+                here, there = await asyncio.gather(final_summaries(ours, 0), final_summaries(real, 1))
         return {title: (here[title], there[title]) for title in POLICIES}
 
-    found = asyncio.run(tell())
-    assert {title: rows().get(title) for title in POLICIES} == found
+    outcomes = asyncio.run(run())
+    assert {title: documented_outcomes().get(title) for title in POLICIES} == outcomes

@@ -1,4 +1,4 @@
-"""Schedules of a real cluster, copied: they tick the same here, and what differs is said."""
+"""Import of schedules from a real cluster: the copies have the same times, and differences are reported."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from temporalio.client import (
 from temporalio.service import ConnectConfig, RPCError, RPCStatusCode, ServiceClient
 from typer.testing import CliRunner
 
-from tests.conformance.temporal.kit import opened, schedule
-from tests.conformance.temporal.test_grpc import Papers, guarded
+from tests.conformance.temporal.kit import running_app, schedule
+from tests.conformance.temporal.test_grpc import Certificates, serving_with_certificates
 from tests.support.service import runner_of, serving
 from tompion import SyncTompion, Tompion
 from tompion.api.temporal.importer import ScheduleImporter, TemporalCluster
@@ -38,8 +38,8 @@ ALL = [ScheduleRange(0, 59)]
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
 
-async def made(address: str) -> None:
-    """Schedules on the cluster; they start nothing while the test looks at them."""
+async def create_schedules(address: str) -> None:
+    """Create schedules on the cluster that start nothing during the test."""
     client = await Client.connect(address)
     jittered = ScheduleSpec(
         cron_expressions=["0 */2 * * *"], jitter=timedelta(minutes=40), time_zone_name="America/New_York"
@@ -59,41 +59,41 @@ async def made(address: str) -> None:
     await client.create_schedule("move-excluded", schedule(excluded, "x", state=ScheduleState(paused=True)))
 
 
-def moved(address: str, *options: str) -> tuple[int, dict[str, Any]]:
-    done = CliRunner().invoke(app, ["import", "temporal", "--address", address, "--json", *options])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.exit_code, {each["schedule_id"]: each for each in json.loads(done.stdout)}
+def run_import(address: str, *options: str) -> tuple[int, dict[str, Any]]:
+    result = CliRunner().invoke(app, ["import", "temporal", "--address", address, "--json", *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, {row["schedule_id"]: row for row in json.loads(result.stdout)}
 
 
 @pytest.fixture(scope="module")
 def cluster(temporal_address: str) -> str:
-    asyncio.run(made(temporal_address))
+    asyncio.run(create_schedules(temporal_address))
     return temporal_address
 
 
 @pytest.fixture(params=["store", "service"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """A store, and how to have schedules copied there: straight, or over a service that has it open."""
+    """Yield a store and the options that import into it: directly, or through a service that has it open."""
     store = f"sqlite:///{tmp_path}/tompion.db"
     if request.param == "store":
         yield store, ("--store", store)
         return
-    with closing(open_store(store)) as opened, serving(runner_of(opened)) as url:
+    with closing(open_store(store)) as open_, serving(runner_of(open_)) as url:
         yield store, ("--url", url)
 
 
-def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
+def test_imported_schedules_have_the_same_times(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
     store, options = target
-    code, found = moved(cluster, *options)
+    code, rows = run_import(cluster, *options)
     assert code == 0
     names = ("jittered", "paused", "rome", "never", "over", "excluded")
-    jittered, paused, rome, never, over, excluded = (found[f"move-{name}"] for name in names)
+    jittered, paused, rome, never, over, excluded = (rows[f"move-{name}"] for name in names)
     assert (jittered["same_times"], jittered["compared_times"]) == (1_000, 1_000)
     assert jittered["differs"] == ["state: paused in Tompion"]
     assert (paused["created"], paused["same_times"], paused["differs"]) == (True, paused["compared_times"], [])
     [_, window, ours, theirs, why] = rome["differs"]
     assert "at most 30 s late" in window
-    assert re.match(r"times: only in Tompion \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server loses these
+    assert re.match(r"times: only in Tompion \d{4}-10-\d\dT00:00:00\+00:00, \S+T00:30", ours)  # the server omits these
     assert theirs.startswith("times: only in Temporal ")
     assert why.startswith("times: the clocks change then")
     assert rome["compared_times"] - rome["same_times"] == 3
@@ -112,43 +112,43 @@ def test_schedules_are_copied_and_tick_the_same(cluster: str, target: tuple[str,
         )
         assert tompion.get("move-paused").pause_note == "old"
         assert tompion.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
-    again, found = moved(cluster, *options)
-    assert again == 1
+    repeated_code, rows = run_import(cluster, *options)
+    assert repeated_code == 1
     for name in ("move-jittered", "move-paused", "move-rome", "move-never"):
-        assert "exists already" in found[name]["differs"][0]
+        assert "exists already" in rows[name]["differs"][0]
 
 
-def test_a_dry_run_compares_and_copies_nothing(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
+def test_dry_run_compares_and_imports_nothing(cluster: str, target: tuple[str, tuple[str, ...]]) -> None:
     store, options = target
-    code, found = moved(cluster, *options, "--dry-run")
+    code, rows = run_import(cluster, *options, "--dry-run")
     assert code == 0
-    assert {each["created"] for each in found.values()} == {False}
-    assert found["move-jittered"]["same_times"] == 1_000
+    assert {row["created"] for row in rows.values()} == {False}
+    assert rows["move-jittered"]["same_times"] == 1_000
     with SyncTompion(store, engine=False) as tompion:
         assert tompion.list_schedules().items == ()
         assert tompion.list_workflows().items == ()
 
 
-def test_shadows_record_and_start_nothing(cluster: str, tmp_path: Path) -> None:
+def test_shadow_import_creates_shadow_schedules(cluster: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/tompion.db"
-    _, found = moved(cluster, "--store", store, "--shadow", "--into", "moved")
+    _, rows = run_import(cluster, "--store", store, "--shadow", "--into", "moved")
     with SyncTompion(store, engine=False, namespace="moved") as tompion:
-        for name, each in found.items():
-            if each["created"]:
+        for name, row in rows.items():
+            if row["created"]:
                 assert tompion.get(name).definition.policy.shadow
         assert tompion.get("move-jittered").state == "active"
 
 
-def test_what_people_read(cluster: str, tmp_path: Path) -> None:
+def test_text_output_lists_equal_times_and_differences(cluster: str, tmp_path: Path) -> None:
     argv = ["import", "temporal", "--address", cluster, "--store", f"sqlite:///{tmp_path}/tompion.db", "--dry-run"]
-    said = CliRunner().invoke(app, argv).output
-    assert "move-jittered  1000 of 1000 upcoming times are equal  state: paused in Tompion" in said
-    assert "move-over  not copied: it has ended" in said
-    assert "compared, nothing imported.\n" in said
+    output = CliRunner().invoke(app, argv).output
+    assert "move-jittered  1000 of 1000 upcoming times are equal  state: paused in Tompion" in output
+    assert "move-over  not copied: it has ended" in output
+    assert "compared, nothing imported.\n" in output
 
 
-class Ailing:
-    """A cluster of two schedules that cannot describe one of them, and cannot tell the times of the other."""
+class FailingCluster:
+    """A cluster of two schedules. It cannot describe one of them, and cannot list the times of the other."""
 
     def __init__(self, service: Any) -> None:
         self._service = service
@@ -166,41 +166,41 @@ class Ailing:
         raise RPCError("it took too long", RPCStatusCode.DEADLINE_EXCEEDED, b"")
 
 
-def test_one_bad_schedule_is_not_the_end_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def tell() -> list[ImportResult]:
-        async with opened("sqlite://", {}) as (_, client), Tompion("sqlite://", engine=False) as home:
+def test_import_continues_after_a_schedule_that_cannot_be_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> list[ImportResult]:
+        async with running_app("sqlite://", {}) as (_, client), Tompion("sqlite://", engine=False) as home:
             for name in ("bad", "good"):
                 await client.create_schedule(name, schedule())
 
-            async def connected(_config: ConnectConfig) -> Ailing:
-                return Ailing(client.workflow_service)
+            async def connect(_config: ConnectConfig) -> FailingCluster:
+                return FailingCluster(client.workflow_service)
 
-            monkeypatch.setattr(ServiceClient, "connect", connected)
-            mover = ScheduleImporter(home, TemporalCluster("nowhere", "default"), shadow=False)
-            return [each async for each in mover.import_all(1_800_000_000)]
+            monkeypatch.setattr(ServiceClient, "connect", connect)
+            importer = ScheduleImporter(home, TemporalCluster("nowhere", "default"), shadow=False)
+            return [result async for result in importer.import_all(1_800_000_000)]
 
-    bad, good = asyncio.run(tell())
+    bad, good = asyncio.run(run())
     assert (bad.created, bad.possible) == (False, False)
     assert bad.differs == ("not copied: Temporal cannot describe it: its history is lost",)
     assert (good.created, good.compared_times) == (True, 0)
     assert good.differs[-1] == "times: not compared, Temporal does not return its own: it took too long"
 
 
-def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
-    """What stands there is a door of ours: to whoever copies, it is a cluster like any other."""
-    papers = Papers(tmp_path)
-    files = ("--tls-ca", papers.ca, "--tls-cert", papers.cert, "--tls-key", papers.key)
+def test_import_from_a_cluster_that_requires_client_certificates(tmp_path: Path) -> None:
+    """The cluster in this test is another Tompion."""
+    certificates = Certificates(tmp_path)
+    files = ("--tls-ca", certificates.ca, "--tls-cert", certificates.cert, "--tls-key", certificates.key)
 
-    async def tell() -> tuple[int, dict[str, Any]]:
-        async with guarded(papers) as address:
-            client = await Client.connect(address, tls=papers.shown)
+    async def run() -> tuple[int, dict[str, Any]]:
+        async with serving_with_certificates(certificates) as address:
+            client = await Client.connect(address, tls=certificates.client_tls)
             await client.create_schedule("guarded", schedule())
             store = f"sqlite:///{tmp_path}/tompion.db"
-            return await asyncio.to_thread(moved, address, "--store", store, *files)
+            return await asyncio.to_thread(run_import, address, "--store", store, *files)
 
-    code, found = asyncio.run(tell())
+    code, rows = asyncio.run(run())
     assert code == 0
-    assert found["guarded"]["same_times"] == found["guarded"]["compared_times"] > 0
+    assert rows["guarded"]["same_times"] == rows["guarded"]["compared_times"] > 0
 
 
 @pytest.mark.parametrize(
@@ -211,10 +211,10 @@ def test_a_cluster_that_demands_certificates(tmp_path: Path) -> None:
         (("--url", "http://127.0.0.1:1", "--store", "sqlite://"), "use a service or a store"),
     ],
 )
-def test_options_that_cannot_be(
+def test_invalid_import_options_are_rejected(
     options: tuple[str, ...], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the store is in the working directory
-    done = CliRunner().invoke(app, ["import", "temporal", "--address", "127.0.0.1:1", *options])
-    assert done.exit_code != 0
-    assert problem in str(done.exception)
+    result = CliRunner().invoke(app, ["import", "temporal", "--address", "127.0.0.1:1", *options])
+    assert result.exit_code != 0
+    assert problem in str(result.exception)

@@ -1,4 +1,4 @@
-"""Workflows that schedules of the door really start: on a real Temporal server, by a real worker."""
+"""Workflows that are started by schedules of the Temporal API, on a real server with a real worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from temporalio.client import (
 )
 from temporalio.common import RetryPolicy, SearchAttributeKey
 
-from tests.conformance.temporal.kit import client_of, door_to, opened, schedule, told
+from tests.conformance.temporal.kit import dispatcher_for, run_scenario, running_app, schedule, sdk_client
 from tests.support.app import SECONDS, Home
 from tests.support.servers import free_port
 from tests.support.temporal_workflows import QUEUE, working
@@ -39,30 +39,30 @@ SCHEDULED_BY = SearchAttributeKey.for_keyword("TemporalScheduledById")
 NEVER = ScheduleSpec()
 
 
-def tell(address: str, tmp_path: Path, story: Callable[[Home, Client, Client], Awaitable[Any]]) -> Any:
-    """A story with the SDK in front of the door, and the same SDK in front of the cluster behind it."""
+def run_with_worker(address: str, tmp_path: Path, scenario: Callable[[Home, Client, Client], Awaitable[Any]]) -> Any:
+    """Run a scenario with a client of Tompion's Temporal API, a client of the cluster, and a worker."""
 
     async def with_worker(home: Home, client: Client) -> Any:
         async with working(address) as cluster:
-            return await story(home, client, cluster)
+            return await scenario(home, client, cluster)
 
-    return told(with_worker, f"sqlite:///{tmp_path}/tompion.db", cluster=address)
+    return run_scenario(with_worker, f"sqlite:///{tmp_path}/tompion.db", cluster=address)
 
 
-def workflow_of(execution: ScheduleActionExecution) -> ScheduleActionExecutionStartWorkflow:
+def as_workflow(execution: ScheduleActionExecution) -> ScheduleActionExecutionStartWorkflow:
     assert isinstance(execution, ScheduleActionExecutionStartWorkflow)
     return execution
 
 
-async def ended(home: Home, schedule_id: str, count: int = 1) -> list[Run]:
-    await home.told("ended", schedule_id, count)
+async def wait_for_runs(home: Home, schedule_id: str, count: int = 1) -> list[Run]:
+    await home.wait_for_events("ended", schedule_id, count)
     return list(reversed((await home.runs(schedule_id)).items))
 
 
-def test_a_workflow_gets_everything_that_the_action_says(temporal_address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client, cluster: Client) -> Any:
-        made = schedule(NEVER)
-        made.action = ScheduleActionStartWorkflow(
+def test_workflow_is_started_with_every_field_of_the_action(temporal_address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client, cluster: Client) -> Any:
+        definition = schedule(NEVER)
+        definition.action = ScheduleActionStartWorkflow(
             "add",
             args=[2, 3],
             id="sum",
@@ -72,130 +72,136 @@ def test_a_workflow_gets_everything_that_the_action_says(temporal_address: str, 
             memo={"why": "tests"},
             static_summary="adds",
         )
-        handle = await client.create_schedule("adding", made, trigger_immediately=True)
-        [run] = await ended(home, "adding")
+        handle = await client.create_schedule("adding", definition, trigger_immediately=True)
+        [run] = await wait_for_runs(home, "adding")
         [action] = (await handle.describe()).info.recent_actions
-        execution = workflow_of(action.action)
+        execution = as_workflow(action.action)
         started = cluster.get_workflow_handle(execution.workflow_id, run_id=execution.first_execution_run_id)
         return run, action, await started.describe(), await (await started.describe()).memo()
 
-    run, action, found, memo = tell(temporal_address, tmp_path, story)
+    run, action, description, memo = run_with_worker(temporal_address, tmp_path, scenario)
     assert (run.state, run.result) == (RunState.SUCCESS, 5)
     assert action.action.workflow_id.startswith(f"sum-{run.scheduled_for:%Y-%m-%dT%H:%M:%SZ}")
-    assert found.status is WorkflowExecutionStatus.COMPLETED
+    assert description.status is WorkflowExecutionStatus.COMPLETED
     assert memo["why"] == "tests"
-    assert found.typed_search_attributes[SCHEDULED_BY] == "adding"
-    assert found.raw_description.execution_config.default_workflow_task_timeout.seconds == 10
+    assert description.typed_search_attributes[SCHEDULED_BY] == "adding"
+    assert description.raw_description.execution_config.default_workflow_task_timeout.seconds == 10
 
 
-def test_ticks_have_the_ids_that_temporal_gives(temporal_address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client, cluster: Client) -> Any:
+def test_workflow_ids_of_ticks_are_those_of_temporal(temporal_address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client, cluster: Client) -> Any:
         spec = ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(seconds=1))])
         state = ScheduleState(limited_actions=True, remaining_actions=2)
         policy = SchedulePolicy(overlap=ScheduleOverlapPolicy.BUFFER_ALL)
         handle = await client.create_schedule("ticking", schedule(spec, "x", state=state, policy=policy))
-        runs = await ended(home, "ticking", 2)
+        runs = await wait_for_runs(home, "ticking", 2)
         return runs, (await handle.describe())
 
-    runs, found = tell(temporal_address, tmp_path, story)
-    ids = [action.action.workflow_id for action in found.info.recent_actions]
+    runs, description = run_with_worker(temporal_address, tmp_path, scenario)
+    ids = [action.action.workflow_id for action in description.info.recent_actions]
     assert ids == [f"wf-echo-{run.scheduled_for:%Y-%m-%dT%H:%M:%SZ}" for run in runs]
-    assert (found.info.num_actions, found.schedule.state.remaining_actions) == (2, 0)
-    assert found.info.next_action_times == []
+    assert (description.info.num_actions, description.schedule.state.remaining_actions) == (2, 0)
+    assert description.info.next_action_times == []
 
 
-def test_the_original_workflow_id_is_kept(temporal_address: str, tmp_path: Path) -> None:
-    """A field that the real server stores and does not obey."""
+def test_original_workflow_id_is_used_if_requested(temporal_address: str, tmp_path: Path) -> None:
+    """The real server stores the field and ignores it."""
 
-    async def story(home: Home, client: Client, cluster: Client) -> Any:
+    async def scenario(home: Home, client: Client, cluster: Client) -> Any:
         from temporalio.api.workflowservice.v1 import DescribeScheduleRequest, UpdateScheduleRequest
 
-        handle = await client.create_schedule("keeping", schedule(NEVER, "x"))
-        found = await client.workflow_service.describe_schedule(
-            DescribeScheduleRequest(namespace="default", schedule_id="keeping")
+        handle = await client.create_schedule("original-id", schedule(NEVER, "x"))
+        response = await client.workflow_service.describe_schedule(
+            DescribeScheduleRequest(namespace="default", schedule_id="original-id")
         )
-        found.schedule.policies.keep_original_workflow_id = True
+        response.schedule.policies.keep_original_workflow_id = True
         await client.workflow_service.update_schedule(
-            UpdateScheduleRequest(namespace="default", schedule_id="keeping", schedule=found.schedule)
+            UpdateScheduleRequest(namespace="default", schedule_id="original-id", schedule=response.schedule)
         )
         await handle.trigger()
-        await ended(home, "keeping")
-        return [workflow_of(each.action).workflow_id for each in (await handle.describe()).info.recent_actions]
+        await wait_for_runs(home, "original-id")
+        return [as_workflow(action.action).workflow_id for action in (await handle.describe()).info.recent_actions]
 
-    assert tell(temporal_address, tmp_path, story) == ["wf-echo"]
+    assert run_with_worker(temporal_address, tmp_path, scenario) == ["wf-echo"]
 
 
-def test_what_one_run_leaves_reaches_the_next(temporal_address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client, cluster: Client) -> Any:
-        handle = await client.create_schedule("handing-on", schedule(NEVER, "x"))
+def test_result_of_a_run_is_passed_to_the_next(temporal_address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client, cluster: Client) -> Any:
+        handle = await client.create_schedule("passing-results", schedule(NEVER, "x"))
         await handle.trigger()
-        await ended(home, "handing-on")
+        await wait_for_runs(home, "passing-results")
         await handle.trigger()
-        runs = await ended(home, "handing-on", 2)
+        runs = await wait_for_runs(home, "passing-results", 2)
         return [run.result["last_result"] for run in runs]
 
-    first, second = tell(temporal_address, tmp_path, story)
+    first, second = run_with_worker(temporal_address, tmp_path, scenario)
     assert first is None
     assert second["given"] == "x"
 
 
-def test_a_running_workflow_is_shown_and_the_rest_waits(temporal_address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client, cluster: Client) -> Any:
-        made = schedule(NEVER, 0, workflow="hold", policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.BUFFER_ONE))
-        handle = await client.create_schedule("holding", made, trigger_immediately=True)
+def test_running_workflow_is_listed_and_others_wait(temporal_address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client, cluster: Client) -> Any:
+        definition = schedule(
+            NEVER, 0, workflow="hold", policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.BUFFER_ONE)
+        )
+        handle = await client.create_schedule("holding", definition, trigger_immediately=True)
         async with asyncio.timeout(SECONDS):
             while not (running := (await handle.describe()).info.running_actions):
                 await pause()
-            while not (execution := workflow_of(running[0])).first_execution_run_id:
+            while not (execution := as_workflow(running[0])).first_execution_run_id:
                 running = (await handle.describe()).info.running_actions
         for _ in range(3):
             await handle.trigger()
         waiting = (await handle.describe()).raw_description.info.buffer_size
         held = cluster.get_workflow_handle(execution.workflow_id, run_id=execution.first_execution_run_id)
         await held.signal("release", "done")
-        await home.told("ended", "holding")
+        await home.wait_for_events("ended", "holding")
         await handle.delete()
         return waiting, await held.result()
 
-    assert tell(temporal_address, tmp_path, story) == (1, "done")
+    assert run_with_worker(temporal_address, tmp_path, scenario) == (1, "done")
 
 
-def test_pause_on_failure(temporal_address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client, cluster: Client) -> Any:
-        made = schedule(NEVER, 0, workflow="fail", policy=SchedulePolicy(pause_on_failure=True))
-        handle = await client.create_schedule("failing", made, trigger_immediately=True)
-        await ended(home, "failing")
+def test_failed_workflow_pauses_the_schedule(temporal_address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client, cluster: Client) -> Any:
+        definition = schedule(NEVER, 0, workflow="fail", policy=SchedulePolicy(pause_on_failure=True))
+        handle = await client.create_schedule("failing", definition, trigger_immediately=True)
+        await wait_for_runs(home, "failing")
         return await handle.describe()
 
-    found = tell(temporal_address, tmp_path, story)
-    assert found.schedule.state.paused
-    assert found.schedule.state.note
-    assert found.raw_description.info.recent_actions[0].start_workflow_status == WorkflowExecutionStatus.FAILED
+    description = run_with_worker(temporal_address, tmp_path, scenario)
+    assert description.schedule.state.paused
+    assert description.schedule.state.note
+    assert description.raw_description.info.recent_actions[0].start_workflow_status == WorkflowExecutionStatus.FAILED
 
 
-def test_a_backfill_runs_each_time_once(temporal_address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client, cluster: Client) -> Any:
+def test_backfill_runs_each_time_once(temporal_address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client, cluster: Client) -> Any:
         spec = ScheduleSpec(cron_expressions=["0 * * * *"])
-        handle = await client.create_schedule("filling", schedule(spec, "x", state=ScheduleState(paused=True)))
+        handle = await client.create_schedule("backfilled", schedule(spec, "x", state=ScheduleState(paused=True)))
         day = datetime(2026, 1, 5, tzinfo=UTC)
         await handle.backfill(ScheduleBackfill(day, day + timedelta(hours=2), overlap=ScheduleOverlapPolicy.ALLOW_ALL))
-        return [run.scheduled_for.hour for run in await ended(home, "filling", 3) if run.state is RunState.SUCCESS]
+        return [
+            run.scheduled_for.hour
+            for run in await wait_for_runs(home, "backfilled", 3)
+            if run.state is RunState.SUCCESS
+        ]
 
-    assert tell(temporal_address, tmp_path, story) == [0, 1, 2]
+    assert run_with_worker(temporal_address, tmp_path, scenario) == [0, 1, 2]
 
 
-def test_a_namespace_has_a_cluster_of_its_own(temporal_address: str, tmp_path: Path) -> None:
-    """The usual cluster is not there; that of the namespace is."""
-    nowhere, own = f"127.0.0.1:{free_port()}", {"payments": {"address": temporal_address}}
-    executor = TemporalExecutor({"address": nowhere, "namespaces": own}, ExecutorEnv())
+def test_namespace_can_have_its_own_cluster(temporal_address: str, tmp_path: Path) -> None:
+    """The default cluster is unreachable, and the cluster of the namespace runs."""
+    unreachable, clusters = f"127.0.0.1:{free_port()}", {"payments": {"address": temporal_address}}
+    executor = TemporalExecutor({"address": unreachable, "namespaces": clusters}, ExecutorEnv())
 
-    async def tell() -> Any:
-        async with opened(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
-            client = client_of(door_to(home.runner, "default", "payments"), "payments")
+    async def run() -> Any:
+        async with running_app(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
+            client = sdk_client(dispatcher_for(home.runner, "default", "payments"), "payments")
             async with working(temporal_address):
                 handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)
-                await home.told("ended", "paying")
+                await home.wait_for_events("ended", "paying")
                 return (await handle.describe()).raw_description.info.recent_actions
 
-    [action] = asyncio.run(tell())
+    [action] = asyncio.run(run())
     assert action.start_workflow_status == WorkflowExecutionStatus.COMPLETED

@@ -1,7 +1,7 @@
-"""The same schedules on Tompion and on a real Temporal server: the same times, to the millisecond, and the same spec.
+"""The same schedules in Tompion and on a real Temporal server have the same times, to the millisecond.
 
-Where the real server does not keep its own rules, its answers are pinned beside Tompion's: these are the exceptions of
-docs/reference/temporal.md.
+The server breaks its own rules in some cases. docs/reference/temporal.md lists them as exceptions, and
+``test_exceptions.py`` checks them.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.client import Client
 
-from tests.conformance.temporal.drawing import Drawn, draw
-from tests.conformance.temporal.kit import opened
+from tests.conformance.temporal.drawing import DrawnSpec, draw
+from tests.conformance.temporal.kit import running_app
 from tests.support.seeds import suite_seed
 from tests.support.temporal_schedules import ACTION
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
 SCHEDULES = 320
-AT_ONCE = 8
+CONCURRENT_CALLS = 8
 SECONDS = 300
 
 
 @asynccontextmanager
 async def both(address: str, path: Path) -> AsyncIterator[tuple[Client, Client]]:
-    """The door and the server, with a namespace of the same id."""
+    """Yield a client of Tompion and a client of the server, with a namespace of the same id."""
     real = await Client.connect(address)
     described = await real.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace="default"))
     namespace, store = f"default={described.namespace_info.id}", f"sqlite:///{path}/tompion.db"
-    async with opened(store, {}, namespace, seconds=SECONDS) as (_, ours):
+    async with running_app(store, {}, namespace, seconds=SECONDS) as (_, ours):
         yield ours, real
 
 
-async def times(client: Client, schedule_id: str, drawn: Drawn) -> list[float]:
-    """When a schedule would start in its window, in seconds."""
+async def times(client: Client, schedule_id: str, drawn: DrawnSpec) -> list[float]:
+    """Create a schedule, and return its times in the window, in seconds."""
     schedule = Schedule(spec=drawn.spec, action=ACTION, state=ScheduleState(paused=True))
     create = CreateScheduleRequest(
         namespace="default", schedule_id=schedule_id, request_id=schedule_id, schedule=schedule
@@ -59,32 +59,36 @@ async def times(client: Client, schedule_id: str, drawn: Drawn) -> list[float]:
     return [moment.ToMilliseconds() / 1000 for moment in answer.start_time]
 
 
-async def shown_spec(client: Client, schedule_id: str) -> ScheduleSpec:
-    """The spec as it is described."""
+async def described_spec(client: Client, schedule_id: str) -> ScheduleSpec:
+    """Return the spec in the description of a schedule."""
     request = DescribeScheduleRequest(namespace="default", schedule_id=schedule_id)
     return (await client.workflow_service.describe_schedule(request, retry=True)).schedule.spec
 
 
 @pytest.mark.slow
-def test_the_same_times(temporal_address: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_random_schedules_have_the_same_times(
+    temporal_address: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     seed = suite_seed()
     rng = random.Random(f"side by side {seed}")
-    drawn = [draw(rng) for _ in range(SCHEDULES)]
-    turn = asyncio.Semaphore(AT_ONCE)
+    specs = [draw(rng) for _ in range(SCHEDULES)]
+    slots = asyncio.Semaphore(CONCURRENT_CALLS)
 
-    async def compare(ours: Client, real: Client, number: int, each: Drawn) -> int:
-        async with turn:
+    async def compare(ours: Client, real: Client, number: int, drawn: DrawnSpec) -> int:
+        async with slots:
             name = f"drawn-{seed}-{number}"
-            here, there = await times(ours, name, each), await times(real, name, each)
+            here, there = await times(ours, name, drawn), await times(real, name, drawn)
         only = sorted(set(here) ^ set(there))[:4]
-        assert here == there, f"seed {seed}, number {number}: {only} are times of only one of the two: {each}"
+        assert here == there, f"seed {seed}, number {number}: {only} are times of only one side: {drawn}"
         return len(here)
 
-    async def tell() -> int:
+    async def run() -> int:
         async with both(temporal_address, tmp_path) as (ours, real):
-            return sum(await asyncio.gather(*(compare(ours, real, *each) for each in enumerate(drawn))))
+            return sum(
+                await asyncio.gather(*(compare(ours, real, number, drawn) for number, drawn in enumerate(specs)))
+            )
 
-    total = asyncio.run(tell())
-    with capfd.disabled():  # the seed is to be seen even when all is well
+    total = asyncio.run(run())
+    with capfd.disabled():  # the seed is printed even if the test passes
         sys.stderr.write(f"\nside by side: TOMPION_TEST_SEED={seed}, {SCHEDULES} schedules, {total} times\n")
     assert total > 1_000

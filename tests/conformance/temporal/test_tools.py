@@ -1,7 +1,7 @@
-"""Tools that know nothing of Temporal: they ask which services there are, learn their messages, and call them.
+"""Generic gRPC tools: they list the services by reflection, load their messages, and call them.
 
-That is how grpcurl, grpcui and the probes of orchestrators come by what they show. The questions are written byte by
-byte, so that they do not follow the server's own idea of reflection.
+grpcurl, grpcui and the probes of orchestrators work this way. The reflection requests are encoded by hand, so that the
+tests do not depend on the server's own implementation of reflection.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
-from tests.conformance.temporal.test_grpc import told
+from tests.conformance.temporal.test_grpc import run_scenario
 from tompion.api.temporal.system_service import METHODS
 from tompion.operations.runner import OperationRunner
 
@@ -27,102 +27,102 @@ WORKFLOWS = "temporal.api.workflowservice.v1.WorkflowService"
 
 
 def field(number: int, value: bytes) -> bytes:
-    """A field of bytes, as it is sent; everything that is asked here is short."""
+    """Encode a field of bytes. The value must be shorter than 128 bytes."""
     return bytes([number << 3 | 2, len(value)]) + value
 
 
 def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of bytes in a message; numbers are passed over."""
-    place = 0
+    """Yield the bytes fields of a message, and skip the numbers."""
+    position = 0
 
-    def number() -> int:
-        nonlocal place
-        found = shift = 0
+    def read_varint() -> int:
+        nonlocal position
+        value = shift = 0
         while True:
-            byte = data[place]
-            place, found, shift = place + 1, found | (byte & 127) << shift, shift + 7
+            byte = data[position]
+            position, value, shift = position + 1, value | (byte & 127) << shift, shift + 7
             if byte < 128:
-                return found
+                return value
 
-    while place < len(data):
-        tag = number()
-        size = number()
+    while position < len(data):
+        tag = read_varint()
+        size = read_varint()
         if tag & 7 == 2:
-            yield tag >> 3, data[place : place + size]
-            place += size
+            yield tag >> 3, data[position : position + size]
+            position += size
 
 
 class Tool:
-    """A client that learns from the server what it can ask."""
+    """A client that loads the descriptors of its calls from the server."""
 
     def __init__(self, channel: Any, version: str) -> None:
         self.channel = channel
         self.stream = channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")()
         self.pool = DescriptorPool()
-        self.known: set[str] = set()
+        self.loaded: set[str] = set()
 
-    async def asked(self, question: int, text: str = "") -> dict[int, bytes]:
-        await self.stream.write(field(question, text.encode()))
+    async def reflect(self, kind: int, text: str = "") -> dict[int, bytes]:
+        await self.stream.write(field(kind, text.encode()))
         return dict(fields(await self.stream.read()))
 
     async def services(self) -> list[str]:
-        found = fields((await self.asked(LIST_SERVICES))[SERVICES])
-        return sorted(next(fields(each))[1].decode() for _, each in found)
+        services = fields((await self.reflect(LIST_SERVICES))[SERVICES])
+        return sorted(next(fields(service))[1].decode() for _, service in services)
 
-    async def learn(self, service: str) -> Any:
-        """What a service is, with everything that it refers to."""
-        answer = await self.asked(FILE_OF_SYMBOL, service)
-        files = [FileDescriptorProto.FromString(each) for _, each in fields(answer[FILES])]
-        waiting = {file.name: file for file in files if file.name not in self.known}
+    async def load(self, service: str) -> Any:
+        """Load the descriptor of a service and its dependencies."""
+        answer = await self.reflect(FILE_OF_SYMBOL, service)
+        files = [FileDescriptorProto.FromString(file) for _, file in fields(answer[FILES])]
+        waiting = {file.name: file for file in files if file.name not in self.loaded}
         while waiting:
-            ready = next(file for file in waiting.values() if self.known.issuperset(file.dependency))
+            ready = next(file for file in waiting.values() if self.loaded.issuperset(file.dependency))
             self.pool.Add(waiting.pop(ready.name))
-            self.known.add(ready.name)
+            self.loaded.add(ready.name)
         return self.pool.FindServiceByName(service)
 
-    async def call(self, name: str, **given: Any) -> Any:
-        """Call what its full name says."""
+    async def call(self, name: str, **request_fields: Any) -> Any:
+        """Call a method by its full name."""
         service, _, method_name = name.rpartition("/")
-        method = (await self.learn(service)).methods_by_name[method_name]
-        request = GetMessageClass(method.input_type)(**given)
+        method = (await self.load(service)).methods_by_name[method_name]
+        request = GetMessageClass(method.input_type)(**request_fields)
         answer = await self.channel.unary_unary(f"/{name}")(request.SerializeToString())
         return GetMessageClass(method.output_type).FromString(answer)
 
 
-def with_tool(version: str, story: Callable[[Tool], Awaitable[Any]]) -> Any:
+def run_with_tool(version: str, scenario: Callable[[Tool], Awaitable[Any]]) -> Any:
     async def connected(address: str, runner: OperationRunner) -> Any:
         async with grpc.aio.insecure_channel(address) as channel:
-            return await story(Tool(channel, version))
+            return await scenario(Tool(channel, version))
 
-    return told(connected)
+    return run_scenario(connected)
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha"])
-def test_a_tool_lists_learns_and_calls(version: str) -> None:
-    async def story(tool: Tool) -> Any:
-        services = {name: await tool.learn(name) for name in await tool.services()}
+def test_generic_tool_lists_services_and_calls_them(version: str) -> None:
+    async def scenario(tool: Tool) -> Any:
+        services = {name: await tool.load(name) for name in await tool.services()}
         described = await tool.call(f"{WORKFLOWS}/DescribeNamespace", namespace="default")
         health = [(await tool.call(f"{HEALTH}/Check", service=name)).status for name in ("", WORKFLOWS)]
         return services, described.namespace_info.name, health
 
-    services, namespace, health = with_tool(version, story)
+    services, namespace, health = run_with_tool(version, scenario)
     served = {name.split("/")[1] for name in METHODS}
-    assert set(services) == served | {f"grpc.reflection.{each}.ServerReflection" for each in ("v1", "v1alpha")}
+    assert set(services) == served | {f"grpc.reflection.{number}.ServerReflection" for number in ("v1", "v1alpha")}
     for name in METHODS:
         _, service, method = name.split("/")
         assert method in services[service].methods_by_name
     assert namespace == "default"
-    assert health == [1, 1]  # it serves
+    assert health == [1, 1]  # SERVING
 
 
-def test_a_tool_is_told_what_is_not_there() -> None:
-    async def story(tool: Tool) -> Any:
-        file, symbol = await tool.asked(FILE_BY_NAME, "no.proto"), await tool.asked(FILE_OF_SYMBOL, "no.Such")
+def test_unknown_names_are_reported_to_a_tool() -> None:
+    async def scenario(tool: Tool) -> Any:
+        file, symbol = await tool.reflect(FILE_BY_NAME, "no.proto"), await tool.reflect(FILE_OF_SYMBOL, "no.Such")
         with pytest.raises(grpc.aio.AioRpcError) as unknown:
             await tool.call(f"{HEALTH}/Check", service="no.Such")
         return file, symbol, unknown.value.code()
 
-    file, symbol, unknown = with_tool("v1", story)
+    file, symbol, unknown = run_with_tool("v1", scenario)
     assert "no.proto" in file[ERROR].decode()
     assert "no.Such" in symbol[ERROR].decode()
     assert unknown is grpc.StatusCode.NOT_FOUND

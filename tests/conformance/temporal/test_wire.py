@@ -1,7 +1,7 @@
-"""Bytes over a real socket, by a client that knows no messages: nonsense, too much of everything, and strange names.
+"""Raw bytes over a real socket: malformed messages, oversized requests and unknown names.
 
-Whatever is sent, there is an answer that says whose fault it is, nothing is a mistake of ours, and what was there
-before is there afterwards.
+Every request gets a response with an error code of the client, the server logs no internal error, and a schedule that
+existed before is unchanged afterwards.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.bridge.proto.health.v1 import HealthCheckRequest
 
-from tests.conformance.temporal.test_grpc import told
+from tests.conformance.temporal.test_grpc import run_scenario
 from tests.support.temporal_schedules import ACTION
 from tompion.api.temporal.reflection import METHODS as REFLECTION
 from tompion.api.temporal.system_service import METHODS, WORKFLOW_SERVICE
@@ -58,33 +58,33 @@ ATTRIBUTES = SearchAttributes(
 )
 
 
-def whole() -> Schedule:
-    """A schedule that says something in every field."""
-    made = Schedule()
-    made.CopyFrom(HOURLY)
-    made.spec.start_time.seconds, made.spec.end_time.seconds = 1_700_000_000, 1_900_000_000
-    made.spec.interval.add(interval=Duration(seconds=3600), phase=Duration(seconds=60))
-    made.spec.jitter.seconds, made.spec.timezone_name = 30, "Europe/Rome"
-    made.policies.catchup_window.seconds = 600
-    made.state.notes, made.state.limited_actions, made.state.remaining_actions = "a note", True, 5
-    started = made.action.start_workflow
+def complete_schedule() -> Schedule:
+    """Return a schedule with a value in every field."""
+    schedule = Schedule()
+    schedule.CopyFrom(HOURLY)
+    schedule.spec.start_time.seconds, schedule.spec.end_time.seconds = 1_700_000_000, 1_900_000_000
+    schedule.spec.interval.add(interval=Duration(seconds=3600), phase=Duration(seconds=60))
+    schedule.spec.jitter.seconds, schedule.spec.timezone_name = 30, "Europe/Rome"
+    schedule.policies.catchup_window.seconds = 600
+    schedule.state.notes, schedule.state.limited_actions, schedule.state.remaining_actions = "a note", True, 5
+    started = schedule.action.start_workflow
     started.workflow_run_timeout.seconds, started.workflow_task_timeout.nanos = 60, 500_000_000
     started.retry_policy.initial_interval.seconds, started.retry_policy.backoff_coefficient = 1, 2.0
     started.memo.CopyFrom(MEMO)
     started.search_attributes.CopyFrom(ATTRIBUTES)
     started.header.fields["h"].data = b"x"
-    return made
+    return schedule
 
 
 REQUESTS: dict[str, Any] = {
     "CreateSchedule": CreateScheduleRequest(
-        **NAMED, request_id="r", schedule=whole(), memo=MEMO, search_attributes=ATTRIBUTES
+        **NAMED, request_id="r", schedule=complete_schedule(), memo=MEMO, search_attributes=ATTRIBUTES
     ),
     "DescribeSchedule": DescribeScheduleRequest(**NAMED),
     "UpdateSchedule": UpdateScheduleRequest(
         **CHANGED,
         request_id="r",
-        schedule=whole(),
+        schedule=complete_schedule(),
         memo=MEMO,
         search_attributes=ATTRIBUTES,
     ),
@@ -105,17 +105,17 @@ REQUESTS: dict[str, Any] = {
     ),
     "Check": HealthCheckRequest(service=WORKFLOW_SERVICE),
 }
-"""A request of each call, that could be right."""
-SETTINGS, PING, GOODBYE = 4, 6, 7
-FAULTS = {Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS, Status.FAILED_PRECONDITION}
+"""A valid request of each call."""
+SETTINGS, PING, GOAWAY = 4, 6, 7
+CLIENT_ERRORS = {Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS, Status.FAILED_PRECONDITION}
 Call = Callable[..., Awaitable[bytes]]
-Story = Callable[[Call, str], Awaitable[Any]]
+Scenario = Callable[[Call, str], Awaitable[Any]]
 
 
-def connected(story: Story) -> Any:
-    """A story with a way to send bytes to a call; what is there before it is there after it.
+def run_connected(scenario: Scenario) -> Any:
+    """Run a scenario with a function that sends bytes to a call, and the address of the server.
 
-    The schedule ``kept`` stays as it was; requests may be about ``changed``.
+    The schedule ``kept`` must be unchanged afterwards. The scenario may change the schedule ``changed``.
     """
 
     async def with_channel(address: str, runner: OperationRunner) -> Any:
@@ -126,30 +126,30 @@ def connected(story: Story) -> Any:
                 return answer
 
             for name in ("kept", "changed"):
-                made = CreateScheduleRequest(namespace="default", schedule_id=name, request_id=name, schedule=HOURLY)
-                await call(path("CreateSchedule"), made.SerializeToString())
-            asked = DescribeScheduleRequest(namespace="default", schedule_id="kept").SerializeToString()
-            before = await call(path("DescribeSchedule"), asked)
-            found = await story(call, address)
-            after = await call(path("DescribeSchedule"), asked)
+                create = CreateScheduleRequest(namespace="default", schedule_id=name, request_id=name, schedule=HOURLY)
+                await call(path("CreateSchedule"), create.SerializeToString())
+            describe = DescribeScheduleRequest(namespace="default", schedule_id="kept").SerializeToString()
+            before = await call(path("DescribeSchedule"), describe)
+            result = await scenario(call, address)
+            after = await call(path("DescribeSchedule"), describe)
             assert definition(after) == definition(before)
-            return found
+            return result
 
-    return told(with_channel)
+    return run_scenario(with_channel)
 
 
 def definition(answer: bytes) -> tuple[Any, ...]:
-    found = DescribeScheduleResponse.FromString(answer)
-    return found.schedule, found.conflict_token, found.info.action_count
+    response = DescribeScheduleResponse.FromString(answer)
+    return response.schedule, response.conflict_token, response.info.action_count
 
 
 def path(name: str) -> str:
-    """The full name of a call."""
-    [found] = [each for each in METHODS if each.endswith(f"/{name}")]
-    return found
+    """Return the full name of a call."""
+    [full_name] = [method for method in METHODS if method.endswith(f"/{name}")]
+    return full_name
 
 
-async def refused(call: Awaitable[bytes]) -> grpc.aio.AioRpcError:
+async def expect_error(call: Awaitable[bytes]) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await call
     return error.value
@@ -161,13 +161,13 @@ def details(error: grpc.aio.AioRpcError) -> GrpcStatus:
 
 
 def frame(kind: int, body: bytes) -> bytes:
-    """A frame of HTTP/2 that belongs to no call."""
+    """Return an HTTP/2 frame of the connection, which belongs to no stream."""
     return len(body).to_bytes(3, "big") + bytes([kind, 0]) + bytes(4) + body
 
 
-def mangled(rng: random.Random, whole: bytes) -> bytes:
-    """A message cut off, with bytes changed, with a piece of it twice, or nothing but noise."""
-    data = bytearray(whole)
+def malformed(rng: random.Random, valid: bytes) -> bytes:
+    """Return a message that is truncated, has changed bytes, has a repeated part, or is random."""
+    data = bytearray(valid)
     kind = rng.randrange(4)
     if kind == 0:
         return bytes(data[: rng.randrange(len(data) + 1)])
@@ -181,32 +181,32 @@ def mangled(rng: random.Random, whole: bytes) -> bytes:
     return bytes(data)
 
 
-def test_every_call_has_a_request_here() -> None:
+def test_every_call_has_a_sample_request() -> None:
     assert {name.rpartition("/")[2] for name in METHODS} == set(REQUESTS)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_nonsense_is_refused_and_breaks_nothing(name: str) -> None:
+def test_malformed_messages_are_rejected_with_client_errors(name: str) -> None:
     rng = random.Random(name)
-    whole = REQUESTS[name].SerializeToString()
+    valid = REQUESTS[name].SerializeToString()
 
-    async def story(call: Call, address: str) -> set[Any]:
+    async def scenario(call: Call, address: str) -> set[Any]:
         codes = set()
         for _ in range(200):
             try:
-                await call(path(name), mangled(rng, whole))
+                await call(path(name), malformed(rng, valid))
             except grpc.aio.AioRpcError as error:
                 codes.add(error.code())
         return codes
 
-    codes = connected(story)
-    assert codes <= FAULTS
+    codes = run_connected(scenario)
+    assert codes <= CLIENT_ERRORS
     assert Status.INVALID_ARGUMENT in codes
 
 
 @pytest.mark.parametrize("name", sorted(REFLECTION))
-def test_nonsense_to_reflection_is_answered(name: str) -> None:
-    async def story(call: Call, address: str) -> int:
+def test_malformed_reflection_requests_are_answered(name: str) -> None:
+    async def scenario(call: Call, address: str) -> int:
         rng = random.Random(name)
         async with grpc.aio.insecure_channel(address) as channel:
             stream = channel.stream_stream(name)()
@@ -217,41 +217,41 @@ def test_nonsense_to_reflection_is_answered(name: str) -> None:
             await stream.done_writing()
             return answers
 
-    assert connected(story) == 40
+    assert run_connected(scenario) == 40
 
 
-def test_too_much() -> None:
-    """Of metadata, of a message, and of a payload within it."""
+def test_oversized_requests_are_rejected() -> None:
+    """The limits of metadata, of a message, and of a payload within it."""
 
-    async def story(call: Call, address: str) -> list[grpc.aio.AioRpcError]:
+    async def scenario(call: Call, address: str) -> list[grpc.aio.AioRpcError]:
         large = CreateScheduleRequest()
         large.CopyFrom(REQUESTS["CreateSchedule"])
         large.schedule.action.start_workflow.input.payloads.append(Payload(data=bytes(300 * 1024)))
         body, create = large.SerializeToString(), path("CreateSchedule")
         return [
-            await refused(call(path("GetSystemInfo"), b"", metadata=(("x-large", "y" * 100_000),))),
-            await refused(call(create, bytes(5 * 1024 * 1024))),
-            await refused(call(create, body)),
+            await expect_error(call(path("GetSystemInfo"), b"", metadata=(("x-large", "y" * 100_000),))),
+            await expect_error(call(create, bytes(5 * 1024 * 1024))),
+            await expect_error(call(create, body)),
         ]
 
-    metadata, message, payload = connected(story)
+    metadata, message, payload = run_connected(scenario)
     assert metadata.code() is message.code() is Status.RESOURCE_EXHAUSTED
     assert payload.code() is Status.INVALID_ARGUMENT
     assert "max_payload_bytes (262144)" in payload.details()
 
 
 @pytest.mark.parametrize("name", [name for name in REQUESTS if name not in ("GetSystemInfo", "Check")])
-def test_a_namespace_that_is_not_there(name: str) -> None:
-    async def story(call: Call, address: str) -> list[grpc.aio.AioRpcError]:
-        found = []
+def test_unknown_namespace_is_rejected_by_every_call(name: str) -> None:
+    async def scenario(call: Call, address: str) -> list[grpc.aio.AioRpcError]:
+        errors = []
         for namespace in ("elsewhere", "", "default\0", "\N{SNOWMAN}" * 10_000):
             request = type(REQUESTS[name])()
             request.CopyFrom(REQUESTS[name])
             request.namespace = namespace
-            found.append(await refused(call(path(name), request.SerializeToString())))
-        return found
+            errors.append(await expect_error(call(path(name), request.SerializeToString())))
+        return errors
 
-    unknown, unset, odd, long = connected(story)
+    unknown, unset, odd, long = run_connected(scenario)
     assert unset.code() is Status.INVALID_ARGUMENT
     for error in (unknown, odd, long):
         assert error.code() is Status.NOT_FOUND
@@ -268,40 +268,40 @@ def test_a_namespace_that_is_not_there(name: str) -> None:
         "/",
     ],
 )
-def test_a_call_that_is_not_served(name: str) -> None:
-    async def story(call: Call, address: str) -> grpc.aio.AioRpcError:
-        return await refused(call(name, b"anything"))
+def test_unknown_call_is_unimplemented(name: str) -> None:
+    async def scenario(call: Call, address: str) -> grpc.aio.AioRpcError:
+        return await expect_error(call(name, b"anything"))
 
-    error = connected(story)
+    error = run_connected(scenario)
     assert error.code() is Status.UNIMPLEMENTED
     assert name in error.details()
 
 
-def test_whoever_does_not_speak_the_protocol_is_sent_away() -> None:
-    async def story(call: Call, address: str) -> list[bytes]:
+def test_connection_with_another_protocol_is_closed() -> None:
+    async def scenario(call: Call, address: str) -> list[bytes]:
         host, _, port = address.rpartition(":")
-        said = [
+        inputs = [
             b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
             b"\x16\x03\x01\x02\x00",
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\xff\xff",
         ]
-        heard = []
-        for text in (*said, random.Random(1).randbytes(4_000)):
+        outputs = []
+        for text in (*inputs, random.Random(1).randbytes(4_000)):
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(text)
             writer.write_eof()
-            heard.append(await reader.read())
+            outputs.append(await reader.read())
             writer.close()
             await writer.wait_closed()
-        return heard
+        return outputs
 
-    assert len(connected(story)) == 4
+    assert len(run_connected(scenario)) == 4
 
 
-def test_an_idle_client_may_ask_whether_anybody_is_there() -> None:
-    """The SDKs send a ping every 30 s; a gRPC server that is not told so says goodbye after the third."""
+def test_idle_client_may_send_keepalive_pings() -> None:
+    """The SDKs send a ping every 30 s. A gRPC server with default options closes the connection after the third."""
 
-    async def story(call: Call, address: str) -> set[int]:
+    async def scenario(call: Call, address: str) -> set[int]:
         host, _, port = address.rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, b""))
@@ -309,7 +309,7 @@ def test_an_idle_client_may_ask_whether_anybody_is_there() -> None:
         for number in range(100):
             writer.write(frame(PING, number.to_bytes(8, "big")))
             kind = None
-            while kind not in (PING, GOODBYE):
+            while kind not in (PING, GOAWAY):
                 head = await reader.readexactly(9)
                 kind = head[3]
                 await reader.readexactly(int.from_bytes(head[:3], "big"))
@@ -318,16 +318,16 @@ def test_an_idle_client_may_ask_whether_anybody_is_there() -> None:
         await writer.wait_closed()
         return kinds
 
-    assert GOODBYE not in connected(story)
+    assert GOAWAY not in run_connected(scenario)
 
 
-def test_callers_that_hang_up_lose_nothing_that_they_were_told() -> None:
-    """Half of them give up before there is an answer: theirs may be there or not, and the others' are."""
+def test_acknowledged_creates_survive_callers_that_time_out() -> None:
+    """Half of the callers time out. Their schedules may exist or not, and every acknowledged schedule exists."""
 
-    async def story(call: Call, address: str) -> Any:
+    async def scenario(call: Call, address: str) -> Any:
         answered, codes = set(), set()
 
-        async def one(number: int) -> None:
+        async def create(number: int) -> None:
             request = CreateScheduleRequest(
                 namespace="default", schedule_id=f"s-{number}", request_id=f"r-{number}", schedule=HOURLY
             )
@@ -339,12 +339,12 @@ def test_callers_that_hang_up_lose_nothing_that_they_were_told() -> None:
             else:
                 answered.add(request.schedule_id)
 
-        await asyncio.gather(*map(one, range(200)))
+        await asyncio.gather(*map(create, range(200)))
         listed = ListSchedulesRequest(namespace="default", maximum_page_size=1_000).SerializeToString()
-        found = ListSchedulesResponse.FromString(await call(path("ListSchedules"), listed))
-        return answered, codes, {each.schedule_id for each in found.schedules}
+        response = ListSchedulesResponse.FromString(await call(path("ListSchedules"), listed))
+        return answered, codes, {entry.schedule_id for entry in response.schedules}
 
-    answered, codes, found = connected(story)
+    answered, codes, stored = run_connected(scenario)
     assert codes <= {Status.DEADLINE_EXCEEDED}
     assert len(answered) >= 100
-    assert answered <= found
+    assert answered <= stored

@@ -96,7 +96,7 @@ def test_ids_need_no_confirmation_and_rejections_exit_with_1() -> None:
         (("--label", "team=a"), "--yes is required without a terminal"),
         ((), "no schedules selected"),
         (("s001", "s002", "--token", "1"), "--token works with one schedule only"),
-        (("s001", "--label", "team=a", "--yes"), "schedule_ids: given together with a filter"),
+        (("s001", "--label", "team=a", "--yes"), "schedule_ids: sent together with a filter"),
         (("--state", "odd", "--yes"), "state:"),
     ],
 )

@@ -26,7 +26,7 @@ from tompion.cli.main import main
 from tompion.cli.output.text import shorten, wrap
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.runtime import signals
-from tompion.store.url_masking import mask_password
+from tompion.runtime.url_masking import mask_password
 
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
 

@@ -125,7 +125,7 @@ def _check_service(connection: Connection) -> Check:
 
 def _check_store(connection: Connection) -> Check:
     from tompion.bootstrap.store import open_migrator
-    from tompion.store.url_masking import mask_password
+    from tompion.runtime.url_masking import mask_password
 
     store = mask_password(connection.address)
     try:

@@ -136,7 +136,7 @@ async def _work_for(service: Connection, config: Config, process_log: QueuedLog)
 
 def first_line(store: str, queues: tuple[str, ...]) -> str:
     """Return the first line in the log of an engine: its store and its queues."""
-    from tompion.store.url_masking import mask_password
+    from tompion.runtime.url_masking import mask_password
 
     return f"running the schedules of {mask_password(store)}, {_queue_names(queues)}"
 

@@ -65,7 +65,7 @@ class TransactionalStep:
         }
         self._workflows: dict[WorkflowVersion, TransactionalWorkflow | None] = {}
 
-    def execute(self, transaction: Transaction, result: StepResult) -> None:
+    def execute_inline(self, transaction: Transaction, result: StepResult) -> None:
         """Execute the transactional launches of a step and move them to ``result.inline``."""
         if not (self._executors and result.launches and self._context.supports_calls):
             return

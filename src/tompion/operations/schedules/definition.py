@@ -135,7 +135,7 @@ def _spec(document: Mapping[str, Any], base: Definition | None, jitter_ms: int) 
     flat = {name: document[name] for name in SPEC_FIELDS if name in document}
     if "spec" in document:
         if flat:
-            raise InvalidField("spec", f"given together with {next(iter(flat))}; write the spec in one place")
+            raise InvalidField("spec", f"sent together with {next(iter(flat))}; write the spec in one place")
         value = document["spec"]
         if isinstance(value, SpecDocument):
             spec = read_spec(document_json(value))

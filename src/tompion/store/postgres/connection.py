@@ -14,8 +14,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from tompion.errors import StoreError, StoreUnavailable
+from tompion.runtime.url_masking import mask_password, scrub_secrets
 from tompion.store.postgres.binary_arrays import register
-from tompion.store.url_masking import mask_password, scrub_secrets
 
 
 class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):

@@ -1,4 +1,4 @@
-/** The logo: the foliot balance of an early clock, a bar with two weights. */
+/** The logo: the balance of an early clock, a bar with two weights. */
 export function Logo({ size = 20 }: { size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tompion.cli.main import main
-from tompion.store.url_masking import mask_password, scrub_secrets
+from tompion.runtime.url_masking import mask_password, scrub_secrets
 
 # Each has the canary, or a part of it, where a password stands or was meant to stand.
 URLS = [
