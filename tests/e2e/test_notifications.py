@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from tests.support.executors import Server, serving
+from tests.support.executors import Server, http_server
 from tompion import SyncTompion
 
 SECONDS = 120
@@ -37,7 +37,7 @@ allow = ["{allow}"]
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as created:
+    with http_server() as created:
         yield created
 
 

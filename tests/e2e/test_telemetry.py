@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.executors import Server, serving
+from tests.support.executors import Server, http_server
 from tests.support.servers import free_port
 from tompion import SyncTompion
 from tompion.model.trace_context import trace_id_of
@@ -78,7 +78,7 @@ def spans_of(collector: Server) -> list[Any]:
 
 
 def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: Path) -> None:
-    with serving() as collector, started(
+    with http_server() as collector, started(
         tmp_path, "serve", "--port", "0",
         TOMPION_TRACING="otlp", TOMPION_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
     ) as (process, log_lines):  # fmt: skip
@@ -133,7 +133,7 @@ def test_a_worker_serves_metrics_on_its_port(tmp_path: Path) -> None:
 
 
 def test_a_metrics_port_in_use_is_a_one_line_error(tmp_path: Path) -> None:
-    with serving() as server:
+    with http_server() as server:
         port = server.url.rpartition(":")[2]
         ran = subprocess.run(
             [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", "--metrics-port", port],

@@ -111,7 +111,7 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 
 ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
-UNSAYABLE = (
+WITHOUT_A_COMMAND = (
     step("pause_target"),
     step("pause_matching"),
     step("summaries", ["s1", "missing", "s0"]),
@@ -120,7 +120,7 @@ UNSAYABLE = (
 """A command is about a workflow or a queue, and nobody has chosen any schedules; summaries are for the web UI only."""
 
 
-class Left(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command has left."""
 
     code: int
@@ -128,7 +128,7 @@ class Left(NamedTuple):
     err: str
 
 
-def run(argv: list[str]) -> Left:
+def run(argv: list[str]) -> CommandResult:
     """Run the command in this process."""
     out, err = io.StringIO(), io.StringIO()
     code = 0
@@ -137,7 +137,7 @@ def run(argv: list[str]) -> Left:
             main()
         except SystemExit as left:
             code = int(left.code or 0)
-    return Left(code, out.getvalue(), err.getvalue())
+    return CommandResult(code, out.getvalue(), err.getvalue())
 
 
 class CommandLine(SyncMethods):

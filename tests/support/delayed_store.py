@@ -49,7 +49,7 @@ class Fire:
         return self.fired
 
 
-def with_named_fires(engine: Engine) -> Engine:
+def with_marked_fires(engine: Engine) -> Engine:
     """Let a store know which of an engine's transactions are fires."""
     leading = engine.runner.in_transaction
 
@@ -61,7 +61,7 @@ def with_named_fires(engine: Engine) -> Engine:
     return engine
 
 
-class BesideStore(Store):
+class DelayedStore(Store):
     """Puts a way there and back between an engine and a store."""
 
     is_out_of_process = True

@@ -45,7 +45,7 @@ def python(code: str) -> list[str]:
 
 
 @dataclass
-class Seen:
+class ReceivedRequest:
     """A request as the server saw it."""
 
     path: str
@@ -58,7 +58,7 @@ class Seen:
         return json.loads(self.body)
 
 
-Answer = Callable[[Seen], tuple[int, dict[str, str], bytes]]
+Answer = Callable[[ReceivedRequest], tuple[int, dict[str, str], bytes]]
 
 
 @dataclass
@@ -68,13 +68,13 @@ class Server:
     url: str
     allow: str
     answer: Answer = lambda _: (200, {}, b"")
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[ReceivedRequest] = field(default_factory=list)
     arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     hold: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def http_server() -> Iterator[Server]:
     """Run the server."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -82,7 +82,7 @@ def serving() -> Iterator[Server]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            seen = Seen(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            seen = ReceivedRequest(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
             made.seen.append(seen)
             made.arrived.release()
             if self.path == "/hold":

@@ -108,7 +108,7 @@ class Secretive:
 
 
 @asynccontextmanager
-async def working(address: str) -> AsyncIterator[Client]:
+async def temporal_worker(address: str) -> AsyncIterator[Client]:
     """Serve the workflows; give a client."""
     client = await Client.connect(address)
     served = [Echo, Add, Fail, Moody, Counting, Hold, Raw, Secretive]

@@ -24,7 +24,7 @@ def wait_until(check: Callable[[], bool]) -> bool:
     return is_true
 
 
-def wait_for_waiting(url: str, count: int = 1) -> None:
+def wait_for_lock_waiters(url: str, count: int = 1) -> None:
     """Return when so many transactions wait for a lock; the server is asked until it says so."""
     with psycopg.connect(url, autocommit=True) as connection:
         asked = (connection.execute(_WAITING).fetchall()[0][0] for _ in range(100_000))

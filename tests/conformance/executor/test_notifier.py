@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from tests.support.executors import Server, serving
+from tests.support.executors import Server, http_server
 from tompion import SyncTompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError
@@ -29,7 +29,7 @@ WHERE = "tompion.toml: [[notification]] ops"
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as made:
+    with http_server() as made:
         yield made
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import Left, run
+from tests.support.command_line import CommandResult, run
 from tompion import SyncTompion
 from tompion.contract.methods import SyncMethods
 from tompion.errors import StoreUnavailable
@@ -42,7 +42,7 @@ def paused() -> list[str]:
         return [item.schedule_id for item in tompion.list_schedules(state="paused", limit=1_000).items]
 
 
-def text(left: Left) -> Any:
+def text(left: CommandResult) -> Any:
     return json.loads(left.out)
 
 
