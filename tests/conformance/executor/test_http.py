@@ -258,7 +258,7 @@ def test_a_name_that_is_allowed_is_connected_to(server: Server, monkeypatch: pyt
 
 BAD = [
     ({"url": None}, "has no url"),
-    ({"method": "GET"}, "'method' is not known"),
+    ({"method": "BREW"}, "method is not one of GET, HEAD"),
     ({"headers": ["a"]}, "headers is not an object"),
     ({"headers": {"Host": "x"}}, "must not set the header 'Host'"),
     ({"headers": {"Webhook-Id": "x"}}, "must not set the header"),
