@@ -13,7 +13,7 @@ from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, un
 from tests.support.servers.faketime import SteppedClock
 from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tompion.bootstrap.store import open_migrator
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,18 +24,18 @@ HOUR_S = 3_600
 OFF = "no schedule fires here"
 
 
-def latest(tompion: SyncTompion, name: str) -> int:
+def latest(tompion: Tompion, name: str) -> int:
     """Return the last tick that was decided, by itself."""
     newest = tompion.runs(name, source="schedule", limit=1).items
     return int(newest[0].scheduled_for.timestamp()) if newest else 0
 
 
-def wait_for_tick(process: Worker, tompion: SyncTompion, name: str, after_s: int) -> None:
+def wait_for_tick(process: Worker, tompion: Tompion, name: str, after_s: int) -> None:
     """Wait until a tick after an instant was decided."""
     until(lambda: latest(tompion, name) > after_s, process.output)
 
 
-def is_alive(process: Worker, tompion: SyncTompion, name: str) -> None:
+def is_alive(process: Worker, tompion: Tompion, name: str) -> None:
     """Check that an engine runs a trigger."""
     run = tompion.trigger(name)
     until(lambda: run.key in process.notes(), process.output)
@@ -54,7 +54,7 @@ def verified(store: str, clock: SteppedClock) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def step_clocks(process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
+def step_clocks(process: Worker, tompion: Tompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
     """Step the clock that counts forward by two hours, back by one, and on again."""
     clocks = [step] if server is None else [server, step]
     begun = latest(tompion, "skips")
@@ -73,7 +73,7 @@ def step_clocks(process: Worker, tompion: SyncTompion, step: SteppedClock, serve
     wait_for_tick(process, tompion, "once", stopped + 10)
 
 
-def made(tompion: SyncTompion) -> list[str]:
+def made(tompion: Tompion) -> list[str]:
     """Create schedules with every catch-up rule, and one that is only triggered."""
     rules = {"skips": "none", "once": "coalesce"}
     for name, rule in rules.items():
@@ -84,7 +84,7 @@ def made(tompion: SyncTompion) -> list[str]:
     return [*rules, "all", "triggered"]
 
 
-def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
+def reckoned(notes: list[str], tompion: Tompion, names: list[str]) -> None:
     """Check that every tick is decided once, and skipped hours by their rule."""
     assert problems(tompion, names, notes) == []
     ((before, after),) = [gap for gap in gaps(tompion, "skips") if gap[1] - gap[0] > HOUR_S]
@@ -101,7 +101,7 @@ def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
 
 def test_clock_steps_lose_or_repeat_no_tick_on_sqlite(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'jobs.db'}"
-    with SyncTompion(store, engine=False) as tompion, SteppedClock() as clock:
+    with Tompion(store, engine=False) as tompion, SteppedClock() as clock:
         names = made(tompion)
         with worker(tmp_path / "worker", store, clock.surroundings) as process:
             process.launches(2)
@@ -118,7 +118,7 @@ def test_server_clock_steps_lose_or_repeat_no_tick_on_postgresql(tmp_path: Path)
         with open_migrator(url) as migrator:
             migrator.up()
         with (
-            SyncTompion(url, engine=False) as tompion,
+            Tompion(url, engine=False) as tompion,
             worker(tmp_path / "stepped", url, own.surroundings) as stepped,
         ):
             names = made(tompion)

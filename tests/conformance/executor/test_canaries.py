@@ -15,7 +15,7 @@ import pytest
 
 from tests.conformance.executor.subjects import SECRET
 from tests.support.app import Home
-from tests.support.executors import CANARY, Seen, Server, python, serving
+from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, python
 from tests.support.servers import LOOPBACK, free_port
 from tests.support.service import Http
 from tests.support.service import serving as serve_runner
@@ -51,14 +51,14 @@ pytestmark = pytest.mark.server
 def server() -> Iterator[Server]:
     """Run a server that echoes the headers of requests, with several status codes."""
 
-    def answer(seen: Seen) -> tuple[int, dict[str, str], bytes]:
+    def answer(seen: ReceivedRequest) -> tuple[int, dict[str, str], bytes]:
         status = {"/refused": 400, "/away": 503}.get(seen.path.partition("?")[0], 200)
         return status, {}, json.dumps({"you sent": seen.headers}).encode()
 
     with ExitStack() as stack:
-        http_server = stack.enter_context(serving())
-        http_server.answer = answer
-        yield http_server
+        running = stack.enter_context(http_server())
+        running.answer = answer
+        yield running
 
 
 def executors(server: Server) -> dict[str, Executor]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.executors import CANARY, Seen, Server, launch_of, serving
+from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, launch_of
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed
 from tompion.executors.http import HttpExecutor
@@ -35,8 +35,8 @@ def secret(key: bytes) -> str:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as http_server:
-        yield http_server
+    with http_server() as running:
+        yield running
 
 
 def call_target(
@@ -119,14 +119,14 @@ def test_status_code_determines_the_outcome(
     assert caught.value.retryable is (expected is LaunchError)
 
 
-def redirect(status: int, location: str, canary: str, _seen: Seen) -> tuple[int, dict[str, str], bytes]:
+def redirect(status: int, location: str, canary: str, _seen: ReceivedRequest) -> tuple[int, dict[str, str], bytes]:
     return status, {"Location": location, "Refresh": f"0; url={canary}"}, b""
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 def test_redirect_is_not_followed(server: Server, status: int) -> None:
     """Neither to the same target nor to another one, in any form. The canary server receives nothing."""
-    with serving() as canary:
+    with http_server() as canary:
         port = canary.url.rpartition(":")[2]
         locations = [f"{server.url}/other", canary.url, f"//127.0.0.1:{port}/", f"http://127.1:{port}/", "/other"]
         locations += [
@@ -214,7 +214,7 @@ def test_cancellation_of_an_accepted_run_is_sent_to_the_cancel_url(server: Serve
 
 
 def test_closed_port_is_a_retryable_error() -> None:
-    with serving() as server:
+    with http_server() as server:
         pass
     with pytest.raises(LaunchError, match=r"cannot reach 127\.0\.0\.1") as caught:
         call_target(server, {})

@@ -22,7 +22,7 @@ import pytest
 from tests.conformance.executor.crashing_worker import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
 from tests.support.executors import launch_of
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.executors.base import RunContext
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
@@ -75,7 +75,7 @@ async def worker(store: str, kind: str, subject: Subject, mode: str) -> AsyncIte
         await process.wait()
 
 
-async def wait_until_final(tompion: Tompion, run: Run) -> Run:
+async def wait_until_final(tompion: AsyncTompion, run: Run) -> Run:
     """Wait until a run has a final state, and return it."""
     while (current := await tompion.get_run(run.run_id)).state not in FINAL:
         await pause(POLL_S)
@@ -90,7 +90,7 @@ def test_run_of_a_killed_worker_is_launched_again_with_the_same_key(subject: Sub
     launch = launch_of({}, schedule_id=name, source="trigger", request_id="r")
 
     async def scenario() -> tuple[Run, Run, list[str]]:
-        async with subject.around(), asyncio.timeout(SECONDS), Tompion(store, engine=False) as tompion:
+        async with subject.around(), asyncio.timeout(SECONDS), AsyncTompion(store, engine=False) as tompion:
             await tompion.put_workflow(name, {"executor": kind, "options": subject.work})
             await tompion.create(name, cron="0 0 1 1 *", workflow_id=name)
             run = await tompion.trigger(name, request_id="r")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from tests.support.executors import Server, serving
-from tompion import SyncTompion
+from tests.support.executors import Server, http_server
+from tompion import Tompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError
 from tompion.model.notification import Delivery, NotificationKind
@@ -29,8 +29,8 @@ WHERE = "tompion.toml: [[notification]] ops"
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as http_server:
-        yield http_server
+    with http_server() as running:
+        yield running
 
 
 def receiver(server: Server, **other: Any) -> WebhookReceiver:
@@ -164,7 +164,7 @@ def test_repr_of_a_receiver_hides_url_and_secret() -> None:
 
 def test_client_of_a_service_rejects_notifications() -> None:
     with pytest.raises(InvalidField, match="configure notifications in the service"):
-        SyncTompion("http://127.0.0.1:1", notifications={"ops": {}})
+        Tompion("http://127.0.0.1:1", notifications={"ops": {}})
 
 
 # --- from a failure to its receiver -------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_failure_is_delivered_after_a_retry(
     server.answer = lambda _: (200 if len(server.seen) > 1 else 503, {}, b"")
     ops = {"url": server.url, "secret_env": "OPS_SECRET", "on": ["failed"], "allow": [server.allow]}
     settings = Settings(tick_ms=50, notification_retry_ms=100)
-    with SyncTompion(store, notifications={"ops": ops}, settings=settings) as tompion:
+    with Tompion(store, notifications={"ops": ops}, settings=settings) as tompion:
         tompion.create("report", cron="0 9 * * *", function=f"{__name__}:boom", payload={"secret": "canary"})
         run = tompion.trigger("report")
         for _ in range(2):
@@ -195,7 +195,7 @@ def test_failure_is_delivered_after_a_retry(
     assert message["type"] == "tompion.run.failed"
     assert (message["data"]["run_id"], message["data"]["error"]) == (run.run_id, "ValueError: it broke")
     assert "canary" not in json.dumps(message)
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         (notification,) = tompion.list_notifications().items
     assert (notification.notification_id, notification.rule_name) == (second.headers["webhook-id"], "ops")
 

@@ -16,7 +16,7 @@ from temporalio.common import SearchAttributeKey
 
 from tests.support.executors import CANARY, launch_of
 from tests.support.servers import free_port
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tests.support.waiting import pause
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, RunContext
@@ -45,7 +45,11 @@ def name(request: pytest.FixtureRequest) -> str:
 def run_scenario(address: str, scenario: Scenario) -> Any:
     async def run() -> Any:
         temporal_executor = TemporalExecutor({"address": address}, ExecutorEnv())
-        async with working(address) as client, asyncio.timeout(SECONDS), aclosing(temporal_executor) as executor:
+        async with (
+            temporal_worker(address) as client,
+            asyncio.timeout(SECONDS),
+            aclosing(temporal_executor) as executor,
+        ):
             return await scenario(executor, client)
 
     return asyncio.run(run())

@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
 from tests.support.app import SECONDS, Home
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
@@ -30,7 +30,7 @@ def run_scenario(address: str, tmp_path: Path, scenario: Callable[[Home, Client]
         app = Home(
             f"sqlite:///{tmp_path}/tompion.db", {"temporal": TemporalExecutor({"address": address}, ExecutorEnv())}
         )
-        async with working(address) as client, asyncio.timeout(SECONDS), app as home:
+        async with temporal_worker(address) as client, asyncio.timeout(SECONDS), app as home:
             return await scenario(home, client)
 
     return asyncio.run(run())

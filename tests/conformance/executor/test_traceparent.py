@@ -13,8 +13,8 @@ from opentelemetry import trace
 from redis.asyncio import Redis
 from temporalio.converter import PayloadConverter
 
-from tests.support.executors import RUN, launch_of, python, serving
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.executors import RUN, http_server, launch_of, python
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor
@@ -48,7 +48,7 @@ with_and_without_parent = pytest.mark.parametrize("traceparent", [PARENT, None])
 
 @with_and_without_parent
 def test_http_request_has_a_header(traceparent: str | None) -> None:
-    with serving() as server:
+    with http_server() as server:
         executor = HttpExecutor({"allow": [server.allow]}, SITE)
         asyncio.run(run_traced(executor, {"url": f"{server.url}/run"}, traceparent))
         (seen,) = server.seen
@@ -116,7 +116,7 @@ def test_temporal_workflow_has_the_header_of_the_tracing_interceptor(
     temporal_address: str, traceparent: str | None
 ) -> None:
     async def scenario() -> Any:
-        async with working(temporal_address) as client:
+        async with temporal_worker(temporal_address) as client:
             options = {"workflow": "echo", "task_queue": QUEUE}
             launch = with_traceparent(launch_of(options, schedule_id=f"trace-{bool(traceparent)}"), traceparent)
             async with (

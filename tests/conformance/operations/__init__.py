@@ -1,1 +1,1 @@
-"""What every operation and every step of an engine must do, on every store."""
+"""Requirements on every operation and every step of an engine, on every store."""

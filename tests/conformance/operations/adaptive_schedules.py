@@ -1,4 +1,4 @@
-"""What stories of adaptive schedules share."""
+"""Helpers that the tests of adaptive schedules share."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tompion.model.run import RunState
 from tompion.operations.schedules import hints
 
 
-def hint(bench: Bench, schedule_id: str = "report", **given: Any) -> Outlook:
-    """Give a hint."""
-    return bench.ask(hints.hint, schedule_id, **given)
+def hint(bench: Bench, schedule_id: str = "report", **fields: Any) -> Outlook:
+    """Send a hint."""
+    return bench.ask(hints.hint, schedule_id, **fields)
 
 
 def run_for(bench: Bench, worker: Worker, until: str, state: RunState = RunState.SUCCESS) -> str | None:
-    """Start what is due, let it end at a time of the day, and return when the next run is."""
+    """Start the due run, end it at a time of day, and return the time of the next run."""
     assert worker.tick()
     bench.go(until)
     worker.settle(state)
@@ -25,5 +25,5 @@ def run_for(bench: Bench, worker: Worker, until: str, state: RunState = RunState
 
 
 def next_run(outlook: Outlook) -> str | None:
-    """When it runs next, as a time of the day."""
+    """The time of day of the next run."""
     return None if outlook.next_run_at is None else shown(outlook.next_run_at)

@@ -1,4 +1,4 @@
-"""Every story is told on every store."""
+"""Fixtures: every test runs on every store."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from tompion.testing.clock import ManualClock
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock that stands."""
+    """A clock that moves only when a test sets it."""
     return ManualClock(BEGIN)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]:
     """An empty store."""
-    made: Store
+    new_store: Store
     if request.param == "postgres":
-        made = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
+        new_store = PostgresStore(request.getfixturevalue("migrated_url"), clock=clock)
     else:
-        made = SqliteStore(clock=clock, inline=True)
-    yield made
-    made.close()
+        new_store = SqliteStore(clock=clock, inline=True)
+    yield new_store
+    new_store.close()
 
 
 @pytest.fixture
 def bench(store: Store, clock: ManualClock) -> Iterator[Bench]:
-    """A store, a clock and people; whatever a test did, every tick is accounted for in the end."""
-    made = Bench(store, clock)
-    yield made
-    if not made.damaged:
-        made.prove()
+    """A store, a clock and callers. At the end the fixture checks that every tick is accounted for."""
+    new_bench = Bench(store, clock)
+    yield new_bench
+    if not new_bench.damaged:
+        new_bench.prove()
 
 
 @pytest.fixture
 def postgres(migrated_url: str, clock: ManualClock) -> Iterator[Bench]:
-    """The same on PostgreSQL alone, for what two open transactions do to each other."""
+    """The same on PostgreSQL only, for tests of two concurrent transactions."""
     store = PostgresStore(migrated_url, clock=clock)
-    made = Bench(store, clock)
-    yield made
-    made.prove()
+    new_bench = Bench(store, clock)
+    yield new_bench
+    new_bench.prove()
     store.close()

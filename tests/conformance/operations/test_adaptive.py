@@ -1,4 +1,4 @@
-"""Adaptive schedules, from the definition to the ledger: what is hinted, what runs, and what is on record."""
+"""Adaptive schedules, from the definition to the ledger: hints, runs and records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tompion.operations.verify.schedule import verify
 
 @pytest.fixture
 def minutely(bench: Bench) -> Bench:
-    """An adaptive schedule with an interval of a minute, that is about to run for the first time."""
+    """An adaptive schedule with an interval of one minute, before its first run."""
     bench.create(intervals="1m", adaptive=True)
     bench.go("08:01")
     return bench
@@ -29,7 +29,7 @@ def minutely(bench: Bench) -> Bench:
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("fields", "field"),
     [
         ({"min_interval_ms": 2_000, "max_interval_ms": 1_000}, "max_interval_ms"),
         ({"min_interval_ms": 60_001}, "min_interval_ms"),
@@ -37,20 +37,20 @@ def minutely(bench: Bench) -> Bench:
         ({"adaptive": False, "max_interval_ms": None, "failure_backoff": False}, "failure_backoff"),
     ],
 )
-def test_bounds_that_contradict_each_other_are_refused(bench: Bench, given: dict[str, Any], field: str) -> None:
+def test_contradictory_bounds_are_rejected(bench: Bench, fields: dict[str, Any], field: str) -> None:
     bench.create(intervals="1m", adaptive=True, max_interval_ms=60_000)
     with pytest.raises(InvalidField) as caught:
-        bench.ask(crud.patch, "report", **given)
+        bench.ask(crud.patch, "report", **fields)
     assert caught.value.field == field
     assert bench.get().version == 1
 
 
-def test_equal_bounds_are_fine(bench: Bench) -> None:
-    made = bench.create(intervals="1m", adaptive=True, min_interval_ms=60_000, max_interval_ms=60_000)
-    assert made.definition.policy.max_interval_ms == 60_000
+def test_equal_bounds_are_accepted(bench: Bench) -> None:
+    schedule = bench.create(intervals="1m", adaptive=True, min_interval_ms=60_000, max_interval_ms=60_000)
+    assert schedule.definition.policy.max_interval_ms == 60_000
 
 
-def test_hints_are_for_adaptive_schedules(bench: Bench) -> None:
+def test_hints_require_an_adaptive_schedule(bench: Bench) -> None:
     bench.create()
     for ask in (hint, lambda b: b.ask(hints.hints, "report"), lambda b: b.ask(hints.clear_hints, "report")):
         with pytest.raises(InvalidField, match="adaptive"):
@@ -59,7 +59,7 @@ def test_hints_are_for_adaptive_schedules(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("fields", "field"),
     [
         ({}, "interval_ms"),
         ({"interval_ms": 999}, "interval_ms"),
@@ -75,10 +75,10 @@ def test_hints_are_for_adaptive_schedules(bench: Bench) -> None:
         ({"interval_ms": 5_000, "author": ""}, "author"),
     ],
 )
-def test_hints_that_make_no_sense(minutely: Bench, given: dict[str, Any], field: str) -> None:
+def test_invalid_hints_are_rejected(minutely: Bench, fields: dict[str, Any], field: str) -> None:
     before = minutely.dump()
     with pytest.raises(InvalidField) as caught:
-        hint(minutely, **given)
+        hint(minutely, **fields)
     assert caught.value.field == field
     assert minutely.dump() == before
 
@@ -86,7 +86,7 @@ def test_hints_that_make_no_sense(minutely: Bench, given: dict[str, Any], field:
 # --- what runs --------------------------------------------------------------------------------------------------------
 
 
-def test_an_interval_whose_run_takes_longer(minutely: Bench) -> None:
+def test_interval_counts_from_the_end_of_a_longer_run(minutely: Bench) -> None:
     """A 60 s interval whose run takes 90 s runs next 150 s after it began."""
     worker = minutely.worker()
     assert run_for(minutely, worker, "08:02:30") == "08:03:30"
@@ -95,8 +95,8 @@ def test_an_interval_whose_run_takes_longer(minutely: Bench) -> None:
     assert minutely.outcomes() == ["08:01 SUCCESS", "08:03:30 SUCCESS"]
 
 
-def test_a_cron_whose_run_takes_longer(bench: Bench) -> None:
-    """A 5-minute cron whose run takes 10 minutes runs once at once, then returns to its grid."""
+def test_cron_runs_at_once_after_a_longer_run(bench: Bench) -> None:
+    """A 5-minute cron whose run takes 10 minutes runs once at once, then returns to its cron times."""
     bench.create(cron="*/5 * * * *", adaptive=True)
     worker = bench.worker()
     bench.go("08:05")
@@ -105,7 +105,7 @@ def test_a_cron_whose_run_takes_longer(bench: Bench) -> None:
     assert bench.dropped_ranges() == []
 
 
-def test_failures_and_their_reset(minutely: Bench) -> None:
+def test_failures_back_off_until_they_are_reset(minutely: Bench) -> None:
     worker = minutely.worker()
     assert run_for(minutely, worker, "08:01:10", RunState.FAILED) == "08:03"
     minutely.go("08:03")
@@ -118,7 +118,7 @@ def test_failures_and_their_reset(minutely: Bench) -> None:
     assert run_for(minutely, worker, "08:06:10") == "08:07"
 
 
-def test_failures_of_any_schedule_can_be_reset(bench: Bench) -> None:
+def test_failures_of_a_cron_schedule_can_be_reset(bench: Bench) -> None:
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -131,8 +131,8 @@ def test_failures_of_any_schedule_can_be_reset(bench: Bench) -> None:
 def test_an_interval_hint_holds_until_it_expires(minutely: Bench) -> None:
     worker = minutely.worker()
     run_for(minutely, worker, "08:01:01")
-    given = hint(minutely, interval_ms=10_000, ttl_ms=25_000, reason="it is busy")
-    assert (next_run(given), given.source, given.bound, given.warning) == ("08:01:10", "hint", None, None)
+    outlook = hint(minutely, interval_ms=10_000, ttl_ms=25_000, reason="it is busy")
+    assert (next_run(outlook), outlook.source, outlook.bound, outlook.warning) == ("08:01:10", "hint", None, None)
     minutely.go("08:01:10")
     assert run_for(minutely, worker, "08:01:11") == "08:01:20"
     minutely.go("08:01:20")
@@ -148,8 +148,8 @@ def test_an_interval_hint_holds_until_it_expires(minutely: Bench) -> None:
 def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
     worker = minutely.worker()
     run_for(minutely, worker, "08:01:01")
-    given = hint(minutely, at=when("08:01:30"))
-    assert (next_run(given), given.source) == ("08:01:30", "hint")
+    outlook = hint(minutely, at=when("08:01:30"))
+    assert (next_run(outlook), outlook.source) == ("08:01:30", "hint")
     minutely.go("08:01:30")
     assert run_for(minutely, worker, "08:01:31") == "08:02:30"
     assert minutely.ask(hints.hints, "report").hints == ()
@@ -157,7 +157,7 @@ def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
     assert len({run.key for run in minutely.runs()}) == 2
 
 
-def test_run_at_once(minutely: Bench) -> None:
+def test_hint_can_request_a_run_at_once(minutely: Bench) -> None:
     worker = minutely.worker()
     run_for(minutely, worker, "08:01:01")
     minutely.go("08:01:20.5")
@@ -166,11 +166,11 @@ def test_run_at_once(minutely: Bench) -> None:
     assert len(worker.tick()) == 1
 
 
-def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The earlier wins, and whoever gives the second is told; so is whoever reads the engine's log."""
+def test_the_earlier_of_two_hints_wins_with_a_warning(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller who sends the second hint gets the warning, and the engine logs it."""
     worker = minutely.worker()
-    told: list[str] = []
-    monkeypatch.setattr(worker.events, "warn", told.append)
+    warnings: list[str] = []
+    monkeypatch.setattr(worker.events, "warn", warnings.append)
     run_for(minutely, worker, "08:01:01")
     assert hint(minutely, interval_ms=40_000).warning is None
     both = hint(minutely, at=when("08:01:20"))
@@ -178,17 +178,20 @@ def test_both_hints(minutely: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "are live" in (both.warning or "")
     minutely.go("08:01:20")
     assert run_for(minutely, worker, "08:01:21") == "08:02"
-    assert told == ["report: two hints are active, the earlier one is used"]
+    assert warnings == ["report: two hints are active, the earlier one is used"]
 
 
-def test_a_later_hint_takes_the_place_of_one_of_its_kind(minutely: Bench) -> None:
+def test_a_later_hint_replaces_one_of_the_same_kind(minutely: Bench) -> None:
     run_for(minutely, minutely.worker(), "08:01:01")
     hint(minutely, interval_ms=10_000, at=when("08:05"))
     second = hint(minutely, interval_ms=20_000)
-    assert [(each.interval_ms, each.at) for each in second.hints] == [(20_000, None), (None, when("08:05"))]
+    assert [(active_hint.interval_ms, active_hint.at) for active_hint in second.hints] == [
+        (20_000, None),
+        (None, when("08:05")),
+    ]
 
 
-def test_bounds_hold_against_hints(bench: Bench) -> None:
+def test_bounds_limit_hints(bench: Bench) -> None:
     bench.create(intervals="1m", adaptive=True, min_interval_ms=30_000, max_interval_ms=90_000)
     bench.go("08:01")
     run_for(bench, bench.worker(), "08:01:01")
@@ -199,7 +202,7 @@ def test_bounds_hold_against_hints(bench: Bench) -> None:
     assert (next_run(bench.ask(hints.clear_hints, "report", reason="enough"))) == "08:02"
 
 
-def test_pause_beats_everything(minutely: Bench) -> None:
+def test_a_pause_overrides_hints(minutely: Bench) -> None:
     worker = minutely.worker()
     run_for(minutely, worker, "08:01:01")
     minutely.pause()
@@ -213,7 +216,7 @@ def test_pause_beats_everything(minutely: Bench) -> None:
     assert worker.tick() == ["08:01:10"]
 
 
-def test_a_pause_until_some_time_is_over(minutely: Bench) -> None:
+def test_hints_apply_after_a_pause_with_an_end(minutely: Bench) -> None:
     worker = minutely.worker()
     run_for(minutely, worker, "08:01:01")
     minutely.pause(until=when("08:05"))
@@ -224,8 +227,8 @@ def test_a_pause_until_some_time_is_over(minutely: Bench) -> None:
     assert len(worker.tick()) == 1
 
 
-def test_nothing_runs_beside_a_trigger_that_is_in_the_way(minutely: Bench) -> None:
-    """Overlap, as for any schedule: the run is skipped on record, and the next one follows an interval later."""
+def test_a_run_that_overlaps_a_trigger_is_skipped(minutely: Bench) -> None:
+    """The skip is recorded, and the next run follows one interval later."""
     worker = minutely.worker()
     minutely.trigger()
     worker.tick()
@@ -233,7 +236,7 @@ def test_nothing_runs_beside_a_trigger_that_is_in_the_way(minutely: Bench) -> No
     assert minutely.get().next_run_at == when("08:02")
 
 
-def test_the_limit_counts_hinted_runs(bench: Bench) -> None:
+def test_remaining_actions_counts_hinted_runs(bench: Bench) -> None:
     bench.create(intervals="1m", adaptive=True, remaining_actions=2)
     worker = bench.worker()
     bench.go("08:01")
@@ -245,7 +248,7 @@ def test_the_limit_counts_hinted_runs(bench: Bench) -> None:
     assert (bench.get().remaining_actions, bench.get().state) == (0, "exhausted")
 
 
-def test_a_run_that_is_to_be_skipped(minutely: Bench) -> None:
+def test_a_requested_skip_applies_to_an_adaptive_run(minutely: Bench) -> None:
     worker = minutely.worker()
     run_for(minutely, worker, "08:01:01")
     hint(minutely, at=when("08:01:10"))
@@ -259,13 +262,13 @@ def test_a_run_that_is_to_be_skipped(minutely: Bench) -> None:
         minutely.ask(control.skip, "report", at=[when("08:05")])
 
 
-def test_the_past_cannot_be_filled_in(minutely: Bench) -> None:
+def test_backfill_of_an_adaptive_schedule_is_rejected(minutely: Bench) -> None:
     with pytest.raises(InvalidField, match="adaptive"):
         minutely.backfill("07:00", "07:30")
 
 
-def test_what_others_run_meanwhile(minutely: Bench) -> None:
-    """A queue that nobody serves here: the run is recorded, and the next one waits for its end."""
+def test_the_next_run_waits_for_a_run_on_another_instance(minutely: Bench) -> None:
+    """No instance in the test serves the queue: the run is recorded, and the next one waits for its end."""
     minutely.ask(crud.patch, "report", queue="elsewhere")
     here, there = minutely.worker(), minutely.worker("elsewhere")
     assert here.tick() == []
@@ -279,15 +282,15 @@ def test_what_others_run_meanwhile(minutely: Bench) -> None:
 # --- on record --------------------------------------------------------------------------------------------------------
 
 
-def test_every_word_is_on_record(minutely: Bench) -> None:
+def test_every_hint_is_audited(minutely: Bench) -> None:
     hint(minutely, interval_ms=10_000, ttl_ms=5_000, reason="busy", author="planner", request_id="h1")
     minutely.ask(hints.clear_hints, "report", reason="calm", actor="bob")
     minutely.ask(hints.reset_failures, "report")
     reset, cleared, hinted, created = minutely.ask(history.history, "report").items
-    assert [each.operation for each in (reset, cleared, hinted, created)] == [
+    assert [entry.operation for entry in (reset, cleared, hinted, created)] == [
         "reset_failures", "clear_hints", "hint", "create",
     ]  # fmt: skip
-    assert [each.token for each in (reset, cleared, hinted)] == [4, 3, 2]
+    assert [entry.token for entry in (reset, cleared, hinted)] == [4, 3, 2]
     assert (hinted.actor, hinted.request_id) == ("ann", "h1")
     assert hinted.after == {
         "interval_ms": 10_000, "at": None, "ttl_ms": 5_000, "reason": "busy", "author": "planner",
@@ -297,15 +300,15 @@ def test_every_word_is_on_record(minutely: Bench) -> None:
     )  # fmt: skip
 
 
-def test_a_hint_knows_its_author_and_its_end(minutely: Bench) -> None:
-    (given,) = hint(minutely, interval_ms=10_000, reason="busy").hints
-    assert (given.author, given.reason, given.created_at) == ("ann", "busy", when("08:01"))
-    assert given.expires_at == when("09:01")
-    (given,) = hint(minutely, at=when("10:00"), author="planner").hints[1:]
-    assert (given.author, given.expires_at) == ("planner", when("11:00"))
+def test_a_hint_records_its_author_and_expiry(minutely: Bench) -> None:
+    (stored_hint,) = hint(minutely, interval_ms=10_000, reason="busy").hints
+    assert (stored_hint.author, stored_hint.reason, stored_hint.created_at) == ("ann", "busy", when("08:01"))
+    assert stored_hint.expires_at == when("09:01")
+    (stored_hint,) = hint(minutely, at=when("10:00"), author="planner").hints[1:]
+    assert (stored_hint.author, stored_hint.expires_at) == ("planner", when("11:00"))
 
 
-def test_the_same_request_is_done_once(minutely: Bench) -> None:
+def test_a_repeated_request_id_is_applied_once(minutely: Bench) -> None:
     first = hint(minutely, interval_ms=10_000, request_id="r1")
     minutely.ask(hints.clear_hints, "report")
     assert hint(minutely, interval_ms=10_000, request_id="r1") == first
@@ -327,7 +330,7 @@ def test_a_stale_token_changes_nothing(minutely: Bench) -> None:
     assert minutely.dump() == before
 
 
-def test_a_deleted_schedule_takes_no_hints_and_has_none_when_it_is_back(minutely: Bench) -> None:
+def test_a_deleted_schedule_rejects_hints_and_loses_its_own(minutely: Bench) -> None:
     hint(minutely, interval_ms=10_000)
     minutely.ask(crud.delete, "report")
     with pytest.raises(ScheduleClosed):
@@ -344,7 +347,7 @@ def test_an_upsert_of_the_same_definition_keeps_hints(minutely: Bench) -> None:
     assert (changed.version, len(minutely.ask(hints.hints, "report").hints)) == (2, 1)
 
 
-def test_what_is_to_come_is_shown_with_its_cause(minutely: Bench) -> None:
+def test_the_next_run_is_listed_with_its_cause(minutely: Bench) -> None:
     run_for(minutely, minutely.worker(), "08:01:01")
     hint(minutely, interval_ms=10_000)
     described = minutely.ask(read.describe, "report")
@@ -353,7 +356,7 @@ def test_what_is_to_come_is_shown_with_its_cause(minutely: Bench) -> None:
     assert described.schedule.next_run_at == described.schedule.next_fire_at == when("08:01:10")
 
 
-def test_while_it_runs_nothing_is_known(minutely: Bench) -> None:
+def test_there_is_no_next_run_while_a_run_is_in_flight(minutely: Bench) -> None:
     minutely.worker().tick()
     described = minutely.ask(read.describe, "report")
     assert described.outlook is not None
@@ -361,19 +364,19 @@ def test_while_it_runs_nothing_is_known(minutely: Bench) -> None:
     assert (described.next_ticks, described.schedule.state) == ((), "active")
 
 
-def test_verify_says_that_the_times_are_no_grid(minutely: Bench) -> None:
+def test_verify_reports_adaptive_ticks_as_unchecked(minutely: Bench) -> None:
     run_for(minutely, minutely.worker(), "08:02:30")
-    found = minutely.ask(verify, "report")
-    assert (found.ok, found.unchecked, found.runs) == (True, 1, 1)
+    verification = minutely.ask(verify, "report")
+    assert (verification.ok, verification.unchecked, verification.runs) == (True, 1, 1)
 
 
-def test_verify_finds_a_hinted_run_that_nobody_asked_for(minutely: Bench) -> None:
+def test_verify_reports_a_hinted_run_without_a_hint(minutely: Bench) -> None:
     run_for(minutely, minutely.worker(), "08:01:01")
     minutely.execute("UPDATE schedule_runs SET source = 'hint'")
     assert [problem.kind for problem in minutely.ask(verify, "report").problems] == ["invented"]
 
 
-def test_verify_finds_a_run_before_its_time(minutely: Bench) -> None:
+def test_verify_reports_a_run_that_started_too_early(minutely: Bench) -> None:
     run_for(minutely, minutely.worker(), "08:01:01")
     minutely.execute("UPDATE schedule_runs SET decided_ms = decided_ms - 1")
     assert [problem.kind for problem in minutely.ask(verify, "report").problems] == ["early"]
@@ -397,7 +400,7 @@ def test_a_schedule_that_becomes_adaptive_and_back_accounts_for_every_tick(bench
     assert worker.tick() == ["08:03"]
 
 
-def test_new_zone_tables_aim_an_adaptive_schedule_anew(bench: Bench) -> None:
+def test_new_zone_data_replans_an_adaptive_schedule(bench: Bench) -> None:
     bench.create(cron="0 12 * * *", timezone="Europe/Berlin", adaptive=True)
     bench.execute("UPDATE schedules SET zones = 'Europe/Berlin:older'")
     bench.execute(f"UPDATE schedule_state SET next_nominal_s = {int(at('10:00'))}")

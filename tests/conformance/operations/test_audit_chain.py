@@ -1,4 +1,4 @@
-"""The audit is a chain: what somebody changes, removes or slips in behind everybody's back is found and named."""
+"""The audit is a hash chain: verification reports every row that was changed, removed or inserted afterwards."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ TRIGGERS = ("audit_append_only", "audit_no_removal", "audit_heads_append_only", 
 COPY = "at_ms, namespace, schedule_id, actor, operation, token, version, request_id, before, after"
 
 
-class Undone(Exception):
-    """Nothing of it is to be kept."""
+class RollBack(Exception):
+    """Rolls the transaction back."""
 
 
 def seal(bench: Bench) -> None:
@@ -42,16 +42,16 @@ def seal(bench: Bench) -> None:
         pass
 
 
-def proof(bench: Bench, namespace: str = "default", **given: Any) -> AuditVerification:
-    return bench.ask(verify_audit, namespace=namespace, **given)
+def verify_chain(bench: Bench, namespace: str = "default", **page: Any) -> AuditVerification:
+    return bench.ask(verify_audit, namespace=namespace, **page)
 
 
-def after(bench: Bench, *damage: str, namespace: str = "default", **given: Any) -> AuditVerification:
-    """What is said after somebody who owns the database has changed the audit; then it is as it was.
+def verify_after(bench: Bench, *damage: str, namespace: str = "default", **page: Any) -> AuditVerification:
+    """Verify the chain after changes by the owner of the database, then roll them back.
 
-    The triggers are the first thing to go.
+    The owner disables the triggers first.
     """
-    found: list[AuditVerification] = []
+    verifications: list[AuditVerification] = []
     sqlite = isinstance(bench.store, SqliteStore)
     off = (
         [f"DROP TRIGGER {name}" for name in TRIGGERS]
@@ -62,17 +62,17 @@ def after(bench: Bench, *damage: str, namespace: str = "default", **given: Any) 
     def work(transaction: Transaction) -> None:
         for statement in (*off, *damage):
             Bench._execute(transaction, statement)
-        found.append(verify_audit(bench.session(transaction, namespace), **given))
-        raise Undone
+        verifications.append(verify_audit(bench.session(transaction, namespace), **page))
+        raise RollBack
 
-    with owned(bench) as owner, pytest.raises(Undone):
+    with owner_bench(bench) as owner, pytest.raises(RollBack):
         owner.write(work)
-    return found[0]
+    return verifications[0]
 
 
 @contextmanager
-def owned(bench: Bench) -> Iterator[Bench]:
-    """The same store for whoever owns its tables, which is more than any process needs to be."""
+def owner_bench(bench: Bench) -> Iterator[Bench]:
+    """The same store, opened with the role that owns the tables. No Tompion process needs that role."""
     if not isinstance(bench.store, PostgresStore):
         yield bench
         return
@@ -80,12 +80,12 @@ def owned(bench: Bench) -> Iterator[Bench]:
         yield Bench(store, bench.clock)
 
 
-def problem(bench: Bench, *damage: str) -> str:
-    return after(bench, *damage).problem or ""
+def problem_after(bench: Bench, *damage: str) -> str:
+    return verify_after(bench, *damage).problem or ""
 
 
 @pytest.fixture
-def told(bench: Bench) -> Bench:
+def chained(bench: Bench) -> Bench:
     """Ten changes of one schedule, all in the chain, and two in another namespace."""
     bench.create()
     for _ in range(4):
@@ -95,27 +95,27 @@ def told(bench: Bench) -> Bench:
     bench.ask(crud.create, "other", cron="0 0 * * *", function="tasks:work", namespace="b")
     bench.ask(control.pause, "other", namespace="b")
     seal(bench)
-    assert proof(bench).ok
+    assert verify_chain(bench).ok
     return bench
 
 
-def test_every_row_is_in_the_chain_of_its_namespace(told: Bench) -> None:
-    found, other = proof(told), proof(told, "b")
-    assert (found.checked, found.position, found.unsealed, found.more) == (10, 10, 0, False)
+def test_every_row_is_in_the_chain_of_its_namespace(chained: Bench) -> None:
+    verification, other = verify_chain(chained), verify_chain(chained, "b")
+    assert (verification.checked, verification.position, verification.unsealed, verification.more) == (10, 10, 0, False)
     assert (other.checked, other.position) == (2, 2)
-    assert len(found.digest) == 64
-    assert found.digest != other.digest
-    assert proof(told, "empty") == AuditVerification("empty", 0, 0, 0, 0, 0, 0, "", more=False)
+    assert len(verification.digest) == 64
+    assert verification.digest != other.digest
+    assert verify_chain(chained, "empty") == AuditVerification("empty", 0, 0, 0, 0, 0, 0, "", more=False)
 
 
-def test_new_rows_are_counted_until_they_are_in_it(told: Bench) -> None:
-    told.pause()
-    assert (proof(told).unsealed, proof(told).position) == (1, 10)
-    told.worker().sweep()
-    assert (proof(told).unsealed, proof(told).position) == (0, 11)
+def test_new_rows_count_as_unsealed_until_a_sweep(chained: Bench) -> None:
+    chained.pause()
+    assert (verify_chain(chained).unsealed, verify_chain(chained).position) == (1, 10)
+    chained.worker().sweep()
+    assert (verify_chain(chained).unsealed, verify_chain(chained).position) == (0, 11)
 
 
-def test_a_row_that_was_changed(told: Bench) -> None:
+def test_a_changed_row_is_reported(chained: Bench) -> None:
     changes = {
         "actor": "'eve'", "at_ms": "at_ms + 1", "operation": "'resume'", "after": "NULL", "before": "'{}'",
         "token": "token + 1", "version": "7", "request_id": "'x'", "schedule_id": "'another'", "digest": "'0'",
@@ -123,26 +123,26 @@ def test_a_row_that_was_changed(told: Bench) -> None:
     }  # fmt: skip
     for column, value in changes.items():
         damage = f"UPDATE audit SET {column} = {value} WHERE namespace = 'default' AND position = 4"
-        found = after(told, damage)
-        assert found.problem is not None, column
-        assert "at position 4 of the chain, was changed" in found.problem
-        assert (found.until, found.checked, found.more) == (3, 3, False)
-        assert after(told, damage, namespace="b").ok
+        verification = verify_after(chained, damage)
+        assert verification.problem is not None, column
+        assert "at position 4 of the chain, was changed" in verification.problem
+        assert (verification.until, verification.checked, verification.more) == (3, 3, False)
+        assert verify_after(chained, damage, namespace="b").ok
 
 
-def test_a_row_that_was_changed_with_its_digest(told: Bench) -> None:
-    """Whoever can compute one digest has to compute all that follow."""
-    row, following = told.read(lambda t: t.audit_list_chain("default", 3, 2))
+def test_a_changed_row_with_a_recomputed_digest_is_reported(chained: Bench) -> None:
+    """A forger has to recompute every later digest too."""
+    row, following = chained.read(lambda t: t.audit_list_chain("default", 3, 2))
     assert row.position is not None
     assert row.previous is not None
     forged = chain_row(row._replace(actor="eve"), row.position, row.previous)
     damage = f"UPDATE audit SET actor = 'eve', digest = '{forged.digest}' WHERE audit_number = {row.audit_number}"
-    assert problem(told, damage) == (
+    assert problem_after(chained, damage) == (
         f"row {following.audit_number}, at position 5 of the chain, does not follow the one before it"
     )
 
 
-def test_rows_that_were_removed(told: Bench) -> None:
+def test_removed_rows_are_reported(chained: Bench) -> None:
     removed = {
         "position = 1": "the row at position 1 of the chain is missing",
         "position = 4": "the row at position 4 of the chain is missing",
@@ -151,28 +151,28 @@ def test_rows_that_were_removed(told: Bench) -> None:
         "position > 0": "the rows at positions 1 to 10 of the chain are missing",
     }
     delete = "DELETE FROM audit WHERE namespace = 'default' AND"
-    assert {which: problem(told, f"{delete} {which}") for which in removed} == removed
+    assert {which: problem_after(chained, f"{delete} {which}") for which in removed} == removed
 
 
-def test_a_row_that_was_removed_and_its_place_filled(told: Bench) -> None:
+def test_a_removed_row_is_reported_after_renumbering(chained: Bench) -> None:
     moved = [
         f"UPDATE audit SET position = {n} WHERE namespace = 'default' AND position = {n + 1}" for n in range(4, 10)
     ]
-    found = problem(told, "DELETE FROM audit WHERE namespace = 'default' AND position = 4", *moved)
-    assert "at position 4 of the chain, was changed" in found
+    problem = problem_after(chained, "DELETE FROM audit WHERE namespace = 'default' AND position = 4", *moved)
+    assert "at position 4 of the chain, was changed" in problem
 
 
-def test_a_row_that_was_slipped_in(told: Bench) -> None:
+def test_an_inserted_row_is_reported(chained: Bench) -> None:
     places = range(10, 3, -1)
     moved = [f"UPDATE audit SET position = {n + 1} WHERE namespace = 'default' AND position = {n}" for n in places]
     slipped_in = (
         f"INSERT INTO audit ({COPY}, position, previous, digest) "
         f"SELECT {COPY}, 4, previous, digest FROM audit WHERE namespace = 'default' AND position = 3"
     )
-    assert "at position 4 of the chain, was changed" in problem(told, *moved, slipped_in)
+    assert "at position 4 of the chain, was changed" in problem_after(chained, *moved, slipped_in)
 
 
-def test_an_end_that_was_changed(told: Bench) -> None:
+def test_a_changed_head_is_reported(chained: Bench) -> None:
     damaged = {
         "UPDATE audit_heads SET position = 9": "is at position 10, after the end of the chain",
         "UPDATE audit_heads SET digest = 'x'": (
@@ -181,12 +181,12 @@ def test_an_end_that_was_changed(told: Bench) -> None:
         "DELETE FROM audit_heads": "is at position 1, after the end of the chain",
         "UPDATE audit_heads SET gone_position = 3": "does not follow the one before it",
     }
-    for damage, told_of_it in damaged.items():
-        assert told_of_it in problem(told, damage)
+    for damage, message in damaged.items():
+        assert message in problem_after(chained, damage)
 
 
-def test_the_database_refuses(told: Bench) -> None:
-    told.pause()
+def test_the_database_rejects_updates_and_deletes(chained: Bench) -> None:
+    chained.pause()
     refused = [
         "UPDATE audit SET actor = 'eve'",
         "UPDATE audit SET digest = 'x' WHERE position = 3",
@@ -199,60 +199,64 @@ def test_the_database_refuses(told: Bench) -> None:
         "UPDATE audit_heads SET gone_position = position + 1",
         "DELETE FROM audit_heads",
     ]
-    if not isinstance(told.store, SqliteStore):
+    if not isinstance(chained.store, SqliteStore):
         refused += ["TRUNCATE audit", "TRUNCATE audit_heads"]
-    with owned(told) as owner:
+    with owner_bench(chained) as owner:
         for statement in refused:
             with pytest.raises(StoreError, match="append-only"):
                 owner.execute(statement)
             with pytest.raises(StoreError, match=r"append-only|permission denied"):
-                told.execute(statement)
-    with pytest.raises(StoreError):  # a place is taken once
-        told.execute(f"INSERT INTO audit ({COPY}, position) SELECT {COPY}, position FROM audit WHERE position = 3")
-    assert (proof(told).ok, proof(told).checked, proof(told).unsealed) == (True, 10, 1)
+                chained.execute(statement)
+    with pytest.raises(StoreError):  # a position is unique
+        chained.execute(f"INSERT INTO audit ({COPY}, position) SELECT {COPY}, position FROM audit WHERE position = 3")
+    assert (verify_chain(chained).ok, verify_chain(chained).checked, verify_chain(chained).unsealed) == (True, 10, 1)
 
 
-def test_what_is_older_than_its_retention_goes_and_the_rest_is_proved(told: Bench, clock: ManualClock) -> None:
+def test_expired_rows_are_deleted_and_the_rest_verifies(chained: Bench, clock: ManualClock) -> None:
     settings = Settings(audit_retention_ms=200 * DAY_MS)
     day_s = 86_400
     clock.set(BEGIN + 100 * day_s)
-    told.ask(workflows.put_workflow, "flow", {"function": "tasks:a"})
-    told.ask(workflows.put_workflow, "flow", {"function": "tasks:b"})
-    seal(told)
-    worker = told.worker(settings=settings)
+    chained.ask(workflows.put_workflow, "flow", {"function": "tasks:a"})
+    chained.ask(workflows.put_workflow, "flow", {"function": "tasks:b"})
+    seal(chained)
+    worker = chained.worker(settings=settings)
     clock.set(BEGIN + 199 * day_s)
     worker.sweep()
-    assert proof(told).gone == 0
+    assert verify_chain(chained).gone == 0
     clock.set(BEGIN + 201 * day_s)
     worker.sweep()
-    found = proof(told)
-    assert (found.ok, found.gone, found.checked, found.position) == (True, 10, 2, 12)
-    assert proof(told, "b").gone == 2
-    assert len(told.ask(history.history, limit=100).items) == 2
-    told.ask(workflows.put_workflow, "flow", {"function": "tasks:c"})
-    seal(told)
-    assert (proof(told).ok, proof(told).checked, proof(told, after=5).after) == (True, 3, 10)
+    verification = verify_chain(chained)
+    assert (verification.ok, verification.gone, verification.checked, verification.position) == (True, 10, 2, 12)
+    assert verify_chain(chained, "b").gone == 2
+    assert len(chained.ask(history.history, limit=100).items) == 2
+    chained.ask(workflows.put_workflow, "flow", {"function": "tasks:c"})
+    seal(chained)
+    assert (verify_chain(chained).ok, verify_chain(chained).checked, verify_chain(chained, after=5).after) == (
+        True,
+        3,
+        10,
+    )
     gone = "DELETE FROM audit WHERE namespace = 'default' AND position = 11"
-    assert problem(told, gone) == "the row at position 11 of the chain is missing"
+    assert problem_after(chained, gone) == "the row at position 11 of the chain is missing"
 
 
-def test_without_a_retention_the_audit_stays(told: Bench, clock: ManualClock) -> None:
+def test_without_a_retention_no_row_is_deleted(chained: Bench, clock: ManualClock) -> None:
     clock.set(BEGIN + 10_000 * 86_400)
-    told.worker().sweep()
-    assert (proof(told).ok, proof(told).gone, proof(told).checked) == (True, 0, 10)
+    chained.worker().sweep()
+    assert (verify_chain(chained).ok, verify_chain(chained).gone, verify_chain(chained).checked) == (True, 0, 10)
 
 
-def test_a_long_audit_is_walked_page_by_page(told: Bench) -> None:
-    pages = [proof(told, after=after, limit=4) for after in (0, 4, 8)]
+def test_a_long_audit_is_verified_in_pages(chained: Bench) -> None:
+    pages = [verify_chain(chained, after=verify_after, limit=4) for verify_after in (0, 4, 8)]
     assert [(page.checked, page.until, page.more) for page in pages] == [(4, 4, True), (4, 8, True), (2, 10, False)]
     damage = "UPDATE audit SET actor = 'eve' WHERE namespace = 'default' AND position = 6"
-    assert after(told, damage, limit=4).ok
-    assert not after(told, damage, after=4, limit=4).ok
-    whole = NamespaceVerifier(told.store, "default", Settings()).audit()
+    assert verify_after(chained, damage, limit=4).ok
+    assert not verify_after(chained, damage, after=4, limit=4).ok
+    whole = NamespaceVerifier(chained.store, "default", Settings()).audit()
     assert (whole.ok, whole.checked, whole.after, whole.until) == (True, 10, 0, 10)
 
 
-def test_where_to_begin_is_checked(bench: Bench) -> None:
+def test_invalid_page_arguments_are_rejected(bench: Bench) -> None:
     refused: list[dict[str, Any]] = [
         {"limit": 0},
         {"limit": MAX_ROWS + 1},
@@ -260,16 +264,16 @@ def test_where_to_begin_is_checked(bench: Bench) -> None:
         {"after": -1},
         {"after": 1 << 63},
     ]
-    for given in refused:
-        with pytest.raises(InvalidField, match=next(iter(given))):
-            proof(bench, **given)
+    for page in refused:
+        with pytest.raises(InvalidField, match=next(iter(page))):
+            verify_chain(bench, **page)
 
 
-def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
-    """Whatever is asked, each change that is accepted is one row, and what is refused leaves none."""
+def test_every_accepted_change_writes_one_row(bench: Bench) -> None:
+    """Each accepted change writes one row, and a rejected request writes none."""
     draw = random.Random(8)
     bench.create("s0")
-    asked: list[Callable[[OperationContext], object]] = [
+    operations: list[Callable[[OperationContext], object]] = [
         lambda session: control.pause(session, "s0", note=str(draw.random())),
         lambda session: control.resume(session, "s0"),
         lambda session: control.trigger(session, "s0"),
@@ -283,7 +287,7 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
         lambda session: targets.resume_target(session, queue="q"),
         lambda session: api_keys.create_key(session, "ci"),
         lambda session: crud.patch(session, "s0", cron="never"),
-        lambda session: control.pause(session, "nobody"),
+        lambda session: control.pause(session, "missing"),
     ]
 
     def written(transaction: Transaction, change: Callable[[OperationContext], object]) -> int:
@@ -294,47 +298,47 @@ def test_a_thousand_changes_are_a_thousand_rows(bench: Bench) -> None:
     bench.create("a0", intervals="60s", adaptive=True, max_interval_ms=600_000)
     accepted, refused = 2, 0
     while accepted < 1_000:
-        change = draw.choice(asked)
+        change = draw.choice(operations)
         try:
             rows = bench.write(partial(written, change=change))
         except TompionError:
             refused += 1
             continue
-        assert rows <= 1  # whoever resumes twice changes nothing
+        assert rows <= 1  # a second resume changes nothing
         accepted += rows
     seal(bench)
-    found = proof(bench)
+    verification = verify_chain(bench)
     assert refused > 100
-    assert (found.ok, found.checked, found.position) == (True, 1_000, 1_000)
+    assert (verification.ok, verification.checked, verification.position) == (True, 1_000, 1_000)
 
 
-def test_a_row_that_commits_late_comes_later_in_the_chain(postgres: Bench) -> None:
-    """It has taken its number before others that are in the chain already: nothing is left out, or done twice."""
+def test_a_late_commit_is_appended_at_the_end_of_the_chain(postgres: Bench) -> None:
+    """Its number is lower than numbers already in the chain. No row is left out or chained twice."""
     postgres.create("early")
     with open_transaction(postgres.store, lambda t: control.pause(postgres.session(t), "early")):
         postgres.create("late")
         seal(postgres)
-        assert proof(postgres).checked == 2
+        assert verify_chain(postgres).checked == 2
     seal(postgres)
-    found = proof(postgres)
-    assert (found.ok, found.checked, found.unsealed) == (True, 3, 0)
+    verification = verify_chain(postgres)
+    assert (verification.ok, verification.checked, verification.unsealed) == (True, 3, 0)
     numbers = [row.audit_number for row in postgres.read(lambda t: t.audit_list_chain("default", 0, 10))]
     assert numbers != sorted(numbers)
 
 
-def test_whoever_writes_waits_for_nobody_who_seals(postgres: Bench) -> None:
+def test_writers_do_not_wait_for_a_sealer(postgres: Bench) -> None:
     postgres.create()
     seal(postgres)
     postgres.trigger()
     with open_transaction(postgres.store, audit.seal):
         postgres.pause()
         postgres.create("other")
-        assert postgres.write(audit.seal) is False  # another is at it: this one passes over
+        assert postgres.write(audit.seal) is False  # another transaction is sealing: this one skips
     seal(postgres)
-    assert (proof(postgres).ok, proof(postgres).checked) == (True, 4)
+    assert (verify_chain(postgres).ok, verify_chain(postgres).checked) == (True, 4)
 
 
-def test_many_write_and_many_seal(bench: Bench) -> None:
+def test_concurrent_writers_and_sealers_build_one_chain(bench: Bench) -> None:
     names = [f"s{number}" for number in range(8)]
     for name in names:
         bench.create(name)
@@ -348,7 +352,7 @@ def test_many_write_and_many_seal(bench: Bench) -> None:
         for _ in range(10):
             bench.write(audit.seal)
 
-    if isinstance(bench.store, SqliteStore):  # this one works on the thread of its caller
+    if isinstance(bench.store, SqliteStore):  # runs on the caller's thread
         for name in names:
             write(name)
             bench.write(audit.seal)
@@ -356,15 +360,15 @@ def test_many_write_and_many_seal(bench: Bench) -> None:
         with ThreadPoolExecutor(12) as threads:
             done = [threads.submit(write, name) for name in names]
             done += [threads.submit(seal_often) for _ in range(4)]
-            for each in done:
-                each.result()
+            for future in done:
+                future.result()
     seal(bench)
-    found = proof(bench)
-    assert (found.ok, found.checked, found.unsealed) == (True, 88, 0)
+    verification = verify_chain(bench)
+    assert (verification.ok, verification.checked, verification.unsealed) == (True, 88, 0)
 
 
-def test_many_write_to_one_file(tmp_path: Path) -> None:
-    """Two processes share an SQLite file; each seals."""
+def test_two_processes_seal_one_sqlite_file(tmp_path: Path) -> None:
+    """Two processes share an SQLite file, and both seal."""
     stores = [SqliteStore(tmp_path / "shared.db") for _ in range(2)]
     benches = [Bench(store, ManualClock(BEGIN)) for store in stores]
     benches[0].create()
@@ -376,11 +380,11 @@ def test_many_write_to_one_file(tmp_path: Path) -> None:
             bench.write(audit.seal)
 
     with ThreadPoolExecutor(2) as threads:
-        for each in [threads.submit(work, bench) for bench in benches]:
-            each.result()
+        for future in [threads.submit(work, bench) for bench in benches]:
+            future.result()
     seal(benches[0])
-    found = proof(benches[1])
+    verification = verify_chain(benches[1])
     rows = benches[0].read(lambda t: len(t.audit_list_after(0, 1_000)))
-    assert (found.ok, found.checked, found.unsealed) == (True, rows, 0)
+    assert (verification.ok, verification.checked, verification.unsealed) == (True, rows, 0)
     for store in stores:
         store.close()

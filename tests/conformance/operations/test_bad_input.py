@@ -1,4 +1,4 @@
-"""Bad input: the right error, which names the field, and nothing written."""
+"""Bad input: the right error, which names the field, and no write."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def nested(depth: int) -> list[Any]:
     return [nested(depth - 1)] if depth else []
 
 
-def typed(kind: str, value: object) -> dict[str, object]:
+def attribute(kind: str, value: object) -> dict[str, object]:
     return {"type": kind, "value": value}
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """One store for all cases: none of them writes anything."""
+def shared_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """One store for all cases. None of them writes."""
     clock = ManualClock(BEGIN)
     store: Store = SqliteStore(clock=clock, inline=True)
     if request.param == "postgres":
@@ -67,13 +67,13 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Bench]:
     store.close()
 
 
-def refused(shared: Bench, call: Call, error: type[TompionError], *words: str) -> None:
-    before = shared.dump()
+def assert_rejected(shared_bench: Bench, call: Call, error: type[TompionError], *words: str) -> None:
+    before = shared_bench.dump()
     with pytest.raises(error) as caught:
-        call(shared)
+        call(shared_bench)
     for word in words:
         assert word in str(caught.value), str(caught.value)
-    assert shared.dump() == before
+    assert shared_bench.dump() == before
 
 
 # --- fields of a definition -------------------------------------------------------------------------------------------
@@ -120,13 +120,15 @@ WRONG_TYPES: dict[str, list[object]] = {
         {True: 1, "a": 2}, {(1, 2): 3},
     ],
     "description": [5, "x" * 2_001, ["a"], "a\x00b", "\ud800"],
-    "labels": [5, ["a"], {"a": 5}, {"": "x"}, {"a": "b" * 201}, {5: "a"}, {f"l{each}": "x" for each in range(65)}],
+    "labels": [5, ["a"], {"a": 5}, {"": "x"}, {"a": "b" * 201}, {5: "a"}, {f"l{number}": "x" for number in range(65)}],
     "memo": [5, "x", {"a": float("nan")}, {"a": [float("-inf")]}, {"a": "\ud800"}, {"a": nested(101)}, {5: "a"}],
     "search_attributes": [
-        5, {"a": "x"}, {"a\x00": typed("Keyword", "x")}, {"a": typed("Keyword", "\ud800")},
-        {"a": typed("Text", "a\x00b")}, {"a": typed("KeywordList", ["a", "\udfff"])}, {"a": typed("Color", "red")},
-        *({"a": typed("Double", each)} for each in (float("nan"), float("inf"), float("-inf"), 10**400, True, "1")),
-        {"a": typed("Int", float("nan"))}, {"a": typed("Datetime", "soon")}, {"\ud800": typed("Keyword", "x")},
+        5, {"a": "x"}, {"a\x00": attribute("Keyword", "x")}, {"a": attribute("Keyword", "\ud800")},
+        {"a": attribute("Text", "a\x00b")}, {"a": attribute("KeywordList", ["a", "\udfff"])},
+        *({"a": attribute("Double", value)} for value in (float("nan"), float("inf"), float("-inf"))),
+        *({"a": attribute("Double", value)} for value in (10**400, True, "1")), {"a": attribute("Color", "red")},
+        {"a": attribute("Int", float("nan"))}, {"a": attribute("Datetime", "soon")},
+        {"\ud800": attribute("Keyword", "x")},
     ],
     "remaining_actions": [-1, "5", 1.5, True, HUGE],
     "paused": [1, "yes", None],
@@ -138,18 +140,20 @@ FIELD_CASES = [(field, value) for field, values in WRONG_TYPES.items() for value
 @pytest.mark.parametrize(
     ("field", "value"), FIELD_CASES, ids=[f"{field}-{number}" for number, (field, _) in enumerate(FIELD_CASES)]
 )
-def test_a_wrong_value(shared: Bench, field: str, value: object) -> None:
-    """Refused by create, by patch and under a request id: an answer to a bad request is not remembered."""
+def test_an_invalid_value_is_rejected(shared_bench: Bench, field: str, value: object) -> None:
+    """Create and patch reject it, with a request id too. The store remembers no answer to a bad request."""
     base: dict[str, Any] = {} if field in ("spec", "cron") else {"cron": "* * * * *"}
     action = {} if field in ("function", "workflow_id", "workflow_version") else {"function": FUNCTION}
     if field == "workflow_version":
         action = {"workflow_id": "flow"}
     alone: dict[str, Any] = {field: value}
-    given = {**base, **action, **alone}
-    refused(shared, lambda bench: bench.ask(crud.create, "new", **given), InvalidInput, field)
-    refused(shared, lambda bench: bench.ask(crud.upsert, "there", **given), InvalidInput, field)
-    refused(shared, lambda bench: bench.ask(crud.patch, "there", **alone), InvalidInput, field)
-    refused(shared, lambda bench: bench.ask(crud.create, "new", request_id="bad", **given), InvalidInput, field)
+    fields = {**base, **action, **alone}
+    assert_rejected(shared_bench, lambda bench: bench.ask(crud.create, "new", **fields), InvalidInput, field)
+    assert_rejected(shared_bench, lambda bench: bench.ask(crud.upsert, "there", **fields), InvalidInput, field)
+    assert_rejected(shared_bench, lambda bench: bench.ask(crud.patch, "there", **alone), InvalidInput, field)
+    assert_rejected(
+        shared_bench, lambda bench: bench.ask(crud.create, "new", request_id="bad", **fields), InvalidInput, field
+    )
 
 
 UNKNOWN = [
@@ -161,11 +165,13 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("given", "words"), UNKNOWN)
-def test_an_unknown_field(shared: Bench, given: dict[str, Any], words: list[str]) -> None:
-    """Named, with the field that was probably meant."""
+@pytest.mark.parametrize(("fields", "words"), UNKNOWN)
+def test_an_unknown_field_is_rejected_with_a_suggestion(
+    shared_bench: Bench, fields: dict[str, Any], words: list[str]
+) -> None:
+    """The error names the field, and the field that was probably meant."""
     base = {"cron": "* * * * *", "function": FUNCTION}
-    refused(shared, lambda bench: bench.ask(crud.create, "new", **base, **given), InvalidField, *words)
+    assert_rejected(shared_bench, lambda bench: bench.ask(crud.create, "new", **base, **fields), InvalidField, *words)
 
 
 DEFINITIONS: list[tuple[dict[str, Any], type[TompionError], list[str]]] = [
@@ -193,17 +199,19 @@ DEFINITIONS: list[tuple[dict[str, Any], type[TompionError], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "error", "words"), DEFINITIONS, ids=[str(each) for each in range(len(DEFINITIONS))])
-def test_a_definition_that_cannot_be(
-    shared: Bench, given: dict[str, Any], error: type[TompionError], words: list[str]
+@pytest.mark.parametrize(
+    ("fields", "error", "words"), DEFINITIONS, ids=[str(number) for number in range(len(DEFINITIONS))]
+)
+def test_contradictory_fields_are_rejected(
+    shared_bench: Bench, fields: dict[str, Any], error: type[TompionError], words: list[str]
 ) -> None:
-    """Each field alone would do; together they do not."""
-    refused(shared, lambda bench: bench.ask(crud.create, "new", **given), error, *words)
+    """Each field is valid alone. Together they are not."""
+    assert_rejected(shared_bench, lambda bench: bench.ask(crud.create, "new", **fields), error, *words)
 
 
-def test_an_end_that_is_over_is_refused_for_an_id_that_was_deleted_too(shared: Bench) -> None:
-    given: dict[str, Any] = {"cron": "* * * * *", "end_at": "2020-01-01T00:00:00Z", "function": FUNCTION}
-    refused(shared, lambda bench: bench.ask(crud.create, "gone", **given), InvalidField, "end_at")
+def test_a_past_end_is_rejected_for_a_deleted_id_too(shared_bench: Bench) -> None:
+    fields: dict[str, Any] = {"cron": "* * * * *", "end_at": "2020-01-01T00:00:00Z", "function": FUNCTION}
+    assert_rejected(shared_bench, lambda bench: bench.ask(crud.create, "gone", **fields), InvalidField, "end_at")
 
 
 SUNDAYS = {"calendars": [{"day_of_week": "SUN", "hour": "*", "minute": "*"}]}
@@ -228,19 +236,21 @@ SILENT: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("name", ["new", "gone"])
-@pytest.mark.parametrize(("field", "given"), SILENT, ids=[f"{field}-{at}" for at, (field, _) in enumerate(SILENT)])
-def test_a_new_schedule_that_would_never_run(shared: Bench, name: str, field: str, given: dict[str, Any]) -> None:
-    """It was kept, exhausted from birth; only an ``end_at`` was refused, and blamed for what was not its doing."""
-    asked = {"function": FUNCTION, **given}
-    told = [f"{field}: ", "it would never run"]
-    refused(shared, lambda bench: bench.ask(crud.create, name, **asked), InvalidField, *told)
+@pytest.mark.parametrize(("field", "fields"), SILENT, ids=[f"{field}-{at}" for at, (field, _) in enumerate(SILENT)])
+def test_a_new_schedule_that_would_never_run_is_rejected(
+    shared_bench: Bench, name: str, field: str, fields: dict[str, Any]
+) -> None:
+    """Regression: it was stored as exhausted. Only ``end_at`` was rejected, even where another field was the cause."""
+    document = {"function": FUNCTION, **fields}
+    words = [f"{field}: ", "it would never run"]
+    assert_rejected(shared_bench, lambda bench: bench.ask(crud.create, name, **document), InvalidField, *words)
 
 
 @pytest.mark.parametrize(
     "name", ["", ".", "..", " a", "a ", "a\nb", "a\x00b", "a\x7fb", "x" * 201, 5, b"a", "\ud800", ["a"]], ids=repr
 )
-def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
-    """For every operation that takes the id of a schedule."""
+def test_every_operation_rejects_an_invalid_schedule_id(shared_bench: Bench, name: Any) -> None:
+    """Checks every operation that takes a schedule id."""
     base = {"cron": "* * * * *", "function": FUNCTION}
     calls: list[Call] = [
         lambda bench: bench.ask(crud.create, name, **base),
@@ -257,7 +267,7 @@ def test_a_name_that_cannot_be(shared: Bench, name: Any) -> None:
         ),
     ]  # fmt: skip
     for call in calls:
-        refused(shared, call, InvalidField, "schedule_id")
+        assert_rejected(shared_bench, call, InvalidField, "schedule_id")
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
@@ -390,10 +400,12 @@ REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"), [each[1:] for each in REQUESTS], ids=[each[0] for each in REQUESTS]
+    ("call", "error", "words"), [case[1:] for case in REQUESTS], ids=[case[0] for case in REQUESTS]
 )
-def test_a_request_that_cannot_be(shared: Bench, call: Call, error: type[TompionError], words: list[str]) -> None:
-    refused(shared, call, error, *words)
+def test_an_invalid_change_is_rejected(
+    shared_bench: Bench, call: Call, error: type[TompionError], words: list[str]
+) -> None:
+    assert_rejected(shared_bench, call, error, *words)
 
 
 READS: list[tuple[str, Call, list[str]]] = [
@@ -430,14 +442,14 @@ READS: list[tuple[str, Call, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "words"), [each[1:] for each in READS], ids=[each[0] for each in READS])
-def test_a_question_that_cannot_be(shared: Bench, call: Call, words: list[str]) -> None:
-    refused(shared, call, InvalidField, *words)
+@pytest.mark.parametrize(("call", "words"), [case[1:] for case in READS], ids=[case[0] for case in READS])
+def test_an_invalid_query_is_rejected(shared_bench: Bench, call: Call, words: list[str]) -> None:
+    assert_rejected(shared_bench, call, InvalidField, *words)
 
 
 @pytest.mark.parametrize("run_id", ["", "x", "1", "1-2", "1-2-3-4", "1-2-x", f"1-2-{HUGE}", f"{HUGE}-1-1", 5, None])
-def test_a_run_that_is_none(shared: Bench, run_id: Any) -> None:
-    refused(shared, lambda bench: bench.ask(read.run, run_id), NotFound, "run")
+def test_an_unknown_run_is_not_found(shared_bench: Bench, run_id: Any) -> None:
+    assert_rejected(shared_bench, lambda bench: bench.ask(read.run, run_id), NotFound, "run")
 
 
 @pytest.mark.parametrize(
@@ -449,9 +461,9 @@ def test_a_run_that_is_none(shared: Bench, run_id: Any) -> None:
         crud.patch, crud.update,
     ],
 )  # fmt: skip
-def test_a_schedule_that_is_none(shared: Bench, operation: Callable[..., object]) -> None:
-    refused(shared, lambda bench: bench.ask(operation, "nowhere"), NotFound, "nowhere")
-    refused(shared, lambda bench: bench.ask(operation, "there", namespace="elsewhere"), NotFound, "there")
+def test_an_unknown_schedule_is_not_found(shared_bench: Bench, operation: Callable[..., object]) -> None:
+    assert_rejected(shared_bench, lambda bench: bench.ask(operation, "nowhere"), NotFound, "nowhere")
+    assert_rejected(shared_bench, lambda bench: bench.ask(operation, "there", namespace="elsewhere"), NotFound, "there")
 
 
 # --- times that no datetime can show ----------------------------------------------------------------------------------
@@ -475,8 +487,8 @@ TIMED: dict[str, Callable[[Bench, Any], object]] = {
 
 @pytest.mark.parametrize("time", BEYOND)
 @pytest.mark.parametrize("field", TIMED)
-def test_an_offset_that_leaves_the_calendar_is_the_field_s_mistake(bench: Bench, field: str, time: object) -> None:
-    """It was an OverflowError that did not even say where."""
+def test_an_offset_beyond_the_calendar_names_the_field(bench: Bench, field: str, time: object) -> None:
+    """Regression: it was an OverflowError without the field."""
     bench.create("there")
     before = bench.dump()
     with pytest.raises(InvalidField, match=rf"^{field.strip()}: .* lies outside the years 1 to 9999, in UTC"):

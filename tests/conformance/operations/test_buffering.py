@@ -1,4 +1,4 @@
-"""Traps around what waits: who is looked at, in which order, and who wakes whom.  Each docstring tells the story."""
+"""Regressions in the buffer: which runs are examined, in which order, and which event starts them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def every_minute(bench: Bench, worker: Worker, first: str, last: str) -> None:
         worker.tick()
 
 
-@pytest.mark.parametrize("given", [{"remaining_actions": 2}, {"min_interval_ms": 3_600_000}])
-def test_a_queue_that_is_dropped_is_dropped_to_its_end(bench: Bench, given: dict[str, Any]) -> None:
-    """Only the first page of the queue was looked at; the others waited for ever beside a free slot."""
+@pytest.mark.parametrize("fields", [{"remaining_actions": 2}, {"min_interval_ms": 3_600_000}])
+def test_dropping_a_buffer_drops_every_page(bench: Bench, fields: dict[str, Any]) -> None:
+    """Regression: only the first page was dropped. The other runs never started, although a slot was free."""
     worker = bench.worker()
-    bench.create(overlap_policy="queue", **given)
+    bench.create(overlap_policy="queue", **fields)
     every_minute(bench, worker, "08:01", "08:40")
     while worker.launched:
         worker.settle()
     assert (bench.get().waiting, bench.get().in_flight) == (0, 0)
 
 
-def test_a_resume_drops_what_a_limit_forbids(bench: Bench) -> None:
+def test_a_resume_drops_runs_beyond_the_limit(bench: Bench) -> None:
     worker = bench.worker()
     bench.create(overlap_policy="queue", remaining_actions=2)
     every_minute(bench, worker, "08:01", "08:03")
@@ -42,7 +42,7 @@ def test_a_resume_drops_what_a_limit_forbids(bench: Bench) -> None:
     assert bench.outcomes()[-1] == "08:03 SKIPPED limit_reached"
 
 
-def test_a_trigger_is_not_hidden_behind_ticks_that_a_pause_holds(bench: Bench) -> None:
+def test_a_trigger_starts_before_ticks_that_a_pause_holds(bench: Bench) -> None:
     worker = bench.worker()
     bench.create(overlap_policy="queue")
     every_minute(bench, worker, "08:01", "08:20")
@@ -53,8 +53,8 @@ def test_a_trigger_is_not_hidden_behind_ticks_that_a_pause_holds(bench: Bench) -
     assert bench.outcomes(source="trigger") == ["08:20 ENQUEUED"]
 
 
-def test_a_pause_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
-    """A trigger makes a run that waits for its retry give way; the pause comes before an engine has looked."""
+def test_a_pause_keeps_a_pending_evaluation(bench: Bench) -> None:
+    """A trigger cancels a run that waits for its retry. The pause comes before an engine has evaluated the schedule."""
     worker = bench.worker()
     bench.create(max_attempts=3, retry_delay_ms=600_000)
     bench.go("08:01")
@@ -67,7 +67,7 @@ def test_a_pause_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
     assert bench.outcomes(source="trigger") == ["08:01 ENQUEUED"]
 
 
-def test_a_calendar_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> None:
+def test_a_calendar_change_keeps_a_pending_evaluation(bench: Bench) -> None:
     bench.ask(calendars.put_calendar, {"name": "c", "dates": ["2031-01-01"]})
     ticks = ["2027-01-15T08:01:00Z", "2027-01-15T08:02:00Z"]
     bench.create(cron=None, times=ticks, overlap_policy="queue", exclude={"named": ["c"]})
@@ -80,8 +80,8 @@ def test_a_calendar_does_not_forget_what_was_to_be_looked_at(bench: Bench) -> No
     assert worker.tick() == ["08:02"]
 
 
-def test_a_deleted_schedule_begins_nothing_again(bench: Bench) -> None:
-    """Its worker dies, or stops: what it had begun before the delete is not begun once more."""
+def test_a_run_of_a_deleted_schedule_is_not_restarted(bench: Bench) -> None:
+    """Its worker dies or stops. A run that started before the delete is not started again."""
     dead, other = bench.worker(), bench.worker()
     bench.create(cron="0 * * * *")
     bench.go("09:00")
@@ -92,8 +92,8 @@ def test_a_deleted_schedule_begins_nothing_again(bench: Bench) -> None:
     assert bench.outcomes() == ["09:00 CANCELLED deleted"]
 
 
-def test_a_run_that_is_to_be_cancelled_is_not_begun_again(bench: Bench) -> None:
-    """Its worker has died, and nobody has noticed when the next tick asks it to end."""
+def test_a_run_with_a_cancel_request_is_not_restarted(bench: Bench) -> None:
+    """Its worker has died, and its lease has not expired when the next tick requests the cancel."""
     dead, other = bench.worker(), bench.worker()
     bench.create(overlap_policy="cancel_other")
     bench.go("08:01")
@@ -106,8 +106,8 @@ def test_a_run_that_is_to_be_cancelled_is_not_begun_again(bench: Bench) -> None:
     assert bench.outcomes()[0] == "08:01 CANCELLED cancel_requested"
 
 
-def test_what_waits_starts_in_the_order_in_which_it_came(bench: Bench) -> None:
-    """A trigger that waits in the queue waited for ever, because each new tick went before it."""
+def test_buffered_runs_start_in_arrival_order(bench: Bench) -> None:
+    """Regression: a buffered trigger never started, because each new tick was started before it."""
     worker = bench.worker()
     bench.create(overlap_policy="queue")
     every_minute(bench, worker, "08:01", "08:03")
@@ -123,7 +123,7 @@ def test_what_waits_starts_in_the_order_in_which_it_came(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("overlap", ["cancel_other", "terminate_other", "buffer_one"])
-def test_a_request_throws_away_no_ticks(bench: Bench, overlap: str) -> None:
+def test_a_trigger_drops_no_buffered_tick(bench: Bench, overlap: str) -> None:
     worker = bench.worker()
     bench.create(overlap_policy="queue")
     every_minute(bench, worker, "08:01", "08:04")
@@ -138,8 +138,8 @@ def test_a_request_throws_away_no_ticks(bench: Bench, overlap: str) -> None:
     assert len(waiting) == {"cancel_other": 3, "terminate_other": 0, "buffer_one": 1}[overlap]
 
 
-def test_what_waits_for_a_workflow_waits_for_that_one(bench: Bench) -> None:
-    """The schedule starts another workflow meanwhile; what was decided before still is about the one that is paused."""
+def test_a_buffered_run_waits_for_its_own_workflow(bench: Bench) -> None:
+    """The schedule moves to another workflow. The buffered run still waits for the paused one."""
     for name in ("a", "b"):
         bench.ask(workflows.put_workflow, name, {"function": "tasks:work"})
     bench.create(workflow_id="a", overlap_policy="allow")
@@ -156,7 +156,7 @@ def test_what_waits_for_a_workflow_waits_for_that_one(bench: Bench) -> None:
     assert worker.launched[-1][1].action.workflow_id == "a"
 
 
-def test_what_waits_is_executed_by_who_serves_its_queue(bench: Bench) -> None:
+def test_a_buffered_run_starts_on_an_instance_that_serves_its_queue(bench: Bench) -> None:
     bench.create()
     bench.ask(targets.pause_target, queue="default")
     worker = bench.worker("gpu")
@@ -169,7 +169,7 @@ def test_what_waits_is_executed_by_who_serves_its_queue(bench: Bench) -> None:
     assert bench.worker("default").rescue().launches[0][0].nominal_s == int(at("08:01"))
 
 
-def test_a_fixed_delay_has_one_tick_whatever_is_edited(bench: Bench) -> None:
+def test_a_fixed_delay_has_one_tick_after_an_edit(bench: Bench) -> None:
     bench.create(cron=None, intervals=[{"every": "10m", "anchor": "completion"}])
     worker = bench.worker()
     bench.ask(targets.pause_target, queue="default")
@@ -181,8 +181,8 @@ def test_a_fixed_delay_has_one_tick_whatever_is_edited(bench: Bench) -> None:
     assert bench.get().waiting == 1
 
 
-def test_what_waits_for_a_target_starts_although_its_schedule_is_paused_or_exhausted(bench: Bench) -> None:
-    """Somebody asked for it: neither a pause nor a limit is about that.  It waited for ever."""
+def test_a_trigger_starts_with_its_target_despite_a_pause_or_limit(bench: Bench) -> None:
+    """Regression: it never started. A pause and a limit of the schedule do not apply to triggers."""
     bench.create()
     bench.create("other", remaining_actions=0)
     bench.ask(targets.pause_target, queue="default")
@@ -196,8 +196,8 @@ def test_what_waits_for_a_target_starts_although_its_schedule_is_paused_or_exhau
     assert worker.tick() == []
 
 
-def test_what_waits_for_a_queue_starts_with_it_wherever_its_schedule_has_gone(bench: Bench) -> None:
-    """The schedule moves to another queue, and there is no tick left to wake what waits."""
+def test_a_buffered_run_starts_with_its_queue_after_the_schedule_moved(bench: Bench) -> None:
+    """The schedule moves to another queue and has no tick left that would start the buffered run."""
     bench.create()
     bench.ask(targets.pause_target, queue="default")
     assert bench.trigger().state == "BUFFERED"
@@ -208,7 +208,7 @@ def test_what_waits_for_a_queue_starts_with_it_wherever_its_schedule_has_gone(be
     assert len(worker.tick()) == 1
 
 
-def test_a_buffered_tick_starts_at_once_under_a_wider_policy(bench: Bench) -> None:
+def test_a_buffered_tick_starts_at_once_under_a_more_permissive_policy(bench: Bench) -> None:
     bench.create(overlap_policy="queue", cron="1,2 8 * * *")
     worker = bench.worker()
     for minute in ("08:01", "08:02"):
@@ -222,16 +222,18 @@ def test_a_buffered_tick_starts_at_once_under_a_wider_policy(bench: Bench) -> No
     ("overlap", "second", "third"),
     [("cancel_other", "CANCELLED", "ENQUEUED"), ("allow", "ENQUEUED", "ENQUEUED"), ("queue", "ENQUEUED", "BUFFERED")],
 )
-def test_a_request_does_not_wait_for_what_it_has_cancelled(bench: Bench, overlap: str, second: str, third: str) -> None:
-    """A trigger cancelled a run that nobody had launched, waited beside its free slot, and then behind a later one."""
+def test_a_trigger_takes_the_slot_of_an_unlaunched_run_it_cancelled(
+    bench: Bench, overlap: str, second: str, third: str
+) -> None:
+    """Regression: the trigger waited although its slot was free, and then started after a later one."""
     bench.create()
-    asked = [bench.trigger(overlap=each).run_id for each in ("cancel_other", "cancel_other", overlap)]
+    run_ids = [bench.trigger(overlap=policy).run_id for policy in ("cancel_other", "cancel_other", overlap)]
     states = {run.run_id: run.state for run in bench.runs()}
-    assert [states[each] for each in asked] == ["CANCELLED", second, third]
+    assert [states[run_id] for run_id in run_ids] == ["CANCELLED", second, third]
     assert bench.state().in_flight + bench.state().waiting == (1 if overlap == "cancel_other" else 2)
 
 
-def test_a_request_that_cancels_leaves_the_slot_to_who_came_before(bench: Bench) -> None:
+def test_a_cancelling_trigger_leaves_the_slot_to_an_earlier_run(bench: Bench) -> None:
     worker = bench.worker()
     bench.create(max_attempts=3, retry_delay_ms=600_000)
     bench.go("08:01")
@@ -243,8 +245,8 @@ def test_a_request_that_cancels_leaves_the_slot_to_who_came_before(bench: Bench)
     assert bench.outcomes() == ["08:01 CANCELLED superseded"]
 
 
-def test_a_request_that_cancels_starts_nothing_that_waits_for_something_else(bench: Bench) -> None:
-    """A tick waits for the resume of its schedule, a run for a workflow that is paused: the slot is not for them."""
+def test_a_cancelling_trigger_starts_no_held_run(bench: Bench) -> None:
+    """A tick held by a pause and a run held by a paused workflow do not take the free slot."""
     for name in ("a", "b"):
         bench.ask(workflows.put_workflow, name, {"function": "tasks:work"})
     bench.create(workflow_id="a", overlap_policy="queue")
@@ -255,8 +257,8 @@ def test_a_request_that_cancels_starts_nothing_that_waits_for_something_else(ben
     every_minute(bench, worker, "08:01", "08:02")
     bench.pause()
     worker.settle()
-    asked = [bench.trigger(overlap="cancel_other") for _ in range(2)]
-    assert asked[-1].state == "ENQUEUED"
+    runs = [bench.trigger(overlap="cancel_other") for _ in range(2)]
+    assert runs[-1].state == "ENQUEUED"
     assert bench.outcomes(source=None) == [
         "08:00:30 BUFFERED target_paused",
         "08:01 SUCCESS",

@@ -1,4 +1,4 @@
-"""Single runs: cancelled, ended by force, run once more."""
+"""Single runs: cancel, terminate, retry."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tompion.operations.resources import targets
 from tompion.operations.runs import cancel, read, remote_workers
 
 
-def answer(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
-    """Let an engine write down what was said; return which runs their targets are to end, and how."""
-    found = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
-    return [(str(row.id), row.state) for row in found.to_end]
+def process_requests(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
+    """Let an engine process the requests, and return the runs that their targets must end, and how."""
+    results = bench.write(lambda t: RemoteResultsStep(engine.context, engine.settling).due(t, 100))
+    return [(str(row.id), row.state) for row in results.to_end]
 
 
-def now(bench: Bench, run: Run) -> Run:
+def reload(bench: Bench, run: Run) -> Run:
     return bench.ask(read.run, run.run_id)
 
 
-def test_a_run_that_nobody_has_begun_is_over_at_once(bench: Bench) -> None:
+def test_cancel_ends_an_unclaimed_run_at_once(bench: Bench) -> None:
     bench.create(queue="elsewhere")
     run = bench.trigger()
     bench.ask(cancel.cancel_run, run.run_id)
-    assert answer(bench, bench.worker()) == []
-    ended = now(bench, run)
+    assert process_requests(bench, bench.worker()) == []
+    ended = reload(bench, run)
     assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancel_requested")
     assert bench.get().in_flight == 0
     with pytest.raises(Conflict, match="has ended already: CANCELLED"):
@@ -38,7 +38,7 @@ def test_a_run_that_nobody_has_begun_is_over_at_once(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("end", [cancel.cancel_run, cancel.terminate_run])
-def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
+def test_cancel_removes_a_buffered_run(bench: Bench, end: object) -> None:
     bench.create(overlap_policy="queue")
     engine = bench.worker()
     bench.go("08:01")
@@ -54,10 +54,8 @@ def test_a_run_that_waits_leaves_the_queue(bench: Bench, end: object) -> None:
 
 @pytest.mark.parametrize("end", [cancel.cancel_run, cancel.terminate_run])
 @pytest.mark.parametrize("policy", [{}, {"adaptive": True}])
-def test_a_schedule_goes_on_when_the_run_that_it_waits_for_is_cancelled(
-    bench: Bench, end: object, policy: dict[str, Any]
-) -> None:
-    """The next tick was to follow a run that never began: there was none ever after."""
+def test_a_fixed_delay_continues_after_its_run_is_cancelled(bench: Bench, end: object, policy: dict[str, Any]) -> None:
+    """Regression: the next tick followed a run that never started, so the schedule had no more ticks."""
     bench.create(intervals=[{"every": 60, "anchor": "completion"}], **policy)
     bench.ask(targets.pause_target, queue="default")
     engine = bench.worker()
@@ -69,24 +67,24 @@ def test_a_schedule_goes_on_when_the_run_that_it_waits_for_is_cancelled(
     assert bench.get().next_run_at is None
     bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
     bench.ask(targets.resume_target, queue="default")
-    found = bench.get().next_run_at
-    assert found is not None
-    bench.go(shown(found))
+    next_run = bench.get().next_run_at
+    assert next_run is not None
+    bench.go(shown(next_run))
     engine.on_time()
     assert [run.state for run in bench.runs()] == [RunState.CANCELLED, RunState.ENQUEUED]
 
 
-def test_a_planned_run_is_not_planned_any_more(bench: Bench) -> None:
+def test_cancel_ends_a_planned_run(bench: Bench) -> None:
     bench.create(catchup_policy="spread")
     bench.go("08:05:30")
     bench.worker().catch_up()
     planned = next(run for run in bench.runs() if run.state == RunState.PLANNED)
     bench.ask(cancel.cancel_run, planned.run_id)
-    assert now(bench, planned).state == RunState.CANCELLED
+    assert reload(bench, planned).state == RunState.CANCELLED
     assert bench.get().waiting == 0
 
 
-def test_a_run_that_somebody_holds_is_asked_to_end(bench: Bench) -> None:
+def test_cancel_requests_the_end_of_a_claimed_run(bench: Bench) -> None:
     bench.create()
     engine = bench.worker()
     bench.go("08:01")
@@ -97,45 +95,45 @@ def test_a_run_that_somebody_holds_is_asked_to_end(bench: Bench) -> None:
     row = engine.launched[0][0]
     held = [(*row.id, row.attempt)]
     assert bench.read(lambda t: t.run_check_held(held)) == {row.id: True}
-    assert now(bench, run).state == RunState.ENQUEUED, "how it ends is for it to say"
+    assert reload(bench, run).state == RunState.ENQUEUED, "the owner reports the outcome"
 
 
-def test_the_target_of_a_run_is_asked_once_and_silence_is_its_end(bench: Bench) -> None:
+def test_a_target_gets_one_cancel_and_no_answer_ends_the_run(bench: Bench) -> None:
     bench.create(queue="reports")
     run = bench.trigger()
     worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
-    (given,) = bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
+    (assignment,) = bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
     bench.ask(cancel.cancel_run, run.run_id)
     engine = bench.worker("reports")
-    assert answer(bench, engine) == [(run.run_id, "STARTED")]
-    assert answer(bench, engine) == []
-    beaten = bench.ask(remote_workers.heartbeat_worker, worker.worker_id, queues=["reports"], tokens=[given.token])
-    assert beaten.to_cancel == (given.token,)
+    assert process_requests(bench, engine) == [(run.run_id, "STARTED")]
+    assert process_requests(bench, engine) == []
+    beaten = bench.ask(remote_workers.heartbeat_worker, worker.worker_id, queues=["reports"], tokens=[assignment.token])
+    assert beaten.to_cancel == (assignment.token,)
     bench.clock.advance(121)
-    answer(bench, engine)
+    process_requests(bench, engine)
     fired = bench.write(lambda t: engine.rescuing.claim(t, 10))
-    assert [str(row.id) for row, _ in fired.discarded] == [run.run_id], "nobody begins with it again"
+    assert [str(row.id) for row, _ in fired.discarded] == [run.run_id], "no worker starts it again"
 
 
-def test_force_ends_a_run_whoever_has_it(bench: Bench) -> None:
+def test_terminate_ends_a_run_of_any_owner(bench: Bench) -> None:
     bench.create(queue="reports")
     run = bench.trigger()
     worker = bench.ask(remote_workers.register_worker, "w", queues=["reports"])
     bench.ask(remote_workers.claim_runs, worker.worker_id, queues=["reports"])
     bench.ask(cancel.terminate_run, run.run_id)
-    assert answer(bench, bench.worker()) == [(run.run_id, "TERMINATED")]
-    ended = now(bench, run)
+    assert process_requests(bench, bench.worker()) == [(run.run_id, "TERMINATED")]
+    ended = reload(bench, run)
     assert (ended.state, ended.error) == (RunState.TERMINATED, "terminated on request")
     assert bench.get().in_flight == 0
 
 
-def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
+def test_a_finished_run_can_be_retried(bench: Bench) -> None:
     bench.create(payload={"n": 1})
     run = bench.trigger(payload={"n": 2})
     with pytest.raises(Conflict, match="not ended yet"):
         bench.ask(cancel.retry_run, run.run_id)
     bench.ask(cancel.terminate_run, run.run_id)
-    answer(bench, bench.worker())
+    process_requests(bench, bench.worker())
     bench.clock.advance(3_600)
     again = bench.ask(cancel.retry_run, run.run_id, request_id="r1")
     assert again == bench.ask(cancel.retry_run, run.run_id, request_id="r1")
@@ -146,7 +144,7 @@ def test_what_is_over_can_be_run_once_more(bench: Bench) -> None:
     assert row.payload == '{"n":2}'
 
 
-def test_a_run_that_is_not_there(bench: Bench) -> None:
+def test_an_unknown_run_is_not_found(bench: Bench) -> None:
     bench.create()
     run = bench.trigger()
     for operation in (cancel.cancel_run, cancel.terminate_run, cancel.retry_run):

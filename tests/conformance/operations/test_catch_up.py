@@ -1,4 +1,4 @@
-"""Traps of late and missed ticks, of pauses and their ends.  Each docstring tells the story."""
+"""Late and missed ticks, pauses and their ends."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tompion.operations.runs import read
 from tompion.operations.schedules import crud, history
 
 
-def test_a_tick_a_little_late_is_not_missed(bench: Bench) -> None:
-    """The engine looks a millisecond after the minute, then thirty seconds after one: late, and they fire."""
+def test_a_late_tick_within_the_grace_fires(bench: Bench) -> None:
+    """The engine wakes up one millisecond after the first tick and thirty seconds after the next. Both fire."""
     bench.create()
     worker = bench.worker()
     for late in ("08:01:00.001", "08:02:30"):
@@ -25,7 +25,7 @@ def test_a_tick_a_little_late_is_not_missed(bench: Bench) -> None:
 
 
 def test_a_tick_is_never_early(bench: Bench) -> None:
-    """A millisecond before the minute there is nothing to do."""
+    """One millisecond before the minute no tick is due."""
     bench.create()
     worker = bench.worker()
     bench.go("08:00:59.999")
@@ -34,7 +34,7 @@ def test_a_tick_is_never_early(bench: Bench) -> None:
 
 
 def test_missed_ticks_before_the_end_are_still_caught_up(bench: Bench) -> None:
-    """Everything was down from before ``end_at`` until long after it; what was due before it still runs."""
+    """No engine ran from before ``end_at`` until long after it. The ticks before ``end_at`` still run."""
     bench.create(end_at="2027-01-15T08:03:00Z", catchup_policy="fire_immediately", overlap_policy="allow")
     worker = bench.worker()
     bench.go("10:00")
@@ -44,7 +44,7 @@ def test_missed_ticks_before_the_end_are_still_caught_up(bench: Bench) -> None:
     assert bench.get().state == "exhausted"
 
 
-def test_start_at_exactly_on_a_tick_fires(bench: Bench) -> None:
+def test_a_tick_exactly_at_start_or_end_fires(bench: Bench) -> None:
     """Both ends belong to the range."""
     bench.create(start_at="2027-01-15T08:05:00Z", end_at="2027-01-15T08:06:00Z", overlap_policy="allow")
     worker = bench.worker()
@@ -63,15 +63,15 @@ def test_a_schedule_created_on_a_tick_fires_it(bench: Bench) -> None:
     assert bench.worker().tick() == ["08:05"]
 
 
-def test_a_new_schedule_does_not_catch_up_on_the_time_before_it(bench: Bench) -> None:
-    """Whatever the policy: there was nothing to miss."""
+def test_a_new_schedule_does_not_catch_up(bench: Bench) -> None:
+    """No policy catches up on ticks from before the creation."""
     bench.create(catchup_policy="fire_immediately", start_at="2027-01-15T06:00:00Z")
     bench.go("08:01")
     assert bench.worker().tick() == ["08:01"]
 
 
-def test_all_missed_ticks_under_skip(bench: Bench) -> None:
-    """``fire_immediately`` meets ``skip``: the first runs, the rest overlap with it, and every one is on record."""
+def test_missed_ticks_overlap_the_first_under_skip(bench: Bench) -> None:
+    """``fire_immediately`` with ``skip``: the first runs, the rest overlap with it, and each is recorded."""
     bench.create(catchup_policy="fire_immediately", overlap_policy="skip")
     worker = bench.worker()
     bench.go("08:04:40")
@@ -86,7 +86,7 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "story", "dropped_ranges"),
+    ("policy", "outcomes", "dropped_ranges"),
     [
         ("none", [], ["08:04 4 missed"]),
         ("coalesce", ["08:04 ENQUEUED coalesced"], ["08:03 3 coalesced"]),
@@ -95,20 +95,20 @@ def test_all_missed_ticks_under_skip(bench: Bench) -> None:
     ],
 )
 def test_each_policy_accounts_for_every_missed_tick(
-    bench: Bench, policy: str, story: list[str], dropped_ranges: list[str]
+    bench: Bench, policy: str, outcomes: list[str], dropped_ranges: list[str]
 ) -> None:
-    """Four ticks were missed; each is one run or part of one span."""
+    """Each of four missed ticks is one run or part of one dropped range."""
     bench.create(catchup_policy=policy, overlap_policy="allow")
     worker = bench.worker()
     bench.go("08:04:40")
     worker.tick()
     worker.planned()
-    assert bench.outcomes() == story
+    assert bench.outcomes() == outcomes
     assert bench.dropped_ranges() == dropped_ranges
 
 
-def test_spread_keeps_its_distance(bench: Bench) -> None:
-    """Four missed ticks over a minute: one every fifteen seconds, and the new ones on time in between."""
+def test_spread_distributes_missed_ticks_evenly(bench: Bench) -> None:
+    """Four missed ticks over one minute start fifteen seconds apart, and new ticks fire on time between them."""
     bench.create(catchup_policy="spread", overlap_policy="allow")
     worker = bench.worker()
     bench.go("08:04:40")
@@ -124,27 +124,27 @@ def test_spread_keeps_its_distance(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "story", "dropped_ranges"),
+    ("window", "outcomes", "dropped_ranges"),
     [
         (0, [], ["08:04 4 outside_window"]),
         ("2m", ["08:03 ENQUEUED catch_up", "08:04 ENQUEUED catch_up"], ["08:02 2 outside_window"]),
         (None, [f"08:0{minute} ENQUEUED catch_up" for minute in (1, 2, 3, 4)], []),
     ],
 )
-def test_the_window_comes_before_the_policy(
-    bench: Bench, window: object, story: list[str], dropped_ranges: list[str]
+def test_the_catchup_window_limits_every_policy(
+    bench: Bench, window: object, outcomes: list[str], dropped_ranges: list[str]
 ) -> None:
-    """Only what is young enough is caught up."""
+    """Only ticks within the window are caught up."""
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow", catchup_window=window)
     worker = bench.worker()
     bench.go("08:04:40")
     worker.tick()
-    assert bench.outcomes() == story
+    assert bench.outcomes() == outcomes
     assert bench.dropped_ranges() == dropped_ranges
 
 
-def test_a_storm_is_limited_and_on_time_ticks_go_first(bench: Bench) -> None:
-    """Ten schedules missed an hour; a pass has a budget of five, and a tick that is on time does not wait for it."""
+def test_on_time_ticks_fire_before_a_limited_catch_up(bench: Bench) -> None:
+    """Ten schedules missed an hour. A pass starts at most five of their ticks, after the ticks that are on time."""
     for number in range(10):
         bench.create(f"late-{number}", catchup_policy="fire_immediately", overlap_policy="allow")
     bench.go("09:00:30")
@@ -158,8 +158,8 @@ def test_a_storm_is_limited_and_on_time_ticks_go_first(bench: Bench) -> None:
     assert worker.catch_up(budget=0).launches == []
 
 
-def test_one_pass_takes_so_many_of_one_schedule(bench: Bench) -> None:
-    """An hour was missed; each pass takes what the limit allows, the oldest first, and none is lost."""
+def test_one_pass_is_limited_per_schedule(bench: Bench) -> None:
+    """An hour was missed. Each pass takes the oldest ticks up to the limit, and none is lost."""
     bench.settings = Settings(max_catchup_per_tick=25, max_dropped_range_ticks=7)
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow")
     worker = bench.worker()
@@ -174,8 +174,8 @@ def test_one_pass_takes_so_many_of_one_schedule(bench: Bench) -> None:
 
 @pytest.mark.parametrize("policy", ["none", "coalesce", "fire_immediately"])
 @pytest.mark.parametrize("on_resume", ["policy", "skip", "fire_once"])
-def test_resume_after_a_long_pause(bench: Bench, policy: str, on_resume: str) -> None:
-    """A pause held up ten ticks; on resume they go by ``on_resume``, and by the policy where that says so."""
+def test_on_resume_decides_the_ticks_of_a_pause(bench: Bench, policy: str, on_resume: str) -> None:
+    """A pause held ten ticks. ``on_resume`` decides them, and the catch-up policy where it is the default."""
     bench.create(catchup_policy=policy, overlap_policy="allow")
     bench.pause(note="release")
     worker = bench.worker()
@@ -195,13 +195,13 @@ def test_resume_after_a_long_pause(bench: Bench, policy: str, on_resume: str) ->
     }[policy if on_resume == "policy" else on_resume]
     assert (launched, bench.dropped_ranges()) == expected
     if on_resume == "policy":
-        assert list(before) == [when(each) for each in launched]
+        assert list(before) == [when(time) for time in launched]
     bench.go("08:11")
     assert worker.tick() == ["08:11"]
 
 
-def test_the_schedules_own_on_resume(bench: Bench) -> None:
-    """Nobody says how to resume: the schedule's own setting counts."""
+def test_resume_uses_the_on_resume_of_the_schedule(bench: Bench) -> None:
+    """The request has no ``on_resume``, so the schedule's own setting counts."""
     bench.create(on_resume="fire_once", overlap_policy="allow")
     bench.pause()
     bench.go("08:05:40")
@@ -211,8 +211,8 @@ def test_the_schedules_own_on_resume(bench: Bench) -> None:
     assert bench.worker().tick() == ["08:05"]
 
 
-def test_pause_until(bench: Bench) -> None:
-    """The pause ends by itself: a token, an audit row, and the missed ticks by the policy."""
+def test_a_pause_ends_at_its_time(bench: Bench) -> None:
+    """The pause ends by itself, with a new token, an audit row, and the missed ticks decided by the policy."""
     bench.create(catchup_policy="coalesce")
     paused = bench.pause(until=when("08:05:40"))
     assert paused.paused_until == when("08:05:40")
@@ -222,25 +222,30 @@ def test_pause_until(bench: Bench) -> None:
     assert bench.get().state == "paused"
     bench.go("08:05:40")
     assert worker.tick() == ["08:05"]
-    found = bench.get()
-    assert (found.state, found.token, found.paused_until, found.paused_by) == ("active", paused.token + 1, None, None)
+    schedule = bench.get()
+    assert (schedule.state, schedule.token, schedule.paused_until, schedule.paused_by) == (
+        "active",
+        paused.token + 1,
+        None,
+        None,
+    )
     change = bench.ask(history.history, "report").items[0]
     assert (change.operation, change.actor, change.before["state"]) == ("resume", "tompion", "paused")
 
 
-def test_a_pause_without_end_replaces_one_with(bench: Bench) -> None:
-    """Pausing again refreshes note and end: the first end no longer counts."""
+def test_a_second_pause_replaces_note_and_end(bench: Bench) -> None:
+    """Pausing again replaces note and end. The first end no longer counts."""
     bench.create()
     bench.pause(until=when("08:05"), note="short")
     bench.pause(note="long")
     bench.go("09:00")
     assert bench.worker().tick() == []
-    found = bench.get()
-    assert (found.state, found.pause_note, found.paused_until) == ("paused", "long", None)
+    schedule = bench.get()
+    assert (schedule.state, schedule.pause_note, schedule.paused_until) == ("paused", "long", None)
 
 
-def test_a_pause_lets_runs_in_flight_go_on(bench: Bench) -> None:
-    """What runs goes on and ends; what waited behind it waits for the resume."""
+def test_a_pause_lets_runs_in_flight_finish(bench: Bench) -> None:
+    """A running run finishes. The run buffered behind it waits for the resume."""
     bench.create(overlap_policy="queue")
     worker = bench.worker()
     for minute in ("08:01", "08:02"):
@@ -255,7 +260,7 @@ def test_a_pause_lets_runs_in_flight_go_on(bench: Bench) -> None:
 
 
 def test_a_pause_holds_planned_runs(bench: Bench) -> None:
-    """A spread catch-up is under way when somebody pauses: what is planned waits, and comes after the resume."""
+    """A pause during a spread catch-up holds the planned runs until the resume."""
     bench.create(catchup_policy="spread", overlap_policy="allow")
     worker = bench.worker()
     bench.go("08:03:40")
@@ -271,20 +276,20 @@ def test_a_pause_holds_planned_runs(bench: Bench) -> None:
 
 
 def test_a_pause_survives_an_upsert(bench: Bench) -> None:
-    """A redeployment writes the same definition, or another: the pause stays, and so does its note."""
+    """An upsert of the same definition, or of another, keeps the pause and its note."""
     bench.create()
     bench.pause(note="incident 7", until=when("09:00"))
     for cron in ("* * * * *", "*/5 * * * *"):
-        found = bench.ask(crud.upsert, "report", cron=cron, function="tasks:work")
-        assert (found.state, found.pause_note, found.paused_until) == ("paused", "incident 7", when("09:00"))
+        schedule = bench.ask(crud.upsert, "report", cron=cron, function="tasks:work")
+        assert (schedule.state, schedule.pause_note, schedule.paused_until) == ("paused", "incident 7", when("09:00"))
     bench.go("08:30")
     assert bench.worker().tick() == []
     bench.go("09:00")
     assert bench.worker().tick() == ["09:00"]
 
 
-def test_a_change_of_the_spec_does_not_replay(bench: Bench) -> None:
-    """Two ticks are undecided when the spec changes: they are passed over, on record, and the new spec begins now."""
+def test_a_change_of_the_spec_drops_undecided_ticks(bench: Bench) -> None:
+    """Two undecided ticks are recorded as dropped, and the new spec begins now."""
     bench.create(catchup_policy="fire_immediately")
     bench.go("08:02:30")
     bench.ask(crud.patch, "report", cron="*/2 * * * *")
@@ -295,16 +300,16 @@ def test_a_change_of_the_spec_does_not_replay(bench: Bench) -> None:
     assert worker.tick() == ["08:04"]
 
 
-def test_a_change_of_anything_else_keeps_what_was_missed(bench: Bench) -> None:
-    """The description changes while ticks are undecided: they are caught up as if nothing had happened."""
+def test_an_edit_of_the_description_keeps_missed_ticks(bench: Bench) -> None:
+    """Undecided ticks are caught up as without the edit."""
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow")
     bench.go("08:02:40")
     bench.ask(crud.patch, "report", description="the same")
     assert bench.worker().tick() == ["08:01", "08:02"]
 
 
-def test_a_fixed_delay_counts_from_the_end(bench: Bench) -> None:
-    """A minute after the run before has ended, not after it has begun."""
+def test_a_fixed_delay_counts_from_the_end_of_the_run(bench: Bench) -> None:
+    """The next run starts one minute after the end of the previous run, not after its start."""
     bench.create(intervals=[{"every": 60, "anchor": "completion"}])
     worker = bench.worker()
     assert len(worker.tick()) == 1

@@ -1,4 +1,4 @@
-"""Traps between a read and a write: what was true when somebody looked is not true when he writes."""
+"""Races between a read and a write: another transaction changes the schedule in between."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tompion.operations.schedules import control, crud
 from tompion.plan.outcome import Outcome
 
 
-def test_a_definition_changed_between_read_and_write(bench: Bench) -> None:
-    """A worker knows the rule by heart; it changes before the worker locks the dial: the new one decides."""
+def test_a_tick_uses_the_definition_at_the_lock(bench: Bench) -> None:
+    """The cached definition changes before the worker locks the state: the new one decides."""
     bench.create(overlap_policy="allow")
     worker = bench.worker()
     bench.go("08:01")
@@ -28,8 +28,8 @@ def test_a_definition_changed_between_read_and_write(bench: Bench) -> None:
     assert bench.runs()[-1].version == 2
 
 
-def test_a_pause_between_read_and_write(bench: Bench) -> None:
-    """A worker has seen that a tick is due; somebody pauses before it writes: nothing starts."""
+def test_a_pause_before_the_lock_stops_the_tick(bench: Bench) -> None:
+    """A worker reads that a tick is due. A pause commits before the worker writes: no run starts."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -39,8 +39,8 @@ def test_a_pause_between_read_and_write(bench: Bench) -> None:
     assert bench.outcomes() == []
 
 
-def test_a_delete_between_read_and_write(bench: Bench) -> None:
-    """The same with a delete: the tick was due, nobody had decided it, and nothing starts."""
+def test_a_delete_before_the_lock_stops_the_tick(bench: Bench) -> None:
+    """A worker reads that a tick is due. A delete commits before the worker writes: no run starts."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01:05")
@@ -51,7 +51,7 @@ def test_a_delete_between_read_and_write(bench: Bench) -> None:
 
 
 def test_a_pause_waits_for_the_fire_transaction(postgres: Bench) -> None:
-    """The fire transaction holds the dial; a pause that comes meanwhile waits, and then sees what was started."""
+    """The fire transaction holds the lock on the state. A pause waits for it and sees the run that it started."""
     postgres.create()
     worker = postgres.worker()
     postgres.go("08:01")
@@ -64,8 +64,8 @@ def test_a_pause_waits_for_the_fire_transaction(postgres: Bench) -> None:
     assert worker.on_time().claimed == 0
 
 
-def test_the_fire_transaction_passes_over_a_pause_in_progress(postgres: Bench) -> None:
-    """A pause holds the dial and has not committed; a worker passes over it, and afterwards nothing is due."""
+def test_the_fire_transaction_skips_a_locked_state(postgres: Bench) -> None:
+    """An uncommitted pause holds the lock. A worker skips the schedule, and afterwards no tick is due."""
     postgres.create()
     worker = postgres.worker()
     postgres.go("08:01")
@@ -75,8 +75,8 @@ def test_the_fire_transaction_passes_over_a_pause_in_progress(postgres: Bench) -
     assert postgres.outcomes() == []
 
 
-def test_an_update_that_waits_for_another(postgres: Bench) -> None:
-    """Two people change what they have read under the same token: the second is told, and changes nothing."""
+def test_the_second_of_two_updates_with_one_token_is_stale(postgres: Bench) -> None:
+    """Two callers update with the same token. The second gets ``StaleToken`` and changes nothing."""
     created = postgres.create()
 
     def change(description: str) -> Any:
@@ -89,8 +89,8 @@ def test_an_update_that_waits_for_another(postgres: Bench) -> None:
     assert postgres.get().definition.description == "first"
 
 
-def test_two_creators_of_one_id(postgres: Bench) -> None:
-    """Two people create the same id at once with upsert: one creates, the other changes what is there."""
+def test_concurrent_upserts_create_one_schedule(postgres: Bench) -> None:
+    """Two callers upsert the same id: one creates it, the other updates it."""
 
     def put(description: str) -> Any:
         return lambda t: crud.upsert(
@@ -103,8 +103,8 @@ def test_two_creators_of_one_id(postgres: Bench) -> None:
     assert postgres.get().definition.description == "second"
 
 
-def test_one_request_sent_twice_at_once(postgres: Bench) -> None:
-    """The same trigger arrives twice on two connections: one run, and both get the same answer."""
+def test_concurrent_duplicates_of_a_request_start_one_run(postgres: Bench) -> None:
+    """The same trigger arrives on two connections: one run, and both callers get the same answer."""
     postgres.create()
 
     def ask(t: Any) -> Any:
@@ -116,8 +116,8 @@ def test_one_request_sent_twice_at_once(postgres: Bench) -> None:
     assert len(postgres.runs()) == 1
 
 
-def test_a_settle_and_a_fire_at_once(postgres: Bench) -> None:
-    """A run ends while the next tick is being decided: whichever is first, the counts agree in the end."""
+def test_a_concurrent_settle_and_fire_keep_the_counters(postgres: Bench) -> None:
+    """A run ends while the next tick is decided. In either order the counters agree at the end."""
     postgres.create(overlap_policy="queue")
     worker = postgres.worker()
     postgres.go("08:01")

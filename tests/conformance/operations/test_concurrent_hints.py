@@ -1,4 +1,4 @@
-"""Hints, outcomes and fires at the same time: nobody's write is lost, whoever comes first."""
+"""Concurrent hints, outcomes and fires: no write is lost in any order."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tompion.testing.clock import ManualClock
 T = TypeVar("T")
 
 
-def test_a_hint_that_is_written_while_the_run_goes_on_is_used(bench: Bench) -> None:
-    """It used to be lost: whoever wrote the outcome wrote the whole row as he had read it before the run."""
+def test_a_hint_during_a_run_is_used(bench: Bench) -> None:
+    """Regression: the outcome overwrote the whole row as it was before the run, so the hint was lost."""
     bench.create(intervals="1m", adaptive=True)
     bench.go("08:01")
     worker = bench.worker()
@@ -36,27 +36,27 @@ def test_a_hint_that_is_written_while_the_run_goes_on_is_used(bench: Bench) -> N
     assert len(bench.ask(hints.hints, "report").hints) == 1
 
 
-def stored(bench: Bench) -> list[int | None]:
+def stored_state(bench: Bench) -> list[int | None]:
     return [None if row is None else row[0] for row in json.loads(bench.state().hints or "[null, null]")]
 
 
-def outcome_of(worker: Worker, state: RunState = RunState.SUCCESS) -> Outcome:
+def settle_run(worker: Worker, state: RunState = RunState.SUCCESS) -> Outcome:
     row = worker.take()
     return Outcome(*row.id, row.attempt, state)
 
 
 class Race(NamedTuple):
-    """An adaptive schedule whose run goes on, a worker, and a second way into the same store."""
+    """An adaptive schedule with a run in flight, a worker, and a second connection to the same store."""
 
     bench: Bench
     worker: Worker
     beside: Store
 
-    def ask(self, operation: Callable[..., T], **given: Any) -> Future[T]:
-        """Send an operation the second way; it waits for whoever holds the schedule."""
-        asked = self.beside.write(lambda t: operation(self.bench.session(t), "report", **given))
-        assert not asked.done()
-        return asked
+    def ask(self, operation: Callable[..., T], **fields: Any) -> Future[T]:
+        """Send an operation on the second connection. It waits for the transaction that holds the schedule."""
+        future = self.beside.write(lambda t: operation(self.bench.session(t), "report", **fields))
+        assert not future.done()
+        return future
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -81,55 +81,59 @@ def race(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> 
         store.close()
 
 
-def test_a_hint_that_waits_for_a_settle(race: Race) -> None:
-    outcome = outcome_of(race.worker, RunState.FAILED)
+def test_a_hint_waits_for_a_settle(race: Race) -> None:
+    outcome = settle_run(race.worker, RunState.FAILED)
     with open_transaction(race.bench.store, lambda t: race.worker.settling.settle(t, [outcome])):
         hinting = race.ask(hints.hint, interval_ms=10_000)
     assert next_run(hinting.result(SECONDS)) == "08:01:10"
     state = race.bench.state()
-    assert (stored(race.bench), state.failures, state.last_end_ms) == ([10_000, None], 1, int(at("08:01:05") * 1000))
+    assert (stored_state(race.bench), state.failures, state.last_end_ms) == (
+        [10_000, None],
+        1,
+        int(at("08:01:05") * 1000),
+    )
 
 
-def test_a_settle_that_waits_for_a_hint(race: Race) -> None:
-    outcome = outcome_of(race.worker, RunState.FAILED)
-    given: dict[str, Any] = {"interval_ms": 10_000, "at": when("08:01:07")}
-    with open_transaction(race.bench.store, lambda t: hints.hint(race.bench.session(t), "report", **given)):
+def test_a_settle_waits_for_a_hint(race: Race) -> None:
+    outcome = settle_run(race.worker, RunState.FAILED)
+    fields: dict[str, Any] = {"interval_ms": 10_000, "at": when("08:01:07")}
+    with open_transaction(race.bench.store, lambda t: hints.hint(race.bench.session(t), "report", **fields)):
         settling = race.beside.write(lambda t: race.worker.settling.settle(t, [outcome]))
         assert not settling.done()
     settling.result(SECONDS)
-    assert (stored(race.bench), race.bench.state().failures) == ([10_000, int(at("08:01:07") * 1000)], 1)
+    assert (stored_state(race.bench), race.bench.state().failures) == ([10_000, int(at("08:01:07") * 1000)], 1)
     assert race.bench.get().next_run_at == when("08:01:07")
 
 
-def test_a_hint_that_waits_for_a_fire(race: Race) -> None:
-    """The run that a one-shot hint was for is being decided: the next hint is not used up with it."""
+def test_a_hint_during_a_fire_is_not_consumed_by_it(race: Race) -> None:
+    """The fire consumes a one-shot hint. The hint that waits for the lock stays for the next run."""
     race.worker.settle()
     hint(race.bench, at=when("08:01:10"))
     race.bench.go("08:01:10")
     with open_transaction(race.bench.store, lambda t: race.worker.firing.on_time(t, 10)):
         hinting = race.ask(hints.hint, at=when("08:01:20"))
     assert next_run(hinting.result(SECONDS)) is None
-    assert stored(race.bench) == [None, int(at("08:01:20") * 1000)]
+    assert stored_state(race.bench) == [None, int(at("08:01:20") * 1000)]
     assert race.bench.outcomes(source="hint") == ["08:01:10 ENQUEUED"]
 
 
-def test_a_reset_that_waits_for_a_settle(race: Race) -> None:
-    """Whoever resets has seen nothing of the failure that is just being written: it is forgotten all the same."""
-    outcome = outcome_of(race.worker, RunState.FAILED)
+def test_a_reset_during_a_settle_clears_its_failure(race: Race) -> None:
+    """The reset waits for the settle that records a failure, and then clears that failure too."""
+    outcome = settle_run(race.worker, RunState.FAILED)
     with open_transaction(race.bench.store, lambda t: race.worker.settling.settle(t, [outcome])):
         resetting = race.ask(hints.reset_failures)
     assert resetting.result(SECONDS).next_run_at == when("08:02")
 
 
-def test_two_hints_at_once(race: Race) -> None:
+def test_two_concurrent_hints_are_both_stored(race: Race) -> None:
     with open_transaction(race.bench.store, lambda t: hints.hint(race.bench.session(t), "report", interval_ms=10_000)):
         second = race.ask(hints.hint, at=when("08:01:30"))
     assert len(second.result(SECONDS).hints) == 2
-    assert stored(race.bench) == [10_000, int(at("08:01:30") * 1000)]
+    assert stored_state(race.bench) == [10_000, int(at("08:01:30") * 1000)]
 
 
-def test_a_fire_passes_over_a_hint_in_progress(postgres: Bench) -> None:
-    """The hint moves the run that is due; whoever fires meanwhile does not see the dial, and then sees it moved."""
+def test_a_fire_skips_a_schedule_with_an_uncommitted_hint(postgres: Bench) -> None:
+    """The hint moves the due run. A concurrent fire skips the locked state, and then sees the new time."""
     postgres.create(intervals="1m", adaptive=True)
     postgres.go("08:01")
     worker = postgres.worker()

@@ -1,4 +1,4 @@
-"""How many schedules there are: always as many as the pages of the list show."""
+"""The number of schedules equals the number of schedules in the pages of the list."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ def fill(bench: Bench) -> None:
     bench.worker().tick()
 
 
-def test_as_many_are_counted_as_are_listed(bench: Bench) -> None:
+def test_the_count_equals_the_length_of_the_list(bench: Bench) -> None:
     fill(bench)
-    found = {}
+    result = {}
     for wanted in FILTERS:
         counted = bench.ask(crud.count_schedules, **wanted)
         listed = bench.ask(crud.list_schedules, **wanted).items
         assert (counted.matching, counted.total, counted.capped) == (len(listed), 4, False), wanted
-        found[str(wanted)] = counted.matching
-    assert list(found.values()) == [4, 2, 1, 1, 1, 2, 1, 2, 1, 2, 2, 1, 0]
+        result[str(wanted)] = counted.matching
+    assert list(result.values()) == [4, 2, 1, 1, 1, 2, 1, 2, 1, 2, 2, 1, 0]
 
 
-def test_what_is_beyond_the_bound_is_not_looked_at(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_count_stops_at_its_bound(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(bench)
     monkeypatch.setattr(crud, "MAX_COUNTED", 2)
     counted = bench.ask(crud.count_schedules)
     assert (counted.matching, counted.total, counted.capped) == (2, 2, True)
 
 
-def test_a_filter_that_is_none_is_refused(bench: Bench) -> None:
+def test_an_invalid_filter_is_rejected(bench: Bench) -> None:
     with pytest.raises(InvalidField, match="state"):
         bench.ask(crud.count_schedules, state="odd")

@@ -1,4 +1,4 @@
-"""Traps that naive designs fall into: crashes, overlaps, leases, retries.  Each docstring tells the story."""
+"""Crashes, overlaps, leases and retries: cases where simple designs lose or repeat runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from tompion.plan.outcome import Outcome
 
 
 def test_a_crash_between_recording_and_launching_loses_nothing(bench: Bench) -> None:
-    """A worker writes the run, dies before it calls anybody, and another calls with the same key after the lease."""
+    """A worker records the run and dies before the launch.
+
+    Another worker launches it with the same key after the lease.
+    """
     bench.create()
     dead, other = bench.worker(), bench.worker()
     bench.go("08:01")
@@ -27,17 +30,17 @@ def test_a_crash_between_recording_and_launching_loses_nothing(bench: Bench) -> 
     assert bench.runs()[0].key == key
 
 
-def test_a_crash_of_an_operation_that_started_a_run_loses_nothing(bench: Bench) -> None:
-    """Who triggers does not launch: the run is born without an owner, and the first worker takes it."""
+def test_a_triggered_run_is_launched_by_a_worker(bench: Bench) -> None:
+    """A trigger does not launch: it records a run without an owner, and the first worker claims it."""
     bench.create()
-    asked = bench.trigger(request_id="r1")
+    run = bench.trigger(request_id="r1")
     worker = bench.worker()
     assert len(worker.rescue().launches) == 1
-    assert (worker.launch().key, worker.launch().attempt, worker.launch().source) == (asked.key, 1, "trigger")
+    assert (worker.launch().key, worker.launch().attempt, worker.launch().source) == (run.key, 1, "trigger")
 
 
 def test_queue_loses_no_tick(bench: Bench) -> None:
-    """Three ticks come while one runs; each of them starts, in order, in the very transaction that frees the slot."""
+    """Three ticks fire during a run. Each starts, in order, in the transaction that frees the slot."""
     bench.create(overlap_policy="queue")
     worker = bench.worker()
     for minute in ("08:01", "08:02", "08:03", "08:04"):
@@ -51,8 +54,8 @@ def test_queue_loses_no_tick(bench: Bench) -> None:
     assert bench.outcomes() == [f"08:0{minute} SUCCESS" for minute in (1, 2, 3, 4)]
 
 
-def test_a_buffer_that_is_full_says_so(bench: Bench) -> None:
-    """The buffer holds so many; the next one is on record as skipped, with the reason."""
+def test_a_tick_beyond_the_buffer_is_skipped_as_buffer_full(bench: Bench) -> None:
+    """The tick after a full buffer is recorded as skipped, with the reason."""
     bench.settings = Settings(max_buffer=1)
     bench.create(overlap_policy="queue")
     worker = bench.worker()
@@ -62,8 +65,8 @@ def test_a_buffer_that_is_full_says_so(bench: Bench) -> None:
     assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 SKIPPED buffer_full"]
 
 
-def test_overlap_is_judged_when_the_tick_fires(bench: Bench) -> None:
-    """The run before ends a moment before the next tick; whoever judged a minute earlier would have skipped it."""
+def test_overlap_is_decided_when_the_tick_fires(bench: Bench) -> None:
+    """The previous run ends just before the next tick. An earlier decision would have skipped the tick."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -79,24 +82,24 @@ def test_overlap_is_judged_when_the_tick_fires(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keep", "story"),
+    ("keep", "outcomes"),
     [
         ("latest", ["08:01 ENQUEUED", "08:02 SKIPPED superseded", "08:03 BUFFERED"]),
         ("first", ["08:01 ENQUEUED", "08:02 BUFFERED", "08:03 SKIPPED superseded"]),
     ],
 )
-def test_buffer_one_keeps_one(bench: Bench, keep: str, story: list[str]) -> None:
-    """Two ticks come while one runs: one of them waits, and the other is on record."""
+def test_buffer_one_keeps_one(bench: Bench, keep: str, outcomes: list[str]) -> None:
+    """Two ticks fire during a run: one of them is buffered, and the other is recorded as skipped."""
     bench.create(overlap_policy="buffer_one", buffer_keep=keep)
     worker = bench.worker()
     for minute in ("08:01", "08:02", "08:03"):
         bench.go(minute)
         worker.tick()
-    assert bench.outcomes() == story
+    assert bench.outcomes() == outcomes
 
 
-def test_an_update_reaches_what_is_buffered(bench: Bench) -> None:
-    """Two ticks wait; the policy becomes ``allow``, and the next look starts them beside the one that runs."""
+def test_a_policy_change_starts_buffered_ticks(bench: Bench) -> None:
+    """Two ticks are buffered. The policy becomes ``allow``, and the next pass starts them beside the running one."""
     bench.create(overlap_policy="queue")
     worker = bench.worker()
     for minute in ("08:01", "08:02", "08:03"):
@@ -107,8 +110,8 @@ def test_an_update_reaches_what_is_buffered(bench: Bench) -> None:
     assert worker.tick() == ["08:02", "08:03", "08:04"]
 
 
-def test_two_claimers_of_one_run(bench: Bench) -> None:
-    """Two workers find the same run without an owner: one gets it."""
+def test_one_of_two_workers_claims_a_run(bench: Bench) -> None:
+    """Two workers see the same run without an owner. One claims it."""
     bench.create()
     bench.trigger()
     one, two = bench.worker(), bench.worker()
@@ -116,16 +119,19 @@ def test_two_claimers_of_one_run(bench: Bench) -> None:
     assert bench.runs()[0].attempt == 1
 
 
-def test_two_workers_at_one_tick(bench: Bench) -> None:
-    """Two workers look at the same minute: it is recorded and launched once."""
+def test_two_workers_fire_a_tick_once(bench: Bench) -> None:
+    """Two workers evaluate the same minute: the tick is recorded and launched once."""
     bench.create(overlap_policy="allow")
     one, two = bench.worker(), bench.worker()
     bench.go("08:01")
     assert one.tick() + two.tick() == ["08:01"]
 
 
-def test_a_stale_owner_changes_nothing(bench: Bench) -> None:
-    """A worker sleeps past its lease and wakes up with a result: another has taken over, and the result is counted."""
+def test_a_stale_outcome_is_fenced_and_counted(bench: Bench) -> None:
+    """A worker outlives its lease and reports a result.
+
+    Another worker owns the run, and the stale result is counted.
+    """
     bench.create()
     sleeper, other = bench.worker(), bench.worker()
     bench.go("08:01")
@@ -146,7 +152,7 @@ def test_a_stale_owner_changes_nothing(bench: Bench) -> None:
 
 
 def test_a_second_outcome_changes_nothing(bench: Bench) -> None:
-    """The answer to a commit was lost, so the outcome is written again: the first one stands."""
+    """The answer to a commit was lost, so the outcome is written again. The first one stands."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -159,7 +165,7 @@ def test_a_second_outcome_changes_nothing(bench: Bench) -> None:
 
 
 def test_a_long_run_is_not_taken_from_a_live_worker(bench: Bench) -> None:
-    """A run takes an hour; its worker renews the lease every thirty seconds, and nobody else gets it."""
+    """A run takes an hour. Its worker renews the lease every thirty seconds and keeps the run."""
     bench.create(cron="0 * * * *")
     worker, other = bench.worker(), bench.worker()
     bench.go("09:00")
@@ -176,8 +182,8 @@ def test_a_long_run_is_not_taken_from_a_live_worker(bench: Bench) -> None:
     assert bench.runs()[0].attempt == 1
 
 
-def test_a_run_that_nobody_picks_up_becomes_a_zombie(bench: Bench) -> None:
-    """Its worker died and nobody serves the queue: after ten minutes it has failed, and the slot is free."""
+def test_an_unclaimed_run_becomes_a_zombie(bench: Bench) -> None:
+    """Its worker died and no instance serves the queue. After ten minutes it has failed, and the slot is free."""
     bench.create(queue="gpu", cron="0 * * * *")
     dead, other = bench.worker("gpu"), bench.worker()
     bench.go("09:00")
@@ -197,8 +203,8 @@ def test_a_run_that_nobody_picks_up_becomes_a_zombie(bench: Bench) -> None:
     assert bench.get().in_flight == 0
 
 
-def test_an_instance_that_does_not_serve_the_queue(bench: Bench) -> None:
-    """It decides the tick, because somebody must, and leaves the run to an instance that serves its queue."""
+def test_an_instance_leaves_the_run_to_one_that_serves_its_queue(bench: Bench) -> None:
+    """It decides the tick and leaves the run to an instance that serves its queue."""
     bench.create(queue="gpu")
     cpu, gpu = bench.worker("cpu"), bench.worker("gpu")
     bench.go("08:01")
@@ -210,7 +216,7 @@ def test_an_instance_that_does_not_serve_the_queue(bench: Bench) -> None:
 
 
 def test_retries_keep_the_key_and_hold_the_slot(bench: Bench) -> None:
-    """Two failures with a pause that doubles, then a success: one run, one key, and no other tick in between."""
+    """Two failures with a doubling delay, then a success: one run, one key, and no other tick in between."""
     bench.create(max_attempts=3, retry_delay_ms=40_000)
     worker = bench.worker()
     bench.go("08:01")
@@ -237,8 +243,8 @@ def test_retries_keep_the_key_and_hold_the_slot(bench: Bench) -> None:
     assert bench.get().counters.failures == 0
 
 
-def test_the_last_attempt_fails_for_good(bench: Bench) -> None:
-    """Two attempts are allowed; the second failure is the run's own."""
+def test_the_last_failed_attempt_fails_the_run(bench: Bench) -> None:
+    """Two attempts are allowed. The second failure fails the run."""
     bench.create(max_attempts=2, retry_delay_ms=0)
     worker = bench.worker()
     bench.go("08:01")
@@ -253,7 +259,7 @@ def test_the_last_attempt_fails_for_good(bench: Bench) -> None:
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMED_OUT])
 def test_pause_on_failure(bench: Bench, state: RunState) -> None:
-    """A final failure pauses the schedule, with a note that says why, a token and an audit row like anybody's."""
+    """A final failure pauses the schedule, with a note, a new token and an audit row."""
     created = bench.create(pause_on_failure=True, max_attempts=2, retry_delay_ms=0)
     worker = bench.worker()
     bench.go("08:01")
@@ -262,9 +268,9 @@ def test_pause_on_failure(bench: Bench, state: RunState) -> None:
     assert bench.get().state == "active"
     worker.tick()
     worker.settle(state, error="broken\nat line 3")
-    found = bench.get()
-    assert (found.state, found.paused_by, found.token) == ("paused", "tompion", created.token + 1)
-    assert found.pause_note == f"paused after a failed run ({state}): broken"
+    schedule = bench.get()
+    assert (schedule.state, schedule.paused_by, schedule.token) == ("paused", "tompion", created.token + 1)
+    assert schedule.pause_note == f"paused after a failed run ({state}): broken"
     bench.go("08:02")
     assert worker.tick() == []
     change = bench.ask(history.history, "report").items[0]
@@ -274,7 +280,7 @@ def test_pause_on_failure(bench: Bench, state: RunState) -> None:
 
 
 def test_terminate_other(bench: Bench) -> None:
-    """The next tick ends the run by force and starts; what the old one reports later is stale."""
+    """The next tick terminates the run and starts. A later report of the old run is stale."""
     bench.create(overlap_policy="terminate_other")
     worker = bench.worker()
     bench.go("08:01")
@@ -289,7 +295,7 @@ def test_terminate_other(bench: Bench) -> None:
 
 
 def test_cancel_other(bench: Bench) -> None:
-    """The next tick asks the run to end and waits for it; a third replaces the one that waits."""
+    """The next tick requests a cancel and waits for the run. A third tick replaces the waiting one."""
     bench.create(overlap_policy="cancel_other")
     worker = bench.worker()
     bench.go("08:01")
@@ -304,8 +310,8 @@ def test_cancel_other(bench: Bench) -> None:
     assert bench.outcomes() == ["08:01 CANCELLED", "08:02 SKIPPED superseded", "08:03 ENQUEUED"]
 
 
-def test_a_paused_target_keeps_its_ticks(bench: Bench) -> None:
-    """A queue is paused by itself: its ticks are recorded and wait; on resume they start one after another."""
+def test_ticks_of_a_paused_queue_are_buffered(bench: Bench) -> None:
+    """They are recorded and wait. After the resume they start one after another."""
     bench.create()
     bench.create("other", queue="other")
     worker = bench.worker("default", "other")
@@ -326,8 +332,8 @@ def test_a_paused_target_keeps_its_ticks(bench: Bench) -> None:
     assert worker.tick() == ["08:03", "08:03"]
 
 
-def test_a_paused_workflow_keeps_triggers_too(bench: Bench) -> None:
-    """A workflow is paused by itself: what somebody asks for waits as well, and starts with the resume."""
+def test_triggers_of_a_paused_workflow_are_buffered(bench: Bench) -> None:
+    """Triggers wait as ticks do, and start after the resume."""
     bench.ask(workflows.put_workflow, "etl", {"function": "tasks:work"})
     bench.create(workflow_id="etl")
     bench.ask(targets.pause_target, workflow_id="etl")
@@ -339,7 +345,7 @@ def test_a_paused_workflow_keeps_triggers_too(bench: Bench) -> None:
 
 
 def test_shadow_launches_nothing(bench: Bench) -> None:
-    """Every decision is on record, nothing is launched: neither ticks nor triggers."""
+    """Every decision is recorded. Neither ticks nor triggers are launched."""
     bench.create(shadow=True)
     worker = bench.worker()
     bench.trigger()
@@ -348,8 +354,8 @@ def test_shadow_launches_nothing(bench: Bench) -> None:
     assert bench.outcomes(source=None) == ["08:00:30 SKIPPED shadow", "08:01 SKIPPED shadow"]
 
 
-def test_remaining_actions(bench: Bench) -> None:
-    """Two automatic starts are left; triggers and skipped ticks do not count, and then the schedule is exhausted."""
+def test_remaining_actions_counts_automatic_starts(bench: Bench) -> None:
+    """Two automatic starts are left. Triggers and skipped ticks do not count. Then the schedule is exhausted."""
     bench.create(remaining_actions=2)
     worker = bench.worker()
     bench.trigger()
@@ -361,8 +367,8 @@ def test_remaining_actions(bench: Bench) -> None:
         bench.go(minute)
         assert worker.tick() == [minute]
         worker.settle()
-    found = bench.get()
-    assert (found.state, found.remaining_actions, found.next_fire_at) == ("exhausted", 0, None)
+    schedule = bench.get()
+    assert (schedule.state, schedule.remaining_actions, schedule.next_fire_at) == ("exhausted", 0, None)
     bench.go("08:10:30")
     assert worker.tick() == []
     bench.ask(crud.patch, "report", remaining_actions=1)
@@ -371,8 +377,8 @@ def test_remaining_actions(bench: Bench) -> None:
     assert bench.dropped_ranges() == ["08:10:29 7 limit_reached"]
 
 
-def test_min_interval_is_never_undercut(bench: Bench) -> None:
-    """A tick every minute, but no start within 90 seconds of the one before: every second one starts."""
+def test_min_interval_holds_for_ticks(bench: Bench) -> None:
+    """A tick every minute, and at least 90 seconds between starts: every second tick starts."""
     bench.create(min_interval_ms=90_000)
     worker = bench.worker()
     for minute in ("08:01", "08:02", "08:03"):
@@ -382,8 +388,8 @@ def test_min_interval_is_never_undercut(bench: Bench) -> None:
     assert bench.outcomes() == ["08:01 SUCCESS", "08:02 SKIPPED min_interval", "08:03 SUCCESS"]
 
 
-def test_min_interval_holds_for_what_was_buffered(bench: Bench) -> None:
-    """Two ticks waited; the first starts when the slot is free, and the second comes too soon after it."""
+def test_min_interval_holds_for_buffered_ticks(bench: Bench) -> None:
+    """Two ticks are buffered. The first starts when the slot is free, and the second is too early after it."""
     bench.create(min_interval_ms=90_000, overlap_policy="queue")
     worker = bench.worker()
     for minute in ("08:01", "08:02", "08:03", "08:04"):
@@ -400,8 +406,8 @@ def test_min_interval_holds_for_what_was_buffered(bench: Bench) -> None:
     ]
 
 
-def test_skip_the_next_tick(bench: Bench) -> None:
-    """The next tick is skipped on request, and so is a dated one; each is on record."""
+def test_requested_skips_are_recorded(bench: Bench) -> None:
+    """A skip of the next tick and a skip of a dated one are both recorded."""
     bench.create()
     bench.ask(control.skip, "report")
     bench.ask(control.skip, "report", at=[when("08:03")], note="holiday")
@@ -419,8 +425,8 @@ def test_skip_the_next_tick(bench: Bench) -> None:
     assert bench.state().skips is None
 
 
-def test_skip_twice_skips_two(bench: Bench) -> None:
-    """Two people skip the next tick: the second means the one after the first."""
+def test_a_second_skip_applies_to_the_tick_after_the_first(bench: Bench) -> None:
+    """Two callers skip the next tick: two ticks are skipped."""
     bench.create()
     for _ in range(2):
         bench.ask(control.skip, "report")
@@ -431,8 +437,8 @@ def test_skip_twice_skips_two(bench: Bench) -> None:
     assert bench.outcomes() == ["08:01 SKIPPED skip_requested", "08:02 SKIPPED skip_requested", "08:03 ENQUEUED"]
 
 
-def test_two_attempts_of_one_run_end_together(bench: Bench) -> None:
-    """A worker adopts a run that it executes already; both attempts end at once: one counts, the slot is one."""
+def test_two_attempts_of_one_run_settle_once(bench: Bench) -> None:
+    """A worker adopts a run that it executes already, and both attempts end. One counts and frees the slot."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -443,12 +449,12 @@ def test_two_attempts_of_one_run_end_together(bench: Bench) -> None:
     outcomes = [Outcome(*row.id, row.attempt, RunState.SUCCESS) for row in attempts]
     settled = bench.write(lambda t: worker.settling.settle(t, outcomes))
     assert (len(settled.accepted), settled.stale) == (1, 1)
-    found = bench.get()
-    assert (found.in_flight, found.counters.successes) == (0, 1)
+    schedule = bench.get()
+    assert (schedule.in_flight, schedule.counters.successes) == (0, 1)
 
 
-def test_a_schedule_that_cannot_be_compiled_stops_nobody(bench: Bench) -> None:
-    """A stored spec that no release understands: it says so, is looked at again later, and the others go on."""
+def test_a_schedule_that_cannot_be_compiled_stops_no_other(bench: Bench) -> None:
+    """The engine logs the unreadable spec, retries it later, and fires the other schedules."""
     for name in ("broken", "report"):
         bench.create(name, catchup_policy="spread", overlap_policy="allow")
     bench.backfill("07:00", "07:01", "broken", overlap="allow")
@@ -461,5 +467,5 @@ def test_a_schedule_that_cannot_be_compiled_stops_nobody(bench: Bench) -> None:
     assert "08:04" in fresh.tick()
     bench.go("08:05")
     fresh.tick()
-    assert (fresh.planned().claimed, fresh.backfill().claimed) == (0, 0)  # there is nothing that it could do again
+    assert (fresh.planned().claimed, fresh.backfill().claimed) == (0, 0)  # there is nothing left to restart
     assert fresh.context.schedules.broken

@@ -1,4 +1,4 @@
-"""Traps of deleting, triggering and backfilling.  Each docstring tells the story."""
+"""Deletes, triggers and backfills."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tompion.operations.schedules import backfills, control, crud
 
 
 def drain(worker: Worker) -> None:
-    """Run everything that is due to its end, as an engine does."""
+    """Run everything that is due until it ends."""
     while True:
         worker.tick()
         worker.backfill()
@@ -30,7 +30,7 @@ def drain(worker: Worker) -> None:
 @pytest.mark.parametrize("purge", [False, True])
 @pytest.mark.parametrize("late", ["08:01", "08:01:00.400", "08:01:59"])
 def test_a_schedule_created_again_runs_no_tick_twice(bench: Bench, purge: bool, late: str) -> None:
-    """A tick has run; the schedule is deleted and created again, at once or later: that tick does not run again."""
+    """The schedule is deleted and recreated after a tick has run. That tick does not run again."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -46,8 +46,8 @@ def test_a_schedule_created_again_runs_no_tick_twice(bench: Bench, purge: bool, 
 
 
 @pytest.mark.parametrize("purge", [False, True])
-def test_nor_with_jitter_that_fires_before_the_minute(bench: Bench, purge: bool) -> None:
-    """Jitter fired the tick before its nominal time; deleted and created again in between, it does not run again."""
+def test_a_recreated_schedule_repeats_no_tick_with_early_jitter(bench: Bench, purge: bool) -> None:
+    """Jitter fires the tick before its nominal time. The recreated schedule does not repeat it."""
     names = [f"job-{number}" for number in range(12)]
     for name in names:
         bench.create(name, jitter_ms=20_000)
@@ -69,7 +69,7 @@ def test_nor_with_jitter_that_fires_before_the_minute(bench: Bench, purge: bool)
 
 @pytest.mark.parametrize("purge", [False, True])
 def test_a_run_outlives_its_schedule(bench: Bench, purge: bool) -> None:
-    """A schedule is deleted while its run goes on: the run ends, what waited behind it does not start."""
+    """The schedule is deleted during a run: the run ends, and the run buffered behind it does not start."""
     bench.create(overlap_policy="queue")
     worker = bench.worker()
     for minute in ("08:01", "08:02"):
@@ -87,7 +87,7 @@ def test_a_run_outlives_its_schedule(bench: Bench, purge: bool) -> None:
 
 
 def test_the_slot_of_a_run_survives_delete_and_create(bench: Bench) -> None:
-    """A run of the deleted schedule is still in flight when the id is created again: the next tick overlaps."""
+    """A run of the deleted schedule is in flight when the id is created again: the next tick overlaps."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -100,7 +100,7 @@ def test_the_slot_of_a_run_survives_delete_and_create(bench: Bench) -> None:
 
 
 def test_a_deleted_schedule_does_not_retry(bench: Bench) -> None:
-    """A run fails after its schedule was deleted: that is the end of it."""
+    """A run that fails after its schedule was deleted is not retried."""
     bench.create(max_attempts=5)
     worker = bench.worker()
     bench.go("08:01")
@@ -110,8 +110,8 @@ def test_a_deleted_schedule_does_not_retry(bench: Bench) -> None:
     assert bench.outcomes() == ["08:01 FAILED"]
 
 
-def test_what_was_undecided_at_the_delete_is_on_record(bench: Bench) -> None:
-    """Three ticks were due and nobody had looked: a span says that they were deleted with their schedule."""
+def test_a_delete_records_undecided_ticks_as_a_dropped_range(bench: Bench) -> None:
+    """Three ticks were due and undecided. A dropped range has the reason ``deleted``."""
     bench.create()
     bench.go("08:03:30")
     bench.ask(crud.delete, "report")
@@ -135,8 +135,10 @@ def test_what_was_undecided_at_the_delete_is_on_record(bench: Bench) -> None:
         ("terminate_other", "ENQUEUED", "TERMINATED superseded"),
     ],
 )
-def test_a_trigger_while_paused(bench: Bench, overlap: str | None, state: str, running: str) -> None:
-    """A paused schedule has a run in flight, and somebody triggers it, with each overlap policy in turn."""
+def test_a_trigger_of_a_paused_schedule_follows_its_overlap_policy(
+    bench: Bench, overlap: str | None, state: str, running: str
+) -> None:
+    """The paused schedule has a run in flight. Each overlap policy is tried."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -154,22 +156,22 @@ def test_a_trigger_while_paused(bench: Bench, overlap: str | None, state: str, r
         assert len(worker.settle().launches) == 1
 
 
-def test_a_trigger_with_a_payload_of_its_own(bench: Bench) -> None:
-    """The payload of the request is what the executor is given; without one, it is the schedule's."""
+def test_a_trigger_can_replace_the_payload(bench: Bench) -> None:
+    """The executor receives the payload of the request, or the schedule's if the request has none."""
     bench.create(payload={"kind": "daily"})
     worker = bench.worker()
     cases: list[tuple[dict[str, Any], dict[str, str]]] = [
         ({"payload": {"kind": "now"}}, {"kind": "now"}),
         ({}, {"kind": "daily"}),
     ]
-    for given, expected in cases:
-        bench.trigger(**given)
+    for fields, expected in cases:
+        bench.trigger(**fields)
         worker.rescue()
         assert worker.launch().payload == expected
 
 
-def test_of_two_triggers_that_want_to_be_the_one_that_waits_the_later_does(bench: Bench) -> None:
-    """Two people trigger with ``buffer_one``: one waits."""
+def test_the_later_of_two_buffer_one_triggers_waits(bench: Bench) -> None:
+    """Two triggers with ``buffer_one``: one waits."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -185,24 +187,24 @@ def test_of_two_triggers_that_want_to_be_the_one_that_waits_the_later_does(bench
 # --- backfills --------------------------------------------------------------------------------------------------------
 
 
-def test_a_backfill_is_exact(bench: Bench) -> None:
-    """Both ends belong to it, and nothing else does; each time runs once, under a key of its own."""
+def test_a_backfill_runs_each_time_of_its_range_once(bench: Bench) -> None:
+    """Both ends belong to the range. Each time runs once, under its own key."""
     bench.create()
-    made = bench.backfill("07:10", "07:13", overlap="allow")
-    assert (made.total, made.state) == (4, "RUNNING")
+    backfill = bench.backfill("07:10", "07:13", overlap="allow")
+    assert (backfill.total, backfill.state) == (4, "RUNNING")
     worker = bench.worker()
     drain(worker)
-    found = bench.runs(source="backfill")
-    assert [run.scheduled_for for run in found] == [when(f"07:1{minute}") for minute in range(4)]
-    assert len({run.key for run in found}) == 4
+    runs = bench.runs(source="backfill")
+    assert [run.scheduled_for for run in runs] == [when(f"07:1{minute}") for minute in range(4)]
+    assert len({run.key for run in runs}) == 4
     done = bench.ask(backfills.backfills, "report")[0]
     assert (done.state, done.done, done.cursor) == ("DONE", 4, when("07:13"))
     assert done.finished_at is not None
 
 
 @pytest.mark.parametrize(("only", "again"), [("all", [1, 2, 3, 4]), ("missing", [1, 4]), ("failed", [3])])
-def test_a_backfill_of_what_is_missing_or_failed(bench: Bench, only: str, again: list[int]) -> None:
-    """One tick was skipped, one went well, one failed, one was missed: ``only`` says which of them run again."""
+def test_only_selects_the_ticks_of_a_backfill(bench: Bench, only: str, again: list[int]) -> None:
+    """One tick was skipped, one succeeded, one failed, one was missed: ``only`` selects which of them run again."""
     bench.create()
     worker = bench.worker()
     bench.ask(control.skip, "report")
@@ -213,27 +215,27 @@ def test_a_backfill_of_what_is_missing_or_failed(bench: Bench, only: str, again:
             worker.settle(state)
     bench.go("08:04:40")
     worker.tick()
-    made = bench.backfill("08:01", "08:04", only=only, overlap="allow")
-    assert made.total == len(again)
+    backfill = bench.backfill("08:01", "08:04", only=only, overlap="allow")
+    assert backfill.total == len(again)
     worker.backfill()
-    assert [run.scheduled_for for run in bench.runs(source="backfill")] == [when(f"08:0{each}") for each in again]
+    assert [run.scheduled_for for run in bench.runs(source="backfill")] == [when(f"08:0{minute}") for minute in again]
 
 
-def test_a_backfill_is_cancelled_where_it_is(bench: Bench) -> None:
-    """A hundred times are asked for; after the first pass somebody cancels: what runs goes on, nothing new starts."""
+def test_a_cancelled_backfill_starts_no_more_runs(bench: Bench) -> None:
+    """A backfill of a hundred times is cancelled after the first pass. Running runs continue."""
     bench.create()
-    made = bench.backfill("06:00", "07:39", overlap="allow")
+    backfill = bench.backfill("06:00", "07:39", overlap="allow")
     worker = bench.worker()
     worker.backfill()
-    stopped = bench.ask(backfills.cancel_backfill, made.backfill_id)
+    stopped = bench.ask(backfills.cancel_backfill, backfill.backfill_id)
     assert (stopped.state, stopped.done, stopped.total) == ("CANCELLED", 10, 100)
     assert worker.backfill().claimed == 0
     assert len(bench.runs(source="backfill")) == 10
-    assert bench.ask(backfills.cancel_backfill, made.backfill_id) == stopped
+    assert bench.ask(backfills.cancel_backfill, backfill.backfill_id) == stopped
 
 
 def test_a_backfill_does_not_starve_ticks(bench: Bench) -> None:
-    """A backfill with ``queue`` is under way: each pass takes one free slot, and the tick of the minute is not late."""
+    """A backfill with ``queue`` takes one free slot in each pass, and the tick of the minute is on time."""
     bench.create(overlap_policy="queue")
     bench.backfill("06:00", "07:59")
     worker = bench.worker()
@@ -247,8 +249,8 @@ def test_a_backfill_does_not_starve_ticks(bench: Bench) -> None:
     assert [row.source for row, _ in worker.settle().launches] == ["schedule"]
 
 
-def test_a_free_slot_wakes_the_backfill(bench: Bench) -> None:
-    """The run before has ended: the backfill goes on at once, it does not wait for its next look."""
+def test_a_free_slot_continues_the_backfill_at_once(bench: Bench) -> None:
+    """The backfill continues as soon as the previous run has ended."""
     bench.create()
     bench.backfill("07:00", "07:02")
     worker = bench.worker()
@@ -259,7 +261,7 @@ def test_a_free_slot_wakes_the_backfill(bench: Bench) -> None:
 
 
 def test_a_backfill_waits_for_its_target(bench: Bench) -> None:
-    """Its queue is paused: no time is handed out until it is resumed."""
+    """Its queue is paused: no run starts until the queue is resumed."""
     bench.create()
     bench.ask(targets.pause_target, queue="default")
     bench.backfill("07:00", "07:02", overlap="allow")
@@ -273,7 +275,7 @@ def test_a_backfill_waits_for_its_target(bench: Bench) -> None:
 
 
 def test_a_backfill_runs_while_paused(bench: Bench) -> None:
-    """Somebody asked for it, so a pause of the schedule does not hold it."""
+    """A pause of the schedule does not hold a backfill."""
     bench.create()
     bench.pause()
     bench.backfill("07:00", "07:01")
@@ -282,21 +284,21 @@ def test_a_backfill_runs_while_paused(bench: Bench) -> None:
     assert len(worker.backfill().launches) == 1
 
 
-def test_several_ranges_at_once(bench: Bench) -> None:
-    """Two ranges in one request are two backfills; together they obey the limit."""
+def test_several_ranges_are_several_backfills_under_one_limit(bench: Bench) -> None:
+    """Two ranges in one request are two backfills. The limit counts them together."""
     bench.settings = Settings(max_backfill_ticks=5)
     bench.create()
     ranges = [(when("07:00"), when("07:01")), (when("07:10"), when("07:12"))]
-    made = bench.ask(backfills.backfill, "report", ranges=ranges, overlap="allow")
-    assert [each.total for each in made] == [2, 3]
+    created = bench.ask(backfills.backfill, "report", ranges=ranges, overlap="allow")
+    assert [backfill.total for backfill in created] == [2, 3]
     worker = bench.worker()
     worker.backfill()
     worker.backfill()
     assert len(worker.launched) == 5
 
 
-def test_a_backfill_of_a_deleted_schedule_ends(bench: Bench) -> None:
-    """The schedule is deleted under it: the backfill is cancelled with it, even if the id comes back."""
+def test_a_delete_cancels_the_backfill(bench: Bench) -> None:
+    """The backfill stays cancelled after the id is created again."""
     bench.create()
     bench.backfill("06:00", "07:00")
     bench.ask(crud.delete, "report")

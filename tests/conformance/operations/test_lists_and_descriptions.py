@@ -1,4 +1,4 @@
-"""Lists and their pages, runs, spans, descriptions, and the proof that a ledger is whole."""
+"""Lists and their pages, runs, dropped ranges, descriptions, and the verification of a ledger."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def many(bench: Bench) -> Bench:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("wanted", "expected"),
     [
         ({}, "abcef"),
         ({"state": "active"}, "acf"),
@@ -59,37 +59,37 @@ def many(bench: Bench) -> Bench:
     ],
 )
 @pytest.mark.parametrize("few", [schedules.MAX_RARE, 0])
-def test_every_filter(
-    many: Bench, wanted: dict[str, Any], found: str, few: int, monkeypatch: pytest.MonkeyPatch
+def test_every_filter_returns_the_same_schedules_on_both_query_plans(
+    many: Bench, wanted: dict[str, Any], expected: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rare state is read, a frequent one is sought in the order of the ids: the answer is the same."""
+    """Rare states use an index and frequent ones a scan by id. Both return the same schedules."""
     monkeypatch.setattr(schedules, "MAX_RARE", few)
     page = many.ask(crud.list_schedules, **wanted)
-    assert "".join(each.schedule_id[0] for each in page.items) == found
+    assert "".join(schedule.schedule_id[0] for schedule in page.items) == expected
     assert page.next_page is None
-    assert all(each == many.get(each.schedule_id) for each in page.items)
+    assert all(schedule == many.get(schedule.schedule_id) for schedule in page.items)
 
 
-def test_a_list_is_of_one_namespace(many: Bench) -> None:
+def test_a_list_is_limited_to_one_namespace(many: Bench) -> None:
     page = many.ask(crud.list_schedules, namespace="other")
-    assert [each.schedule_id for each in page.items] == ["z-other"]
+    assert [schedule.schedule_id for schedule in page.items] == ["z-other"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6])
-def test_pages_hold_everything_once(many: Bench, limit: int) -> None:
-    """Also when somebody adds and removes schedules in between: the token is a place, not a number of rows."""
+def test_pages_list_every_schedule_once(many: Bench, limit: int) -> None:
+    """The page token is a position, not a row number, so concurrent creates and deletes do not matter."""
     seen: list[str] = []
     after = None
     while True:
         page = many.ask(crud.list_schedules, limit=limit, after=after)
         assert len(page.items) <= limit
-        seen += [each.schedule_id for each in page.items]
+        seen += [schedule.schedule_id for schedule in page.items]
         after = page.next_page
         if after is None:
             break
         many.create(f"0-{len(seen)}")
     assert seen == sorted(set(seen))
-    assert "".join(each[0] for each in seen) == "abcef"
+    assert "".join(schedule_id[0] for schedule_id in seen) == "abcef"
 
 
 def test_runs_come_in_pages_and_by_filter(bench: Bench) -> None:
@@ -114,7 +114,7 @@ def test_runs_come_in_pages_and_by_filter(bench: Bench) -> None:
     assert len(bench.ask(read.runs, "report", source="trigger").items) == 2
 
 
-def test_one_run(bench: Bench) -> None:
+def test_get_run_returns_one_run(bench: Bench) -> None:
     bench.create(timezone="Europe/Berlin")
     worker = bench.worker()
     bench.go("08:01:00.250")
@@ -131,8 +131,8 @@ def test_one_run(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("value", ["\x00", "\udc80", {"a": "\x00"}, float("nan"), {1}, "ä" * 2_000], ids=range(6))
-def test_every_result_can_be_kept(bench: Bench, value: object) -> None:
-    """PostgreSQL takes no NUL and no half of a surrogate pair, and NaN is not JSON."""
+def test_every_result_can_be_stored(bench: Bench, value: object) -> None:
+    """PostgreSQL rejects NUL and lone surrogates, and NaN is not JSON."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -142,15 +142,15 @@ def test_every_result_can_be_kept(bench: Bench, value: object) -> None:
     assert bench.runs()[0].result == json.loads(result)
 
 
-def test_a_schedule_whose_zone_is_gone_says_so_in_lists_too(bench: Bench) -> None:
+def test_a_list_marks_a_schedule_with_an_unknown_zone(bench: Bench) -> None:
     bench.create(timezone="Europe/Berlin")
     bench.execute("UPDATE schedule_versions SET spec = replace(spec, 'Europe/Berlin', 'Europe/Gone')")
-    found = bench.get()
-    assert "UTC" in (found.degraded or "")
-    assert bench.ask(crud.list_schedules).items == (found,)
+    schedule = bench.get()
+    assert "UTC" in (schedule.degraded or "")
+    assert bench.ask(crud.list_schedules).items == (schedule,)
 
 
-def test_a_result_that_is_not_json_is_text(bench: Bench) -> None:
+def test_a_result_that_is_not_json_is_stored_as_text(bench: Bench) -> None:
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -159,21 +159,21 @@ def test_a_result_that_is_not_json_is_text(bench: Bench) -> None:
     assert bench.runs()[0].result == '{"rows":[1,2…'
 
 
-def test_describe(bench: Bench) -> None:
+def test_describe_returns_the_state_and_upcoming_ticks(bench: Bench) -> None:
     bench.create(overlap_policy="queue")
     worker = bench.worker()
     for minute in ("08:01", "08:02"):
         bench.go(minute)
         worker.tick()
     bench.backfill("07:00", "07:01")
-    found = bench.ask(read.describe, "report")
-    assert found.schedule == bench.get()
-    assert [shown(run.scheduled_for) for run in found.running] == ["08:01"]
-    assert [shown(run.scheduled_for) for run in found.waiting] == ["08:02"]
-    assert [shown(run.scheduled_for) for run in found.recent] == ["08:02", "08:01"]
-    assert [shown(tick) for tick in found.next_ticks][:2] == ["08:03", "08:04"]
-    assert len(found.next_ticks) == 10
-    assert (found.would_run_on_resume, found.would_run_count, len(found.backfills)) == ((), 0, 1)
+    description = bench.ask(read.describe, "report")
+    assert description.schedule == bench.get()
+    assert [shown(run.scheduled_for) for run in description.running] == ["08:01"]
+    assert [shown(run.scheduled_for) for run in description.waiting] == ["08:02"]
+    assert [shown(run.scheduled_for) for run in description.recent] == ["08:02", "08:01"]
+    assert [shown(tick) for tick in description.next_ticks][:2] == ["08:03", "08:04"]
+    assert len(description.next_ticks) == 10
+    assert (description.would_run_on_resume, description.would_run_count, len(description.backfills)) == ((), 0, 1)
 
 
 # --- verify -----------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_describe(bench: Bench) -> None:
 
 @pytest.fixture
 def ledger(bench: Bench) -> Bench:
-    """Five runs, then a span of ten ticks, then a run."""
+    """Five runs, then a dropped range of ten ticks, then a run."""
     bench.create()
     worker = bench.worker()
     for minute in range(1, 6):
@@ -195,9 +195,9 @@ def ledger(bench: Bench) -> Bench:
     return bench
 
 
-def test_a_whole_ledger(ledger: Bench) -> None:
-    found = ledger.ask(verify, "report")
-    assert (found.ok, found.ticks, found.runs, found.dropped) == (True, 16, 6, 10)
+def test_verify_accepts_an_intact_ledger(ledger: Bench) -> None:
+    verification = ledger.ask(verify, "report")
+    assert (verification.ok, verification.ticks, verification.runs, verification.dropped) == (True, 16, 6, 10)
     part = ledger.ask(verify, "report", start=when("08:02"), end=when("08:07"))
     assert (part.ok, part.ticks, part.runs, part.dropped) == (True, 6, 4, 2)
 
@@ -224,17 +224,17 @@ ROW = (
         ("UPDATE schedule_state SET waiting = 1", "counter", None),
     ],
 )
-def test_planted_damage_is_found(ledger: Bench, damage: str, kind: str, moment: str | None) -> None:
+def test_verify_reports_planted_damage(ledger: Bench, damage: str, kind: str, moment: str | None) -> None:
     ledger.execute(damage)
-    found = ledger.ask(verify, "report")
-    assert not found.ok
-    problem = found.problems[0]
+    verification = ledger.ask(verify, "report")
+    assert not verification.ok
+    problem = verification.problems[0]
     assert (problem.kind, None if problem.at is None else shown(problem.at)) == (kind, moment)
-    assert {each.kind for each in found.problems} == {kind}
+    assert {problem.kind for problem in verification.problems} == {kind}
 
 
-def test_verify_across_versions(bench: Bench) -> None:
-    """The spec changes twice, one tick falls into each version: each is judged by the version that decided it."""
+def test_verify_checks_each_tick_against_its_own_version(bench: Bench) -> None:
+    """The spec changes twice, and one tick falls into each version."""
     bench.create(overlap_policy="allow")
     worker = bench.worker()
     for minute, cron in ((1, "*/2 * * * *"), (4, "*/3 * * * *"), (6, "* * * * *")):
@@ -245,14 +245,14 @@ def test_verify_across_versions(bench: Bench) -> None:
     bench.go("08:07")
     worker.tick()
     assert [line[:5] for line in bench.outcomes()] == ["08:01", "08:04", "08:06", "08:07"]
-    found = bench.ask(verify, "report")
-    assert (found.ok, found.runs) == (True, 4)
+    verification = bench.ask(verify, "report")
+    assert (verification.ok, verification.runs) == (True, 4)
 
 
 # --- workflows and calendars ------------------------------------------------------------------------------------------
 
 
-def test_workflows_have_versions(bench: Bench) -> None:
+def test_a_changed_workflow_gets_a_new_version(bench: Bench) -> None:
     one = bench.ask(workflows.put_workflow, "etl", {"function": "a:b"})
     assert bench.ask(workflows.put_workflow, "etl", {"function": "a:b"}) == one
     two = bench.ask(workflows.put_workflow, "etl", {"function": "a:c"}, request_id="r")
@@ -281,7 +281,7 @@ def test_a_target_is_paused_in_one_namespace(bench: Bench) -> None:
 
 
 def test_a_calendar_replans_its_dependants(bench: Bench) -> None:
-    """Schedules that exclude it get a new version and other ticks; the others are left alone, deleted ones too."""
+    """Schedules that exclude it get a new version and other ticks. Other schedules and deleted ones do not change."""
     bench.ask(calendars.put_calendar, {"name": "holidays", "dates": ["2027-01-16"]})
     for name in ("user", "closed"):
         bench.create(name, cron="0 12 * * *", exclude={"named": ["holidays"]})
@@ -299,7 +299,7 @@ def test_a_calendar_replans_its_dependants(bench: Bench) -> None:
     assert (change.operation, change.actor, change.after) == ("calendar", "bob", {"calendar": "holidays"})
 
 
-def test_the_same_calendar_changes_nothing(bench: Bench) -> None:
+def test_an_unchanged_calendar_replans_nothing(bench: Bench) -> None:
     bench.ask(calendars.put_calendar, {"name": "c", "dates": ["2027-01-16"]})
     bench.create(exclude={"named": ["c"]})
     before = bench.dump()
@@ -312,28 +312,28 @@ def test_calendars_are_listed_by_name(bench: Bench) -> None:
         bench.ask(calendars.put_calendar, {"name": name, "dates": ["2027-01-16"]})
     bench.ask(calendars.put_calendar, {"name": "a", "dates": []})
     first = bench.ask(calendars.list_calendars, limit=2)
-    assert [(each.name, each.version) for each in first.items] == [("a", 2), ("b", 1)]
+    assert [(calendar.name, calendar.version) for calendar in first.items] == [("a", 2), ("b", 1)]
     second = bench.ask(calendars.list_calendars, limit=2, after=first.next_page)
-    assert ([each.name for each in second.items], second.next_page) == (["c"], None)
+    assert ([calendar.name for calendar in second.items], second.next_page) == (["c"], None)
     assert bench.ask(calendars.list_calendars, namespace="other").items == ()
     assert bench.ask(calendars.get_calendar, "a", version=1).dates == ("2027-01-16",)
 
 
 def test_backfills_are_listed_and_belong_to_a_namespace(bench: Bench) -> None:
     bench.create()
-    made = [bench.backfill("07:00", "07:01") for _ in range(3)]
-    found = bench.ask(backfills.backfills, "report", limit=2)
-    assert [each.backfill_id for each in found] == [each.backfill_id for each in reversed(made[1:])]
+    created = [bench.backfill("07:00", "07:01") for _ in range(3)]
+    listed = bench.ask(backfills.backfills, "report", limit=2)
+    assert [backfill.backfill_id for backfill in listed] == [backfill.backfill_id for backfill in reversed(created[1:])]
     with pytest.raises(NotFound):
-        bench.ask(backfills.cancel_backfill, made[0].backfill_id, namespace="other")
-    once = bench.ask(backfills.cancel_backfill, made[0].backfill_id, request_id="r", actor="bob")
-    assert bench.ask(backfills.cancel_backfill, made[0].backfill_id, request_id="r") == once
+        bench.ask(backfills.cancel_backfill, created[0].backfill_id, namespace="other")
+    once = bench.ask(backfills.cancel_backfill, created[0].backfill_id, request_id="r", actor="bob")
+    assert bench.ask(backfills.cancel_backfill, created[0].backfill_id, request_id="r") == once
     change = bench.ask(history.history, "report").items[0]
     assert (change.operation, change.actor) == ("cancel_backfill", "bob")
 
 
-def test_lists_keep_to_themselves_what_may_be_secret(bench: Bench) -> None:
-    """Payloads and documents are shown to whoever asks for that one; of a change, in which version to look."""
+def test_lists_omit_payloads_and_documents(bench: Bench) -> None:
+    """A request for one item returns them. An audit entry names the version that has them."""
     document = {"executor": "http", "options": {"headers": {"X": "s3cret"}}, "dag": "s3cret"}
     bench.ask(workflows.put_workflow, "flow", document)
     bench.ask(crud.create, "job", cron="* * * * *", workflow_id="flow", payload="s3cret")
@@ -347,11 +347,11 @@ def test_lists_keep_to_themselves_what_may_be_secret(bench: Bench) -> None:
     patched, created = bench.ask(history.history, "job").items
     assert (created.before, created.after["payload"]) == (None, "that of version 1")
     assert (patched.before["payload"], patched.after["payload"]) == ("that of version 1", "that of version 2")
-    assert [each.definition.payload for each in bench.ask(history.versions, "job")] == ["s3cret too", "s3cret"]
+    assert [version.definition.payload for version in bench.ask(history.versions, "job")] == ["s3cret too", "s3cret"]
 
 
-def test_a_dossier_has_the_latest_started_runs_whatever_was_skipped_since(bench: Bench) -> None:
-    """It looked among the hundred latest times: skipped ticks hid what had run before them."""
+def test_a_description_has_the_latest_started_runs(bench: Bench) -> None:
+    """Regression: only the hundred latest times were searched, so skipped ticks hid earlier runs."""
     bench.create(cron="* * * * *", overlap_policy="skip", catchup_policy="fire_immediately")
     first = bench.trigger()
     worker = bench.worker()

@@ -1,4 +1,4 @@
-"""A namespace has so many schedules and no more: a tenant who makes thousands meets a bound, and no neighbour does."""
+"""The quota of schedules in a namespace. Other namespaces are not affected."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EVERY_SECOND = {"cron": "* * * * * *", "function": "tasks:work"}
 
 @pytest.fixture
 def full(store: Store, clock: ManualClock) -> Bench:
-    """A namespace without room for another schedule."""
+    """A namespace that has reached its quota."""
     bench = Bench(store, clock, Settings(max_schedules_per_namespace=MOST))
     for number in range(MOST):
         bench.ask(crud.create, f"s{number}", **EVERY_SECOND)
     return bench
 
 
-def test_one_more_is_refused_however_it_is_made(full: Bench) -> None:
+def test_every_way_to_create_is_rejected_at_the_quota(full: Bench) -> None:
     refused: list[Callable[[], object]] = [
         partial(full.ask, crud.create, "more", **EVERY_SECOND),
         partial(full.ask, crud.upsert, "more", **EVERY_SECOND),
@@ -41,7 +41,7 @@ def test_one_more_is_refused_however_it_is_made(full: Bench) -> None:
     assert len(full.ask(crud.list_schedules, limit=100).items) == MOST
 
 
-def test_neighbours_and_what_is_there_already_do_not_notice(full: Bench) -> None:
+def test_other_namespaces_and_updates_are_accepted_at_the_quota(full: Bench) -> None:
     full.ask(crud.create, "theirs", namespace="b", **EVERY_SECOND)
     full.ask(crud.upsert, "s0", description="changed", **EVERY_SECOND)
     full.ask(control.pause, "s1")
@@ -50,7 +50,7 @@ def test_neighbours_and_what_is_there_already_do_not_notice(full: Bench) -> None
     full.ask(control.resume, "s1")
 
 
-def test_what_is_deleted_makes_room_and_what_comes_back_takes_it(full: Bench) -> None:
+def test_a_deleted_schedule_does_not_count_until_it_is_recreated(full: Bench) -> None:
     full.ask(crud.delete, "s0")
     full.ask(crud.create, "more", **EVERY_SECOND)
     for name in ("s0", "another"):
@@ -62,7 +62,7 @@ def test_what_is_deleted_makes_room_and_what_comes_back_takes_it(full: Bench) ->
         full.ask(crud.create, "more", **EVERY_SECOND)
 
 
-def test_of_many_at_a_time_no_more_are_made_than_there_is_room_for(postgres: Bench) -> None:
+def test_concurrent_creates_stop_at_the_quota(postgres: Bench) -> None:
     postgres.settings = Settings(max_schedules_per_namespace=MOST)
 
     def create(number: int) -> bool:

@@ -1,4 +1,4 @@
-"""What is true of every change: its token, its audit row, its request id, its namespace."""
+"""Every change has a token, an audit row, a request id and a namespace."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ BASE: dict[str, Any] = {"cron": "* * * * *", "function": FUNCTION}
 
 
 class Change(NamedTuple):
-    """A call on a schedule that exists, the same call with something else, and by how much the token grows."""
+    """A call on a schedule that exists, the same call with another argument, and the growth of the token."""
 
     name: str
     call: Callable[..., Any]
     other: dict[str, Any]
     grows: int
     args: tuple[Any, ...] = ("report",)
-    given: dict[str, Any] = {}  # noqa: RUF012 - a default that nobody changes
+    fields: dict[str, Any] = {}  # noqa: RUF012 - a default that is never changed
     token: bool = True
 
     def send(self, bench: Bench, **more: Any) -> Any:
-        return bench.ask(self.call, *self.args, **{**self.given, **more})
+        return bench.ask(self.call, *self.args, **{**self.fields, **more})
 
 
 CHANGES = [
-    Change("upsert", crud.upsert, {"shadow": True}, 1, given={**BASE, "description": "new"}),
-    Change("update", crud.update, {"shadow": True}, 1, given={**BASE, "description": "new"}),
-    Change("patch", crud.patch, {"shadow": True}, 1, given={"description": "new"}),
+    Change("upsert", crud.upsert, {"shadow": True}, 1, fields={**BASE, "description": "new"}),
+    Change("update", crud.update, {"shadow": True}, 1, fields={**BASE, "description": "new"}),
+    Change("patch", crud.patch, {"shadow": True}, 1, fields={"description": "new"}),
     Change("restore", restore, {"token": 1}, 1, args=("report", 1)),
     Change("delete", crud.delete, {"purge": True}, 1),
-    Change("pause", control.pause, {"note": "other"}, 1, given={"note": "why"}),
+    Change("pause", control.pause, {"note": "other"}, 1, fields={"note": "why"}),
     Change("resume", control.resume, {"on_resume": "skip"}, 1),
     Change("skip", control.skip, {"note": "other"}, 1),
     Change("trigger", control.trigger, {"overlap": "skip"}, 0, token=False),
@@ -57,14 +57,14 @@ each_change = pytest.mark.parametrize("change", CHANGES, ids=[change.name for ch
 
 
 @each_change
-def test_the_token_grows_by_one_where_something_changed(bench: Bench, change: Change) -> None:
+def test_a_change_increments_the_token(bench: Bench, change: Change) -> None:
     created = bench.create()
     change.send(bench)
     assert bench.get().token == created.token + change.grows
 
 
 @each_change
-def test_every_change_is_on_record(bench: Bench, change: Change) -> None:
+def test_every_change_is_audited(bench: Bench, change: Change) -> None:
     bench.create()
     bench.go("08:00:40")
     change.send(bench, actor="bob", request_id="r-7")
@@ -73,11 +73,11 @@ def test_every_change_is_on_record(bench: Bench, change: Change) -> None:
     assert (newest.operation, newest.actor, newest.request_id) == (change.name, "bob", "r-7")
     assert newest.at == when("08:00:40")
     assert newest.token == bench.get().token
-    assert [each.operation for each in entries[1:]] == ["create"]
+    assert [entry.operation for entry in entries[1:]] == ["create"]
 
 
 @each_change
-def test_the_same_request_is_answered_once(bench: Bench, change: Change) -> None:
+def test_a_repeated_request_id_returns_the_first_answer(bench: Bench, change: Change) -> None:
     bench.create()
     first = change.send(bench, request_id="once")
     before = bench.dump()
@@ -87,7 +87,7 @@ def test_the_same_request_is_answered_once(bench: Bench, change: Change) -> None
 
 
 @each_change
-def test_a_request_id_is_for_one_request(bench: Bench, change: Change) -> None:
+def test_a_request_id_of_another_request_is_rejected(bench: Bench, change: Change) -> None:
     bench.create()
     change.send(bench, request_id="once")
     before = bench.dump()
@@ -98,10 +98,10 @@ def test_a_request_id_is_for_one_request(bench: Bench, change: Change) -> None:
     assert bench.dump() == before
 
 
-@pytest.mark.parametrize("change", [each for each in CHANGES if each.token], ids=lambda each: each.name)
+@pytest.mark.parametrize("change", [change for change in CHANGES if change.token], ids=lambda change: change.name)
 def test_a_stale_token_changes_nothing(bench: Bench, change: Change) -> None:
     created = bench.create()
-    bench.ask(crud.patch, "report", description="somebody was quicker")
+    bench.ask(crud.patch, "report", description="a concurrent edit")
     before = bench.dump()
     with pytest.raises(StaleToken) as caught:
         change.send(bench, token=created.token)
@@ -112,8 +112,8 @@ def test_a_stale_token_changes_nothing(bench: Bench, change: Change) -> None:
 
 
 @each_change
-def test_namespaces_never_mix(bench: Bench, change: Change) -> None:
-    """The same id in two namespaces: a change of one leaves every row of the other as it was."""
+def test_a_change_affects_one_namespace(bench: Bench, change: Change) -> None:
+    """The same id exists in two namespaces. A change of one leaves every row of the other unchanged."""
     bench.create()
     bench.ask(crud.create, "report", namespace="other", **BASE)
     key = bench.state("report", "other").schedule_key
@@ -133,9 +133,9 @@ def test_namespaces_never_mix(bench: Bench, change: Change) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [each for each in CHANGES if each.name not in ("upsert", "delete")], ids=lambda each: each.name
+    "change", [change for change in CHANGES if change.name not in ("upsert", "delete")], ids=lambda change: change.name
 )
-def test_a_deleted_schedule_takes_no_change(bench: Bench, change: Change) -> None:
+def test_a_deleted_schedule_rejects_changes(bench: Bench, change: Change) -> None:
     bench.create()
     bench.ask(crud.delete, "report")
     before = bench.dump()
@@ -145,19 +145,19 @@ def test_a_deleted_schedule_takes_no_change(bench: Bench, change: Change) -> Non
 
 
 @each_change
-def test_the_same_request_however_it_is_written(bench: Bench, change: Change) -> None:
-    """Arguments by position or by name, defaults spelt out or not: what is asked for is the same."""
+def test_equivalent_arguments_are_the_same_request(bench: Bench, change: Change) -> None:
+    """Positional or keyword arguments, with or without defaults: the request is the same."""
     bench.create()
     names = [name for name in inspect.signature(change.call).parameters if name != "context"]
     first = change.send(bench, request_id="once")
     named = dict(zip(names, change.args, strict=False))
     spelt = {"token": None} if change.token else {}
     before = bench.dump()
-    assert bench.ask(change.call, **{**named, **change.given, **spelt}, request_id="once") == first
+    assert bench.ask(change.call, **{**named, **change.fields, **spelt}, request_id="once") == first
     assert bench.dump() == before
 
 
-# --- what is not a schedule -------------------------------------------------------------------------------------------
+# --- other resources --------------------------------------------------------------------------------------------------
 
 OTHERS: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, Any]]] = [
     ("pause_target", targets.pause_target, {"queue": "q", "note": "why"},
@@ -168,14 +168,14 @@ OTHERS: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "call", "given", "after"), OTHERS, ids=[each[0] for each in OTHERS])
-def test_a_change_of_something_else_is_on_record_and_done_once(
-    bench: Bench, name: str, call: Callable[..., Any], given: dict[str, Any], after: dict[str, Any]
+@pytest.mark.parametrize(("name", "call", "fields", "after"), OTHERS, ids=[case[0] for case in OTHERS])
+def test_a_change_of_another_resource_is_audited_and_applied_once(
+    bench: Bench, name: str, call: Callable[..., Any], fields: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """Somebody paused a queue, and nobody could say who: these changes left no trace."""
-    first = bench.ask(call, **given, request_id="r-1", actor="bob")
+    """Regression: a paused queue left no audit row."""
+    first = bench.ask(call, **fields, request_id="r-1", actor="bob")
     before = bench.dump()
-    assert bench.ask(call, **given, request_id="r-1") == first
+    assert bench.ask(call, **fields, request_id="r-1") == first
     assert bench.dump() == before
     (change,) = bench.ask(history).items
     assert (change.operation, change.actor, change.request_id, change.schedule_id) == (name, "bob", "r-1", "")
@@ -185,7 +185,7 @@ def test_a_change_of_something_else_is_on_record_and_done_once(
         bench.ask(crud.create, "another", request_id="r-1", **BASE)
 
 
-def test_a_change_of_something_else_says_how_it_was_before(bench: Bench) -> None:
+def test_the_audit_of_another_resource_has_the_previous_value(bench: Bench) -> None:
     for document in ({"function": "a:b"}, {"function": "a:b"}, {"function": "a:c"}):
         bench.ask(workflows.put_workflow, "etl", document)
     for dates in ([], ["2027-12-24"]):
@@ -206,14 +206,16 @@ def test_a_change_of_something_else_says_how_it_was_before(bench: Bench) -> None
 
 
 def test_every_change_takes_a_request_id() -> None:
-    """So that no answer that is lost on the way leads to a second change; a launch has its key, a report its fence.
+    """A lost answer must not lead to a second change. A launch has its key, a report its fence.
 
-    The answer to a new API key is its secret, which is not kept.
+    The answer to a new API key is its secret, which is not stored.
     """
     members = [member for member in vars(AsyncMethods).values() if isinstance(member, _Async)]
     changes = [member.operation for member in members if member.writes]
     assert len(changes) == 30
-    assert [each.__name__ for each in changes if "request_id" not in inspect.signature(each).parameters] == [
+    assert [
+        operation.__name__ for operation in changes if "request_id" not in inspect.signature(operation).parameters
+    ] == [
         "start_run",
         "report_run",
         "create_key",
@@ -223,26 +225,31 @@ def test_every_change_takes_a_request_id() -> None:
 # --- create, upsert, update, patch ------------------------------------------------------------------------------------
 
 
-def test_create_answers_with_what_is_stored(bench: Bench) -> None:
-    made = bench.create(payload={"a": [1]}, labels={"team": "x"}, description="daily", user_id="u1", timezone="UTC")
-    assert made == bench.get()
-    assert (made.state, made.version, made.token, made.in_flight) == ("active", 1, 1, 0)
-    assert (made.next_run_at, made.next_fire_at) == (when("08:01"), when("08:01"))
-    assert made.definition.payload == {"a": [1]}
-    assert made.definition.labels == (("team", "x"),)
-    assert made.created_at == made.updated_at == when("08:00:30")
+def test_create_returns_the_stored_schedule(bench: Bench) -> None:
+    schedule = bench.create(payload={"a": [1]}, labels={"team": "x"}, description="daily", user_id="u1", timezone="UTC")
+    assert schedule == bench.get()
+    assert (schedule.state, schedule.version, schedule.token, schedule.in_flight) == ("active", 1, 1, 0)
+    assert (schedule.next_run_at, schedule.next_fire_at) == (when("08:01"), when("08:01"))
+    assert schedule.definition.payload == {"a": [1]}
+    assert schedule.definition.labels == (("team", "x"),)
+    assert schedule.created_at == schedule.updated_at == when("08:00:30")
 
 
-def test_create_without_an_id_makes_one(bench: Bench) -> None:
-    made = bench.ask(crud.create, None, **BASE)
-    assert made.schedule_id.startswith("s-")
+def test_create_without_an_id_generates_one(bench: Bench) -> None:
+    schedule = bench.ask(crud.create, None, **BASE)
+    assert schedule.schedule_id.startswith("s-")
     again = [bench.ask(crud.create, None, request_id="r", **BASE) for _ in range(2)]
     assert again[0] == again[1]
 
 
-def test_create_paused(bench: Bench) -> None:
-    made = bench.create(paused=True, remaining_actions=3)
-    assert (made.state, made.paused_by, made.next_fire_at, made.remaining_actions) == ("paused", "ann", None, 3)
+def test_create_can_pause_the_schedule(bench: Bench) -> None:
+    schedule = bench.create(paused=True, remaining_actions=3)
+    assert (schedule.state, schedule.paused_by, schedule.next_fire_at, schedule.remaining_actions) == (
+        "paused",
+        "ann",
+        None,
+        3,
+    )
     bench.go("08:01")
     assert bench.worker().tick() == []
 
@@ -254,44 +261,44 @@ def test_a_name_may_be_any_text(bench: Bench) -> None:
 
 
 def test_upsert_creates_and_replaces(bench: Bench) -> None:
-    """What is not named goes back to its default; what is no part of the definition stays."""
-    made = bench.ask(crud.upsert, "report", description="one", shadow=True, remaining_actions=5, **BASE)
-    assert made.token == 1
+    """An absent field gets its default. The state of the schedule stays."""
+    schedule = bench.ask(crud.upsert, "report", description="one", shadow=True, remaining_actions=5, **BASE)
+    assert schedule.token == 1
     replaced = bench.ask(crud.upsert, "report", **BASE)
     assert (replaced.definition.description, replaced.definition.policy.shadow) == ("", False)
-    assert (replaced.remaining_actions, replaced.cursor, replaced.version) == (5, made.cursor, 2)
+    assert (replaced.remaining_actions, replaced.cursor, replaced.version) == (5, schedule.cursor, 2)
 
 
-def test_upsert_of_the_same_is_no_new_version(bench: Bench) -> None:
+def test_an_unchanged_upsert_creates_no_version(bench: Bench) -> None:
     bench.create()
     again = bench.ask(crud.upsert, "report", **BASE)
     assert (again.version, again.token) == (1, 2)
 
 
-def test_upsert_resumes_and_pauses_where_it_says_so(bench: Bench) -> None:
+def test_upsert_with_paused_pauses_and_resumes(bench: Bench) -> None:
     bench.create()
     assert bench.ask(crud.upsert, "report", paused=True, **BASE).state == "paused"
     assert bench.ask(crud.upsert, "report", **BASE).state == "paused"
     assert bench.ask(crud.upsert, "report", paused=False, **BASE).state == "active"
 
 
-def test_patch_leaves_the_rest(bench: Bench) -> None:
+def test_patch_keeps_the_other_fields(bench: Bench) -> None:
     bench.create(description="daily", labels={"a": "b"}, max_attempts=3, payload=[1])
-    found = bench.ask(crud.patch, "report", timezone="Europe/Berlin", overlap_policy="buffer_all").definition
-    assert (found.description, found.labels, found.payload) == ("daily", (("a", "b"),), [1])
-    assert (found.policy.max_attempts, found.policy.overlap_policy) == (3, "queue")
-    assert (found.spec.cron, found.spec.timezone) == (("* * * * *",), "Europe/Berlin")
+    definition = bench.ask(crud.patch, "report", timezone="Europe/Berlin", overlap_policy="buffer_all").definition
+    assert (definition.description, definition.labels, definition.payload) == ("daily", (("a", "b"),), [1])
+    assert (definition.policy.max_attempts, definition.policy.overlap_policy) == (3, "queue")
+    assert (definition.spec.cron, definition.spec.timezone) == (("* * * * *",), "Europe/Berlin")
 
 
 def test_a_patch_without_fields_changes_nothing(bench: Bench) -> None:
-    """It took a token, and whoever had read the schedule before was told that it was stale."""
-    made = bench.create()
+    """Regression: it took a token, so the token of an earlier read became stale."""
+    schedule = bench.create()
     before = bench.dump()
     bench.go("08:00:45")
-    assert bench.ask(crud.patch, "report") == made
-    assert bench.ask(crud.patch, "report", token=made.token) == made
+    assert bench.ask(crud.patch, "report") == schedule
+    assert bench.ask(crud.patch, "report", token=schedule.token) == schedule
     with pytest.raises(StaleToken):
-        bench.ask(crud.patch, "report", token=made.token + 1)
+        bench.ask(crud.patch, "report", token=schedule.token + 1)
     assert bench.dump() == before
 
 
@@ -301,7 +308,7 @@ def test_patch_changes_the_kind_of_action(bench: Bench) -> None:
     assert bench.ask(crud.patch, "report", function="a:b").definition.action.workflow_id is None
 
 
-def test_history_says_how_it_was_before(bench: Bench) -> None:
+def test_history_has_the_previous_values(bench: Bench) -> None:
     bench.create(description="one")
     bench.ask(crud.patch, "report", description="two", actor="bob")
     bench.pause(note="why", actor="cleo")
@@ -325,7 +332,7 @@ def test_history_comes_in_pages(bench: Bench) -> None:
     assert seen == [7, 6, 5, 4, 3, 2, 1]
 
 
-def test_versions_and_restore(bench: Bench) -> None:
+def test_an_earlier_version_can_be_restored(bench: Bench) -> None:
     bench.create(description="one")
     bench.go("08:01:30")
     bench.worker().tick()
@@ -377,30 +384,30 @@ def test_a_deleted_schedule_can_be_purged_later(bench: Bench) -> None:
     assert bench.dump()["schedules"] == []
 
 
-def test_create_again_begins_afresh(bench: Bench) -> None:
+def test_a_recreated_schedule_starts_with_fresh_state(bench: Bench) -> None:
     bench.create(remaining_actions=1, description="old")
     bench.ask(crud.delete, "report")
     bench.go("08:00:45")
-    made = bench.create(description="new")
-    assert (made.state, made.version, made.remaining_actions) == ("active", 2, None)
-    assert made == bench.get()
+    schedule = bench.create(description="new")
+    assert (schedule.state, schedule.version, schedule.remaining_actions) == ("active", 2, None)
+    assert schedule == bench.get()
 
 
 def test_a_pause_survives_delete_and_create(bench: Bench) -> None:
-    """A redeployment that deletes and creates again must not start what somebody has paused."""
+    """A redeployment that deletes and recreates a paused schedule must not start it."""
     bench.create()
     bench.pause(until=when("09:00"), note="incident 7")
     bench.ask(crud.delete, "report")
     bench.go("08:10")
-    made = bench.create()
-    assert (made.state, made.pause_note, made.paused_until) == ("paused", "incident 7", when("09:00"))
+    schedule = bench.create()
+    assert (schedule.state, schedule.pause_note, schedule.paused_until) == ("paused", "incident 7", when("09:00"))
     assert bench.worker().tick() == []
     bench.ask(crud.delete, "report")
     assert bench.create(paused=False).state == "active"
     assert bench.worker().tick() == ["08:10"]
 
 
-def test_a_pause_that_ended_while_the_schedule_was_deleted(bench: Bench) -> None:
+def test_a_pause_can_end_while_the_schedule_is_deleted(bench: Bench) -> None:
     bench.create(catchup_policy="fire_immediately")
     bench.pause(until=when("08:05"))
     bench.ask(crud.delete, "report")
@@ -413,8 +420,8 @@ def test_a_pause_that_ended_while_the_schedule_was_deleted(bench: Bench) -> None
     assert worker.tick() == ["08:11"]
 
 
-def test_sessions_say_who_asks(bench: Bench) -> None:
-    """A session is a transaction on somebody's behalf; its time is one moment."""
+def test_the_time_of_an_operation_is_fixed(bench: Bench) -> None:
+    """An operation context is one transaction of one actor, with one time."""
 
     def work(transaction: Any) -> tuple[int, int]:
         session = OperationContext(transaction, bench.settings, "default", "ann")
@@ -426,7 +433,7 @@ def test_sessions_say_who_asks(bench: Bench) -> None:
     assert first == second
 
 
-def test_another_workflow_has_its_own_versions(bench: Bench) -> None:
+def test_a_change_of_the_workflow_drops_the_pinned_version(bench: Bench) -> None:
     bench.ask(crud.create, "flow", cron="* * * * *", workflow_id="etl", workflow_version=3)
     assert bench.ask(crud.patch, "flow", user_id="u").definition.action.workflow_version == 3
     assert bench.ask(crud.patch, "flow", workflow_id="etl").definition.action.workflow_version == 3

@@ -1,4 +1,4 @@
-"""Traps around forgetting: a deleted schedule is purged by the sweep while somebody creates it anew."""
+"""Purges by the sweep, concurrent with a create of the same id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import FUNCTION, SECONDS, Bench, Worker, open_transaction
-from tests.support.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_lock_waiters
 from tompion.engine.steps import sweep
 from tompion.errors import NotFound
 from tompion.operations.schedules import control, crud
@@ -15,8 +15,8 @@ from tompion.operations.verify import schedule
 from tompion.store.base import Transaction
 
 
-def forgettable(bench: Bench) -> Worker:
-    """A schedule that was deleted for good while it had a run, which has ended: the next sweep forgets it."""
+def purged_schedule(bench: Bench) -> Worker:
+    """A schedule that was deleted with purge during a run, which has ended: the next sweep purges it."""
     bench.create()
     worker = bench.worker()
     bench.go("08:01")
@@ -32,7 +32,7 @@ def create(bench: Bench, operation: Any = crud.create) -> Any:
 
 
 def assert_it_ticks(bench: Bench, worker: Worker) -> None:
-    """The schedule lives, without the history that was to be forgotten, and its next tick runs."""
+    """Check that the schedule is active, has no history from before the purge, and fires its next tick."""
     bench.go("08:02")
     assert worker.tick() == ["08:02"]
     worker.settle()
@@ -42,8 +42,8 @@ def assert_it_ticks(bench: Bench, worker: Worker) -> None:
     assert bench.ask(schedule.verify, "report").ok
 
 
-def test_a_sweep_forgets_what_was_deleted_for_good(bench: Bench) -> None:
-    worker = forgettable(bench)
+def test_a_sweep_purges_a_deleted_schedule(bench: Bench) -> None:
+    worker = purged_schedule(bench)
     worker.sweep()
     with pytest.raises(NotFound):
         bench.get()
@@ -51,39 +51,41 @@ def test_a_sweep_forgets_what_was_deleted_for_good(bench: Bench) -> None:
     assert_it_ticks(bench, worker)
 
 
-def test_what_was_created_anew_is_not_forgotten(bench: Bench) -> None:
-    worker = forgettable(bench)
+def test_a_recreated_schedule_is_not_purged(bench: Bench) -> None:
+    worker = purged_schedule(bench)
     bench.write(create(bench))
     worker.sweep()
     assert_it_ticks(bench, worker)
 
 
 @pytest.mark.parametrize("operation", [crud.create, crud.upsert])
-def test_a_sweep_waits_for_whoever_creates_and_looks_again(postgres: Bench, migrated_url: str, operation: Any) -> None:
-    """The sweep has found the schedule closed; somebody who has not committed yet is about to open it."""
-    worker = forgettable(postgres)
+def test_a_sweep_waits_for_a_concurrent_create_and_checks_again(
+    postgres: Bench, migrated_url: str, operation: Any
+) -> None:
+    """The sweep reads the schedule as closed, while an uncommitted transaction recreates it."""
+    worker = purged_schedule(postgres)
     with open_transaction(postgres.store, create(postgres, operation)):
         sweeping = postgres.store.write(worker.sweeping.expire)
-        wait_for_waiting(migrated_url)
+        wait_for_lock_waiters(migrated_url)
     sweeping.result(SECONDS)
     assert_it_ticks(postgres, worker)
 
 
-def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: Bench) -> None:
-    """Between its look and its lock somebody creates the schedule, commits and even has a run: there is no wait."""
-    worker = forgettable(postgres)
+def test_a_sweep_checks_again_after_it_has_the_lock(postgres: Bench) -> None:
+    """Between the read and the lock of the sweep a create commits and the schedule runs."""
+    worker = purged_schedule(postgres)
     begun: list[str] = []
 
     def expire(transaction: Transaction) -> None:
         look = transaction.schedule_list_purgeable
 
         def meanwhile(before_s: int, before_ms: int, limit: int) -> list[int]:
-            found = look(before_s, before_ms, limit)
+            rows = look(before_s, before_ms, limit)
             if not begun:
-                assert found
+                assert rows
                 postgres.write(create(postgres))
                 begun.append(postgres.ask(control.trigger, "report").run_id)
-            return found
+            return rows
 
         transaction.schedule_list_purgeable = meanwhile  # type: ignore[method-assign]  # the same, and something happens meanwhile
         worker.sweeping.expire(transaction)
@@ -96,22 +98,20 @@ def test_a_sweep_looks_again_at_what_was_created_before_it_could_lock(postgres: 
 
 
 @pytest.mark.parametrize("operation", [crud.create, crud.upsert])
-def test_whoever_creates_waits_for_the_sweep_and_begins_anew(
-    postgres: Bench, migrated_url: str, operation: Any
-) -> None:
-    """The sweep has forgotten the schedule and not committed yet; somebody creates it: it is a new one."""
-    worker = forgettable(postgres)
+def test_a_create_waits_for_the_sweep_and_starts_fresh(postgres: Bench, migrated_url: str, operation: Any) -> None:
+    """The sweep has purged the schedule and not committed yet. The create makes a new schedule."""
+    worker = purged_schedule(postgres)
     with open_transaction(postgres.store, worker.sweeping.expire):
         creating = postgres.store.write(create(postgres, operation))
-        wait_for_waiting(migrated_url)
+        wait_for_lock_waiters(migrated_url)
     assert creating.result(SECONDS).version == 1
     assert_it_ticks(postgres, worker)
 
 
-def test_a_long_history_is_forgotten_in_steps(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A purge was one transaction, however many runs there were: on SQLite nothing fired for as long as that took.
+def test_a_long_history_is_purged_in_steps(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a purge was one transaction for any number of runs, and on SQLite nothing fired meanwhile.
 
-    Whoever creates the schedule anew between two steps must not find it with half of its ticks: verify would miss them.
+    A create between two steps must not see half of the ticks, because verify would report the rest as missing.
     """
     monkeypatch.setattr(crud, "MAX_PURGED", 2)
     monkeypatch.setattr(sweep, "SWEEP_BATCH", 2)

@@ -1,4 +1,4 @@
-"""Traps around runs that somebody else begins or goes on with.  Each docstring tells the story."""
+"""Runs that another worker starts or takes over."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from tests.support.operations import Bench
 from tompion.operations.schedules import crud
 
 
-def test_a_run_that_is_picked_up_runs_what_was_decided(bench: Bench) -> None:
-    """Two versions of one schedule were left behind together; each run is launched as its own version says."""
+def test_a_rescued_run_uses_its_own_version(bench: Bench) -> None:
+    """Runs of two versions of one schedule are rescued together. Each is launched with its own version."""
     bench.create(overlap_policy="allow", payload={"version": 1})
     dead, other = bench.worker(), bench.worker()
     bench.go("08:01")
@@ -17,11 +17,11 @@ def test_a_run_that_is_picked_up_runs_what_was_decided(bench: Bench) -> None:
     dead.tick()
     bench.go("08:04:30")
     other.rescue()
-    launched = sorted((other.launch(index) for index in (0, 1)), key=lambda each: each.scheduled_for)
-    assert [each.payload for each in launched] == [{"version": 1}, {"version": 2}]
+    launched = sorted((other.launch(index) for index in (0, 1)), key=lambda launch: launch.scheduled_for)
+    assert [launch.payload for launch in launched] == [{"version": 1}, {"version": 2}]
 
 
-def test_a_run_that_waited_runs_what_was_decided(bench: Bench) -> None:
+def test_a_buffered_run_uses_its_own_version(bench: Bench) -> None:
     bench.create(overlap_policy="queue", payload={"version": 1})
     worker = bench.worker()
     for minute in ("08:01", "08:02"):
@@ -33,8 +33,8 @@ def test_a_run_that_waited_runs_what_was_decided(bench: Bench) -> None:
     assert bench.runs()[0].version == 1
 
 
-def test_a_run_that_cannot_be_launched_is_put_off(bench: Bench) -> None:
-    """Its version cannot be read: nobody holds on to it, it says so, and once the version is mended it runs."""
+def test_a_run_with_an_unreadable_version_is_postponed(bench: Bench) -> None:
+    """No worker claims it, the log names it, and it runs after the version is repaired."""
     bench.create()
     dead, other = bench.worker(), bench.worker()
     bench.go("08:01")

@@ -1,4 +1,4 @@
-"""Stories of ticks that somebody asked to skip: in a pause, among missed ones, of a fixed delay."""
+"""Requested skips: during a pause, among missed ticks, and of a fixed delay."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ DELAY = [{"every": 300, "anchor": "completion"}]
 
 
 def skip(bench: Bench, *times: str) -> Schedule:
-    return bench.ask(control.skip, "report", at=[when(each) for each in times] or None)
+    return bench.ask(control.skip, "report", at=[when(time) for time in times] or None)
 
 
-# --- the next tick is the one that is shown ---------------------------------------------------------------------------
+# --- the next tick ----------------------------------------------------------------------------------------------------
 
 
-def test_skip_in_a_pause_skips_the_next_tick_that_is_shown(bench: Bench) -> None:
-    """It skipped the first tick of the pause, which the resume dropped anyway, and the next one ran."""
+def test_skip_in_a_pause_applies_to_the_next_run(bench: Bench) -> None:
+    """Regression: it skipped the first tick of the pause, which the resume dropped anyway, and the next one ran."""
     bench.create(cron="0 * * * *")
     bench.pause()
     bench.go("10:30")
     assert bench.ask(read.describe, "report").next_ticks[0] == when("11:00")
     assert bench.get().next_run_at == when("11:00")
     assert skip(bench).next_run_at == when("12:00")
-    found = bench.ask(read.describe, "report")
-    assert [shown(tick) for tick in found.skipped_ticks] == ["11:00"]
-    assert found.next_ticks[0] == when("12:00")
+    description = bench.ask(read.describe, "report")
+    assert [shown(tick) for tick in description.skipped_ticks] == ["11:00"]
+    assert description.next_ticks[0] == when("12:00")
     bench.resume()
     worker = bench.worker()
     assert worker.tick() == []
@@ -45,7 +45,7 @@ def test_skip_in_a_pause_skips_the_next_tick_that_is_shown(bench: Bench) -> None
     assert bench.outcomes() == ["11:00 SKIPPED skip_requested", "12:00 ENQUEUED"]
 
 
-def test_skip_when_nobody_was_there_skips_the_next_tick_that_is_shown(bench: Bench) -> None:
+def test_skip_after_downtime_applies_to_the_next_run(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     bench.go("10:30")
     assert bench.ask(read.describe, "report").next_ticks[0] == when("11:00")
@@ -62,7 +62,7 @@ def test_a_tick_of_a_pause_can_be_skipped_by_its_time(bench: Bench) -> None:
     assert bench.worker().tick() == ["09:00", "11:00"]
 
 
-def test_there_is_no_next_tick_to_skip_where_none_is_shown(bench: Bench) -> None:
+def test_skip_without_a_next_run_is_rejected(bench: Bench) -> None:
     bench.create(times=["2027-01-15T09:00:00Z"])
     bench.pause()
     bench.go("10:00")
@@ -86,41 +86,43 @@ LATEST = [
 ]
 
 
-@pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
-@pytest.mark.parametrize(("skips", "story", "dropped_ranges"), LATEST)
+@pytest.mark.parametrize(("fields", "reason"), ONE, ids=["coalesce", "fire_once"])
+@pytest.mark.parametrize(("skips", "outcomes", "dropped_ranges"), LATEST)
 @pytest.mark.parametrize("size", [1, 2, 3, 50])
-def test_the_one_run_is_the_latest_that_nobody_asked_to_skip(
+def test_catch_up_runs_the_latest_tick_that_is_not_skipped(
     bench: Bench,
-    given: dict[str, Any],
+    fields: dict[str, Any],
     reason: str,
     skips: list[str],
-    story: list[str],
+    outcomes: list[str],
     dropped_ranges: list[str],
     size: int,
 ) -> None:
-    """The latest tick was skipped, the others were dropped in its favour, and nothing ran."""
-    bench.create(cron="0 * * * *", paused=True, **given)
+    """Regression: the latest tick was skipped, the others were dropped, and nothing ran."""
+    bench.create(cron="0 * * * *", paused=True, **fields)
     skip(bench, *skips)
     bench.go("12:30")
-    foretold = bench.ask(read.describe, "report").would_run_on_resume
+    expected = bench.ask(read.describe, "report").would_run_on_resume
     bench.resume()
     worker = bench.worker(settings=Settings(max_dropped_range_ticks=size))
     while worker.catch_up().claimed:
         pass
     started = [shown(run.scheduled_for) for run in bench.runs() if run.state == "ENQUEUED"]
-    assert started == [each[:5] for each in story if "ENQUEUED" in each] == [shown(tick) for tick in foretold]
+    assert (
+        started == [outcome[:5] for outcome in outcomes if "ENQUEUED" in outcome] == [shown(tick) for tick in expected]
+    )
     if size == 50:
-        assert bench.outcomes() == [each.format(reason) for each in story]
-        assert bench.dropped_ranges() == [each.format(reason) for each in dropped_ranges]
+        assert bench.outcomes() == [outcome.format(reason) for outcome in outcomes]
+        assert bench.dropped_ranges() == [dropped_range.format(reason) for dropped_range in dropped_ranges]
 
 
-@pytest.mark.parametrize(("given", "reason"), ONE, ids=["coalesce", "fire_once"])
+@pytest.mark.parametrize(("fields", "reason"), ONE, ids=["coalesce", "fire_once"])
 @pytest.mark.parametrize(("skips", "ran"), [([], "10:00"), (["10:00"], "09:00")])
-def test_the_one_run_of_a_schedule_that_has_no_more_ticks(
-    bench: Bench, given: dict[str, Any], reason: str, skips: list[str], ran: str
+def test_catch_up_runs_the_last_tick_of_a_finished_schedule(
+    bench: Bench, fields: dict[str, Any], reason: str, skips: list[str], ran: str
 ) -> None:
-    """Nothing follows the last of its times: that is no reason to wait for it."""
-    bench.create(times=[f"2027-01-15T{hour}:00Z" for hour in HOURS[:2]], paused=True, **given)
+    """It does not wait for a later tick, because no tick follows."""
+    bench.create(times=[f"2027-01-15T{hour}:00Z" for hour in HOURS[:2]], paused=True, **fields)
     if skips:
         skip(bench, *skips)
     bench.go("12:30")
@@ -132,15 +134,15 @@ def test_the_one_run_of_a_schedule_that_has_no_more_ticks(
 # --- a fixed delay ----------------------------------------------------------------------------------------------------
 
 
-def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) -> None:
-    """There was said to be no tick at the very time that was shown as the next."""
-    made = bench.create(intervals=DELAY)
-    assert bench.ask(read.describe, "report").next_ticks == (made.next_run_at,)
-    first = bench.ask(control.skip, "report", at=[made.next_run_at])
+def test_the_next_run_of_a_fixed_delay_can_be_skipped(bench: Bench) -> None:
+    """Regression: a skip at the time of the next run was rejected as no tick."""
+    schedule = bench.create(intervals=DELAY)
+    assert bench.ask(read.describe, "report").next_ticks == (schedule.next_run_at,)
+    first = bench.ask(control.skip, "report", at=[schedule.next_run_at])
     assert first.next_run_at == when("08:05:30")
     second = bench.ask(control.skip, "report", at=[first.next_run_at])
     assert second.next_run_at == when("08:10:30")
-    assert bench.ask(control.skip, "report", at=[made.next_run_at]).next_run_at == when("08:10:30")
+    assert bench.ask(control.skip, "report", at=[schedule.next_run_at]).next_run_at == when("08:10:30")
     worker = bench.worker()
     for moment in ("08:00:31", "08:05:34", "08:10:32"):
         bench.go(moment)
@@ -151,10 +153,10 @@ def test_the_tick_of_a_fixed_delay_that_is_shown_can_be_skipped(bench: Bench) ->
     assert bench.state().skips is None
 
 
-def test_other_ticks_of_a_fixed_delay_are_not_known(bench: Bench) -> None:
+def test_later_ticks_of_a_fixed_delay_cannot_be_skipped(bench: Bench) -> None:
     bench.create(intervals=DELAY)
-    told = r"no tick at 2027-01-15T08:05:30\+00:00; a fixed delay has its next tick at 2027-01-15T08:00:30\+00:00"
-    with pytest.raises(InvalidField, match=told):
+    message = r"no tick at 2027-01-15T08:05:30\+00:00; a fixed delay has its next tick at 2027-01-15T08:00:30\+00:00"
+    with pytest.raises(InvalidField, match=message):
         skip(bench, "08:05:30")
     worker = bench.worker()
     bench.go("08:00:31")
@@ -169,8 +171,8 @@ def test_other_ticks_of_a_fixed_delay_are_not_known(bench: Bench) -> None:
     assert bench.ask(control.skip, "report", at=[following]).next_run_at == when("08:10:31")
 
 
-def test_a_fixed_delay_that_was_to_be_skipped_long_ago_does_what_was_shown(bench: Bench) -> None:
-    """The delay counted from the moment when the skipped tick was looked at, so that a second skip met no tick."""
+def test_a_late_skip_of_a_fixed_delay_keeps_its_next_run(bench: Bench) -> None:
+    """Regression: the delay counted from the time of the evaluation, so a second skip matched no tick."""
     bench.create(intervals=DELAY)
     skip(bench)
     skip(bench)
@@ -183,18 +185,18 @@ def test_a_fixed_delay_that_was_to_be_skipped_long_ago_does_what_was_shown(bench
     assert len(bench.outcomes()) == 3
 
 
-# --- a skip is taken back ---------------------------------------------------------------------------------------------
+# --- unskip -----------------------------------------------------------------------------------------------------------
 
 
-def unskip(bench: Bench, *times: str, **given: Any) -> Schedule:
-    return bench.ask(control.unskip, "report", at=[when(each) for each in times] or None, **given)
+def unskip(bench: Bench, *times: str, **fields: Any) -> Schedule:
+    return bench.ask(control.unskip, "report", at=[when(time) for time in times] or None, **fields)
 
 
-def test_a_skip_that_is_taken_back_never_was(bench: Bench) -> None:
+def test_unskip_removes_a_skip(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     skip(bench)
     skip(bench, "11:00")
-    assert unskip(bench, "09:00", note="somebody is there").next_run_at == when("09:00")
+    assert unskip(bench, "09:00", note="operator present").next_run_at == when("09:00")
     assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["11:00"]
     worker = bench.worker()
     bench.go("09:00")
@@ -206,7 +208,7 @@ def test_a_skip_that_is_taken_back_never_was(bench: Bench) -> None:
     assert before.operation == "skip"
 
 
-def test_taking_back_what_nobody_skipped_changes_no_tick(bench: Bench) -> None:
+def test_unskip_without_a_skip_changes_nothing(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     skip(bench, "10:00")
     assert unskip(bench, "09:00").next_run_at == when("09:00")
@@ -217,7 +219,7 @@ def test_taking_back_what_nobody_skipped_changes_no_tick(bench: Bench) -> None:
     assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["10:00"]
 
 
-def test_what_has_been_skipped_and_what_is_no_tick_cannot_be_taken_back(bench: Bench) -> None:
+def test_unskip_rejects_a_past_skip_and_a_time_without_a_tick(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     skip(bench)
     bench.go("09:00")
@@ -230,7 +232,7 @@ def test_what_has_been_skipped_and_what_is_no_tick_cannot_be_taken_back(bench: B
         bench.ask(control.unskip, "report", at=[])
 
 
-def test_a_skip_of_a_tick_that_an_edit_took_away_can_be_taken_back(bench: Bench) -> None:
+def test_a_skip_of_a_removed_tick_can_be_unskipped(bench: Bench) -> None:
     bench.create(cron="0 * * * *")
     skip(bench, "10:00")
     bench.ask(crud.patch, "report", cron=["30 * * * *"])
@@ -239,7 +241,7 @@ def test_a_skip_of_a_tick_that_an_edit_took_away_can_be_taken_back(bench: Bench)
     assert bench.ask(read.describe, "report").skipped_ticks == ()
 
 
-def test_the_skip_after_a_fixed_delay_is_taken_back(bench: Bench) -> None:
+def test_the_skip_of_a_fixed_delay_can_be_unskipped(bench: Bench) -> None:
     bench.create(intervals=DELAY)
     pending = bench.get().next_run_at
     skip(bench)

@@ -1,4 +1,4 @@
-"""Runs that are asked for one by one, and schedules that have no ticks."""
+"""Runs that callers start one by one, and schedules without ticks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import Bench
-from tompion import RunLauncher, Tompion
+from tompion import AsyncTompion, RunLauncher
 from tompion.engine.telemetry.events import Event
 from tompion.errors import InvalidField, RequestReused
 from tompion.executors.base import RunContext
@@ -23,7 +23,7 @@ KEY = "ab" * 32
 WHEN = datetime(2027, 1, 1, tzinfo=UTC)
 
 
-def test_a_key_is_started_once_and_handed_on_as_it_is(bench: Bench) -> None:
+def test_a_key_starts_one_run_and_is_stored_unchanged(bench: Bench) -> None:
     bench.ask(workflows.put_workflow, "flow", {"function": "tasks:a"})
     for _ in range(2):
         assert bench.ask(start.start_run, "flow", 1, "u1", WHEN, idempotency_key=KEY) is True
@@ -33,52 +33,54 @@ def test_a_key_is_started_once_and_handed_on_as_it_is(bench: Bench) -> None:
         bench.ask(start.start_run, "other", idempotency_key=KEY)
 
 
-def test_without_a_document_it_says_so_and_the_run_is_there(bench: Bench) -> None:
+def test_start_without_a_document_returns_false_and_records_the_run(bench: Bench) -> None:
     assert bench.ask(start.start_run, "nowhere", idempotency_key=KEY) is False
     assert len(bench.ask(read.runs, "run-launcher/nowhere").items) == 1
 
 
-def test_each_run_is_of_the_version_and_the_user_that_were_named(bench: Bench) -> None:
+def test_a_run_has_the_requested_version_and_user(bench: Bench) -> None:
     for user, version in (("u1", 1), ("u2", 2), ("u2", 2)):
         bench.ask(start.start_run, "flow", version, user, idempotency_key=f"{user}-{len(bench.dump()['requests'])}")
-    found = bench.ask(history.versions, "run-launcher/flow")
-    assert [(each.definition.action.user_id, each.definition.action.workflow_version) for each in found] == [
+    versions = bench.ask(history.versions, "run-launcher/flow")
+    assert [
+        (version.definition.action.user_id, version.definition.action.workflow_version) for version in versions
+    ] == [
         ("u2", 2),
         ("u1", 1),
     ]
 
 
-@pytest.mark.parametrize("given", [{"idempotency_key": ""}, {"idempotency_key": KEY, "version": 0}])
-def test_what_cannot_be_started(bench: Bench, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("fields", [{"idempotency_key": ""}, {"idempotency_key": KEY, "version": 0}])
+def test_invalid_starts_are_rejected(bench: Bench, fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidField):
-        bench.ask(start.start_run, "flow", **given)
+        bench.ask(start.start_run, "flow", **fields)
 
 
-def test_a_schedule_without_ticks_runs_when_it_is_asked_to(bench: Bench) -> None:
-    made = bench.ask(crud.create, "manual", spec={}, function="tasks:a")
-    assert (made.state, made.next_run_at) == ("exhausted", None)
+def test_a_schedule_without_ticks_runs_on_a_trigger(bench: Bench) -> None:
+    schedule = bench.ask(crud.create, "manual", spec={}, function="tasks:a")
+    assert (schedule.state, schedule.next_run_at) == ("exhausted", None)
     assert bench.ask(control.trigger, "manual").state == "ENQUEUED"
     changed = bench.ask(crud.patch, "manual", cron="@daily")
     assert changed.next_run_at is not None
 
 
-def test_ticks_that_were_forgotten_are_still_asked_for(bench: Bench) -> None:
-    for given in ({}, {"timezone": "Europe/Berlin"}, {"spec": {"timezone": "Europe/Berlin"}}):
+def test_a_missing_source_of_ticks_is_rejected(bench: Bench) -> None:
+    for fields in ({}, {"timezone": "Europe/Berlin"}, {"spec": {"timezone": "Europe/Berlin"}}):
         with pytest.raises(InvalidField, match="there is no source of ticks"):
-            bench.ask(crud.create, "manual", function="tasks:a", **given)
+            bench.ask(crud.create, "manual", function="tasks:a", **fields)
 
 
-def test_the_executor_is_given_what_the_launcher_was_told(tmp_path: Path) -> None:
+def test_the_executor_receives_the_context_of_the_launcher(tmp_path: Path) -> None:
     ended = threading.Event()
-    told: list[str] = []
+    messages: list[str] = []
 
     def listen(event: Event) -> None:
         if event.kind == "ended":
-            told.append(event.text)
+            messages.append(event.text)
             ended.set()
 
-    async def story() -> tuple[bool, bool]:
-        async with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", listener=listen) as tompion:
+    async def start_two_runs() -> tuple[bool, bool]:
+        async with AsyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", listener=listen) as tompion:
             await tompion.put_workflow("flow", {"function": f"{__name__}:report"})
             launcher = RunLauncher(tompion)
             done = await launcher.start("flow", 1, "u1", WHEN, KEY)
@@ -87,7 +89,7 @@ def test_the_executor_is_given_what_the_launcher_was_told(tmp_path: Path) -> Non
             return done, missing
 
     SEEN.clear()
-    assert asyncio.run(story()) == (True, False)
+    assert asyncio.run(start_two_runs()) == (True, False)
     assert {name: SEEN[name] for name in ("idempotency_key", "user_id", "workflow_id", "workflow_version")} == {
         "idempotency_key": KEY,
         "user_id": "u1",

@@ -1,4 +1,4 @@
-"""Figures, lists across schedules, and many at once: what they count, and where they stop."""
+"""Statistics, lists across schedules, and bulk operations: their counts and limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tompion.operations.runs import read
 from tompion.operations.schedules import bulk, control, crud
 
 
-def test_what_became_of_ticks_is_counted_by_the_minute(bench: Bench) -> None:
+def test_outcomes_are_counted_per_bucket(bench: Bench) -> None:
     bench.create(overlap_policy="skip")
     worker = bench.worker()
     bench.go("08:01:02")
@@ -23,26 +23,26 @@ def test_what_became_of_ticks_is_counted_by_the_minute(bench: Bench) -> None:
     worker.settle(RunState.FAILED)
     bench.go("08:10")
     worker.tick()
-    found = bench.ask(stats.stats, seconds=600, buckets=10)
-    assert [shown(each.start) for each in found.buckets][:2] == ["08:01", "08:02"]
-    first, second, *_, last = found.buckets
+    statistics = bench.ask(stats.stats, seconds=600, buckets=10)
+    assert [shown(bucket.start) for bucket in statistics.buckets][:2] == ["08:01", "08:02"]
+    first, second, *_, last = statistics.buckets
     assert (first.failed, first.late_max_ms) == (1, None)
     assert (second.skipped, second.succeeded) == (1, 0)
     assert last.missed == 7
-    assert found.schedules.active == 1
-    assert found.schedules.in_flight == 1
+    assert statistics.schedules.active == 1
+    assert statistics.schedules.in_flight == 1
 
 
-def test_only_what_nobody_was_there_for_is_missed(bench: Bench) -> None:
-    """Ticks of a pause, of an edit, and those that a run was in the way of were counted as missed."""
+def test_only_ticks_without_an_engine_count_as_missed(bench: Bench) -> None:
+    """Regression: ticks dropped by a pause, an edit or an overlap counted as missed."""
     worker = bench.worker()
-    for name, given in {
+    for name, fields in {
         "none": {},
         "coalesced": {"catchup_policy": "coalesce"},
         "outside": {"catchup_policy": "all", "catchup_window": "1m"},
         "overlapping": {"catchup_policy": "all"},
     }.items():
-        bench.create(name, cron="* * * * * *", **given)
+        bench.create(name, cron="* * * * * *", **fields)
     bench.create("resumed", cron="* * * * * *", on_resume="skip")
     bench.create("edited", cron="* * * * * *")
     bench.pause("resumed")
@@ -56,23 +56,23 @@ def test_only_what_nobody_was_there_for_is_missed(bench: Bench) -> None:
         "missed", "coalesced", "outside_window", "overlap", "resumed"
     ]  # fmt: skip
     assert bench.dropped_ranges("edited")[-1].endswith("edited")
-    assert last.missed == sum(each.missed for each in ledger.values()) > 0
-    assert last.skipped == sum(each.skipped for each in ledger.values()) > 400
+    assert last.missed == sum(counts.missed for counts in ledger.values()) > 0
+    assert last.skipped == sum(counts.skipped for counts in ledger.values()) > 400
     assert (ledger["overlapping"].missed, ledger["resumed"].missed) == (0, 0)
 
 
-def test_figures_are_about_one_namespace(bench: Bench) -> None:
+def test_statistics_are_limited_to_one_namespace(bench: Bench) -> None:
     bench.create()
     bench.trigger()
     other = bench.ask(stats.stats, namespace="b")
-    assert (other.schedules.active, sum(each.open for each in other.buckets)) == (0, 0)
+    assert (other.schedules.active, sum(bucket.open for bucket in other.buckets)) == (0, 0)
     assert bench.ask(read.recent_runs, namespace="b").items == ()
     assert bench.ask(upcoming.upcoming, namespace="b").ticks == ()
     assert bench.ask(bulk.pause_matching, everything=True, namespace="b").schedule_ids == ()
     assert bench.get().state == "active"
 
 
-def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_truncated_count_is_marked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.create(overlap_policy="allow")
     worker = bench.worker()
     for minute in range(1, 6):
@@ -82,7 +82,7 @@ def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.Monk
     assert shown(whole.complete_since) == "07:56"
     monkeypatch.setattr(stats, "MAX_RUNS", 2)
     few = bench.ask(stats.stats, seconds=600, buckets=10)
-    assert sum(each.open for each in few.buckets) == 2
+    assert sum(bucket.open for bucket in few.buckets) == 2
     assert few.complete_since.isoformat() == "2027-01-15T08:03:00.001000+00:00"
     monkeypatch.setattr(stats, "MAX_RUNS", 100)
     monkeypatch.setattr(stats, "MAX_RUNS_READ", 1)
@@ -91,7 +91,7 @@ def test_whoever_looks_no_further_says_so(bench: Bench, monkeypatch: pytest.Monk
     assert bench.ask(stats.stats).schedules.capped
 
 
-def test_a_page_of_all_runs_may_be_empty_and_go_on(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_of_runs_may_be_empty_and_have_a_successor(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.create()
     bench.ask(crud.create, "theirs", cron="* * * * *", function="tasks:work", namespace="b")
     bench.trigger(request_id="first")
@@ -112,28 +112,26 @@ def trigger_theirs(session: OperationContext, number: int) -> None:
     control.trigger_now(session, "theirs", None, {"n": number}, f"r{number}")
 
 
-def test_what_comes_is_complete_only_as_far_as_schedules_were_looked_at(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_upcoming_names_the_time_until_which_it_is_complete(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for minute in (10, 20, 30):
         bench.create(f"at-{minute}", cron=f"{minute} * * * *")
     monkeypatch.setattr(upcoming, "MAX_SCHEDULES", 2)
-    found = bench.ask(upcoming.upcoming, seconds=7_200)
-    assert [tick.schedule_id for tick in found.ticks] == ["at-10", "at-20"]
-    assert found.complete_until.isoformat() == "2027-01-15T08:29:59.999000+00:00"
+    answer = bench.ask(upcoming.upcoming, seconds=7_200)
+    assert [tick.schedule_id for tick in answer.ticks] == ["at-10", "at-20"]
+    assert answer.complete_until.isoformat() == "2027-01-15T08:29:59.999000+00:00"
 
 
-def test_a_schedule_that_cannot_be_changed_spoils_nothing(bench: Bench) -> None:
+def test_a_bulk_operation_continues_after_a_failure(bench: Bench) -> None:
     for name in ("a", "b", "c"):
         bench.create(name)
     bench.execute("UPDATE schedule_versions SET spec = 'nonsense' WHERE schedule_key = 2")
     touched = bench.ask(bulk.pause_matching, everything=True)
     assert touched.schedule_ids == ("a", "c")
-    assert [(each.schedule_id, each.code) for each in touched.refused] == [("b", "store_error")]
+    assert [(failure.schedule_id, failure.code) for failure in touched.refused] == [("b", "store_error")]
     assert [bench.get(name).state for name in ("a", "c")] == ["paused", "paused"]
 
 
-def test_a_dry_run_changes_nothing_and_says_what_it_would_change(bench: Bench) -> None:
+def test_a_dry_run_lists_the_changes_and_writes_nothing(bench: Bench) -> None:
     bench.create("a")
     bench.create("b")
     bench.pause("b")
@@ -144,7 +142,7 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_change(bench: Bench) -
     assert bench.dump() == before
 
 
-def test_nobody_changes_everything_by_leaving_something_out(bench: Bench) -> None:
+def test_a_bulk_operation_requires_a_selection(bench: Bench) -> None:
     bench.create()
     for change in (bulk.pause_matching, bulk.resume_matching, bulk.trigger_matching):
         with pytest.raises(InvalidField, match="everything"):
@@ -152,8 +150,8 @@ def test_nobody_changes_everything_by_leaving_something_out(bench: Bench) -> Non
     assert (bench.get().state, bench.runs()) == ("active", [])
 
 
-def test_a_trigger_of_many_has_the_key_of_each(bench: Bench) -> None:
-    """The same request sent twice starts each once; another starts each again."""
+def test_a_bulk_trigger_has_one_key_per_schedule(bench: Bench) -> None:
+    """The same request sent twice starts each schedule once. Another request starts each again."""
     bench.create("a")
     bench.create("b")
     for request in ("r1", "r1", "r2"):

@@ -1,4 +1,4 @@
-"""Schedules at a glance: what they mean, and what became of their newest ticks."""
+"""Summaries of schedules: their meaning in words and their newest outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tompion.operations.runs import read
 from tompion.operations.schedules import control, crud
 
 
-def test_a_glance_tells_the_spec_and_the_newest_outcomes(bench: Bench) -> None:
+def test_a_summary_has_the_spec_and_the_newest_outcomes(bench: Bench) -> None:
     bench.create(cron="* * * * *", timezone="Europe/Berlin")
     bench.ask(control.skip, "report")
     worker = bench.worker()
@@ -21,35 +21,37 @@ def test_a_glance_tells_the_spec_and_the_newest_outcomes(bench: Bench) -> None:
     worker.tick()
     bench.go("08:02:01")
     worker.tick()
-    (found,) = bench.ask(summaries.summaries, ["report"])
-    assert found.explanation == "Every minute, in Europe/Berlin time."
-    assert found.timezone == "Europe/Berlin"
-    assert [each.state for each in found.outcomes] == [RunState.ENQUEUED, RunState.SKIPPED]
-    assert found.outcomes[1].reason == "skip_requested"
-    assert not found.target_paused
+    (summary,) = bench.ask(summaries.summaries, ["report"])
+    assert summary.explanation == "Every minute, in Europe/Berlin time."
+    assert summary.timezone == "Europe/Berlin"
+    assert [outcome.state for outcome in summary.outcomes] == [RunState.ENQUEUED, RunState.SKIPPED]
+    assert summary.outcomes[1].reason == "skip_requested"
+    assert not summary.target_paused
 
 
-def test_a_glance_knows_that_the_target_is_paused(bench: Bench) -> None:
+def test_a_summary_marks_a_paused_target(bench: Bench) -> None:
     bench.create()
     bench.ask(targets.pause_target, queue="default")
-    (found,) = bench.ask(summaries.summaries, ["report"])
-    assert found.target_paused
+    (summary,) = bench.ask(summaries.summaries, ["report"])
+    assert summary.target_paused
 
 
-def test_glances_leave_out_what_is_not_there_and_keep_to_the_namespace(bench: Bench) -> None:
+def test_summaries_omit_unknown_ids_and_other_namespaces(bench: Bench) -> None:
     bench.create()
     bench.ask(crud.create, "theirs", cron="@daily", function=FUNCTION, namespace="other")
-    assert [each.schedule_id for each in bench.ask(summaries.summaries, ["nobody", "theirs", "report"])] == ["report"]
+    assert [schedule.schedule_id for schedule in bench.ask(summaries.summaries, ["missing", "theirs", "report"])] == [
+        "report"
+    ]
 
 
-def test_glances_are_bounded(bench: Bench) -> None:
+def test_the_number_of_summaries_is_limited(bench: Bench) -> None:
     with pytest.raises(LimitExceeded, match="at most 200"):
         bench.ask(summaries.summaries, ["report"] * 201)
     with pytest.raises(InvalidField, match="schedule_ids"):
         bench.ask(summaries.summaries, "report")
 
 
-def test_one_run_shows_what_it_was_given_and_a_list_does_not(bench: Bench) -> None:
+def test_get_run_has_the_payload_and_a_list_does_not(bench: Bench) -> None:
     bench.create(payload={"day": "any"})
     own = bench.trigger(payload={"day": "today"})
     usual = bench.trigger()
@@ -58,10 +60,10 @@ def test_one_run_shows_what_it_was_given_and_a_list_does_not(bench: Bench) -> No
     assert [run.payload for run in bench.runs()] == [None, None]
 
 
-def test_a_zone_that_is_gone_hides_nobody(bench: Bench) -> None:
-    """One schedule whose zone the data no longer had made the glance at a hundred others an error."""
+def test_an_unknown_zone_hides_no_other_summary(bench: Bench) -> None:
+    """Regression: one schedule with an unknown zone failed the summaries of all the others."""
     bench.create("fine")
     bench.create("lost", timezone="Europe/Berlin")
     bench.execute("UPDATE schedule_versions SET spec = replace(spec, 'Europe/Berlin', 'Europe/Gone')")
-    found = {each.schedule_id: each.timezone for each in bench.ask(summaries.summaries, ["fine", "lost"])}
-    assert found == {"fine": "UTC", "lost": "UTC"}
+    timezones = {summary.schedule_id: summary.timezone for summary in bench.ask(summaries.summaries, ["fine", "lost"])}
+    assert timezones == {"fine": "UTC", "lost": "UTC"}

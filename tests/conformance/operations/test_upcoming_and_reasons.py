@@ -1,4 +1,4 @@
-"""What people are told of the future and of the past: the ticks that will run, and reasons that are still true."""
+"""Upcoming ticks that will run, and reasons of runs that are still true."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.views import at_s
 
-# --- ticks that somebody asked to skip --------------------------------------------------------------------------------
+# --- requested skips --------------------------------------------------------------------------------------------------
 
 
 def test_a_skipped_tick_is_not_the_next_run(bench: Bench) -> None:
-    """It was shown as the next run, and then did not run."""
+    """Regression: it was listed as the next run, and then did not run."""
     bench.create(jitter_ms=1)
     skipped = bench.ask(control.skip, "report")
     assert skipped.next_run_at == when("08:02")
@@ -28,25 +28,25 @@ def test_a_skipped_tick_is_not_the_next_run(bench: Bench) -> None:
     bench.ask(control.skip, "report", at=[when("08:03")])
     assert bench.get().next_run_at == when("08:02")
     bench.ask(control.skip, "report")
-    found = bench.ask(read.describe, "report")
-    assert found.schedule.next_run_at == when("08:04")
-    assert [shown(tick) for tick in found.skipped_ticks] == ["08:01", "08:02", "08:03"]
-    assert [shown(tick) for tick in found.next_ticks][:2] == ["08:04", "08:05"]
-    assert len(found.next_ticks) == 10
+    description = bench.ask(read.describe, "report")
+    assert description.schedule.next_run_at == when("08:04")
+    assert [shown(tick) for tick in description.skipped_ticks] == ["08:01", "08:02", "08:03"]
+    assert [shown(tick) for tick in description.next_ticks][:2] == ["08:04", "08:05"]
+    assert len(description.next_ticks) == 10
     worker = bench.worker()
     bench.go("08:01:01")
     assert worker.tick() == []
     assert [shown(tick) for tick in bench.ask(read.describe, "report").skipped_ticks] == ["08:02", "08:03"]
 
 
-def test_when_the_last_tick_is_skipped_there_is_no_next_run(bench: Bench) -> None:
+def test_a_skipped_last_tick_leaves_no_next_run(bench: Bench) -> None:
     bench.create(times=["2027-01-15T09:00:00Z"])
     skipped = bench.ask(control.skip, "report")
     assert (skipped.next_run_at, skipped.next_fire_at) == (None, None)
     assert bench.ask(read.describe, "report").next_ticks == ()
 
 
-def test_a_fixed_delay_that_is_skipped_waits_once_more(bench: Bench) -> None:
+def test_a_skipped_fixed_delay_waits_one_more_delay(bench: Bench) -> None:
     bench.create(intervals=[{"every": 60, "anchor": "completion"}])
     assert bench.get().next_run_at == when("08:00:30")
     assert bench.ask(control.skip, "report").next_run_at == when("08:01:30")
@@ -56,12 +56,12 @@ def test_a_fixed_delay_that_is_skipped_waits_once_more(bench: Bench) -> None:
 
 
 def test_without_remaining_actions_there_is_no_next_run(bench: Bench) -> None:
-    made = bench.create(remaining_actions=0)
-    assert (made.next_run_at, made.next_fire_at) == (None, None)
+    schedule = bench.create(remaining_actions=0)
+    assert (schedule.next_run_at, schedule.next_fire_at) == (None, None)
     assert bench.ask(read.describe, "report").next_ticks == ()
 
 
-# --- what a resume would start ----------------------------------------------------------------------------------------
+# --- runs that a resume would start -----------------------------------------------------------------------------------
 
 ALL = ["08:01", "08:02", "08:03"]
 HELD_UP: list[tuple[dict[str, Any], list[str]]] = [
@@ -84,10 +84,12 @@ HELD_UP: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "expected"), HELD_UP, ids=[str(number) for number in range(len(HELD_UP))])
-def test_a_description_says_what_a_resume_starts(bench: Bench, given: dict[str, Any], expected: list[str]) -> None:
-    """It named every tick that was held up, though all but one would be skipped because they overlap."""
-    bench.create(paused=True, **{"catchup_policy": "fire_immediately", **given})
+@pytest.mark.parametrize(("fields", "expected"), HELD_UP, ids=[str(number) for number in range(len(HELD_UP))])
+def test_describe_lists_the_runs_that_a_resume_starts(
+    bench: Bench, fields: dict[str, Any], expected: list[str]
+) -> None:
+    """Regression: it listed every held tick, although all but one would be skipped as overlapping."""
+    bench.create(paused=True, **{"catchup_policy": "fire_immediately", **fields})
     bench.go("08:03:40")
     before = bench.ask(read.describe, "report")
     assert ([shown(tick) for tick in before.would_run_on_resume], before.would_run_count) == (expected, len(expected))
@@ -99,8 +101,8 @@ def test_a_description_says_what_a_resume_starts(bench: Bench, given: dict[str, 
     assert started == expected
 
 
-def test_a_tick_of_a_pause_that_is_within_the_grace_would_run(bench: Bench) -> None:
-    """Late is not missed: the catch-up policy has no say in it, and the run has no reason."""
+def test_a_held_tick_within_the_grace_would_run(bench: Bench) -> None:
+    """A late tick is not missed: the catch-up policy does not apply, and the run has no reason."""
     bench.create()
     bench.pause()
     bench.go("08:03:20")
@@ -111,8 +113,8 @@ def test_a_tick_of_a_pause_that_is_within_the_grace_would_run(bench: Bench) -> N
     assert bench.dropped_ranges() == ["08:02 2 missed"]
 
 
-def test_a_run_in_flight_and_one_that_waits_count(bench: Bench) -> None:
-    """What runs, and what the resume releases first, take the slots that the ticks of the pause would need."""
+def test_running_and_buffered_runs_take_slots_of_a_resume(bench: Bench) -> None:
+    """They take the slots before the ticks of the pause."""
     bench.create(overlap_policy="queue")
     worker = bench.worker()
     for minute in ("08:01", "08:02"):
@@ -122,7 +124,7 @@ def test_a_run_in_flight_and_one_that_waits_count(bench: Bench) -> None:
     bench.ask(crud.patch, "report", overlap_policy="skip", catchup_policy="fire_immediately")
     bench.go("08:03:40")
     assert bench.ask(read.describe, "report").would_run_on_resume == ()
-    worker.settle()  # 08:01 ends; 08:02 stays where it is, because the schedule is paused
+    worker.settle()  # 08:01 ends. 08:02 stays buffered, because the schedule is paused
     assert bench.outcomes() == ["08:01 SUCCESS", "08:02 BUFFERED"]
     assert bench.ask(read.describe, "report").would_run_on_resume == ()
     bench.resume()
@@ -130,7 +132,7 @@ def test_a_run_in_flight_and_one_that_waits_count(bench: Bench) -> None:
     assert bench.outcomes() == ["08:01 SUCCESS", "08:02 ENQUEUED", "08:03 SKIPPED overlap"]
 
 
-def test_a_tick_that_is_to_be_skipped_would_not_run(bench: Bench) -> None:
+def test_a_skipped_tick_would_not_run_on_resume(bench: Bench) -> None:
     bench.create(catchup_policy="fire_immediately", overlap_policy="allow")
     bench.ask(control.skip, "report", at=[when("08:02")])
     bench.pause()
@@ -138,12 +140,12 @@ def test_a_tick_that_is_to_be_skipped_would_not_run(bench: Bench) -> None:
     assert [shown(tick) for tick in bench.ask(read.describe, "report").would_run_on_resume] == ["08:01", "08:03"]
 
 
-# --- reasons that are over --------------------------------------------------------------------------------------------
+# --- outdated reasons -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("state", [RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT])
-def test_a_run_that_is_over_is_not_tried_again(bench: Bench, state: RunState) -> None:
-    """A run that had failed for good was shown with the reason ``retry``: it fails and is tried again."""
+def test_a_failed_run_has_no_retry_reason(bench: Bench, state: RunState) -> None:
+    """Regression: a run that had finally failed still had the reason ``retry``."""
     bench.create(max_attempts=2, retry_delay_ms=0)
     worker = bench.worker()
     bench.go("08:01")
@@ -156,7 +158,7 @@ def test_a_run_that_is_over_is_not_tried_again(bench: Bench, state: RunState) ->
     assert bench.outcomes() == [f"08:01 {state}"]
 
 
-def test_a_run_that_starts_no_longer_waits_for_its_target(bench: Bench) -> None:
+def test_a_started_run_has_no_target_paused_reason(bench: Bench) -> None:
     bench.create()
     worker = bench.worker()
     bench.ask(targets.pause_target, queue="default")
@@ -171,7 +173,7 @@ def test_a_run_that_starts_no_longer_waits_for_its_target(bench: Bench) -> None:
     assert bench.ask(read.describe, "report").recent[0].reason is None
 
 
-def test_how_a_run_came_about_stays_true(bench: Bench) -> None:
+def test_the_reason_of_a_catch_up_run_stays(bench: Bench) -> None:
     bench.create(catchup_policy="coalesce")
     bench.go("08:03:40")
     worker = bench.worker()
@@ -183,30 +185,30 @@ def test_how_a_run_came_about_stays_true(bench: Bench) -> None:
 # --- plain text -------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_answered_is_what_is_read_later(bench: Bench) -> None:
-    """The answer held a member of an enumeration where the same thing, read again, was text."""
+def test_an_answer_has_plain_text_like_a_later_read(bench: Bench) -> None:
+    """Regression: the answer held an enum member where a later read returned text."""
     bench.create()
-    made = bench.ask(backfills.backfill, "report", when("07:00"), when("07:01"), overlap="allow_all")
-    assert bench.ask(backfills.backfills, "report") == made
-    assert [type(getattr(made[0], name)) for name in ("overlap", "only", "state")] == [str] * 3
+    backfill = bench.ask(backfills.backfill, "report", when("07:00"), when("07:01"), overlap="allow_all")
+    assert bench.ask(backfills.backfills, "report") == backfill
+    assert [type(getattr(backfill[0], name)) for name in ("overlap", "only", "state")] == [str] * 3
     run = bench.trigger(overlap="skip")
     assert bench.ask(read.run, run.run_id) == run
     assert type(run.source) is str
     bench.ask(control.trigger, "report", overlap="skip")
-    assert {type(each.reason) for each in bench.runs()} <= {str, type(None)}
+    assert {type(run.reason) for run in bench.runs()} <= {str, type(None)}
     assert type(bench.trigger(overlap="skip").reason) is str
 
 
-# --- schedules that have nothing to come ------------------------------------------------------------------------------
+# --- schedules without upcoming ticks ---------------------------------------------------------------------------------
 
 
-def test_one_time_to_come_is_enough(bench: Bench) -> None:
+def test_one_upcoming_time_is_enough_to_create(bench: Bench) -> None:
     created = bench.create(times=["2020-01-01T00:00:00Z", "2027-01-15T09:00:00Z"])
     assert created.next_run_at == when("09:00")
 
 
-def test_a_schedule_that_is_exhausted_may_be_written_again(bench: Bench) -> None:
-    """Whoever deploys the same document every day must not be refused once its last time is over."""
+def test_an_exhausted_schedule_can_be_upserted_again(bench: Bench) -> None:
+    """A daily deployment of the same document must not fail after its last time."""
     bench.create(times=["2027-01-15T08:01:00Z"])
     worker = bench.worker()
     bench.go("08:01")
@@ -217,8 +219,8 @@ def test_a_schedule_that_is_exhausted_may_be_written_again(bench: Bench) -> None
     assert bench.ask(crud.patch, "report", description="done").state == "exhausted"
 
 
-def test_a_fixed_delay_that_waits_for_its_run_is_not_silent(bench: Bench) -> None:
-    """Deleted and created again while its run goes on, it has no next tick before that has ended."""
+def test_a_fixed_delay_that_waits_for_its_run_is_active(bench: Bench) -> None:
+    """Recreated during its run, it has no next tick before that run has ended."""
     bench.create(intervals=[{"every": 60, "anchor": "completion"}])
     worker = bench.worker()
     bench.go("08:01")
@@ -230,7 +232,7 @@ def test_a_fixed_delay_that_waits_for_its_run_is_not_silent(bench: Bench) -> Non
 
 
 def test_a_schedule_with_planned_runs_is_not_exhausted(bench: Bench) -> None:
-    """All its times were missed and are spread: it was said to be exhausted while three runs were still to start."""
+    """Regression: all its times were missed and spread, and its state was exhausted with three runs still planned."""
     bench.create(times=[f"2027-01-15T08:0{minute}:00Z" for minute in (1, 2, 3)], catchup_policy="spread")
     worker = bench.worker()
     bench.go("08:10")

@@ -32,7 +32,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """Count parses, compilations and reads of the row, with empty caches."""
     counts: Counter[str] = Counter()
 
-    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def count_calls(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def count(*args: Any, **kwargs: Any) -> Any:
             counts[name] += 1
             return function(*args, **kwargs)
@@ -40,10 +40,10 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         return count
 
     for module in (definition, stored_definition):
-        monkeypatch.setattr(module, "read_spec", counted("parse", module.read_spec))
-    monkeypatch.setattr(compiler._Compiler, "ticks", counted("compile", compiler._Compiler.ticks))
+        monkeypatch.setattr(module, "read_spec", count_calls("parse", module.read_spec))
+    monkeypatch.setattr(compiler._Compiler, "ticks", count_calls("compile", compiler._Compiler.ticks))
     for method in ("schedule_get", "schedule_get_full", "schedule_list_by_key"):
-        monkeypatch.setattr(Transaction, method, counted("read", getattr(Transaction, method)))
+        monkeypatch.setattr(Transaction, method, count_calls("read", getattr(Transaction, method)))
     _forget()
     yield counts
     _forget()
@@ -96,7 +96,7 @@ def test_a_declaration_reads_once(bench: Bench, costs: Counter[str]) -> None:
 
 @pytest.mark.parametrize("operation", [crud.create, crud.upsert], ids=["create", "upsert"])
 def test_the_answer_of_a_write_is_what_a_read_returns(bench: Bench, operation: Callable[..., Any]) -> None:
-    """The answer is made from the parsed input, and not from the stored texts."""
+    """The answer is built from the parsed input, not from the stored texts."""
     assert bench.ask(operation, "report", **FIELDS) == bench.ask(crud.get, "report")
     assert bench.ask(crud.update, "report", **OTHER_FIELDS) == bench.ask(crud.get, "report")
     assert bench.ask(crud.patch, "report", paused=True, note="deploy") == bench.ask(crud.get, "report")

@@ -40,8 +40,8 @@ def state_problems(
 def _next_tick_problems(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> Iterator[str]:
     """Check that the next tick is the first one after the cursor, and that an engine wakes up in time for it."""
     if not compiled.is_sequential and state.next_nominal_s != (expected_s := compiled.next_after(state.cursor_s)):
-        next_tick, first = _time_or_none(state.next_nominal_s), _time_or_none(expected_s)
-        yield f"its next tick is {next_tick}, and the first tick after its cursor is {first}"
+        next_tick = "not set" if state.next_nominal_s is None else time_text(state.next_nominal_s)
+        yield f"its next tick is {next_tick}, and {_first_tick_text(expected_s)}"
         return
     if state.paused:
         due_ms = state.pause_until_ms
@@ -86,5 +86,5 @@ def _started(counts: Mapping[str, int]) -> int:
     return sum(counts.get(state, 0) for state in ended | IN_FLIGHT)
 
 
-def _time_or_none(tick_s: int | None) -> str:
-    return "none" if tick_s is None else time_text(tick_s)
+def _first_tick_text(tick_s: int | None) -> str:
+    return "no tick follows its cursor" if tick_s is None else f"the first tick after its cursor is {time_text(tick_s)}"
