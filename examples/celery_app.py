@@ -21,7 +21,7 @@ from typing import Any
 
 from celery import Celery
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.engine.telemetry.events import Event
 
 BROKER = "EXAMPLE_BROKER"
@@ -38,7 +38,7 @@ async def send_tasks(broker: str) -> None:
     """Send a task every two seconds and print its result."""
     events: asyncio.Queue[Event] = asyncio.Queue()
     executors = {"celery": {"broker": broker, "backend": broker}}
-    async with Tompion("sqlite:///example-celery.db", executors=executors, listener=events.put_nowait) as tompion:
+    async with AsyncTompion("sqlite:///example-celery.db", executors=executors, listener=events.put_nowait) as tompion:
         await tompion.put_workflow(
             "report",
             {"executor": "celery", "options": {"task": "report"}, "triggers": [{"cron": "*/2 * * * * *"}]},

@@ -10,10 +10,10 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.executors.base import RunContext
 
-tompion = Tompion("sqlite:///example-fastapi.db")
+tompion = AsyncTompion("sqlite:///example-fastapi.db")
 
 
 @tompion.schedule("* * * * * *", schedule_id="greeting")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.executors.base import RunContext
 
-app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
+app = Tompion(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
 
 
 @app.schedule("*/2 * * * * *", overlap="skip")

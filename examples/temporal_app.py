@@ -18,7 +18,7 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.engine.telemetry.events import Event
 
 QUEUE = "example"
@@ -42,7 +42,7 @@ async def start_workflows(address: str) -> None:
     client = await Client.connect(address)
     async with (
         Worker(client, task_queue=QUEUE, workflows=[Count]),
-        Tompion("sqlite:///example-temporal.db", executors=executors, listener=events.put_nowait) as tompion,
+        AsyncTompion("sqlite:///example-temporal.db", executors=executors, listener=events.put_nowait) as tompion,
     ):
         await tompion.put_workflow(
             "count",

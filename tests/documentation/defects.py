@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.interleavings.defects import MISTAKES
+from tests.interleavings.defects import INTERLEAVING_DEFECTS
 from tests.simulation.defects import DEFECTS
 from tests.simulation.expected_detections import EXPECTED_DETECTIONS
 
@@ -24,7 +24,7 @@ def simulation_rows() -> list[str]:
 
 def interleaving_rows() -> list[str]:
     """Return a row for each defect of the interleavings."""
-    return [f"| `{defect.name}` | {_description(defect.plant)} |\n" for defect in MISTAKES]
+    return [f"| `{defect.name}` | {_description(defect.plant)} |\n" for defect in INTERLEAVING_DEFECTS]
 
 
 def _description(plant: Callable[..., Any]) -> str:

@@ -14,7 +14,7 @@ from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, Sch
 from tests.documentation.pages import blocks, commands, python_of, run, serving, write_files
 from tests.support.servers import LOOPBACK, free_port
 from tests.support.servers.temporal import find_binary
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.xdist_group("temporal")]
 PAGE = "how-to/move-from-temporal.md"
@@ -34,7 +34,7 @@ async def managed(code: str, here: str, cluster: str) -> Any:
     text = code.replace('"127.0.0.1:7234"', repr(here)).replace("tpn_…", "tpn_not-needed")
     scope: dict[str, Any] = {"Client": Client}
     exec("async def page():\n" + "".join(f"    {line}\n" for line in text.splitlines()), scope)  # noqa: S102 - our own page
-    async with asyncio.timeout(SECONDS), working(cluster):
+    async with asyncio.timeout(SECONDS), temporal_worker(cluster):
         await scope["page"]()
         handle = (await Client.connect(here)).get_schedule_handle("report")
         while True:

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.support.service import serving
-from tompion import SyncTompion
+from tompion import Tompion
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -92,7 +92,7 @@ def _greetings(port: int, process: subprocess.Popen[str]) -> str:
 def test_the_program_without_a_store_executes_runs(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
-        SyncTompion(store) as home,
+        Tompion(store) as home,
         serving(home.runner) as url,
         running(tmp_path, str(EXAMPLES / "remote.py"), url) as process,
     ):

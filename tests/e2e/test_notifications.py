@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from tests.support.executors import Server, serving
-from tompion import SyncTompion
+from tests.support.executors import Server, http_server
+from tompion import Tompion
 
 SECONDS = 120
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -37,7 +37,7 @@ allow = ["{allow}"]
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as created:
+    with http_server() as created:
         yield created
 
 
@@ -61,7 +61,7 @@ def tompion(home: Path, *arguments: str, **more: str) -> subprocess.CompletedPro
 
 
 def test_a_worker_notifies_of_a_failure_and_pings(home: Path, server: Server) -> None:
-    with SyncTompion(f"sqlite:///{home}/jobs.db", engine=False) as request:
+    with Tompion(f"sqlite:///{home}/jobs.db", engine=False) as request:
         request.create("report", cron="0 9 * * *", function="tasks:boom")
         run = request.trigger("report")
     command = [sys.executable, "-m", "tompion", "worker"]

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from tests.support.service import serving
-from tompion import Settings, SyncTompion, Tompion
+from tompion import AsyncTompion, Settings, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
 
@@ -30,9 +30,9 @@ ALARM = threading.Event()
 
 PROGRAM = """
 import sys
-from tompion import SyncTompion
+from tompion import Tompion
 
-app = SyncTompion(sys.argv[1])
+app = Tompion(sys.argv[1])
 
 @app.schedule("0 0 1 1 *", schedule_id="held")
 def held(run):
@@ -50,7 +50,7 @@ class Service:
 
     def __init__(self, directory: Path, tracing: str | SpanProcessor = "off") -> None:
         store = f"sqlite:///{directory / 'tompion.db'}"
-        self.home = SyncTompion(store, settings=QUICK, listener=self._on_event, tracing=tracing)
+        self.home = Tompion(store, settings=QUICK, listener=self._on_event, tracing=tracing)
         self.url = ""
         self._ended: list[str] = []
         self._changed = threading.Condition()
@@ -75,7 +75,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def test_a_declared_function_runs_in_the_worker_and_is_recorded_in_the_service(service: Service) -> None:
     home, url = service.home, service.url
-    app = Tompion(url, settings=QUICK)
+    app = AsyncTompion(url, settings=QUICK)
     seen: list[RunContext] = []
     enough = asyncio.Event()
 
@@ -106,7 +106,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
     created = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
     with created.home, serving(created.home.runner) as url:
-        app = SyncTompion(url, settings=QUICK)
+        app = Tompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")
         def report(run: RunContext) -> None:
@@ -122,7 +122,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
 
 
 def test_without_tracing_there_is_no_traceparent(service: Service) -> None:
-    app = SyncTompion(service.url, settings=QUICK)
+    app = Tompion(service.url, settings=QUICK)
     handed_on: list[str | None] = []
 
     @app.schedule(NEVER, schedule_id="report")
@@ -136,7 +136,7 @@ def test_without_tracing_there_is_no_traceparent(service: Service) -> None:
 
 
 def test_the_synchronous_app_executes_remote_runs(service: Service) -> None:
-    app = SyncTompion(service.url)
+    app = Tompion(service.url)
     ran = threading.Event()
 
     @app.schedule(NEVER, schedule_id="report")
@@ -153,7 +153,7 @@ def test_the_synchronous_app_executes_remote_runs(service: Service) -> None:
 
 def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
     home, url = service.home, service.url
-    app = Tompion(url, settings=QUICK)
+    app = AsyncTompion(url, settings=QUICK)
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     @app.schedule(NEVER, schedule_id="report", overlap_policy="cancel_other")
@@ -184,7 +184,7 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
 @pytest.mark.parametrize("outcome", ["error", "result", "late"])
 def test_an_outcome_that_cannot_be_stored_is_escaped_or_rejected(service: Service, outcome: str) -> None:
     """Regression: the service rejected it, the worker dropped it, and the function was called repeatedly."""
-    app = SyncTompion(service.url, settings=QUICK)
+    app = Tompion(service.url, settings=QUICK)
     calls: list[int] = []
 
     @app.schedule(NEVER, schedule_id="odd", max_execution_ms=200 if outcome == "late" else None)

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.support.command_line import run
-from tompion import SyncTompion
+from tompion import Tompion
 
 README = Path(__file__).parents[2] / "README.md"
 JSON = {"Content-Type": "application/json"}
@@ -180,7 +180,7 @@ def curl(words: list[str], address: str) -> dict[str, Any]:
 def test_one_interrupt_stops_the_service_and_its_engine(tmp_path: Path) -> None:
     (tmp_path / "tasks.py").write_text("def report():\n    return 1\n")
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         tompion.create("report", cron="* * * * * *", function="tasks:report")
     with serving(tmp_path) as (process, address):
         assert process.stdout is not None
@@ -192,7 +192,7 @@ def test_one_interrupt_stops_the_service_and_its_engine(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)
     assert process.returncode == 130
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         assert tompion.get("report").in_flight == 0
         assert tompion.verify("report").ok
 

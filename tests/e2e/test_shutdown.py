@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.client import Client
 
 SECONDS = 120
@@ -101,7 +101,7 @@ def test_shutdown_with_a_running_run(tmp_path: Path) -> None:
         (tmp_path / "go").write_text("done")
         _, errors = process.communicate(timeout=SECONDS)
         assert (process.returncode, errors) == (130, "")
-    with SyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
+    with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
         result = tompion.get_run(run.run_id)
         assert (result.state, result.result) == ("SUCCESS", "done")
 

@@ -15,9 +15,9 @@ from urllib.request import Request, urlopen
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.executors import Server, serving
+from tests.support.executors import Server, http_server
 from tests.support.servers import free_port
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.model.trace_context import trace_id_of
 
 CANARY = "canary-4711-hunter2"
@@ -78,7 +78,7 @@ def spans_of(collector: Server) -> list[Any]:
 
 
 def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: Path) -> None:
-    with serving() as collector, started(
+    with http_server() as collector, started(
         tmp_path, "serve", "--port", "0",
         TOMPION_TRACING="otlp", TOMPION_ACCESS_LOG="true", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
     ) as (process, log_lines):  # fmt: skip
@@ -116,7 +116,7 @@ def test_a_worker_serves_metrics_on_its_port(tmp_path: Path) -> None:
     with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, log_lines):
         where = until(process, log_lines, message="metrics: http")["message"].split()[-1]
         until(process, log_lines, message="running the schedules")
-        with SyncTompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
+        with Tompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
             tompion.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
             tompion.trigger("good")
         until(process, log_lines, event="ended")
@@ -133,7 +133,7 @@ def test_a_worker_serves_metrics_on_its_port(tmp_path: Path) -> None:
 
 
 def test_a_metrics_port_in_use_is_a_one_line_error(tmp_path: Path) -> None:
-    with serving() as server:
+    with http_server() as server:
         port = server.url.rpartition(":")[2]
         ran = subprocess.run(
             [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", "--metrics-port", port],

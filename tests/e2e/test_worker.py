@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.service import serving
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.model.run import FINAL
 
 TASKS = """
@@ -69,8 +69,8 @@ def wait_for(process: subprocess.Popen[str], wanted: Callable[[str], bool]) -> l
     raise AssertionError(f"it ended: {seen} {process.stderr.read() if process.stderr else ''}")
 
 
-def schedules(home: Path) -> SyncTompion:
-    return SyncTompion(f"sqlite:///{home / 'jobs.db'}", engine=False)
+def schedules(home: Path) -> Tompion:
+    return Tompion(f"sqlite:///{home / 'jobs.db'}", engine=False)
 
 
 def test_a_worker_runs_due_schedules_and_stops_gracefully(home: Path) -> None:
@@ -135,9 +135,9 @@ def test_functions_are_imported_from_the_app_dir(home: Path, tmp_path_factory: p
 
 
 @contextmanager
-def service(home: Path) -> Iterator[tuple[SyncTompion, str]]:
+def service(home: Path) -> Iterator[tuple[Tompion, str]]:
     """A service with an engine, on a store in this process."""
-    with SyncTompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.runner) as url:
+    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.runner) as url:
         yield tompion, url
 
 

@@ -29,7 +29,7 @@ from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
 from tests.support.servers.replica import Pair
 from tompion.bootstrap.store import open_migrator
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 SECONDS = 120
 """After which waiting is arguments up."""
@@ -90,7 +90,7 @@ def run(options: Options, directory: Path, show_progress: Callable[[str], None] 
             migrator.up()
         history.install(url)
         fleet = stack.enter_context(Fleet(options.workers, None, url, directory))
-        tompion = stack.enter_context(SyncTompion(url, engine=False, settings=SETTINGS))
+        tompion = stack.enter_context(Tompion(url, engine=False, settings=SETTINGS))
         trial = _Trial(options, pair, url, fleet, tompion)
         trial.inject(show_progress)
         trial.settle()
@@ -101,7 +101,7 @@ def run(options: Options, directory: Path, show_progress: Callable[[str], None] 
 class _Trial:
     """One trial."""
 
-    def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, tompion: SyncTompion) -> None:
+    def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, tompion: Tompion) -> None:
         self._options = options
         self._pair = pair
         self._url = url

@@ -17,7 +17,7 @@ from typing import Any
 
 from tompion.model.run import FINAL
 from tompion.model.schedule import Run
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 SECONDS = 120
 """After which waiting is defaults up."""
@@ -109,7 +109,7 @@ def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None
         process.wait(SECONDS)
 
 
-def create(tompion: SyncTompion, count: int, **fields: Any) -> list[str]:
+def create(tompion: Tompion, count: int, **fields: Any) -> list[str]:
     """Create schedules that tick each second and drop nothing."""
     names = [f"every-second-{number}" for number in range(count)]
     defaults: dict[str, Any] = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
@@ -118,7 +118,7 @@ def create(tompion: SyncTompion, count: int, **fields: Any) -> list[str]:
     return names
 
 
-def runs_of(tompion: SyncTompion, name: str) -> list[Run]:
+def runs_of(tompion: Tompion, name: str) -> list[Run]:
     """Return all runs of a schedule, oldest first."""
     runs: list[Run] = []
     page = tompion.runs(name, limit=PAGE)
@@ -129,7 +129,7 @@ def runs_of(tompion: SyncTompion, name: str) -> list[Run]:
     return sorted(runs, key=lambda run: run.scheduled_for)
 
 
-def problems(tompion: SyncTompion, names: list[str], notes: list[str]) -> list[str]:
+def problems(tompion: Tompion, names: list[str], notes: list[str]) -> list[str]:
     """Return missing and repeated ticks, unrecorded launches and open runs."""
     violations = []
     launched = Counter(notes)
@@ -147,7 +147,7 @@ def problems(tompion: SyncTompion, names: list[str], notes: list[str]) -> list[s
     return violations + [f"launched, and not in the ledger: {key}" for key in launched]
 
 
-def gaps(tompion: SyncTompion, name: str) -> list[tuple[int, int]]:
+def gaps(tompion: Tompion, name: str) -> list[tuple[int, int]]:
     """Return the seconds between two runs of a schedule that have no run."""
     seconds = [int(run.scheduled_for.timestamp()) for run in runs_of(tompion, name)]
     return [(a, b) for a, b in pairwise(seconds) if b != a + 1]

@@ -13,7 +13,7 @@ from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, un
 from tests.support.servers.faketime import SteppedClock
 from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tompion.bootstrap.store import open_migrator
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,18 +24,18 @@ HOUR_S = 3_600
 OFF = "no schedule fires here"
 
 
-def latest_tick(tompion: SyncTompion, name: str) -> int:
+def latest_tick(tompion: Tompion, name: str) -> int:
     """Return the last tick that the engine decided."""
     newest = tompion.runs(name, source="schedule", limit=1).items
     return int(newest[0].scheduled_for.timestamp()) if newest else 0
 
 
-def wait_for_tick(process: Worker, tompion: SyncTompion, name: str, after_s: int) -> None:
+def wait_for_tick(process: Worker, tompion: Tompion, name: str, after_s: int) -> None:
     """Wait until a tick after an instant was decided."""
     until(lambda: latest_tick(tompion, name) > after_s, process.output)
 
 
-def assert_engine_runs(process: Worker, tompion: SyncTompion, name: str) -> None:
+def assert_engine_runs(process: Worker, tompion: Tompion, name: str) -> None:
     """Check that an engine runs a trigger."""
     run = tompion.trigger(name)
     until(lambda: run.key in process.notes(), process.output)
@@ -54,7 +54,7 @@ def assert_verified(store: str, clock: SteppedClock) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def step_clocks(process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
+def step_clocks(process: Worker, tompion: Tompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
     """Step the clock of the store forward by two hours, back by one, and forward again."""
     clocks = [step] if server is None else [server, step]
     begun = latest_tick(tompion, "skips")
@@ -73,7 +73,7 @@ def step_clocks(process: Worker, tompion: SyncTompion, step: SteppedClock, serve
     wait_for_tick(process, tompion, "once", stopped + 10)
 
 
-def create_schedules(tompion: SyncTompion) -> list[str]:
+def create_schedules(tompion: Tompion) -> list[str]:
     """Create schedules with every catch-up policy, and one that is only triggered."""
     rules = {"skips": "none", "once": "coalesce"}
     for name, rule in rules.items():
@@ -84,7 +84,7 @@ def create_schedules(tompion: SyncTompion) -> list[str]:
     return [*rules, "all", "triggered"]
 
 
-def assert_every_tick_decided(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
+def assert_every_tick_decided(notes: list[str], tompion: Tompion, names: list[str]) -> None:
     """Check that every tick is decided once, and skipped hours by their policy."""
     assert problems(tompion, names, notes) == []
     ((before, after),) = [gap for gap in gaps(tompion, "skips") if gap[1] - gap[0] > HOUR_S]
@@ -101,7 +101,7 @@ def assert_every_tick_decided(notes: list[str], tompion: SyncTompion, names: lis
 
 def test_clock_steps_lose_or_repeat_no_tick_on_sqlite(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'jobs.db'}"
-    with SyncTompion(store, engine=False) as tompion, SteppedClock() as clock:
+    with Tompion(store, engine=False) as tompion, SteppedClock() as clock:
         names = create_schedules(tompion)
         with worker(tmp_path / "worker", store, clock.surroundings) as process:
             process.launches(2)
@@ -118,7 +118,7 @@ def test_server_clock_steps_lose_or_repeat_no_tick_on_postgresql(tmp_path: Path)
         with open_migrator(url) as migrator:
             migrator.up()
         with (
-            SyncTompion(url, engine=False) as tompion,
+            Tompion(url, engine=False) as tompion,
             worker(tmp_path / "stepped", url, own.surroundings) as stepped,
         ):
             names = create_schedules(tompion)

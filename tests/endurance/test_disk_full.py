@@ -15,7 +15,7 @@ from tests.endurance.process import Worker, create, gaps, problems, until, worke
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.small_disk import SmallDisk, can_mount
 from tompion.bootstrap.store import open_migrator
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 LIMITS = "misfire_grace_ms = 60000\n"
@@ -53,7 +53,7 @@ def fill_server(server: PostgresServer, url: str) -> Iterator[None]:
         connection.execute("DROP FUNCTION refuse CASCADE")
 
 
-def wait_until_rejected(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
+def wait_until_rejected(process: Worker, tompion: Tompion, names: list[str]) -> None:
     """Wait until an engine has logged that it cannot fire. All earlier launches are in the ledger."""
     before = process.output().count("cannot fire schedules")
     until(lambda: process.output().count("cannot fire schedules") >= before + 3, process.output)
@@ -62,7 +62,7 @@ def wait_until_rejected(process: Worker, tompion: SyncTompion, names: list[str])
     assert process.process.poll() is None
 
 
-def assert_recovered(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
+def assert_recovered(process: Worker, tompion: Tompion, names: list[str]) -> None:
     """Wait until it fires again, and check that every tick was decided exactly once."""
     process.launches(3 * len(names))
     process.stop()
@@ -73,7 +73,7 @@ def assert_recovered(process: Worker, tompion: SyncTompion, names: list[str]) ->
 @pytest.mark.skipif(sys.platform != "linux", reason="another process is given limits as Linux does it")
 def test_full_disk_loses_no_tick_on_sqlite(tmp_path: Path) -> None:
     path = tmp_path / "jobs.db"
-    with SyncTompion(f"sqlite:///{path}", engine=False) as tompion:
+    with Tompion(f"sqlite:///{path}", engine=False) as tompion:
         names = create(tompion, 3)
         with worker(tmp_path / "worker", f"sqlite:///{path}", limits=LIMITS) as process:
             process.launches(3)
@@ -87,7 +87,7 @@ def test_full_disk_loses_no_tick_on_postgresql(tmp_path: Path) -> None:
         url = server.create_small("jobs") if isinstance(server, SmallDisk) else server.create_database("jobs")
         with open_migrator(url) as migrator:
             migrator.up()
-        with SyncTompion(url, engine=False) as tompion:
+        with Tompion(url, engine=False) as tompion:
             names = create(tompion, 20)
             with worker(tmp_path / "worker", url, limits=LIMITS) as process:
                 process.launches(20)

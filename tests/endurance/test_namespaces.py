@@ -15,7 +15,7 @@ import pytest
 from tests.endurance.tenants import multiply, postpone
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import wait_until
-from tompion import SyncTompion, Tompion
+from tompion import AsyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
 from tompion.config.settings import Settings
 from tompion.operations.insight.stats import store_backlog
@@ -35,7 +35,7 @@ OTHERS = """
 SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
-QUESTIONS: dict[str, Callable[[SyncTompion], Any]] = {
+QUESTIONS: dict[str, Callable[[Tompion], Any]] = {
     "list": lambda tompion: tompion.list_schedules(),
     "search": lambda tompion: tompion.list_schedules(text="jo"),
     "deleted": lambda tompion: tompion.list_schedules(state="closed"),
@@ -65,7 +65,7 @@ def work() -> None:
 
 
 def create_tenants(url: str, count: int) -> None:
-    with SyncTompion(url, engine=False, namespace="tenant-1") as tompion:
+    with Tompion(url, engine=False, namespace="tenant-1") as tompion:
         tompion.create("job", cron="* * * * * *", function=WORK)
     multiply(url, count)
     postpone(url, DUE)
@@ -88,7 +88,7 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 
     monkeypatch.setattr(SqliteStore, "_connect", counting)
     steps = {}
-    with SyncTompion(f"sqlite:///{path}", engine=False, namespace=namespace) as tompion:
+    with Tompion(f"sqlite:///{path}", engine=False, namespace=namespace) as tompion:
         for name, ask in QUESTIONS.items():
             taken[0] = 0
             ask(tompion)
@@ -98,7 +98,7 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 
 async def fire(url: str) -> dict[str, set[str]]:
     """Let an engine fire the due ticks of many tenants, and return the namespaces in its metrics, by metric."""
-    async with Tompion(url, namespace="tenant-1") as tompion:
+    async with AsyncTompion(url, namespace="tenant-1") as tompion:
         tally = tompion.runner.tally
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
@@ -141,7 +141,7 @@ def rows_read(url: str, namespace: str) -> dict[str, int]:
 
         assert wait_until(no_other_session)
         before: dict[str, int] = dict(server.execute(READ).fetchall())
-        with SyncTompion(url, engine=False, namespace=namespace) as tompion:
+        with Tompion(url, engine=False, namespace=namespace) as tompion:
             for ask in QUESTIONS.values():
                 ask(tompion)
         assert wait_until(no_other_session)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.support.operations import BEGIN, Bench, Worker, open_transaction
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.lease import Lease
@@ -156,7 +156,7 @@ def test_ticks_fire_between_batches_of_retention(url: str, statements: list[tupl
 
 async def sweep_all(url: str, store: Watched) -> None:
     """Let an engine fire and clean up until nothing old is left."""
-    async with Tompion(url, engine=False) as tompion:
+    async with AsyncTompion(url, engine=False) as tompion:
         await tompion.create("old", cron="0 0 1 1 *", function=WORK)
         await tompion.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
         for part in range(OLD_RUNS // PART):

@@ -1,10 +1,10 @@
-"""Two transactions at a time on a real PostgreSQL, stepped statement by statement through every order.
+"""Pairs of concurrent transactions on a real PostgreSQL, interleaved statement by statement.
 
-``stage``    lets two threads send one statement at a time, and sees who waits for whose lock
-``cast``     the transactions: the real work of engines and people, and what each of them answers
-``world``    the database that every order begins with, and what is left of it
-``search``   goes through the orders of a pair and compares each with the two serial ones
-``defects``  mistakes that no serial order shows, each of which must be caught
+``stepper``           lets two threads send one statement at a time, and detects which of them waits for a lock
+``transactions``      the transaction types: the real work of engines and users
+``initial_database``  the database at the start of every order, and its rows at the end
+``search``            runs the orders of a pair and compares each with the two serial ones
+``defects``           planted defects that no serial order shows, and that the search must detect
 
-``python -m tests.interleavings`` goes through all pairs and prints a table.
+``python -m tests.interleavings`` runs all pairs and prints a table.
 """

@@ -1,4 +1,4 @@
-"""Goes through the orders of a pair: each must leave the rows, and give the answers, of one of the two serial ones."""
+"""Runs the orders of a pair. The rows and answers of each must equal those of one of the two serial orders."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
-from tests.interleavings.cast import PARTS, Actor, is_left_out, kind_of, launched, shown
-from tests.interleavings.stage import Player, Stage, cursors_of
-from tests.interleavings.world import SETTINGS, Kind, World, build, run_of
+from tests.interleavings.initial_database import SETTINGS, InitialState, RestorableDatabase, build, run_of
+from tests.interleavings.stepper import SteppedThread, Stepper, stepped_cursors
+from tests.interleavings.transactions import (
+    TRANSACTION_TYPES,
+    Participant,
+    answer_lines,
+    initial_state_of,
+    launches,
+    needs_repeat,
+)
 from tests.support.servers.postgres import PostgresServer
 from tompion.errors import TompionError
 from tompion.operations.context import OperationContext
@@ -22,216 +29,221 @@ from tompion.store.base import Transaction
 from tompion.store.postgres.driver import PostgresStore
 
 SECONDS = 120
-MOST_REPEATS = 5
-TOLD = "told to try again"
-"""An answer that leaves to the caller what the store could have done itself."""
+MAX_REPEATS = 5
+RETRY_LEFT_TO_CALLER = "retry left to the caller"
+"""A retryable error that reaches the caller, although the store could have retried."""
 Order = tuple[int, ...]
 
 
-class Ending(NamedTuple):
-    """What one order has come to."""
+class OrderResult(NamedTuple):
+    """The result of one order."""
 
     order: Order
-    left: tuple[str, ...]
+    rows: tuple[str, ...]
     answers: tuple[tuple[str, ...], ...]
     blocked: int
-    met: Counter[str]
-    complaints: list[str]
-    turnings: list[Order]
+    errors: Counter[str]
+    violations: list[str]
+    branches: list[Order]
 
-    def equals(self, other: Ending) -> bool:
-        """Whether another order has come to the same."""
-        return (self.left, self.answers) == (other.left, other.answers)
+    def equals(self, other: OrderResult) -> bool:
+        """Return whether the rows and answers are those of another order."""
+        return (self.rows, self.answers) == (other.rows, other.answers)
 
-    def is_made_of(self, others: list[Ending]) -> bool:
-        """Whether each run by itself is as in one of others, and so is all the rest together; none is missing."""
+    def is_mix_of(self, others: list[OrderResult]) -> bool:
+        """Return whether each run, and everything else together, is as in one of the others. No line may be missing."""
         ours, theirs = self._by_run(), [other._by_run() for other in others]
-        return all(ours.keys() == each.keys() for each in theirs) and all(
-            any(lines == each[run] for each in theirs) for run, lines in ours.items()
+        return all(ours.keys() == lines.keys() for lines in theirs) and all(
+            any(lines == other[run] for other in theirs) for run, lines in ours.items()
         )
 
     def _by_run(self) -> dict[str, list[tuple[int, str]]]:
-        """What is left of each run, and what either was told of it; under no name, what is of no single run."""
-        found: dict[str, list[tuple[int, str]]] = {"": []}
-        for place, lines in enumerate((self.left, *self.answers)):
+        """Return the rows and answers of each run. The key "" has the lines that are not about a single run."""
+        lines_by_run: dict[str, list[tuple[int, str]]] = {"": []}
+        for place, lines in enumerate((self.rows, *self.answers)):
             for line in lines:
-                found.setdefault(run_of(line), []).append((place, line))
-        return found
+                lines_by_run.setdefault(run_of(line), []).append((place, line))
+        return lines_by_run
 
 
 @dataclass
 class Report:
-    """What the orders of one pair have come to."""
+    """The results of the orders of one pair."""
 
     pair: tuple[str, str]
     orders: int = 0
-    """Without the two serial ones, which all others are compared with."""
+    """Without the two serial orders, which are the reference."""
     complete: bool = False
     blocked: int = 0
-    met: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
     mixed: int = 0
     anomalies: list[str] = field(default_factory=list)
 
 
-class Worlds:
-    """Built worlds of one server, each made once, by the first pair that needs it."""
+class Databases:
+    """One database for each initial state, built by the first pair that needs it."""
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
         self._mark = uuid.uuid4().hex[:8]
-        self._built: dict[Kind, World] = {}
+        self._built: dict[InitialState, RestorableDatabase] = {}
 
-    def world(self, kind: Kind) -> World:
-        """The world of a kind, the same for all pairs that need it."""
-        if kind not in self._built:
-            name = f"{kind.name}_{self._mark}"
-            cast = build(self._server, kind, name)
-            self._built[kind] = World(self._server.url_of(name), cast)
-        return self._built[kind]
+    def database(self, initial_state: InitialState) -> RestorableDatabase:
+        """Return the database of an initial state, the same for all pairs that need it."""
+        if initial_state not in self._built:
+            name = f"{initial_state.name}_{self._mark}"
+            fixture = build(self._server, initial_state, name)
+            self._built[initial_state] = RestorableDatabase(self._server.url_of(name), fixture)
+        return self._built[initial_state]
 
     def close(self) -> None:
-        for world in self._built.values():
-            world.close()
-            self._server.drop_database(world.name)
+        for database in self._built.values():
+            database.close()
+            self._server.drop_database(database.name)
 
 
 class Pair:
-    """Two transactions, a world, and a stage."""
+    """Two transactions on one database, and their stepper."""
 
-    def __init__(self, pair: tuple[str, str], world: World, stage: Stage) -> None:
-        self.parts = [PARTS[name] for name in pair]
-        self._migrates = "migrate" in pair  # which keeps everybody from looking until it has ended
-        self._world = world
-        self._stage = stage
+    def __init__(self, pair: tuple[str, str], database: RestorableDatabase, stepper: Stepper) -> None:
+        self.types = [TRANSACTION_TYPES[name] for name in pair]
+        self._migrates = "migrate" in pair  # its locks block the checks until it has ended
+        self._database = database
+        self._stepper = stepper
         self._lengths = [1, 1]
-        cast = world.cast
-        self._actors = []
-        for player, number in zip(stage.players, (cast.first, cast.second), strict=True):
-            url = f"{world.url}?application_name={player.name}"
-            store = PostgresStore(url, clock=world.clock, pool_size=1)
-            self._actors.append(Actor(store, url, player.name, number, cast))
+        fixture = database.fixture
+        self._participants = []
+        for thread, number in zip(stepper.threads, (fixture.first, fixture.second), strict=True):
+            url = f"{database.url}?application_name={thread.name}"
+            store = PostgresStore(url, clock=database.clock, pool_size=1)
+            self._participants.append(Participant(store, url, thread.name, number, fixture))
         self._verified: dict[tuple[str, ...], list[str]] = {}
 
     def close(self) -> None:
-        for actor in self._actors:
-            actor.store.close()
-            actor.threads.close()
+        for participant in self._participants:
+            participant.store.close()
+            participant.thread_pool.close()
 
-    def serial(self, first: int) -> Ending:
-        """One after the other."""
-        ending = self.play((), Random(0), first)
-        self._lengths = [max(1, player.statements) for player in self._stage.players]
-        return ending
+    def serial(self, first: int) -> OrderResult:
+        """Run one transaction after the other."""
+        result = self.run((), Random(0), first)
+        self._lengths = [max(1, thread.statements) for thread in self._stepper.threads]
+        return result
 
-    def play(self, order: Order, random: Random, always: int | None = None) -> Ending:
-        """Follow an order as far as it goes; then draw, so that each merge is equally likely, or prefer one of them."""
-        self._world.reset(schema=self._migrates)
-        stage = self._stage
-        futures = stage.open([partial(part.send, actor) for part, actor in zip(self.parts, self._actors, strict=True)])
-        taken: list[int] = []
-        turnings: list[Order] = []
-        complaints: list[str] = []
+    def run(self, order: Order, random: Random, always: int | None = None) -> OrderResult:
+        """Follow an order to its end. Then draw, with each merge equally likely, or always prefer one side."""
+        self._database.restore(schema=self._migrates)
+        stepper = self._stepper
+        sides = zip(self.types, self._participants, strict=True)
+        futures = stepper.start([partial(side.send, participant) for side, participant in sides])
+        steps: list[int] = []
+        branches: list[Order] = []
+        violations: list[str] = []
         blocked = ended = 0
-        while ready := stage.ready():
-            chosen = self._choose(ready, order[len(taken) : len(taken) + 1] or (always,), random)
-            if len(ready) == 2 and len(taken) >= len(order):
-                turnings.append((*taken, 1 - chosen))
-            taken.append(chosen)
-            stage.step(stage.players[chosen])
-            blocked += any(player.waits for player in stage.players)
+        while ready := stepper.ready():
+            chosen = self._choose(ready, order[len(steps) : len(steps) + 1] or (always,), random)
+            if len(ready) == 2 and len(steps) >= len(order):
+                branches.append((*steps, 1 - chosen))
+            steps.append(chosen)
+            stepper.step(stepper.threads[chosen])
+            blocked += any(thread.waits for thread in stepper.threads)
             if (done := sum(future.done() for future in futures)) > ended:
                 ended = done
-                complaints += [] if self._migrates else self._world.complaints()
-        stage.shut()
-        met = stage.players[0].met + stage.players[1].met
+                violations += [] if self._migrates else self._database.violations()
+        stepper.stop_stepping()
+        errors = stepper.threads[0].errors + stepper.threads[1].errors
         first = [_answer(future) for future in futures]
-        met[TOLD] += sum(isinstance(answer, TompionError) and answer.retryable for answer in first)
-        answers = self._go_on(first)
-        complaints += self._world.complaints()
-        left = self._world.left()
-        complaints += self._proved(left) + _launched_twice(answers)
-        told = tuple(self._world.unnumbered(shown(each)) for each in answers)
-        return Ending(tuple(taken), left, told, blocked, met, complaints, turnings)
+        errors[RETRY_LEFT_TO_CALLER] += sum(isinstance(answer, TompionError) and answer.retryable for answer in first)
+        answers = self._repeat(first)
+        violations += self._database.violations()
+        rows = self._database.rows()
+        violations += self._tick_problems(rows) + _launched_twice(answers)
+        lines = tuple(self._database.with_request_ids(answer_lines(side)) for side in answers)
+        return OrderResult(tuple(steps), rows, lines, blocked, errors, violations, branches)
 
-    def _choose(self, ready: list[Player], wanted: tuple[int | None, ...], random: Random) -> int:
-        players = self._stage.players
-        if wanted[0] is not None and players[wanted[0]] in ready:
+    def _choose(self, ready: list[SteppedThread], wanted: tuple[int | None, ...], random: Random) -> int:
+        threads = self._stepper.threads
+        if wanted[0] is not None and threads[wanted[0]] in ready:
             return wanted[0]
         if len(ready) == 1:
-            return players.index(ready[0])
-        left = [max(1, length - player.statements) for length, player in zip(self._lengths, players, strict=True)]
+            return threads.index(ready[0])
+        left = [max(1, length - thread.statements) for length, thread in zip(self._lengths, threads, strict=True)]
         return int(random.random() * sum(left) >= left[0])
 
-    def _go_on(self, answers: list[Any]) -> list[list[Any]]:
-        """What the loops of engines, and whoever is told to try again, do next."""
-        told = [[answer] for answer in answers]
-        for part, actor, answered in zip(self.parts, self._actors, told, strict=True):
-            for _ in range(MOST_REPEATS):
-                again = part.again if is_left_out(answered) else None
-                if again is None:
+    def _repeat(self, first: list[Any]) -> list[list[Any]]:
+        """Repeat the steps of the engines' loops and of callers with a retryable error. Return all answers."""
+        answers = [[answer] for answer in first]
+        for side, participant, side_answers in zip(self.types, self._participants, answers, strict=True):
+            for _ in range(MAX_REPEATS):
+                repeat = side.repeat if needs_repeat(side_answers) else None
+                if repeat is None:
                     break
-                answered.append(_answer(again(actor)))
-        return told
+                side_answers.append(_answer(repeat(participant)))
+        return answers
 
-    def _proved(self, left: tuple[str, ...]) -> list[str]:
-        """Whether every tick is accounted for exactly once; the same rows give the same answer."""
-        if left not in self._verified:
-            self._verified[left] = [
+    def _tick_problems(self, rows: tuple[str, ...]) -> list[str]:
+        """Return the ticks that are not accounted for exactly once. The same rows give the same answer."""
+        if rows not in self._verified:
+            self._verified[rows] = [
                 f"{name}: {problem}"
                 for name in ("report", "other")
-                for problem in self._actors[0].store.read(partial(_problems, name)).result(SECONDS)
+                for problem in self._participants[0].store.read(partial(_problems, name)).result(SECONDS)
             ]
-        return self._verified[left]
+        return self._verified[rows]
 
 
-def explore(pair: tuple[str, str], worlds: Worlds, most: int, seed: int, *, enough: bool = False) -> Report:
-    """Go through the orders of a pair: all of them, or as many as are asked for, drawn from all over.
+def explore(pair: tuple[str, str], databases: Databases, limit: int, seed: int, *, stop_early: bool = False) -> Report:
+    """Run the orders of a pair: all of them, or at most the limit, drawn from all over.
 
-    The two serial ones come first, and are not counted.  With ``enough``, up to the first anomaly.
+    The two serial ones run first and are not counted.  With ``stop_early`` the first anomaly ends the search.
     """
     report = Report(pair)
     random = Random(f"{seed}/{pair}")
-    world = worlds.world(kind_of(pair))
-    world.reset()
-    with closing(Stage(world.url)) as stage, cursors_of(stage), closing(Pair(pair, world, stage)) as played:
-        serial = [played.serial(0), played.serial(1)]
-        for ending in serial:
-            _judge(report, ending, serial)
-        unseen, seen = list(serial[0].turnings), {ending.order for ending in serial}
-        while unseen and report.orders < most and not (enough and report.anomalies):
+    database = databases.database(initial_state_of(pair))
+    database.restore()
+    with (
+        closing(Stepper(database.url)) as stepper,
+        stepped_cursors(stepper),
+        closing(Pair(pair, database, stepper)) as runner,
+    ):
+        serial = [runner.serial(0), runner.serial(1)]
+        for result in serial:
+            _judge(report, result, serial)
+        unseen, seen = list(serial[0].branches), {result.order for result in serial}
+        while unseen and report.orders < limit and not (stop_early and report.anomalies):
             at = random.randrange(len(unseen))
             unseen[at], unseen[-1] = unseen[-1], unseen[at]
-            ending = played.play(unseen.pop(), random)
-            unseen += ending.turnings
-            if ending.order not in seen:
-                seen.add(ending.order)
+            result = runner.run(unseen.pop(), random)
+            unseen += result.branches
+            if result.order not in seen:
+                seen.add(result.order)
                 report.orders += 1
-                _judge(report, ending, serial)
+                _judge(report, result, serial)
     report.complete = not unseen
     return report
 
 
-def _judge(report: Report, ending: Ending, serial: list[Ending]) -> None:
-    report.blocked += ending.blocked > 0
-    report.met += ending.met
-    told = list(ending.complaints)
-    if not any(ending.equals(each) for each in serial):
-        if any(PARTS[name].divides for name in report.pair) and ending.is_made_of(serial):
+def _judge(report: Report, result: OrderResult, serial: list[OrderResult]) -> None:
+    report.blocked += result.blocked > 0
+    report.errors += result.errors
+    anomalies = list(result.violations)
+    if not any(result.equals(reference) for reference in serial):
+        if any(TRANSACTION_TYPES[name].divides for name in report.pair) and result.is_mix_of(serial):
             report.mixed += 1
         else:
-            told.append(f"as neither serial order\n{_difference(ending, serial)}")
-    report.anomalies += [f"order {order_text(ending.order)}: {text}" for text in told]
+            anomalies.append(f"as neither serial order\n{_difference(result, serial)}")
+    report.anomalies += [f"order {order_text(result.order)}: {text}" for text in anomalies]
 
 
 def order_text(order: Order) -> str:
-    """An order as a word of two letters."""
-    return "".join("ab"[each] for each in order)
+    """Return an order as a word of the letters a and b."""
+    return "".join("ab"[side] for side in order)
 
 
-def _difference(ending: Ending, serial: list[Ending]) -> str:
+def _difference(result: OrderResult, serial: list[OrderResult]) -> str:
     parts = []
-    for name, each in zip(("first before second", "second before first"), serial, strict=True):
-        ours, theirs = ({*end.left, *end.answers[0], *end.answers[1]} for end in (ending, each))
+    for name, reference in zip(("first before second", "second before first"), serial, strict=True):
+        ours, theirs = ({*order.rows, *order.answers[0], *order.answers[1]} for order in (result, reference))
         parts.append(f"  not as {name}:")
         parts += [f"    only here:  {line}" for line in sorted(ours - theirs)]
         parts += [f"    only there: {line}" for line in sorted(theirs - ours)]
@@ -250,5 +262,5 @@ def _answer(future: Future[Any]) -> Any:
 
 
 def _launched_twice(answers: list[list[Any]]) -> list[str]:
-    counts = Counter(run[:4] for answered in answers for run in launched(answered))
+    counts = Counter(run[:4] for side in answers for run in launches(side))
     return [f"run {run} is launched {count} times" for run, count in counts.items() if count > 1]

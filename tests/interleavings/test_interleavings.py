@@ -1,6 +1,6 @@
-"""A few orders of every pair, the same in every run, and every planted mistake.
+"""A few orders of every pair, and every planted defect.
 
-``python -m tests.interleavings`` goes through the rest.
+``python -m tests.interleavings`` runs the other orders.
 """
 
 from __future__ import annotations
@@ -13,97 +13,97 @@ from math import comb
 
 import pytest
 
-from tests.interleavings.cast import PAIRS, PARTS
-from tests.interleavings.defects import MISTAKES, Mistake, caught
-from tests.interleavings.search import TOLD, Ending, Worlds, explore
-from tests.interleavings.world import of_run
+from tests.interleavings.defects import INTERLEAVING_DEFECTS, InterleavingDefect, detect
+from tests.interleavings.initial_database import run_line
+from tests.interleavings.search import RETRY_LEFT_TO_CALLER, Databases, OrderResult, explore
+from tests.interleavings.transactions import PAIRS, TRANSACTION_TYPES
 from tests.support.seeds import suite_seed
 from tests.support.servers.postgres import PostgresServer
 
 ORDERS = 4
-"""Of each pair, beside the two serial ones."""
+"""Number of orders of each pair, without the two serial ones."""
 SEED = 1
-"""For what is to be the same in every run."""
+"""Seed of the tests that are the same in every run."""
 
 
 @pytest.fixture(scope="module")
-def worlds(postgres_server: PostgresServer) -> Iterator[Worlds]:
-    with closing(Worlds(postgres_server)) as made:
-        yield made
+def databases(postgres_server: PostgresServer) -> Iterator[Databases]:
+    with closing(Databases(postgres_server)) as databases:
+        yield databases
 
 
-def test_every_pair_is_there() -> None:
-    assert len(PAIRS) == comb(len(PARTS) + 1, 2) == 78
+def test_every_pair_is_listed() -> None:
+    assert len(PAIRS) == comb(len(TRANSACTION_TYPES) + 1, 2) == 78
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_some_orders_of_each_pair_are_as_a_serial_one(
-    name: str, worlds: Worlds, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", TRANSACTION_TYPES)
+def test_each_order_of_a_pair_equals_a_serial_order(
+    name: str, databases: Databases, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each pair that begins with this one: the rows and the answers are those of one order or the other."""
+    """The rows and answers of some orders of each pair that begins with this type are those of a serial order."""
     seed = suite_seed()
-    with capfd.disabled():  # the seed is to be seen even when all is well
+    with capfd.disabled():  # print the seed even if the test passes
         sys.stderr.write(f"\ninterleavings of {name}: seed {seed}\n")
     for pair in (pair for pair in PAIRS if pair[0] == name):
-        report = explore(pair, worlds, ORDERS, seed)
-        again = f"python -m tests.interleavings --seed {seed} --most {ORDERS} --pair {' '.join(pair)}"
-        assert not report.anomalies, f"{again}\n{report.anomalies[0]}"
-        assert report.orders == ORDERS, again
-        assert not report.met[TOLD], again
+        report = explore(pair, databases, ORDERS, seed)
+        command = f"python -m tests.interleavings --seed {seed} --most {ORDERS} --pair {' '.join(pair)}"
+        assert not report.anomalies, f"{command}\n{report.anomalies[0]}"
+        assert report.orders == ORDERS, command
+        assert not report.errors[RETRY_LEFT_TO_CALLER], command
 
 
-RUN, OTHER = (of_run((1, 60, origin), "a row as the first leaves it") for origin in (0, 1))
-HIS, HIS_OTHER = (line.replace("first", "second") for line in (RUN, OTHER))
-LAUNCH, LAUNCH_OTHER = (of_run((1, 60, origin), "launch (2, 1)") for origin in (0, 1))
+RUN, OTHER = (run_line((1, 60, origin), "a row as the first leaves it") for origin in (0, 1))
+SECOND_RUN, SECOND_OTHER = (line.replace("first", "second") for line in (RUN, OTHER))
+LAUNCH, LAUNCH_OTHER = (run_line((1, 60, origin), "launch (2, 1)") for origin in (0, 1))
 
 
-def ending(left: list[str], *answers: list[str]) -> Ending:
-    return Ending((), tuple(sorted(left)), tuple(map(tuple, answers)), 0, Counter(), [], [])
+def order_result(rows: list[str], *answers: list[str]) -> OrderResult:
+    return OrderResult((), tuple(sorted(rows)), tuple(map(tuple, answers)), 0, Counter(), [], [])
 
 
 @pytest.mark.parametrize(
-    ("made", "is_one"),
+    ("result", "is_mix"),
     [
-        (ending(["dial 1", RUN, HIS_OTHER], [LAUNCH], [LAUNCH_OTHER]), True),
-        (ending(["dial 2", RUN, HIS_OTHER], [LAUNCH], [LAUNCH_OTHER]), True),
-        (ending(["dial 1", RUN], [LAUNCH], [LAUNCH_OTHER]), False),
-        (ending(["dial 1", RUN], [LAUNCH], []), False),
-        (ending(["dial 1", RUN, HIS_OTHER], [LAUNCH], []), False),
-        (ending(["dial 1", RUN, HIS_OTHER], [LAUNCH], [LAUNCH_OTHER, LAUNCH_OTHER]), False),
-        (ending(["dial 1", RUN, HIS_OTHER], [LAUNCH, LAUNCH_OTHER], []), False),
-        (ending(["dial 1", RUN, HIS_OTHER, HIS], [LAUNCH], [LAUNCH_OTHER]), False),
-        (ending(["dial 1", "dial 2", RUN, HIS_OTHER], [LAUNCH], [LAUNCH_OTHER]), False),
-        (ending([RUN, HIS_OTHER], [LAUNCH], [LAUNCH_OTHER]), False),
+        (order_result(["state 1", RUN, SECOND_OTHER], [LAUNCH], [LAUNCH_OTHER]), True),
+        (order_result(["state 2", RUN, SECOND_OTHER], [LAUNCH], [LAUNCH_OTHER]), True),
+        (order_result(["state 1", RUN], [LAUNCH], [LAUNCH_OTHER]), False),
+        (order_result(["state 1", RUN], [LAUNCH], []), False),
+        (order_result(["state 1", RUN, SECOND_OTHER], [LAUNCH], []), False),
+        (order_result(["state 1", RUN, SECOND_OTHER], [LAUNCH], [LAUNCH_OTHER, LAUNCH_OTHER]), False),
+        (order_result(["state 1", RUN, SECOND_OTHER], [LAUNCH, LAUNCH_OTHER], []), False),
+        (order_result(["state 1", RUN, SECOND_OTHER, SECOND_RUN], [LAUNCH], [LAUNCH_OTHER]), False),
+        (order_result(["state 1", "state 2", RUN, SECOND_OTHER], [LAUNCH], [LAUNCH_OTHER]), False),
+        (order_result([RUN, SECOND_OTHER], [LAUNCH], [LAUNCH_OTHER]), False),
     ],
 )
-def test_an_ending_may_be_mixed_run_by_run_only(made: Ending, is_one: bool) -> None:
-    """A row or a launch that is missing passed, and so did any mixture of any table, as long as each line was known."""
+def test_a_result_may_be_mixed_only_run_by_run(result: OrderResult, is_mix: bool) -> None:
+    """Once, a missing row or launch passed, and so did every mix of lines from both serial orders."""
     serial = [
-        ending(["dial 1", RUN, OTHER], [LAUNCH, LAUNCH_OTHER], []),
-        ending(["dial 2", HIS, HIS_OTHER], [], [LAUNCH, LAUNCH_OTHER]),
+        order_result(["state 1", RUN, OTHER], [LAUNCH, LAUNCH_OTHER], []),
+        order_result(["state 2", SECOND_RUN, SECOND_OTHER], [], [LAUNCH, LAUNCH_OTHER]),
     ]
-    assert made.is_made_of(serial) == is_one
+    assert result.is_mix_of(serial) == is_mix
 
 
-def test_every_order_of_two_migrators(worlds: Worlds) -> None:
-    """One of them migrates and the other finds it done, whichever way their statements fall; no order is left out.
+def test_two_migrators_migrate_once_in_every_order(databases: Databases) -> None:
+    """One migrator migrates, and the other finds the migration done. The search covers every order.
 
-    Before the lock there is nothing to read, so the orders differ in when the second one asks for the lock.
+    The migrators read nothing before the lock, so the orders differ only in when the second one requests the lock.
     """
-    report = explore(("migrate", "migrate"), worlds, 1_000, SEED)
+    report = explore(("migrate", "migrate"), databases, 1_000, SEED)
     assert report.complete
     assert report.orders == report.blocked == 10
     assert not report.anomalies
 
 
-def test_a_migration_outlives_a_deadlock(worlds: Worlds) -> None:
-    """A trigger holds a dial and wants a run's row, a migration has them the other way round: both get done."""
-    report = explore(("trigger", "migrate"), worlds, 24, SEED)
-    assert report.met["DeadlockDetected"]
-    assert not report.met[TOLD]
+def test_a_migration_survives_a_deadlock(databases: Databases) -> None:
+    """A trigger locks the schedule state and then a run, a migration locks them the other way round. Both complete."""
+    report = explore(("trigger", "migrate"), databases, 24, SEED)
+    assert report.errors["DeadlockDetected"]
+    assert not report.errors[RETRY_LEFT_TO_CALLER]
     assert not report.anomalies
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
-def test_a_planted_mistake_is_caught(mistake: Mistake, worlds: Worlds) -> None:
-    assert caught(mistake, worlds) is not None
+@pytest.mark.parametrize("defect", INTERLEAVING_DEFECTS, ids=lambda defect: defect.name)
+def test_a_planted_defect_is_detected(defect: InterleavingDefect, databases: Databases) -> None:
+    assert detect(defect, databases) is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.engine.fill import Due, aim, fill
-from tompion import SyncTompion
+from tompion import Tompion
 
 FEW, MANY = 5_000, 20_000
 PAGE = 500
@@ -18,7 +18,7 @@ MOST_GROWTH = 1.25
 AHEAD = Due(4_000_000_000, 4_000_003_600)
 
 
-def count_listed(tompion: SyncTompion) -> int:
+def count_listed(tompion: Tompion) -> int:
     """Return the number of schedules, read page by page."""
     count, after = 0, None
     while True:
@@ -34,7 +34,7 @@ def peak_of_listing(home: Path, count: int) -> int:
     url = f"sqlite:///{home / f'{count}.db'}"
     fill(url, count, AHEAD)
     aim(url, cron="0 9 * * MON-FRI")  # one spec, because the number of compiled ones is limited separately
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         assert len(tompion.list_schedules(limit=PAGE).items) == PAGE
         gc.collect()
         tracemalloc.start()

@@ -29,7 +29,7 @@ shutdown_grace_ms = 10000
 """So that the workers share what is due, and seconds do what minutes do in production."""
 STATES = frozenset("PLANNED BUFFERED ENQUEUED STARTED SUCCESS FAILED SKIPPED CANCELLED TERMINATED TIMED_OUT".split())
 WHOLE = "accounted for exactly once"
-AS_WRITTEN = "as written"
+AS_WRITTEN = "rows unchanged"
 
 
 class Line(NamedTuple):

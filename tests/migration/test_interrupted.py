@@ -14,7 +14,7 @@ from tests.migration.mixed_releases import migrated, wait_for
 from tests.migration.releases import HERE, OUTPUT_FILE, SECONDS, Release
 from tests.migration.stores import Place, PostgresPlace, Snapshot, as_before, stored
 from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
-from tests.support.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_lock_waiters
 from tompion.bootstrap.store import open_migrator
 
 INTERRUPTING = (str(HERE / "halted_migration.py"),)
@@ -63,7 +63,7 @@ def test_killed_migrator_leaves_postgresql_unchanged(next_release: Release, full
     place = full_database
     before, was = last_but_one(place)
     with holding(place.url), next_release.started(place.url, cwd=place.home, program=INTERRUPTING) as process:
-        wait_for_waiting(place.url)
+        wait_for_lock_waiters(place.url)
         process.kill()
         wait_for(lambda: place.one(_MIGRATORS) == 0, "the server works for a process that is gone")
         assert_unharmed(next_release, place, before, was)
@@ -82,7 +82,7 @@ def test_the_server_ends_in_the_middle_of_a_migration(old: Release, next_release
             next_release.started(place.url, cwd=tmp_path, program=INTERRUPTING) as process,
         ):
             holder.execute("SELECT pg_advisory_lock(%s::bigint)", [LOCK])
-            wait_for_waiting(place.url)
+            wait_for_lock_waiters(place.url)
             server.stop("immediate")
             assert process.wait(SECONDS) == 1
         assert "StoreUnavailable" in (tmp_path / OUTPUT_FILE).read_text()

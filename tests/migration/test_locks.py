@@ -13,7 +13,7 @@ from tests.migration.mixed_releases import Fleet, assert_whole, left, lines_of, 
 from tests.migration.releases import SECONDS, Release
 from tests.migration.stores import Place
 from tests.support.operations import BEGIN, Bench
-from tests.support.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_lock_waiters
 from tompion.errors import StoreUnavailable
 from tompion.store.postgres import driver
 from tompion.store.postgres.driver import PostgresMigrator, PostgresStore
@@ -78,7 +78,7 @@ def test_a_tick_waits_for_one_try_of_a_migration_at_most(postgres_url: str, monk
             migrating = beside.submit(migrator.apply, migrator.version() + 1, SCRIPT)
             for moment in ("08:01", "08:02", "08:03"):
                 bench.go(moment)
-                wait_for_waiting(postgres_url)
+                wait_for_lock_waiters(postgres_url)
                 before = len(tries)
                 assert worker.on_time().runs == 1
                 assert len(tries) <= before + 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.executors.base import RunContext
 
-app = SyncTompion(settings.TOMPION_STORE)
+app = Tompion(settings.TOMPION_STORE)
 
 
 @app.schedule("* * * * * *", schedule_id="count-tables")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance.api.plain_requests import ONE, REQUESTS, V1, PlainRequests, as_json
 from tests.conformance.api.scenarios import SCENARIOS, result_of, results_of
-from tests.support.command_line import UNSAYABLE, CommandLine
+from tests.support.command_line import WITHOUT_A_COMMAND, CommandLine
 from tests.support.service import Direct
 from tompion.contract.methods import SyncMethods, _Sync
 from tompion.contract.routes import ROUTES
@@ -46,7 +46,7 @@ SERVICE: list[tuple[Callable[..., Any], dict[str, Any]]] = [
 @pytest.mark.parametrize("title", SCENARIOS)
 def test_every_interface_returns_the_same_results(interface: SyncMethods, direct: SyncMethods, title: str) -> None:
     is_command_line = isinstance(interface, CommandLine)
-    scenario = [step for step in SCENARIOS[title] if not (is_command_line and step in UNSAYABLE)]
+    scenario = [step for step in SCENARIOS[title] if not (is_command_line and step in WITHOUT_A_COMMAND)]
     expected, actual = results_of(direct, scenario), results_of(interface, scenario)
     for step, wanted, result in zip(scenario, expected, actual, strict=True):
         assert result == wanted, step

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
-from tests.support.delayed_store import Fate, Fire, with_named_fires
+from tests.support.delayed_store import Fate, Fire, with_marked_fires
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.steps.result import StepResult
@@ -95,7 +95,7 @@ async def told(store: Overlapping, clock: ManualClock) -> list[RunContext]:
     """Let an engine meet everything at once; return what it has launched."""
     executor = Executor(clock, SCHEDULES)
     settings = Settings(fire_batch=BATCH, tick_ms=50)
-    engine = with_named_fires(Engine(store, {"function": executor}, clock=clock, settings=settings))
+    engine = with_marked_fires(Engine(store, {"function": executor}, clock=clock, settings=settings))
     await engine.start()
     clock.advance(UNTIL_DUE_S)
     await executor.launched()

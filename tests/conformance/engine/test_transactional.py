@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S
 from tests.conformance.engine.users import OPTIONS, Scene, Tapped, once
-from tests.support.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_lock_waiters
 from tompion.config.settings import Settings
 from tompion.engine.steps import transactional
 from tompion.operations.resources import targets
@@ -339,7 +339,7 @@ def test_whoever_wants_the_dial_and_the_run_the_other_way_round(scene: Scene) ->
     scene.ask(control.trigger, "report")
 
     def stand_in_the_way(connection: psycopg.Connection[Any]) -> None:
-        wait_for_waiting(scene.url)
+        wait_for_lock_waiters(scene.url)
         with suppress(psycopg.errors.DeadlockDetected):
             connection.execute("UPDATE schedule_runs SET progress = 'x'")
 

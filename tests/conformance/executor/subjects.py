@@ -20,9 +20,9 @@ from celery import Celery
 from redis.asyncio import Redis
 from temporalio.client import Client, WorkflowFailureError
 
-from tests.support.executors import CANARY, Seen, Server, python, serving
+from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, python
 from tests.support.servers import LOOPBACK
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor
@@ -178,9 +178,9 @@ def command(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
 
 
 def http(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
-    server: Server = stack.enter_context(serving())
+    server: Server = stack.enter_context(http_server())
 
-    def answer(seen: Seen) -> tuple[int, dict[str, str], bytes]:
+    def answer(seen: ReceivedRequest) -> tuple[int, dict[str, str], bytes]:
         return (422, {}, b"no luck today") if seen.path == "/fail" else (200, {}, b'"worked"')
 
     server.answer = answer
@@ -322,7 +322,7 @@ def temporal(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
 
     @asynccontextmanager
     async def around() -> AsyncIterator[None]:
-        async with working(address) as client:
+        async with temporal_worker(address) as client:
             clients.append(client)
             yield
 

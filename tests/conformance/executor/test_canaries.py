@@ -15,7 +15,7 @@ import pytest
 
 from tests.conformance.executor.subjects import SECRET
 from tests.support.app import Home
-from tests.support.executors import CANARY, Seen, Server, python, serving
+from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, python
 from tests.support.servers import LOOPBACK, free_port
 from tests.support.service import Http
 from tests.support.service import serving as service
@@ -51,12 +51,12 @@ pytestmark = pytest.mark.server
 def server() -> Iterator[Server]:
     """It repeats what it was asked, as some do, and is not always content."""
 
-    def answer(seen: Seen) -> tuple[int, dict[str, str], bytes]:
+    def answer(seen: ReceivedRequest) -> tuple[int, dict[str, str], bytes]:
         status = {"/refused": 400, "/away": 503}.get(seen.path.partition("?")[0], 200)
         return status, {}, json.dumps({"you sent": seen.headers}).encode()
 
     with ExitStack() as stack:
-        made = stack.enter_context(serving())
+        made = stack.enter_context(http_server())
         made.answer = answer
         yield made
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.executors import CANARY, Seen, Server, launch_of, serving
+from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, launch_of
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed
 from tompion.executors.http import HttpExecutor
@@ -35,7 +35,7 @@ def secret(key: bytes) -> str:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as made:
+    with http_server() as made:
         yield made
 
 
@@ -119,14 +119,14 @@ def test_what_an_answer_means(
     assert caught.value.retryable is (expected is LaunchError)
 
 
-def redirected(status: int, place: str, canary: str, _seen: Seen) -> tuple[int, dict[str, str], bytes]:
+def redirected(status: int, place: str, canary: str, _seen: ReceivedRequest) -> tuple[int, dict[str, str], bytes]:
     return status, {"Location": place, "Refresh": f"0; url={canary}"}, b""
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(server: Server, status: int) -> None:
     """Neither to the same target nor to another, whichever way it is said; a canary hears nothing."""
-    with serving() as canary:
+    with http_server() as canary:
         port = canary.url.rpartition(":")[2]
         places = [f"{server.url}/other", canary.url, f"//127.0.0.1:{port}/", f"http://127.1:{port}/", "/other"]
         places += [
@@ -214,7 +214,7 @@ def test_a_target_that_has_accepted_is_told_where_it_wants_to_be(server: Server)
 
 
 def test_nobody_listens() -> None:
-    with serving() as server:
+    with http_server() as server:
         pass
     with pytest.raises(LaunchError, match=r"cannot reach 127\.0\.0\.1") as caught:
         called(server, {})

@@ -16,7 +16,7 @@ from temporalio.common import SearchAttributeKey
 
 from tests.support.executors import CANARY, launch_of
 from tests.support.servers import free_port
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tests.support.waiting import pause
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, RunContext
@@ -45,7 +45,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def told(address: str, story: Story) -> Any:
     async def tell() -> Any:
         made = TemporalExecutor({"address": address}, ExecutorEnv())
-        async with working(address) as client, asyncio.timeout(SECONDS), aclosing(made) as executor:
+        async with temporal_worker(address) as client, asyncio.timeout(SECONDS), aclosing(made) as executor:
             return await story(executor, client)
 
     return asyncio.run(tell())

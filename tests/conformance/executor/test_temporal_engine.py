@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
 from tests.support.app import SECONDS, Home
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
@@ -30,7 +30,7 @@ def told(address: str, tmp_path: Path, story: Callable[[Home, Client], Awaitable
         made = Home(
             f"sqlite:///{tmp_path}/tompion.db", {"temporal": TemporalExecutor({"address": address}, ExecutorEnv())}
         )
-        async with working(address) as client, asyncio.timeout(SECONDS), made as home:
+        async with temporal_worker(address) as client, asyncio.timeout(SECONDS), made as home:
             return await story(home, client)
 
     return asyncio.run(tell())

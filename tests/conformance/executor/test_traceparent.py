@@ -13,8 +13,8 @@ from opentelemetry import trace
 from redis.asyncio import Redis
 from temporalio.converter import PayloadConverter
 
-from tests.support.executors import RUN, launch_of, python, serving
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.executors import RUN, http_server, launch_of, python
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor
@@ -48,7 +48,7 @@ both = pytest.mark.parametrize("traceparent", [PARENT, None])
 
 @both
 def test_http_has_a_header(traceparent: str | None) -> None:
-    with serving() as server:
+    with http_server() as server:
         executor = HttpExecutor({"allow": [server.allow]}, SITE)
         asyncio.run(ran(executor, {"url": f"{server.url}/run"}, traceparent))
         (seen,) = server.seen
@@ -114,7 +114,7 @@ def test_a_workflow_of_temporal_has_the_header_of_its_interceptors(
     temporal_address: str, traceparent: str | None
 ) -> None:
     async def story() -> Any:
-        async with working(temporal_address) as client:
+        async with temporal_worker(temporal_address) as client:
             options = {"workflow": "echo", "task_queue": QUEUE}
             launch = traced(launch_of(options, schedule_id=f"trace-{bool(traceparent)}"), traceparent)
             async with (

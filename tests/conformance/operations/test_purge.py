@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import FUNCTION, SECONDS, Bench, Worker, open_transaction
-from tests.support.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_lock_waiters
 from tompion.engine.steps import sweep
 from tompion.errors import NotFound
 from tompion.operations.schedules import control, crud
@@ -66,7 +66,7 @@ def test_a_sweep_waits_for_a_concurrent_create_and_checks_again(
     worker = purged_schedule(postgres)
     with open_transaction(postgres.store, create(postgres, operation)):
         sweeping = postgres.store.write(worker.sweeping.expire)
-        wait_for_waiting(migrated_url)
+        wait_for_lock_waiters(migrated_url)
     sweeping.result(SECONDS)
     assert_it_ticks(postgres, worker)
 
@@ -103,7 +103,7 @@ def test_a_create_waits_for_the_sweep_and_starts_fresh(postgres: Bench, migrated
     worker = purged_schedule(postgres)
     with open_transaction(postgres.store, worker.sweeping.expire):
         creating = postgres.store.write(create(postgres, operation))
-        wait_for_waiting(migrated_url)
+        wait_for_lock_waiters(migrated_url)
     assert creating.result(SECONDS).version == 1
     assert_it_ticks(postgres, worker)
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.store.conftest import SECONDS, each
 from tests.support.rows import backfill, change, held, run, schedule, state, version
-from tests.support.waiting import wait_for_waiting
+from tests.support.waiting import wait_for_lock_waiters
 from tompion.errors import AlreadyExists
 from tompion.model.run import RunId
 from tompion.store.base import Transaction
@@ -69,7 +69,7 @@ def test_claim_sees_a_state_that_changed_meanwhile(postgres: PostgresStore, migr
     do(postgres, lambda t: t.state_insert(state(1, 5)))
     with opened(postgres, lambda t: t.state_update([state(1, 99, cursor_s=4)])):
         waiting: Future[Any] = postgres.write(lambda t: t.state_lock([1]))
-        wait_for_waiting(migrated_url)
+        wait_for_lock_waiters(migrated_url)
     assert waiting.result(SECONDS) == {1: state(1, 99, cursor_s=4)}
     assert do(postgres, lambda t: t.state_claim_due(0, 9, 2)) == []
 
@@ -130,7 +130,7 @@ def test_write_with_a_stale_fence_changes_nothing_after_waiting(postgres: Postgr
     with opened(postgres, lambda t: t.run_claim(OTHER, 9, ["default"], 9)):
         settling = postgres.write(lambda t: t.run_settle([change(row)]))
         handing_back = postgres.write(lambda t: t.run_hand_back([held(row)], 500))
-        wait_for_waiting(migrated_url, 2)
+        wait_for_lock_waiters(migrated_url, 2)
     assert settling.result(SECONDS) == set()
     assert handing_back.result(SECONDS) == set()
     assert do(postgres, lambda t: t.run_get(row.id)) == row._replace(attempt=2, owner=OTHER, due_ms=None, pickups=1)
@@ -141,7 +141,7 @@ def test_run_inserted_by_another_transaction_is_reported_as_existing(
 ) -> None:
     with opened(postgres, lambda t: t.run_insert([run(1, 60), run(1, 120)])):
         second = postgres.write(lambda t: t.run_insert([run(1, at) for at in (30, 60, 90, 120, 150)]))
-        wait_for_waiting(migrated_url)
+        wait_for_lock_waiters(migrated_url)
     assert second.result(SECONDS) == {RunId(1, 60), RunId(1, 120)}
 
 
@@ -160,7 +160,7 @@ def test_second_schedule_with_the_same_id_fails(postgres: PostgresStore, migrate
 
     with opened(postgres, create):
         second = postgres.write(create)
-        wait_for_waiting(migrated_url)
+        wait_for_lock_waiters(migrated_url)
     with pytest.raises(AlreadyExists):
         second.result(SECONDS)
 

@@ -33,7 +33,7 @@ from temporalio.client import (
 
 from tests.conformance.temporal.kit import running_app, schedule
 from tests.support.app import SECONDS
-from tests.support.temporal_workflows import working
+from tests.support.temporal_workflows import temporal_worker
 from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
@@ -270,7 +270,7 @@ def outcomes(temporal_address: str, tmp_path_factory: pytest.TempPathFactory) ->
         executor = TemporalExecutor({"address": temporal_address}, ExecutorEnv())
         store = f"sqlite:///{tmp_path_factory.mktemp('behaviour')}/tompion.db"
         home = running_app(store, {"temporal": executor}, seconds=3 * SECONDS)
-        async with home as (_, ours), working(temporal_address) as real:
+        async with home as (_, ours), temporal_worker(temporal_address) as real:
             CLUSTER[:] = [real]
             here, there = await asyncio.gather(run_cases(ours, "ours", 0), run_cases(real, "real", 1))
         return {title: (here[title], there[title]) for title in CASES}

@@ -33,7 +33,7 @@ from temporalio.service import RPCStatusCode
 
 from tests.conformance.temporal.clients import run_node_driver, run_temporal_cli, serving_app
 from tests.support.app import Home
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tompion.model.run import RunState
 from tompion.model.schedule import Run
 
@@ -144,7 +144,7 @@ def test_command_line_manages_a_schedule(temporal_address: str, tmp_path: Path) 
         return output, runs
 
     async def with_worker(home: Home, address: str) -> Any:
-        async with working(temporal_address):
+        async with temporal_worker(temporal_address):
             return await scenario(home, address)
 
     output, runs = run_scenario(temporal_address, tmp_path, with_worker)
@@ -223,7 +223,7 @@ def test_python_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path) ->
         return {**output, "gone": gone.value.status}, runs
 
     async def with_worker(home: Home, address: str) -> Any:
-        async with working(temporal_address):
+        async with temporal_worker(temporal_address):
             return await scenario(home, address)
 
     output, runs = run_scenario(temporal_address, tmp_path, with_worker)

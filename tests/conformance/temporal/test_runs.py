@@ -27,7 +27,7 @@ from temporalio.common import RetryPolicy, SearchAttributeKey
 from tests.conformance.temporal.kit import dispatcher_for, run_scenario, running_app, schedule, sdk_client
 from tests.support.app import SECONDS, Home
 from tests.support.servers import free_port
-from tests.support.temporal_workflows import QUEUE, working
+from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
@@ -43,7 +43,7 @@ def run_with_worker(address: str, tmp_path: Path, scenario: Callable[[Home, Clie
     """Run a scenario with a client of Tompion's Temporal API, a client of the cluster, and a worker."""
 
     async def with_worker(home: Home, client: Client) -> Any:
-        async with working(address) as cluster:
+        async with temporal_worker(address) as cluster:
             return await scenario(home, client, cluster)
 
     return run_scenario(with_worker, f"sqlite:///{tmp_path}/tompion.db", cluster=address)
@@ -198,7 +198,7 @@ def test_namespace_can_have_its_own_cluster(temporal_address: str, tmp_path: Pat
     async def run() -> Any:
         async with running_app(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
             client = sdk_client(dispatcher_for(home.runner, "default", "payments"), "payments")
-            async with working(temporal_address):
+            async with temporal_worker(temporal_address):
                 handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)
                 await home.wait_for_events("ended", "paying")
                 return (await handle.describe()).raw_description.info.recent_actions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Left, run
+from tests.support.command_line import CommandResult, run
 
 GOOD = '[[schedule]]\nid = "report"\ncron = "0 9 * * *"\nfunction = "tasks:report"\noverlap = "queue"\n'
 
@@ -18,7 +18,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def value(left: Left, name: str) -> tuple[object, str]:
+def value(left: CommandResult, name: str) -> tuple[object, str]:
     assert left.code == 0, left
     return next((item["value"], item["origin"]) for item in json.loads(left.out)["values"] if item["name"] == name)
 

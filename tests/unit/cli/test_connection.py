@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Left, run
+from tests.support.command_line import CommandResult, run
 from tompion.cli import connection
 from tompion.cli.connection import connection_options
 from tompion.errors import InvalidInput
@@ -219,7 +219,7 @@ def test_backfill_does_not_wait_without_an_engine() -> None:
 # --- completion ---------------------------------------------------------------------------------------------------
 
 
-def completed(words: str, number: int) -> Left:
+def completed(words: str, number: int) -> CommandResult:
     """Return the completions of a shell."""
     existing = {
         **os.environ,
@@ -228,7 +228,7 @@ def completed(words: str, number: int) -> Left:
         "COMP_CWORD": str(number),
     }
     left = subprocess.run([sys.executable, "-m", "tompion"], env=existing, capture_output=True, text=True, check=False)
-    return Left(left.returncode, left.stdout, left.stderr)
+    return CommandResult(left.returncode, left.stdout, left.stderr)
 
 
 def test_completion_offers_schedule_ids_with_the_prefix() -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.delayed_store import WAY_S, BesideStore, Fate, with_named_fires
+from tests.support.delayed_store import WAY_S, DelayedStore, Fate, with_marked_fires
 from tests.unit.engine.harness import EngineHarness
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
@@ -36,14 +36,14 @@ def due_one_after_another(harness: EngineHarness) -> None:
 
 def piped(
     harness: EngineHarness, fates: dict[int, Fate] | None = None, settings: Settings = SETTINGS
-) -> tuple[Engine, BesideStore]:
-    store = BesideStore(harness.store, harness.loop, fates)
-    return with_named_fires(harness.engine(settings, store=store)), store
+) -> tuple[Engine, DelayedStore]:
+    store = DelayedStore(harness.store, harness.loop, fates)
+    return with_marked_fires(harness.engine(settings, store=store)), store
 
 
 def run_engine(
     harness: EngineHarness, fates: dict[int, Fate] | None = None, settings: Settings = SETTINGS
-) -> BesideStore:
+) -> DelayedStore:
     """Run an engine when all schedules are due, until all of them must have been launched."""
     engine, store = piped(harness, fates, settings)
 
@@ -127,8 +127,8 @@ def test_fire_ahead_is_reconciled_after_a_small_batch(harness: EngineHarness) ->
     for number in range(3):
         harness.create(f"first-{number}", cron="0 1 8 * * *")
     harness.create("second", cron="1 1 8 * * *")
-    store = BesideStore(harness.store, harness.loop, {3: Fate.LATE_AND_LOST})
-    engine = with_named_fires(harness.engine(SETTINGS, store=store))
+    store = DelayedStore(harness.store, harness.loop, {3: Fate.LATE_AND_LOST})
+    engine = with_marked_fires(harness.engine(SETTINGS, store=store))
 
     async def scenario() -> None:
         await start_late(harness, engine, MINUTE_S + 0.7)

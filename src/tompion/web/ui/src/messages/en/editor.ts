@@ -184,5 +184,4 @@ export const editor = {
   'conflict.discardMine': 'Discard mine',
   'conflict.overwrite': 'Overwrite',
   'conflict.merge': 'Merge',
-
 } as const

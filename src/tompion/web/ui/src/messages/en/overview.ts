@@ -92,5 +92,4 @@ export const overview = {
   'spread.stopped': ', stopped with {count} remaining',
   'spread.failedList': 'Failed',
   'spread.progress': 'Progress',
-
 } as const

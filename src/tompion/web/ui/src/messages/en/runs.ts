@@ -97,5 +97,4 @@ export const runs = {
   'run.retryStarted': 'Retry started',
   'run.cancelRequested': 'Cancel requested',
   'run.terminated': 'Run terminated',
-
 } as const

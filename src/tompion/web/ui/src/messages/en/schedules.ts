@@ -301,5 +301,4 @@ export const schedules = {
   'operation.upsert': 'Saved',
   'diff.none': 'No changes',
   'diff.conflict': 'conflict',
-
 } as const

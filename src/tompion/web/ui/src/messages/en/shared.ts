@@ -143,5 +143,4 @@ export const shared = {
   'time.invalidIn': "This time doesn't exist in {zone}",
   'time.mustBeFuture': 'Must be in the future',
   'time.optionalZone': 'Optional. Time zone: {zone}',
-
 } as const
