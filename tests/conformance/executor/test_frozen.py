@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
 from tompion.runtime.clock import pause
@@ -46,7 +46,7 @@ def worker(store: str, fate: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-async def over(tompion: Tompion, run: Run) -> Run:
+async def over(tompion: AsyncTompion, run: Run) -> Run:
     """Wait until a run is over."""
     while (found := await tompion.get_run(run.run_id)).state not in FINAL:
         await pause(LOOK_S)
@@ -58,7 +58,7 @@ def test_a_worker_that_wakes_up_late_changes_nothing(store: str) -> None:
 
     async def story() -> None:
         in_thread = asyncio.get_running_loop().run_in_executor
-        async with asyncio.timeout(SECONDS), Tompion(store, engine=False) as tompion:
+        async with asyncio.timeout(SECONDS), AsyncTompion(store, engine=False) as tompion:
             await tompion.create("frozen", cron="0 0 1 1 *", function=FUNCTION)
             run = await tompion.trigger("frozen")
             with worker(store, "tells") as frozen:

@@ -22,7 +22,7 @@ import pytest
 from tests.conformance.executor.lethal import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
 from tests.support.executors import launch_of
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.executors.base import RunContext
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
@@ -75,7 +75,7 @@ async def worker(store: str, kind: str, subject: Subject, fate: str) -> AsyncIte
         await process.wait()
 
 
-async def over(tompion: Tompion, run: Run) -> Run:
+async def over(tompion: AsyncTompion, run: Run) -> Run:
     """Wait until a run is over."""
     while (found := await tompion.get_run(run.run_id)).state not in FINAL:
         await pause(LOOK_S)
@@ -90,7 +90,7 @@ def test_a_worker_is_killed_when_its_target_has_the_run(subject: Subject, store:
     launch = launch_of({}, schedule_id=name, source="trigger", request_id="r")
 
     async def story() -> tuple[Run, Run, list[str]]:
-        async with subject.around(), asyncio.timeout(SECONDS), Tompion(store, engine=False) as tompion:
+        async with subject.around(), asyncio.timeout(SECONDS), AsyncTompion(store, engine=False) as tompion:
             await tompion.put_workflow(name, {"executor": kind, "options": subject.work})
             await tompion.create(name, cron="0 0 1 1 *", workflow_id=name)
             run = await tompion.trigger(name, request_id="r")

@@ -14,7 +14,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.support.executors import Server, http_server
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError
 from tompion.model.notification import Delivery, NotificationKind
@@ -165,7 +165,7 @@ def test_nobody_sees_where_it_goes_or_how_it_is_signed() -> None:
 
 def test_a_program_that_is_connected_to_a_service_notifies_nobody() -> None:
     with pytest.raises(InvalidField, match="a service notifies by itself"):
-        SyncTompion("http://127.0.0.1:1", notifications={"ops": {}})
+        Tompion("http://127.0.0.1:1", notifications={"ops": {}})
 
 
 # --- from a failure to its receiver -------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_failure_reaches_its_receiver(
     server.answer = lambda _: (200 if len(server.seen) > 1 else 503, {}, b"")
     ops = {"url": server.url, "secret_env": "OPS_SECRET", "on": ["failed"], "allow": [server.allow]}
     settings = Settings(tick_ms=50, notification_retry_ms=100)
-    with SyncTompion(store, notifications={"ops": ops}, settings=settings) as tompion:
+    with Tompion(store, notifications={"ops": ops}, settings=settings) as tompion:
         tompion.create("report", cron="0 9 * * *", function=f"{__name__}:boom", payload={"secret": "canary"})
         run = tompion.trigger("report")
         for _ in range(2):
@@ -196,7 +196,7 @@ def test_a_failure_reaches_its_receiver(
     assert message["type"] == "tompion.run.failed"
     assert (message["data"]["run_id"], message["data"]["error"]) == (run.run_id, "ValueError: it broke")
     assert "canary" not in json.dumps(message)
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         (notification,) = tompion.list_notifications().items
     assert (notification.notification_id, notification.rule_name) == (second.headers["webhook-id"], "ops")
 
