@@ -1,4 +1,4 @@
-"""A program without a store: a service keeps time and remembers, this one executes its own functions.
+"""A program without a store: a service schedules the runs and stores them, and this program executes its own functions.
 
 Start a service first: `make serve`.
 """

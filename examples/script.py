@@ -1,6 +1,6 @@
-"""A plain script: two schedules, one file of SQLite.
+"""A plain script: two schedules and one SQLite file.
 
-Stop it and start it again: what was missed meanwhile is caught up as `nightly` wants it, and nothing runs twice.
+Stop it and start it again: missed runs are caught up as `nightly` is configured, and nothing runs twice.
 """
 
 from __future__ import annotations

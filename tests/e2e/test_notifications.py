@@ -1,4 +1,4 @@
-"""Notifications as an operator meets them: a file, a worker, a receiver, and the commands that say what happened."""
+"""Notifications for an operator: a file, a worker, a receiver, and the commands that list deliveries."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_a_test_notification_prints_the_response(home: Path, server: Server) -> 
 
 
 def test_wrong_notification_blocks_are_one_line_errors(home: Path) -> None:
-    unknown = tompion(home, "notifications", "test", "nobody")
+    unknown = tompion(home, "notifications", "test", "missing")
     assert unknown.returncode == 2
-    assert "no [[notification]] 'nobody'" in unknown.stderr
+    assert "no [[notification]] 'missing'" in unknown.stderr
     for command in (["notifications", "test", "ops"], ["worker"]):
         missing = tompion(home, *command, OPS_SECRET="")
         assert missing.returncode == 2

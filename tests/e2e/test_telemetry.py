@@ -1,4 +1,4 @@
-"""A service and a worker as those who watch them see them: metrics on a port, logs as JSON, spans at a collector."""
+"""Telemetry of a service and a worker: metrics on a port, logs as JSON, spans at a collector."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def started(
 
 
 def until(process: subprocess.Popen[str], log_lines: list[dict[str, Any]], **wanted: str) -> dict[str, Any]:
-    """Read lines until one has what is wanted."""
+    """Read lines until one matches."""
     assert process.stdout is not None
     for line in process.stdout:
         log_lines.append(json.loads(line))

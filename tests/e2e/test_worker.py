@@ -42,10 +42,10 @@ def home(tmp_path: Path) -> Path:
 
 @contextmanager
 def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a worker in the directory of the tasks, and end it at last."""
+    """Start a worker in the directory of the tasks, and stop it at the end."""
     command = [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", *arguments]
     with subprocess.Popen(
-        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
+        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=buffered_environment()
     ) as process:
         try:
             yield process
@@ -53,13 +53,13 @@ def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def surroundings() -> dict[str, str]:
-    """An environment in which output is held back unless it is flushed."""
+def buffered_environment() -> dict[str, str]:
+    """An environment in which output is buffered unless it is flushed."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "TOMPION_STORE")}
 
 
 def wait_for(process: subprocess.Popen[str], wanted: Callable[[str], bool]) -> list[str]:
-    """Read lines up to the first wanted one, which must come."""
+    """Read lines until the expected one."""
     assert process.stdout is not None
     seen: list[str] = []
     for line in process.stdout:
@@ -146,7 +146,7 @@ def remote(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start a worker that has no store."""
     command = [sys.executable, "-m", "tompion", "worker", *arguments]
     with subprocess.Popen(
-        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
+        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=buffered_environment()
     ) as process:
         try:
             yield process

@@ -78,7 +78,7 @@ def attributes(count: int) -> dict[str, Any]:
     return {f"a{number}": {"type": "Keyword", "value": "x"} for number in range(count)}
 
 
-def backfilled(tompion: Tompion, count: int) -> Any:
+def backfill_ticks(tompion: Tompion, count: int) -> Any:
     tompion.upsert("past", cron="* * * * *", function="tasks:work")
     (backfill,) = tompion.backfill("past", PAST, PAST + timedelta(minutes=count - 1))
     return tompion.cancel_backfill(backfill.backfill_id)
@@ -139,7 +139,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
     ),
     "schedules of a namespace": ("max_schedules_per_namespace", crowd),
     "schedules of a calendar": ("max_schedules_per_calendar", users),
-    "ticks of a backfill": ("max_backfill_ticks", backfilled),
+    "ticks of a backfill": ("max_backfill_ticks", backfill_ticks),
     "backfills": ("max_backfills", ranges),
     "page": ("max_page", lambda tompion, size: tompion.list_schedules(limit=size)),
     "page of runs": ("max_page", lambda tompion, size: put(tompion) and tompion.runs("limited", limit=size)),
@@ -185,13 +185,13 @@ def answer(launch: RunContext) -> str:
 
 
 def fail(launch: RunContext) -> None:
-    """Fail with a text of that many bytes."""
+    """Fail with a text of ``size`` bytes."""
     raise ValueError("e" * launch.payload)
 
 
 @pytest.mark.parametrize("more", [0, 1, 1_000_000])
 def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more: int) -> None:
-    async def ran(function: str, size: int) -> Any:
+    async def run_function(function: str, size: int) -> Any:
         async with AsyncTompion(f"sqlite:///{tmp_path / 'cut.db'}", settings=SMALL) as tompion:
             name = f"{__name__}:{function}"
             await tompion.upsert(function, cron="0 0 1 1 *", function=name)
@@ -202,10 +202,10 @@ def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more:
         return current
 
     limit = SMALL.max_result_bytes
-    result = asyncio.run(ran("answer", limit + more))
+    result = asyncio.run(run_function("answer", limit + more))
     assert result.state == "SUCCESS"
     assert (result.result == "r" * (limit - 2)) == (more == 0)
     assert len(str(result.result).encode()) <= limit
-    error = asyncio.run(ran("fail", limit + more))
+    error = asyncio.run(run_function("fail", limit + more))
     assert error.state == "FAILED"
     assert len(error.error.encode()) <= limit + len("…".encode())

@@ -10,7 +10,7 @@ import pytest
 
 import tompion
 
-HEAVY = ("psycopg", "fastapi", "uvicorn", "sqlite3", "tompion.sdk.app", "tompion.engine", "tompion.store")
+HEAVY = ("psycopg", "starlette", "uvicorn", "sqlite3", "tompion.sdk.app", "tompion.engine", "tompion.store")
 LOADED = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
 NEXT = "import sys; sys.argv = ['tompion', 'next', '@daily', '-n', '1']; from tompion.cli.main import main"
 
