@@ -15,7 +15,7 @@ import pytest
 from tests.support.executors import CANARY, Server, http_server
 from tests.support.service import Http, Served
 from tests.support.waiting import wait_until
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.config.settings import Settings
 
 KEY = bytes(range(32))
@@ -86,7 +86,7 @@ def target() -> Iterator[Server]:
 @contextmanager
 def service(home: Path, executors: dict[str, dict[str, Any]]) -> Iterator[Http]:
     """Serve an app with an engine and these executors."""
-    with SyncTompion(f"sqlite:///{home / 'tompion.db'}", settings=QUICK, executors=executors) as app:
+    with Tompion(f"sqlite:///{home / 'tompion.db'}", settings=QUICK, executors=executors) as app:
         served = Served(app.runner)
         http = Http(served.url)
         try:
@@ -100,11 +100,11 @@ def ended_run(http: Http, schedule_id: str) -> Any:
     """Trigger a schedule, and return the run once it has ended."""
     run_id = http("POST", f"/api/v1/schedules/{schedule_id}/trigger", {}).json["run_id"]
 
-    def look() -> Any:
-        run = http("GET", f"/api/v1/runs/{run_id}").json
-        return run if run["finished_at"] is not None else None
+    def read() -> Any:
+        return http("GET", f"/api/v1/runs/{run_id}").json
 
-    return wait_until(look)
+    assert wait_until(lambda: read()["finished_at"] is not None)
+    return read()
 
 
 def test_an_http_action_calls_its_url(target: Server, tmp_path: Path) -> None:
