@@ -229,7 +229,7 @@ def test_a_worker_belongs_to_its_namespace() -> None:
     try:
         mine, theirs = service.key("operator", "mine").secret, service.key("operator", "theirs").secret
         worker = service.request("POST", "/api/v1/workers", mine, {"name": "secret-name"}).json["worker_id"]
-        assert service.request("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).json == 0
+        assert service.request("DELETE", f"/api/v1/workers/{worker}", theirs).status == 204
         for verb in ("claim", "heartbeat"):
             assert service.request("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
             assert service.request("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200
