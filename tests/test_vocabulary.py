@@ -12,6 +12,7 @@ from typer.main import get_command
 from tests.support.vocabulary import BANNED_WORDS, banned_in_text, problems_in_file, problems_in_tree
 from tompion.api import metrics
 from tompion.cli import main
+from tompion.cli.lazy import LazyCommand
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -107,4 +108,4 @@ def _help_texts(command: object) -> Iterator[str]:
         yield f"{' '.join(parameter.opts)} {getattr(parameter, 'help', None) or ''}"
     for name, inner in getattr(command, "commands", {}).items():
         yield name
-        yield from _help_texts(inner)
+        yield from _help_texts(inner.command if isinstance(inner, LazyCommand) else inner)
