@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tompion.model.schedule import Run, Schedule
     from tompion.model.spec import Finding, NamedCalendar, Tick
     from tompion.model.verification import Verification
-    from tompion.sdk.app import SyncTompion, Tompion
+    from tompion.sdk.app import AsyncTompion, Tompion
     from tompion.sdk.run_launcher import RunLauncher
     from tompion.sdk.spec import Spec, read_icalendar
     from tompion.spec.compiler import compile_spec as compile  # noqa: A004 - the public name, always used as tompion.compile
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlreadyExists",
+    "AsyncTompion",
     "Conflict",
     "Finding",
     "InvalidField",
@@ -69,7 +70,6 @@ __all__ = [
     "StaleToken",
     "StoreError",
     "StoreUnavailable",
-    "SyncTompion",
     "Tick",
     "Ticks",
     "Tompion",
@@ -84,6 +84,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker uses the imports above, and must not accept every name
     _MODULES = {
+        "AsyncTompion": "tompion.sdk.app",
         "Finding": "tompion.model.spec",
         "NamedCalendar": "tompion.model.spec",
         "Page": "tompion.model.page",
@@ -93,7 +94,6 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Schedule": "tompion.model.schedule",
         "Settings": "tompion.config.settings",
         "Spec": "tompion.sdk.spec",
-        "SyncTompion": "tompion.sdk.app",
         "Tick": "tompion.model.spec",
         "Ticks": "tompion.spec.ticks",
         "Tompion": "tompion.sdk.app",

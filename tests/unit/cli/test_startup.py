@@ -17,7 +17,7 @@ from tompion.cli.lazy import CommandEntry, LazyCommand
 
 HEAVY = (
     "psycopg",
-    "fastapi",
+    "starlette",
     "uvicorn",
     "sqlite3",
     "asyncio",
@@ -121,9 +121,9 @@ def test_version_is_a_command_and_an_option() -> None:
 
 
 def test_the_app_classes_are_imported_on_first_use() -> None:
-    from tompion.sdk.app import SyncTompion, Tompion
+    from tompion.sdk.app import AsyncTompion, Tompion
 
-    assert (tompion.Tompion, tompion.SyncTompion) == (Tompion, SyncTompion)
+    assert (tompion.AsyncTompion, tompion.Tompion) == (AsyncTompion, Tompion)
     assert set(tompion.__all__) <= set(dir(tompion))
     assert all(getattr(tompion, name) is not None for name in tompion.__all__)
 
