@@ -152,7 +152,7 @@ ELSEWHERE = {
     "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_is_limited_per_schedule",
     "max_clock_skew_ms": "unit/engine/test_slow_store.py::test_clock_skew_up_to_the_limit_is_accepted",
     "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",
-    "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
+    "max_pickups": "conformance/engine/test_transactional.py::test_run_of_a_silent_target_fails_after_max_pickups",
     "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_the_limit_are_truncated",
     "max_dropped_range_ticks": "unit/plan/test_due_ticks.py::test_missed_ticks_are_walked_in_chunks",
     "max_threads": "unit/executors/test_function.py::test_run_without_a_free_thread_waits",

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from tompion import Tompion
-from tompion.cli.commands import notifications, stats, top, workers
+from tompion.cli.commands import instances, notifications, queues, stats, top
 from tompion.cli.output import console, views
 from tompion.cli.snapshot import read_top_snapshot
 from tompion.errors import TompionError
@@ -65,8 +65,8 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     "history": (lambda home: home.history(LONG), views.print_changes),
     "versions": (lambda home: home.versions("other"), views.print_versions),
     "audit": (lambda home: home.history(), views.print_changes),
-    "queues": (lambda home: home.list_queues(), workers.print_queues),
-    "instances": (lambda home: home.list_instances(), workers.print_instances),
+    "queues": (lambda home: home.list_queues(), queues.print_queues),
+    "instances": (lambda home: home.list_instances(), instances.print_instances),
     "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.print_dropped),
     "verification": (lambda home: home.verify("other"), views.print_verification),
 }
