@@ -20,6 +20,7 @@ from tests.support.vocabulary import (
 )
 from tompion.api import metrics
 from tompion.cli import main
+from tompion.cli.lazy import LazyCommand
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
@@ -132,4 +133,4 @@ def _help_texts(command: object) -> Iterator[str]:
         yield f"{' '.join(parameter.opts)} {getattr(parameter, 'help', None) or ''}"
     for name, inner in getattr(command, "commands", {}).items():
         yield name
-        yield from _help_texts(inner)
+        yield from _help_texts(inner.command if isinstance(inner, LazyCommand) else inner)

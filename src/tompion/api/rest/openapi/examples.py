@@ -46,6 +46,7 @@ _ASSIGNMENT = {
     "schedule_id": "report", "source": "trigger", "scheduled_for": _AT, "request_id": "t-0123456789abcdef",
     "action": {
         "function": "tasks:report", "workflow_id": None, "workflow_version": None, "queue": "remote", "user_id": None,
+        "executor": None, "options": None,
     },
     "payload": {"day": "2026-12-24"}, "max_execution_ms": None,
     "traceparent": "00-28d4af22e5ec2d30c152ada185806b00-b9c7c989f97918e1-01",
