@@ -24,10 +24,10 @@ from tompion.cli.lazy import LazyCommand
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
-    "src", "bench",
-    "tests/chaos", "tests/differential", "tests/documentation", "tests/endurance", "tests/fuzz", "tests/interleavings",
-    "tests/load", "tests/migration", "tests/node", "tests/oracle", "tests/prove", "tests/simulation", "tests/soak",
-    "tests/support", "tests/web",
+    "src", "bench", "examples",
+    "tests/chaos", "tests/differential", "tests/documentation", "tests/e2e", "tests/endurance", "tests/fuzz",
+    "tests/interleavings", "tests/load", "tests/migration", "tests/models", "tests/node", "tests/oracle", "tests/prove",
+    "tests/simulation", "tests/soak", "tests/support", "tests/web",
 )  # fmt: skip
 MIN_TEST_FILES = 100
 

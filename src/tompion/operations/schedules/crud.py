@@ -7,7 +7,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
-from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, NotFound, StoreError, TompionError, display
+from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, StoreError, TompionError, display
 from tompion.model.backfill import CANCELLED
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
@@ -20,7 +20,6 @@ from tompion.operations.paging import DEFAULT_PAGE, MAX_FILTER_CHARS, page_limit
 from tompion.operations.schedules.definition import ScheduleInput, parse_schedule
 from tompion.operations.schedules.never_fires import reject_never_firing
 from tompion.operations.schedules.repository import (
-    ANY_TOKEN,
     AuditEntry,
     LoadedSchedule,
     audit,
@@ -81,19 +80,23 @@ def upsert(
     request_id: str | None = None,
     **fields: Any,
 ) -> Schedule:
-    """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them."""
+    """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
+
+    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    """
     if schedule_id is None:
         raise InvalidField("schedule_id", "upsert needs the id of the schedule; use create for a generated id")
+    if token is not None:
+        loaded = open_schedule(context, schedule_id, token)
+        entry = AuditEntry("update", request_id)
+        return replace_definition(context, loaded, parse_schedule(fields, context.settings), entry)
     check_name("schedule_id", schedule_id, context.settings)
     schedule_input = parse_schedule(fields, context.settings)
-    entry = AuditEntry("upsert", request_id)
     context.transaction.name_lock("schedule", context.namespace, schedule_id)
-    loaded = open_if_exists(context, schedule_id, token, closed=True)
-    if loaded is not None:
-        return replace_definition(context, loaded, schedule_input, entry)
-    if token is not None:
-        expected = "exists" if token is ANY_TOKEN else f"has token {token}"
-        raise NotFound(f"there is no schedule {schedule_id!r}; the request requires that it {expected}")
+    existing = open_if_exists(context, schedule_id, closed=True)
+    entry = AuditEntry("upsert", request_id)
+    if existing is not None:
+        return replace_definition(context, existing, schedule_input, entry)
     return insert_definition(context, schedule_id, schedule_input, entry)
 
 
