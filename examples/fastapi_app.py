@@ -1,4 +1,4 @@
-"""FastAPI: the schedules live as long as the application, and its routes ask for them."""
+"""FastAPI: the engine runs as long as the application, and a route lists the runs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.executors.base import RunContext
 
-tompion = Tompion("sqlite:///example-fastapi.db")
+tompion = AsyncTompion("sqlite:///example-fastapi.db")
 
 
 @tompion.schedule("* * * * * *", schedule_id="greeting")
@@ -34,7 +34,7 @@ app = FastAPI(lifespan=lifespan)
 async def greetings() -> list[dict[str, Any]]:
     """The latest runs."""
     page = await tompion.runs("greeting", limit=5, state="SUCCESS")
-    return [{"scheduled_for": run.scheduled_for, "said": run.result} for run in page.items]
+    return [{"scheduled_for": run.scheduled_for, "result": run.result} for run in page.items]
 
 
 if __name__ == "__main__":

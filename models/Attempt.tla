@@ -29,6 +29,6 @@ Accepts(r, fence) == ("state" \in Guards => InFlight(r)) /\ ("fence" \in Guards 
 Finished(r) == [r EXCEPT !.state = "final", !.held = FALSE, !.owner = 0]
 LeftBehind(r) == [r EXCEPT !.held = FALSE, !.owner = 0, !.attempt = IF "onward" \in Guards THEN @ ELSE 0]
 
-\* terminate_runs, give_up_runs: a decision about the schedule, made under the lock of its dial.
+\* terminate_runs, give_up_runs: a decision about the schedule, made under the lock of its state.
 Overruled(r) == [r EXCEPT !.state = "final", !.held = FALSE]
 ==============================================================================

@@ -23,7 +23,7 @@ Moment(is) ==
     [policy |-> is.policy, paused |-> is.paused, stalled |-> is.stalled, flight |-> is.flight, waiting |-> is.waiting,
      ticks |-> Trace.ticks, ends |-> is.ends]
 
-\* engine/backfilling.py: the row is due by the clock, and read again under the lock of the dial.
+\* engine/backfilling.py: the row is due by the clock, and read again under the lock of the state.
 ByChunk(was, is) ==
     LET found == Stepped(Moment(is), was.fill)
     IN /\ was.fill.state = "running" /\ was.next # Asleep /\ was.next <= is.now

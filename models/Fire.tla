@@ -1,8 +1,8 @@
 -------------------------------- MODULE Fire --------------------------------
 (* The fire transaction, with several instances, people who pause, change and delete, and crashes anywhere.
 
-   An instance opens a transaction and reads the store's clock (Open), locks the dial if it is still due and nobody
-   else has it (Lock), and writes what the planner makes of the dial as it was locked (Commit).  It may die at any of
+   An instance opens a transaction and reads the store's clock (Open), locks the state if it is still due and nobody
+   else has it (Lock), and writes what the planner makes of the state as it was locked (Commit).  It may die at any of
    these points.  An operation waits for the lock and is one step: nobody sees it half done. *)
 EXTENDS Planner
 
@@ -15,27 +15,27 @@ CONSTANTS
 
 VARIABLES
     now,   \* the store's clock
-    dial,  \* the row that everybody locks
+    state,  \* the row that everybody locks
     rows,  \* how many runs there are of each tick
     times, \* how often each tick was decided, to start or to be dropped, whatever the unique key made of it: 2 for more
     under, \* the version that decided the tick
     spans, \* what was dropped
-    ruled, \* of each version: after which cursor it decided, and up to which one, None for the dial's own
+    ruled, \* of each version: after which cursor it decided, and up to which one, None for the state's own
     mind,  \* of each instance: what it is at, what it has read, and when
     edits
 
-vars == <<now, dial, rows, times, under, spans, ruled, mind, edits>>
-store == <<dial, rows, times, under, spans, ruled>>
+vars == <<now, state, rows, times, under, spans, ruled, mind, edits>>
+store == <<state, rows, times, under, spans, ruled>>
 
 AllTicks == UNION {Ticks[v] : v \in DOMAIN Ticks}
 Unread == Created(1, 0, None)
 Idle == [at |-> None, phase |-> "idle", read |-> Unread]
 Free == \A i \in Instances : mind[i].phase # "holds"
-Due(time) == dial.look # None /\ dial.look <= time
+Due(time) == state.look # None /\ state.look <= time
 
 Init ==
     /\ now = 0
-    /\ dial = Created(1, 0, None)
+    /\ state = Created(1, 0, None)
     /\ rows = [t \in AllTicks |-> 0]
     /\ times = [t \in AllTicks |-> 0]
     /\ under = [t \in AllTicks |-> None]
@@ -61,8 +61,8 @@ Open(i) ==
 \* What a read may see: what is committed, or, without that, what another transaction is about to write.
 Visible(i) ==
     LET others == {j \in Instances \ {i} : mind[j].phase = "holds"}
-    IN {dial} \cup (IF "committed" \in Guards THEN {}
-                    ELSE {Decided(mind[j].read, mind[j].at, 0, None, FALSE).dial : j \in others})
+    IN {state} \cup (IF "committed" \in Guards THEN {}
+                    ELSE {Decided(mind[j].read, mind[j].at, 0, None, FALSE).state : j \in others})
 
 \* FOR UPDATE SKIP LOCKED, and the condition once more on the row that was locked.
 Lock(i) ==
@@ -98,8 +98,8 @@ Commit(i, budget, full) ==
         found == Decided(me.read, me.at, IF missed THEN budget ELSE 0, None, full)
     IN /\ me.phase = "holds"
        /\ missed \/ (budget = 0 /\ ~full)
-       /\ dial' = found.dial
-       /\ Insert(found.runs, found.dial.version)
+       /\ state' = found.state
+       /\ Insert(found.runs, found.state.version)
        /\ Count(found.runs, found.spans)
        /\ spans' = spans \cup found.spans
        /\ mind' = [mind EXCEPT ![i] = Idle]
@@ -117,29 +117,29 @@ Crash(i) ==
 Edit(d, dropped) ==
     /\ edits < MaxEdits /\ edits' = edits + 1
     /\ "lock" \in Guards => Free
-    /\ dial' \in {d, Woken(d, now)}
+    /\ state' \in {d, Woken(d, now)}
     /\ spans' = spans \cup dropped
     /\ Count({}, dropped)
     /\ UNCHANGED <<now, rows, under, mind>>
 
 Pause(length) ==
-    /\ ~dial.closed
-    /\ Edit(Paused(dial, IF length = None THEN None ELSE now + length), {})
+    /\ ~state.closed
+    /\ Edit(Paused(state, IF length = None THEN None ELSE now + length), {})
     /\ UNCHANGED ruled
 
-Resume(how) == dial.paused /\ ~dial.closed /\ Edit(Resumed(dial, now, how), {}) /\ UNCHANGED ruled
+Resume(how) == state.paused /\ ~state.closed /\ Edit(Resumed(state, now, how), {}) /\ UNCHANGED ruled
 
 Update(v) ==
-    LET d == Replaced(dial, v, now)
-    IN /\ v > dial.version
-       /\ Edit(d, IF "trace" \in Guards THEN ReplacedSpans(dial, v, now) ELSE {})
-       /\ ruled' = [ruled EXCEPT ![v].after = d.cursor, ![dial.version].until = IF dial.closed THEN @ ELSE d.cursor]
+    LET d == Replaced(state, v, now)
+    IN /\ v > state.version
+       /\ Edit(d, IF "trace" \in Guards THEN ReplacedSpans(state, v, now) ELSE {})
+       /\ ruled' = [ruled EXCEPT ![v].after = d.cursor, ![state.version].until = IF state.closed THEN @ ELSE d.cursor]
 
 \* A schedule that is created again begins anew: what it would have done meanwhile is nobody's.
 Delete ==
-    /\ ~dial.closed
-    /\ Edit(Closed(dial, now), ClosedSpans(dial, now))
-    /\ ruled' = [ruled EXCEPT ![dial.version].until = Closed(dial, now).cursor]
+    /\ ~state.closed
+    /\ Edit(Closed(state, now), ClosedSpans(state, now))
+    /\ ruled' = [ruled EXCEPT ![state.version].until = Closed(state, now).cursor]
 
 -----------------------------------------------------------------------------
 Engine(i, fulls) == Open(i) \/ Lock(i) \/ PassedBy(i) \/ (\E b \in 0..MaxBudget, full \in fulls : Commit(i, b, full))
@@ -159,8 +159,8 @@ FireSpec == Init /\ [][Next]_vars
 
 TypeOK ==
     /\ now \in 0..Last
-    /\ dial.version \in DOMAIN Ticks
-    /\ dial.next = None \/ dial.next \in Ticks[dial.version]
+    /\ state.version \in DOMAIN Ticks
+    /\ state.next = None \/ state.next \in Ticks[state.version]
     /\ \A i \in Instances : mind[i].phase \in {"idle", "open", "holds"}
 
 \* The unique key alone would see to the first of these, whoever decides; only the lock sees to the second.
@@ -168,7 +168,7 @@ NoDuplicateFire == \A t \in AllTicks : rows[t] <= 1
 DecidedOnce == \A t \in AllTicks : times[t] <= 1
 
 \* Where a version stopped deciding, or has got to.
-EndOf(v) == IF ruled[v].until = None THEN dial.cursor ELSE ruled[v].until
+EndOf(v) == IF ruled[v].until = None THEN state.cursor ELSE ruled[v].until
 
 Covering(v, t) == {s \in spans : s.version = v /\ s.after < t /\ t <= s.until}
 
@@ -193,14 +193,14 @@ NothingEarly == \A t \in AllTicks : rows[t] > 0 => Fire(under[t], t) <= now
 
 SnapshotNeverAheadOfStore ==
     \A i \in Instances : mind[i].phase = "holds" =>
-        mind[i].read.cursor <= dial.cursor /\ mind[i].read.version <= dial.version /\ mind[i].at <= now
+        mind[i].read.cursor <= state.cursor /\ mind[i].read.version <= state.version /\ mind[i].at <= now
 
 Starts(t) == rows'[t] > rows[t]
-IsPaused == dial.paused /\ (dial.until = None \/ dial.until > now)
+IsPaused == state.paused /\ (state.until = None \/ state.until > now)
 
-PausedBlocksFire == [][(IsPaused \/ dial.closed) => \A t \in AllTicks : ~Starts(t)]_vars
-NoFireFromStaleDefinition == [][\A t \in AllTicks : Starts(t) => under'[t] = dial.version]_vars
-CursorMonotone == [][dial'.cursor >= dial.cursor]_vars
+PausedBlocksFire == [][(IsPaused \/ state.closed) => \A t \in AllTicks : ~Starts(t)]_vars
+NoFireFromStaleDefinition == [][\A t \in AllTicks : Starts(t) => under'[t] = state.version]_vars
+CursorMonotone == [][state'.cursor >= state.cursor]_vars
 
 -----------------------------------------------------------------------------
 (* Small worlds.  Version 2 changes the policy alone, version 3 the ticks. *)

@@ -1,6 +1,6 @@
 ------------------------------- MODULE Overlap -------------------------------
 (* Overlap and the buffer of one schedule: ticks and triggers that meet what runs and what waits, runs that end, pauses
-   and updates in between.  Everything here happens under the lock of the dial, so a transaction is one step. *)
+   and updates in between.  Everything here happens under the lock of the state, so a transaction is one step. *)
 EXTENDS Admission
 
 CONSTANTS

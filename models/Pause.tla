@@ -11,21 +11,21 @@ CONSTANT Storm
 
 \* As in Fire, but taking back a pause is not counted among the edits: it must never be too late for it.
 ResumeNow ==
-    LET d == Resumed(dial, now, "policy")
+    LET d == Resumed(state, now, "policy")
         left == IF "aim" \in Guards THEN d ELSE [d EXCEPT !.look = None]
-    IN /\ dial.paused /\ Free
-       /\ dial' = left
+    IN /\ state.paused /\ Free
+       /\ state' = left
        /\ UNCHANGED <<now, rows, times, under, spans, ruled, mind, edits>>
 
 PauseAgain ==
-    /\ Storm /\ ~dial.paused /\ Free
-    /\ dial' = Paused(dial, None)
+    /\ Storm /\ ~state.paused /\ Free
+    /\ state' = Paused(state, None)
     /\ UNCHANGED <<now, rows, times, under, spans, ruled, mind, edits>>
 
 StableNext ==
     \/ Advance \/ ResumeNow \/ PauseAgain
     \/ \E i \in Instances : Engine(i, {FALSE})
-    \/ \E u \in Untils : ~dial.paused /\ Pause(u)
+    \/ \E u \in Untils : ~state.paused /\ Pause(u)
 
 \* The budget of missed ticks is refilled: it is not empty for ever.
 Progress(i) ==
@@ -36,7 +36,7 @@ Progress(i) ==
 PauseSpec ==
     /\ Init /\ [][StableNext]_vars
     /\ WF_vars(Advance)
-    /\ <>[](dial.paused /\ Free) => []<><<ResumeNow>>_vars
+    /\ <>[](state.paused /\ Free) => []<><<ResumeNow>>_vars
     /\ \A i \in Instances :
         /\ WF_vars(Open(i)) /\ WF_vars(Lock(i))
         /\ []<>(mind[i].phase = "holds") => []<><<Progress(i)>>_vars
@@ -45,7 +45,7 @@ LastTick == Max(Ticks[1])
 AtTheEnd == now = Last
 CatchUpEventuallyEnqueued == Policies[1].catchup = "all" => (AtTheEnd ~> \A t \in Ticks[1] : rows[t] = 1)
 CoalescedEventuallyEnqueued == Policies[1].catchup = "coalesce" => (AtTheEnd ~> rows[LastTick] = 1)
-EveryTickEventuallyDecided == AtTheEnd ~> dial.cursor >= LastTick
+EveryTickEventuallyDecided == AtTheEnd ~> state.cursor >= LastTick
 
 OneVersion == <<{1, 2, 3}>>
 OneSpec == <<"each">>

@@ -113,7 +113,7 @@ Generate(d, now, budget) ==
     ELSE OnTime(d.version, d.next, now, d.cursor)
 
 -----------------------------------------------------------------------------
-(* plan/decide.py: the dial after a decision *)
+(* plan/decide.py: the state after a decision *)
 
 \* _passed_over: if the last tick that was decided found every slot taken, so would the rest; they need no other pass.
 PassedOverAll(v, found, now) ==
@@ -195,7 +195,7 @@ Closed(d, now) ==
 ClosedSpans(d, now) == PassedOver(d, Before(now), "deleted", now)
 
 -----------------------------------------------------------------------------
-(* engine/firing.py: what one fire transaction makes of a dial that it has locked *)
+(* engine/firing.py: what one fire transaction makes of a state that it has locked *)
 
 \* A pause that was to end by now ends in the same transaction.
 Prepared(d, time) ==
@@ -210,8 +210,8 @@ Decided(d, time, budget, left, full) ==
     LET ready == Prepared(d, time)
         asked == IF "pause" \in Guards THEN ready ELSE [ready EXCEPT !.paused = FALSE]
     IN IF asked.paused \/ asked.closed
-       THEN [dial |-> [ready EXCEPT !.look = IF ready.paused THEN ready.until ELSE None], runs |-> {}, spans |-> {}]
+       THEN [state |-> [ready EXCEPT !.look = IF ready.paused THEN ready.until ELSE None], runs |-> {}, spans |-> {}]
        ELSE LET all == Cursor(ready, Generate(ready, time, budget), time)
                 found == IF full /\ all.rest # {} THEN PassedOverAll(ready.version, all, time) ELSE all
-            IN [dial |-> Moved(ready, found, left), runs |-> found.runs, spans |-> found.spans]
+            IN [state |-> Moved(ready, found, left), runs |-> found.runs, spans |-> found.spans]
 ==============================================================================

@@ -174,18 +174,23 @@ def whole(twin: Configuration) -> Configuration:
 
 
 def promises(module: str) -> set[str]:
-    """Return what the small worlds of a model are asked for, but for the types of its variables."""
-    asked = {name for each in SMALL if each.module == module for name in (*each.invariants, *each.properties)}
-    return asked - {"TypeOK"}
+    """Return the properties that the small configurations of a model check, without the types of its variables."""
+    checked = {
+        name
+        for configuration in SMALL
+        if configuration.module == module
+        for name in (*configuration.invariants, *configuration.properties)
+    }
+    return checked - {"TypeOK"}
 
 
-def is_asked(configuration: Configuration, among: tuple[Configuration, ...]) -> bool:
-    """Whether one of others asks the same question, and maybe more."""
-    wanted = {*configuration.invariants, *configuration.properties}
+def is_checked(configuration: Configuration, others: tuple[Configuration, ...]) -> bool:
+    """Return whether one of the others checks the same properties of the same model."""
+    properties = {*configuration.invariants, *configuration.properties}
     return any(
-        each[:1] + each[2:4] == configuration[:1] + configuration[2:4]
-        and wanted <= {*each.invariants, *each.properties}
-        for each in among
+        other[:1] + other[2:4] == configuration[:1] + configuration[2:4]
+        and properties <= {*other.invariants, *other.properties}
+        for other in others
     )
 
 

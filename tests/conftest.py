@@ -28,7 +28,7 @@ settings.load_profile("tompion")
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """One PostgreSQL for all tests of this process, started by the first that asks; do not stop it, start your own."""
+    """One PostgreSQL for all tests of this process. The first test that uses it starts it, and no test may stop it."""
     from tests.support.servers.postgres import PostgresServer  # here, because most tests do without a database driver
 
     with PostgresServer() as server:
@@ -37,13 +37,13 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """A fresh, empty database, which is dropped afterwards even if somebody is still connected."""
+    """A new, empty database, which is dropped afterwards even if it has connections."""
     name = f"test_{uuid.uuid4().hex}"
     yield postgres_server.create_database(name)
     postgres_server.drop_database(name)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Spare the collector what lives as long as the tests: thousands of them, looked at again and again otherwise."""
+    """Freeze the objects that live as long as the tests, so that the garbage collector skips them."""
     gc.collect()
     gc.freeze()

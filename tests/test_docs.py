@@ -63,7 +63,9 @@ def test_every_method_of_spec_is_in_the_python_reference() -> None:
 
 def test_every_method_of_tompion_is_in_the_python_reference() -> None:
     text = page("reference/python.md")
-    members = {name: getattr(tompion.Tompion, name) for name in dir(tompion.Tompion) if not name.startswith("_")}
+    members = {
+        name: getattr(tompion.AsyncTompion, name) for name in dir(tompion.AsyncTompion) if not name.startswith("_")
+    }
     methods = [name for name, member in members.items() if not isinstance(member, property)]
     assert len(methods) > 20
     assert [name for name in methods if f"`{name}(" not in text] == []

@@ -27,7 +27,7 @@ def wanted_from(*groups: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("lock", "groups"), [("dev.lock", ()), ("runtime.lock", ("build",))])
-def test_lock_holds_what_pyproject_asks_for(lock: str, groups: tuple[str, ...]) -> None:
+def test_lock_has_every_requirement_of_pyproject(lock: str, groups: tuple[str, ...]) -> None:
     """A dependency added to pyproject.toml without `make lock` would be missing from every fresh clone."""
     missing = unpinned(wanted_from(*groups), (ROOT / "requirements" / lock).read_text())
     assert not missing, f"run `make lock`: {missing}"

@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
-from tests.support.vocabulary import BANNED_WORDS, banned_in_text, problems_in_file, problems_in_tree
+from tests.support.vocabulary import (
+    BANNED_WORDS,
+    banned_in_text,
+    files_in_tree,
+    problems_in_file,
+    problems_in_tree,
+)
 from tompion.api import metrics
 from tompion.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (
+    "src", "bench",
+    "tests/chaos", "tests/differential", "tests/documentation", "tests/endurance", "tests/fuzz", "tests/interleavings",
+    "tests/load", "tests/migration", "tests/node", "tests/oracle", "tests/prove", "tests/simulation", "tests/soak",
+    "tests/support", "tests/web",
+)  # fmt: skip
+MIN_TEST_FILES = 100
 
 
-def test_no_file_of_the_source_breaks_a_rule_of_the_vocabulary() -> None:
-    problems = list(problems_in_tree(ROOT / "src"))
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_file_breaks_a_rule_of_the_vocabulary(folder: str) -> None:
+    problems = list(problems_in_tree(ROOT / folder))
     assert problems == []
 
 
-def test_the_scanner_reads_the_source_of_the_service_and_of_the_web_ui() -> None:
-    package = ROOT / "src" / "tompion"
-    assert len(list(package.rglob("*.py"))) > 250
-    assert len(list(package.glob("web/ui/src/**/*.tsx"))) > 20
-    assert len(list(package.glob("store/**/*.sql"))) > 20
+def test_the_scanner_reads_the_service_the_web_ui_and_the_tests() -> None:
+    names = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in files_in_tree(ROOT / folder)]
+    counts = Counter((name.split("/")[0], name.rpartition(".")[2]) for name in names)
+    assert counts["src", "py"] > 250
+    assert counts["src", "tsx"] > 20
+    assert counts["src", "sql"] > 20
+    assert counts["tests", "py"] > MIN_TEST_FILES
+
+
+def test_a_file_that_git_ignores_is_not_read(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    for name, text in ((".gitignore", "ignored.py"), ("ignored.py", "told = 1"), ("read.py", "told = 1")):
+        (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
+    assert {problem.split(":")[0] for problem in problems_in_tree(tmp_path)} == {str(tmp_path / "read.py")}
 
 
 def test_the_api_description_has_no_banned_word() -> None:

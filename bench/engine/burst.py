@@ -21,7 +21,7 @@ from tompion.bootstrap.store import open_store, tune_garbage_collector
 from tompion.config.settings import Settings
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
-from tompion.sdk.app import Tompion
+from tompion.sdk.app import AsyncTompion
 from tompion.store.base import Store, Transaction
 
 BURST, STEADY = "burst", "steady"
@@ -108,7 +108,7 @@ def create_singly(url: str, count: int = SINGLES) -> float:
     """Create schedules one by one, as a program with the Python API does. Return the rate per second."""
 
     async def create() -> float:
-        async with Tompion(url, engine=False) as tompion:
+        async with AsyncTompion(url, engine=False) as tompion:
             start = time.perf_counter()
             for number in range(count):
                 await tompion.create(f"single-{number}", cron="0 0 1 1 *", function=job.FUNCTION)
@@ -120,7 +120,7 @@ def create_singly(url: str, count: int = SINGLES) -> float:
 async def _run_load(url: str, kind: str, begin: float, count: int, seconds: float) -> Outcome:
     job.RUNS.clear()
     tune_garbage_collector()
-    async with Tompion(url) as tompion:
+    async with AsyncTompion(url) as tompion:
         if kind == BURST:
             settled_s = [await _watch(tompion, begin, count, seconds)]
             if settled_s[0] < AGAIN_S:
@@ -131,7 +131,7 @@ async def _run_load(url: str, kind: str, begin: float, count: int, seconds: floa
     return Outcome(begin, job.ticks(), settled_s, 0.0, counts)
 
 
-async def _watch(tompion: Tompion, begin: float, expected: int, seconds: float) -> float:
+async def _watch(tompion: AsyncTompion, begin: float, expected: int, seconds: float) -> float:
     """Wait until all outcomes are written or the time is over. Return the seconds."""
     end = begin + seconds
     await asyncio.sleep(max(0.0, begin - time.time()))

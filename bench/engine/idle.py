@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tompion.bootstrap.store import open_store
 from tompion.engine.schedule_cache import ScheduleCache
-from tompion.sdk.app import Tompion
+from tompion.sdk.app import AsyncTompion
 from tompion.store.base import Store, Transaction
 
 PAGE = resource.getpagesize()
@@ -55,7 +55,7 @@ def rest(url: str, seconds: float, remember: int = 0) -> Rest:
 
 async def _rest(url: str, seconds: float, remember: int) -> Rest:
     before = resident()
-    async with Tompion(url) as tompion:
+    async with AsyncTompion(url) as tompion:
         begun = _cpu_s()
         for _ in range(int(START_MOST_S / LOOK_S)):
             if await _share_during(LOOK_S) < QUIET:

@@ -174,7 +174,7 @@ def adding_section(bench: Bench, bursts: Bursts, results: Sequence[Result]) -> S
         url = bench.stores.migrated(kind)
         singly = float(in_child("create_singly", url=url, count=bench.scale.singles))
         bench.stores.drop(url)
-        rows.append(Row(f"Tompion.create(), {NAMES[kind]}", {RATE: singly}))
+        rows.append(Row(f"AsyncTompion.create(), {NAMES[kind]}", {RATE: singly}))
         rows.append(Row("  500 in a transaction", {RATE: median(round_.added for round_ in bursts.tompion[kind])}))
         rows += [
             Row(f"  {result.peer}", {RATE: result.added_per_second})

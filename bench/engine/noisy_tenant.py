@@ -23,7 +23,7 @@ from tompion.bootstrap.store import open_store, tune_garbage_collector
 from tompion.config.settings import Settings
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules import crud
-from tompion.sdk.app import Tompion
+from tompion.sdk.app import AsyncTompion
 from tompion.store.base import Store, Transaction
 
 QUIET, NOISY = "quiet", "noisy"
@@ -75,7 +75,7 @@ async def _run(url: str, begin: float, schedules: int, seconds: float) -> list[t
         runs = [(launch.schedule_id, launch.scheduled_for.timestamp(), at) for launch, at in job.RUNS]
         return [(name.partition("-")[0], due, at) for name, due, at in runs if begin <= due < end]
 
-    async with Tompion(url):
+    async with AsyncTompion(url):
         await asyncio.sleep(max(0.0, end - time.time()))
         while time.time() < end + GRACE_S and len(seen()) < expected:  # noqa: ASYNC110 - a count, no event
             await asyncio.sleep(burst.LOOK_S)

@@ -1,4 +1,4 @@
-"""Settings: no more than the example needs."""
+"""The minimal settings of the example."""
 
 from __future__ import annotations
 

@@ -39,11 +39,12 @@ from tompion.spec.compiler import next_many
 from tompion.spec.ticks import Ticks
 
 if TYPE_CHECKING:
-    from tompion.sdk.app import SyncTompion, Tompion
+    from tompion.sdk.app import AsyncTompion, Tompion
     from tompion.sdk.run_launcher import RunLauncher
 
 __all__ = [
     "AlreadyExists",
+    "AsyncTompion",
     "Conflict",
     "Finding",
     "InvalidField",
@@ -69,7 +70,6 @@ __all__ = [
     "StaleToken",
     "StoreError",
     "StoreUnavailable",
-    "SyncTompion",
     "Tick",
     "Ticks",
     "Tompion",
@@ -86,7 +86,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
 
     def __getattr__(name: str) -> object:
         """Import the app classes on first use, so that computing ticks does not load the engine."""
-        if name in ("Tompion", "SyncTompion"):
+        if name in ("AsyncTompion", "Tompion"):
             from tompion.sdk import app
 
             return globals().setdefault(name, getattr(app, name))

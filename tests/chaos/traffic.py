@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tests.chaos.workload import Beat, Plan
 from tompion.errors import StoreUnavailable, TompionError
 from tompion.model.schedule import Run
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 PAUSE_S = 0.15
 RETRY_S = 0.05
@@ -31,7 +31,7 @@ class Accepted(NamedTuple):
 class Traffic:
     """A thread that sends requests until it is stopped. Then it resumes what it has paused."""
 
-    def __init__(self, tompion: SyncTompion, plans: list[Plan], dice: Random) -> None:
+    def __init__(self, tompion: Tompion, plans: list[Plan], dice: Random) -> None:
         self._tompion = tompion
         self._plans = plans
         self._dice = dice

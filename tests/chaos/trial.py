@@ -25,7 +25,7 @@ from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tests.support.servers.proxy import TcpProxy
 from tompion.bootstrap.store import open_migrator
 from tompion.model.run import RunState
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 SECONDS_TO_BEGIN = 60
 SECONDS_TO_SETTLE = 60
@@ -95,7 +95,7 @@ def run(options: Options, directory: Path, show_progress: Callable[[str], None] 
         clients = stack.enter_context(TcpProxy(LOOPBACK, server.port))
         fleet = stack.enter_context(Fleet(options.workers, server.port, url, directory))
         way = clients.reroute(url) + "?connect_timeout=2"
-        tompion = stack.enter_context(SyncTompion(way, engine=False, settings=SETTINGS))
+        tompion = stack.enter_context(Tompion(way, engine=False, settings=SETTINGS))
         trial = _Trial(options, server, url, fleet, clients, show_progress)
         trial.inject(tompion)
         settled_s = trial.settle()
@@ -127,7 +127,7 @@ class _Trial:
         self._progress_at = self._begun = time.monotonic()
         self._violations: list[str] = []
 
-    def inject(self, tompion: SyncTompion) -> None:
+    def inject(self, tompion: Tompion) -> None:
         """Create the schedules once all workers are there, and break things while they tick."""
         self._until(lambda: self._instances() >= self._options.workers, SECONDS_TO_BEGIN, "the workers did not start")
         self._end_s = int(time.time() + self._options.seconds) + PEACE_S
@@ -150,7 +150,7 @@ class _Trial:
         self._until(lambda: history.unsettled(self._url) == (0, 0), limit, "not everything has come to its end")
         return max(0.0, time.time() - self._end_s)
 
-    def reckon(self, tompion: SyncTompion, settled_s: float) -> Report:
+    def reckon(self, tompion: Tompion, settled_s: float) -> Report:
         """Compare everything with everything."""
         traffic = self._traffic
         assert traffic is not None

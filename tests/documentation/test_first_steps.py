@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.documentation.pages import ROOT, blocks, commands, python_of, run, write_files
-from tompion import SyncTompion, Tompion
+from tompion import AsyncTompion, Tompion
 from tompion.testing import Rehearsal
 
 FIRST = "tutorial/first-schedule.md"
@@ -34,7 +34,7 @@ def rehearsed(program: str) -> list[str]:
     assert last
     exec(before, scope)  # noqa: S102 - our own documentation
     app = scope["app"]
-    assert isinstance(app, Tompion)
+    assert isinstance(app, AsyncTompion)
     with Rehearsal(app, at="2026-03-02T00:00:00Z") as rehearsal:
         rehearsal.advance("7d")
         (schedule,) = rehearsal.list_schedules().items
@@ -83,6 +83,6 @@ def test_holidays_and_calendars_are_excluded(tmp_path: Path, monkeypatch: pytest
     install, ask = commands(command)
     assert install.startswith("pip install")
     assert "2026-12-25" not in run(ask, tmp_path)
-    with SyncTompion("sqlite://", engine=False) as tompion:
+    with Tompion("sqlite://", engine=False) as tompion:
         tompion.put_calendar(works)
         assert tompion.get_calendar("plant").dates == works.dates

@@ -25,7 +25,7 @@ from tests.documentation.pages import (
     write_files,
 )
 from tests.support.servers.message_brokers import dying_with_us
-from tompion import Spec, SyncTompion
+from tompion import Spec, Tompion
 from tompion.testing import Rehearsal
 
 BROKER = "redis://127.0.0.1:6379/0"
@@ -77,7 +77,7 @@ def test_the_steps_from_cron_work(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("/usr/local/bin/backup", str(script)))
     with serving(tmp_path) as address:
         run_page("how-to/replace-cron.md", address)
-        with SyncTompion(address) as tompion:
+        with Tompion(address) as tompion:
             assert tompion.runs("backup").items[0].result == "backed up to s3://backups"
             policy = tompion.get("backup").definition.policy
             assert (policy.catchup_policy, policy.overlap_policy) == ("coalesce", "skip")
@@ -98,7 +98,7 @@ def test_the_steps_from_apscheduler_work(tmp_path: Path, monkeypatch: pytest.Mon
     scope: dict[str, object] = {"__name__": "jobs"}
     exec((tmp_path / "jobs.py").read_text(), scope)  # noqa: S102 - our own documentation
     app = scope["app"]
-    assert isinstance(app, SyncTompion)
+    assert isinstance(app, Tompion)
     with Rehearsal(app, at="2026-03-27T06:00:00Z") as rehearsal:
         rehearsal.advance("3h")
         assert [f"{run.scheduled_for:%H:%M}" for run in rehearsal.all_runs("report")] == ["08:00"]
@@ -153,7 +153,7 @@ def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> Non
     with (
         worker(tmp_path, "shop", valkey_url, "-Q", "celery,fast"),
         running(tmp_path, "keep_time.py", BROKER=valkey_url),
-        SyncTompion(store, engine=False) as tompion,
+        Tompion(store, engine=False) as tompion,
     ):
         assert soon(lambda: len(tompion.list_schedules().items) == 2)
         for schedule_id, expected in (("close-the-day", "closed in berlin"), ("refresh", "fresh")):
@@ -161,7 +161,7 @@ def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> Non
             assert succeeded(tompion, run.run_id) == expected
 
 
-def succeeded(tompion: SyncTompion, run_id: str) -> object:
+def succeeded(tompion: Tompion, run_id: str) -> object:
     """The result of a run that is about to succeed."""
     assert soon(lambda: tompion.get_run(run_id).state == "SUCCESS"), tompion.get_run(run_id)
     return tompion.get_run(run_id).result

@@ -17,7 +17,7 @@ import pytest
 
 from tests.documentation.pages import blocks, commands, page_environment, run, soon, write_files
 from tests.support.servers.postgres import PostgresServer, find_binaries
-from tompion import SyncTompion
+from tompion import Tompion
 
 TASKS = "def note():\n    return 1\n"
 SHOWN_HOST = "db.example.org"
@@ -31,7 +31,7 @@ def shell(page: str, block: int = 0) -> list[str]:
 
 def finishing(store: str, schedule_id: str, count: int) -> list[str]:
     """Wait for a number of successful runs and return their keys."""
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         keys: list[str] = []
 
         def enough() -> bool:
@@ -81,7 +81,7 @@ def test_several_instances_share_a_database_with_a_restricted_role(
             root.execute(run(here(walls.partition(" >")[0]), tmp_path).encode())
             (start,) = (here(command) for command in shell(INSTANCES, 2))
             store = start.rpartition(" ")[2]
-            with SyncTompion(store, engine=False) as tompion:
+            with Tompion(store, engine=False) as tompion:
                 tompion.create("notes", cron="* * * * * *", function="tasks:note")
             with process(start, tmp_path) as first, process(start, tmp_path) as second:
                 finishing(store, "notes", 2)
@@ -114,7 +114,7 @@ def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
     assert write_files(BACKUP, home) == ["back_up.py"]
     (home / "notes.py").write_text(TASKS)
     store = f"sqlite:///{home / 'tompion.db'}"
-    with SyncTompion(store) as tompion:
+    with Tompion(store) as tompion:
         tompion.create("notes", cron="* * * * * *", function="notes:note", catchup_policy="all", overlap_policy="queue")
         saved = finishing(store, "notes", 2)
         run("python back_up.py", home)  # while others write
@@ -125,7 +125,7 @@ def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
     status, verify = shell(BACKUP, 0)
     assert "missing" not in run(status, home)
     assert "each accounted for exactly once\n" in run(verify, home)
-    with SyncTompion(store):
+    with Tompion(store):
         again = set(finishing(store, "notes", len(saved) + len(lost)))
     assert len(again & lost) >= 2
     assert "each accounted for exactly once\n" in run(verify, home)
@@ -135,7 +135,7 @@ def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
 def test_a_database_is_dumped_and_restored(home: Path, postgres_server: PostgresServer, postgres_url: str) -> None:
     (home / "notes.py").write_text(TASKS)
     run(f"tompion migrate up --store {postgres_url}", home)
-    with SyncTompion(postgres_url) as tompion:
+    with Tompion(postgres_url) as tompion:
         tompion.create("notes", cron="* * * * * *", function="notes:note")
         finishing(postgres_url, "notes", 2)
     restored = postgres_server.create_database("tompion_restored")
@@ -145,7 +145,7 @@ def test_a_database_is_dumped_and_restored(home: Path, postgres_server: Postgres
         here = [line.replace(f"{there}_restored", restored).replace(there, postgres_url) for line in shell(BACKUP, 1)]
         outputs = [run(command, home, tools) for command in here]
         assert "each accounted for exactly once\n" in outputs[-1]
-        with SyncTompion(restored, engine=False) as tompion:
+        with Tompion(restored, engine=False) as tompion:
             assert len(tompion.runs("notes", state="SUCCESS").items) >= 2
     finally:
         postgres_server.drop_database("tompion_restored")
@@ -155,7 +155,7 @@ def test_a_database_is_dumped_and_restored(home: Path, postgres_server: Postgres
 
 
 def test_the_upgrade_steps_work(tmp_path: Path) -> None:
-    with SyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False):
+    with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False):
         pass
     version, status = shell("how-to/upgrade.md")
     assert "time zone data" in run(version, tmp_path)

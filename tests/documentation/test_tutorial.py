@@ -20,7 +20,7 @@ from tests.documentation.pages import (
     soon,
     write_files,
 )
-from tompion import SyncTompion
+from tompion import Tompion
 
 PAGE = "tutorial/five-minutes.md"
 
@@ -54,7 +54,7 @@ def test_the_five_minute_tutorial_works(home: Path, address: str) -> None:
     assert requests > 9
     (program,) = python_of(PAGE)
     exec(program.replace(DOCUMENTED_ADDRESS, address), {})  # noqa: S102 - our own documentation
-    with SyncTompion(address) as tompion:
+    with Tompion(address) as tompion:
         assert tompion.get("greeting").state == "closed"
 
 

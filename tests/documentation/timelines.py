@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tompion import Settings, Spec, SyncTompion
+from tompion import Settings, Spec, Tompion
 from tompion.config.settings import DAY_MS
 from tompion.executors.base import Completed, RunContext
 from tompion.model.schedule import DroppedTicks, Run
@@ -129,7 +129,7 @@ class Player:
 
 def draw(scenario: Scenario) -> str:
     """Rehearse a scenario and return its diagram."""
-    app = SyncTompion("sqlite://")
+    app = Tompion("sqlite://")
 
     attempts: list[Attempt] = []
 

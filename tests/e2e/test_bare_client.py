@@ -1,4 +1,4 @@
-"""The clients without anything of what a server needs: from our source, and as the distribution that users install."""
+"""The clients without the server's dependencies: from the source tree, and as the distribution that users install."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ import tompion
 from tompion.client import Client
 
 with Client(sys.argv[1]) as client:
-    made = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:report")
-    assert client.get("report") == made
+    created = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:report")
+    assert client.get("report") == created
     assert client.pause_matching(everything=True).schedule_ids == ("report",)
     try:
-        client.get("nobody")
+        client.get("missing")
     except tompion.NotFound as error:
         print(error)
 """
@@ -43,12 +43,12 @@ ASYNC = """
 import asyncio
 from tompion.client import AsyncClient
 
-async def story():
+async def main():
     async with AsyncClient(sys.argv[1]) as client:
         await client.create("report", cron="@daily", function="tasks:report")
         print((await client.trigger("report")).state)
 
-asyncio.run(story())
+asyncio.run(main())
 """
 
 
@@ -60,7 +60,7 @@ def url() -> Iterator[str]:
     store.close()
 
 
-def message(home: Path, program: str, url: str, *packages: str) -> str:
+def output_of(home: Path, program: str, url: str, *packages: str) -> str:
     """Return the output of a program with the standard library, our source and a few packages."""
     for name in ("tzdata", *packages):
         result = find_spec(name)
@@ -77,11 +77,11 @@ def message(home: Path, program: str, url: str, *packages: str) -> str:
 
 
 def test_the_synchronous_client_needs_nothing_but_time_zone_data(tmp_path: Path, url: str) -> None:
-    assert message(tmp_path, SYNC, url) == "there is no schedule 'nobody' in namespace 'default'\n"
+    assert output_of(tmp_path, SYNC, url) == "there is no schedule 'missing' in namespace 'default'\n"
 
 
 def test_the_asynchronous_client_needs_aiohttp_besides(tmp_path: Path, url: str) -> None:
-    assert message(tmp_path, ASYNC, url, *AIOHTTP) == "ENQUEUED\n"
+    assert output_of(tmp_path, ASYNC, url, *AIOHTTP) == "ENQUEUED\n"
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_the_asynchronous_client_needs_aiohttp_besides(tmp_path: Path, url: str)
 )  # fmt: skip
 def test_server_dependencies_are_not_installed(tmp_path: Path, name: str) -> None:
     with pytest.raises(AssertionError, match=f"No module named '{name}'"):
-        message(tmp_path, f"import {name}\n", "")
+        output_of(tmp_path, f"import {name}\n", "")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The distribution ``tompion-client``, built with what the lock pins."""
+    """The distribution ``tompion-client``, built with the pinned tools."""
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
     subprocess.run(command, cwd=DISTRIBUTION, check=True, capture_output=True, timeout=SECONDS)
@@ -105,7 +105,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter of its own, with nothing in it but the distribution and the time zone data that it depends on."""
+    """A separate interpreter that has only the distribution and the time zone data that it depends on."""
     home = tmp_path_factory.mktemp("venv")
     venv.create(home, symlinks=True)
     python = home / "bin" / "python"
@@ -120,7 +120,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def answered(python: Path, program: str, url: str, *more: Path) -> str:
+def output_of_installed(python: Path, program: str, url: str, *more: Path) -> str:
     """Return the output of a program in that interpreter."""
     begin = f"import sys\nsys.path += {[str(item) for item in more]!r}\n"
     left = subprocess.run(
@@ -131,7 +131,7 @@ def answered(python: Path, program: str, url: str, *more: Path) -> str:
 
 
 def test_the_installed_synchronous_client_manages_a_service(installed: Path, url: str) -> None:
-    assert answered(installed, SYNC, url) == "there is no schedule 'nobody' in namespace 'default'\n"
+    assert output_of_installed(installed, SYNC, url) == "there is no schedule 'missing' in namespace 'default'\n"
 
 
 def test_the_installed_asynchronous_client_needs_aiohttp_besides(installed: Path, url: str, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_installed_asynchronous_client_needs_aiohttp_besides(installed: Path
         origin = Path(str(result.origin))
         origin = origin.parent if origin.name == "__init__.py" else origin
         (tmp_path / origin.name).symlink_to(origin)
-    assert answered(installed, ASYNC, url, tmp_path) == "ENQUEUED\n"
+    assert output_of_installed(installed, ASYNC, url, tmp_path) == "ENQUEUED\n"
 
 
 def test_every_module_of_the_distribution_can_be_imported(installed: Path, wheel: Path) -> None:
@@ -151,7 +151,7 @@ def test_every_module_of_the_distribution_can_be_imported(installed: Path, wheel
     assert not [name for name in names if "__pycache__" in name]
     modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
     importing = "".join(f"import {name}\n" for name in modules)
-    assert answered(installed, f"{importing}print(len(sys.modules) > 0)", "") == "True\n"
+    assert output_of_installed(installed, f"{importing}print(len(sys.modules) > 0)", "") == "True\n"
 
 
 def test_both_distributions_have_the_same_version_and_time_zone_data() -> None:

@@ -1,4 +1,4 @@
-"""Every example runs by the command that its page shows, does what it says, and ends with Ctrl-C."""
+"""Every example runs with the command from its page, prints the expected output, and stops on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.support.service import serving
-from tompion import SyncTompion
+from tompion import Tompion
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -47,7 +47,7 @@ def running(where: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_for(process: subprocess.Popen[str], pattern: str, count: int = 2) -> None:
-    """Read what an example prints until a line has come so often."""
+    """Read the output of an example until a number of lines match."""
     assert process.stdout is not None
     seen = []
     for line in process.stdout:
@@ -72,15 +72,15 @@ def test_each_example_prints_its_expected_output(tmp_path: Path, arguments: list
         wait_for(process, pattern)
 
 
-def test_the_web_application(tmp_path: Path) -> None:
+def test_the_web_application_lists_its_runs(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with running(tmp_path, str(EXAMPLES / "fastapi_app.py"), "--port", str(port)) as process:
-        assert any("hello at" in _asked(port, process) for _ in range(100_000))
+        assert any("hello at" in _greetings(port, process) for _ in range(100_000))
 
 
-def _asked(port: int, process: subprocess.Popen[str]) -> str:
+def _greetings(port: int, process: subprocess.Popen[str]) -> str:
     assert process.poll() is None
     try:
         with urlopen(f"http://127.0.0.1:{port}/greetings", timeout=SECONDS) as answer:
@@ -89,10 +89,10 @@ def _asked(port: int, process: subprocess.Popen[str]) -> str:
         return ""
 
 
-def test_the_program_without_a_store(tmp_path: Path) -> None:
+def test_the_program_without_a_store_executes_runs(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
-        SyncTompion(store) as home,
+        Tompion(store) as home,
         serving(home.runner) as url,
         running(tmp_path, str(EXAMPLES / "remote.py"), url) as process,
     ):

@@ -1,4 +1,4 @@
-"""Notifications as an operator meets them: a file, a worker, a receiver, and the commands that say what happened."""
+"""Notifications for an operator: a file, a worker, a receiver, and the commands that list deliveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from tests.support.executors import Server, http_server
-from tompion import SyncTompion
+from tompion import Tompion
 
 SECONDS = 120
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -61,7 +61,7 @@ def tompion(home: Path, *arguments: str, **more: str) -> subprocess.CompletedPro
 
 
 def test_a_worker_notifies_of_a_failure_and_pings(home: Path, server: Server) -> None:
-    with SyncTompion(f"sqlite:///{home}/jobs.db", engine=False) as request:
+    with Tompion(f"sqlite:///{home}/jobs.db", engine=False) as request:
         request.create("report", cron="0 9 * * *", function="tasks:boom")
         run = request.trigger("report")
     command = [sys.executable, "-m", "tompion", "worker"]
@@ -97,9 +97,9 @@ def test_a_test_notification_prints_the_response(home: Path, server: Server) -> 
 
 
 def test_wrong_notification_blocks_are_one_line_errors(home: Path) -> None:
-    unknown = tompion(home, "notifications", "test", "nobody")
+    unknown = tompion(home, "notifications", "test", "missing")
     assert unknown.returncode == 2
-    assert "no [[notification]] 'nobody'" in unknown.stderr
+    assert "no [[notification]] 'missing'" in unknown.stderr
     for command in (["notifications", "test", "ops"], ["worker"]):
         missing = tompion(home, *command, OPS_SECRET="")
         assert missing.returncode == 2

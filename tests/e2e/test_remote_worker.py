@@ -1,4 +1,4 @@
-"""Programs that are connected to a service: it fires, they execute, over HTTP alone."""
+"""Programs that are connected to a service: the service fires, and they execute, over HTTP only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from tests.support.service import serving
-from tompion import Settings, SyncTompion, Tompion
+from tompion import AsyncTompion, Settings, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
 
@@ -30,9 +30,9 @@ ALARM = threading.Event()
 
 PROGRAM = """
 import sys
-from tompion import SyncTompion
+from tompion import Tompion
 
-app = SyncTompion(sys.argv[1])
+app = Tompion(sys.argv[1])
 
 @app.schedule("0 0 1 1 *", schedule_id="held")
 def held(run):
@@ -46,16 +46,16 @@ raise SystemExit(app.run())
 
 
 class Service:
-    """A service with an engine, what its engine tells, and its address."""
+    """A service with an engine, the events of its engine, and its address."""
 
     def __init__(self, directory: Path, tracing: str | SpanProcessor = "off") -> None:
         store = f"sqlite:///{directory / 'tompion.db'}"
-        self.home = SyncTompion(store, settings=QUICK, listener=self._hear, tracing=tracing)
+        self.home = Tompion(store, settings=QUICK, listener=self._on_event, tracing=tracing)
         self.url = ""
         self._ended: list[str] = []
         self._changed = threading.Condition()
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         with self._changed:
             if event.kind == "ended":
                 self._ended.append(event.schedule_id)
@@ -75,7 +75,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def test_a_declared_function_runs_in_the_worker_and_is_recorded_in_the_service(service: Service) -> None:
     home, url = service.home, service.url
-    app = Tompion(url, settings=QUICK)
+    app = AsyncTompion(url, settings=QUICK)
     seen: list[RunContext] = []
     enough = asyncio.Event()
 
@@ -87,12 +87,12 @@ def test_a_declared_function_runs_in_the_worker_and_is_recorded_in_the_service(s
             enough.set()
         return {"payload": run.payload}
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with app, asyncio.timeout(SECONDS):
             await enough.wait()
             assert (await app.get("report")).definition.action.queue == "remote"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     service.wait_for_end(2)
     ended = {run.run_id: run for run in home.runs("report").items if run.state == "SUCCESS"}
     assert [run.run_id in ended for run in seen[:2]] == [True, True]
@@ -106,7 +106,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
     created = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
     with created.home, serving(created.home.runner) as url:
-        app = SyncTompion(url, settings=QUICK)
+        app = Tompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")
         def report(run: RunContext) -> None:
@@ -122,7 +122,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
 
 
 def test_without_tracing_there_is_no_traceparent(service: Service) -> None:
-    app = SyncTompion(service.url, settings=QUICK)
+    app = Tompion(service.url, settings=QUICK)
     handed_on: list[str | None] = []
 
     @app.schedule(NEVER, schedule_id="report")
@@ -136,7 +136,7 @@ def test_without_tracing_there_is_no_traceparent(service: Service) -> None:
 
 
 def test_the_synchronous_app_executes_remote_runs(service: Service) -> None:
-    app = SyncTompion(service.url)
+    app = Tompion(service.url)
     ran = threading.Event()
 
     @app.schedule(NEVER, schedule_id="report")
@@ -153,7 +153,7 @@ def test_the_synchronous_app_executes_remote_runs(service: Service) -> None:
 
 def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
     home, url = service.home, service.url
-    app = Tompion(url, settings=QUICK)
+    app = AsyncTompion(url, settings=QUICK)
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     @app.schedule(NEVER, schedule_id="report", overlap_policy="cancel_other")
@@ -167,7 +167,7 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
             cancelled.set()
             raise
 
-    async def story() -> tuple[str, str]:
+    async def scenario() -> tuple[str, str]:
         async with app, asyncio.timeout(SECONDS):
             first = await app.trigger("report")
             await begun.wait()
@@ -176,15 +176,15 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
             await asyncio.get_running_loop().run_in_executor(None, service.wait_for_end)
             return first.run_id, second.run_id
 
-    first, second = asyncio.run(story())
+    first, second = asyncio.run(scenario())
     assert home.get_run(first).state == "CANCELLED"
     assert home.get_run(second).state in ("ENQUEUED", "STARTED", "SUCCESS")
 
 
 @pytest.mark.parametrize("outcome", ["error", "result", "late"])
 def test_an_outcome_that_cannot_be_stored_is_escaped_or_rejected(service: Service, outcome: str) -> None:
-    """The service refused it, the worker let it go, and the function was called again and again."""
-    app = SyncTompion(service.url, settings=QUICK)
+    """Regression: the service rejected it, the worker dropped it, and the function was called repeatedly."""
+    app = Tompion(service.url, settings=QUICK)
     calls: list[int] = []
 
     @app.schedule(NEVER, schedule_id="odd", max_execution_ms=200 if outcome == "late" else None)
@@ -210,25 +210,25 @@ def test_another_worker_takes_over_the_run_of_a_killed_worker_with_the_same_key(
     home, url = service.home, service.url
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    with _started(program, url, "hold") as first:
+    with _start(program, url, "hold") as first:
         assert any(home.list_schedules().items for _ in range(100_000)), "the program has not declared its schedule"
         run = home.trigger("held")
-        assert _said(first) == (run.key, "1")
+        assert _output_line(first) == (run.key, "1")
         first.send_signal(signal.SIGKILL)
-    with _started(program, url, "end") as second:
-        assert _said(second) == (run.key, "2")
+    with _start(program, url, "end") as second:
+        assert _output_line(second) == (run.key, "2")
         service.wait_for_end()
         assert home.get_run(run.run_id).state == "SUCCESS"
         second.send_signal(signal.SIGTERM)
         assert second.wait(SECONDS) == 0
 
 
-def _started(program: Path, url: str, mode: str) -> subprocess.Popen[str]:
+def _start(program: Path, url: str, mode: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, str(program), url, mode]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
-def _said(process: subprocess.Popen[str]) -> tuple[str, ...]:
+def _output_line(process: subprocess.Popen[str]) -> tuple[str, ...]:
     assert process.stdout is not None
     return tuple(process.stdout.readline().split())

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.support.command_line import run
-from tompion import SyncTompion
+from tompion import Tompion
 
 README = Path(__file__).parents[2] / "README.md"
 JSON = {"Content-Type": "application/json"}
@@ -28,7 +28,7 @@ TOMPION = [sys.executable, "-m", "tompion", "serve"]
 
 @contextmanager
 def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start the service on a free port, its store in a directory of its own."""
+    """Start the service on a free port, with its store in its own directory."""
     command = [*TOMPION, "--port", "0", *arguments]
     surroundings = {name: value for name, value in os.environ.items() if name != "TOMPION_STORE"}
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings) as process:
@@ -104,7 +104,7 @@ def test_a_bad_spec_is_a_problem_that_names_the_field(address: str, spec: dict[s
 
 
 def test_a_request_with_another_host_is_rejected(address: str) -> None:
-    """A page of another site must not reach a service on loopback by giving its own name a loopback address."""
+    """A web page on another site must not reach a loopback service by DNS rebinding."""
     with pytest.raises(HTTPError) as refused:
         urlopen(Request(f"{address}/healthz", headers={"Host": "rebound.example"}), timeout=120)
     assert refused.value.code == 400
@@ -160,7 +160,7 @@ def test_the_commands_of_the_readme_work(address: str, monkeypatch: pytest.Monke
 
 
 def curl(words: list[str], address: str) -> dict[str, Any]:
-    """Do what curl does, as far as the README uses it."""
+    """Send the request of a curl command of the README."""
     fields = dict(zip(words[1::2], words[2::2], strict=True)) if not words[0].startswith("-") else {}
     url = words[0]
     if words[0].startswith("-"):
@@ -180,7 +180,7 @@ def curl(words: list[str], address: str) -> dict[str, Any]:
 def test_one_interrupt_stops_the_service_and_its_engine(tmp_path: Path) -> None:
     (tmp_path / "tasks.py").write_text("def report():\n    return 1\n")
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         tompion.create("report", cron="* * * * * *", function="tasks:report")
     with serving(tmp_path) as (process, address):
         assert process.stdout is not None
@@ -192,7 +192,7 @@ def test_one_interrupt_stops_the_service_and_its_engine(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)
     assert process.returncode == 130
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         assert tompion.get("report").in_flight == 0
         assert tompion.verify("report").ok
 

@@ -1,4 +1,4 @@
-"""``tompion serve`` with TLS and callers who show who they are: a real process, a real socket."""
+"""``tompion serve`` with TLS and authenticated callers: a real process and a real socket."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_api_keys_tokens_and_certificates_are_accepted(home: Home) -> None:
     assert home.status(token) == 200
     assert home.status(token[:-4]) == 401
     assert home.status(output=home.ca.issue_cert("robot.example.org")) == 200
-    assert home.status(output=home.ca.issue_cert("somebody.example.org")) == 401
+    assert home.status(output=home.ca.issue_cert("unmapped.example.org")) == 401
     with Client(home.url, tls=home.context(home.ca.issue_cert("robot.example.org"))) as client:
         assert client.upsert("report", cron="@daily", function="a:b").schedule_id == "report"
 

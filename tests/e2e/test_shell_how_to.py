@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "manage-from-the-shell.md
 SECONDS = 120
 
 
-def surroundings(home: Path, **more: str) -> dict[str, str]:
+def environment_for_shell(home: Path, **more: str) -> dict[str, str]:
     """Return an environment with ``tompion`` on the path and without the variables of this shell."""
     existing = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     here = home / "bin"
@@ -47,7 +47,7 @@ def served(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "tasks.py").write_text("def report():\n    return 1\n")
     command = [sys.executable, "-m", "tompion", "serve", "--port", "0"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=surroundings(tmp_path)
+        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment_for_shell(tmp_path)
     ) as process:
         assert process.stdout is not None
         result = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
@@ -57,7 +57,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 
 def test_the_commands_of_the_how_to_work(served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this process, because two dozen others take a minute to start."""
+    """Runs in this process, because two dozen processes take a minute to start."""
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     assert lines.pop(0) == "export TOMPION_URL=http://127.0.0.1:8640"
@@ -76,10 +76,10 @@ def test_the_commands_of_the_how_to_work(served: str, tmp_path: Path, monkeypatc
 
 
 def test_commands_work_on_a_store_and_errors_have_exit_codes(tmp_path: Path) -> None:
-    existing = surroundings(tmp_path, TOMPION_STORE="sqlite:///jobs.db")
+    existing = environment_for_shell(tmp_path, TOMPION_STORE="sqlite:///jobs.db")
     created = shell("tompion schedules create report --cron @daily --function tasks:report --json", tmp_path, existing)
     assert (json.loads(created.stdout)["schedule_id"], created.stderr) == ("report", "")
-    left = shell("tompion schedules get nobody --json", tmp_path, existing)
+    left = shell("tompion schedules get missing --json", tmp_path, existing)
     assert (left.returncode, left.stdout, json.loads(left.stderr)["code"]) == (3, "", "not_found")
     gone = shell("tompion schedules list --url http://127.0.0.1:1", tmp_path, existing)
     assert (gone.returncode, gone.stderr.count("\n")) == (6, 1)
@@ -87,6 +87,6 @@ def test_commands_work_on_a_store_and_errors_have_exit_codes(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
 def test_completion_exists_for_each_shell(name: str, tmp_path: Path) -> None:
-    left = shell("tompion", tmp_path, surroundings(tmp_path, _TOMPION_COMPLETE=f"source_{name}"))
+    left = shell("tompion", tmp_path, environment_for_shell(tmp_path, _TOMPION_COMPLETE=f"source_{name}"))
     assert left.returncode == 0
     assert f"complete_{name}" in left.stdout

@@ -1,4 +1,4 @@
-"""One Ctrl-C ends a service, whoever is connected and whatever runs: exit code 130, and no word of complaint."""
+"""One Ctrl-C stops a service with open connections and running runs: exit code 130, and no error output."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from typing import Any
 
 import pytest
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.client import Client
 
 SECONDS = 120
 TASKS = """
 def held():
     print("held", flush=True)
-    with open("go") as gate:
-        return gate.read()
+    with open("go") as pipe:
+        return pipe.read()
 """
 
 
 @contextmanager
 def serving(home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A service of its own, until the test has ended it."""
+    """A service that runs until the test stops it."""
     existing = {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")}
     command = [sys.executable, "-m", "tompion", "serve", "--port", "0"]
     with subprocess.Popen(
@@ -45,44 +45,44 @@ def serving(home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
             process.kill()
 
 
-def connected(url: str) -> HTTPConnection:
+def connect(url: str) -> HTTPConnection:
     host, port = url.partition("://")[2].split(":")
     return HTTPConnection(host, int(port), timeout=SECONDS)
 
 
-def interrupted(process: subprocess.Popen[str]) -> None:
+def interrupt(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGINT)
-    _, complaints = process.communicate(timeout=SECONDS)
-    assert (process.returncode, complaints) == (130, "")
+    _, errors = process.communicate(timeout=SECONDS)
+    assert (process.returncode, errors) == (130, "")
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_signal_during_startup_stops_the_process(tmp_path: Path, number: int) -> None:
-    """One that came just when the server took over the signals was lost: the service went on for ever."""
+    """Regression: a signal that came while the server installed its handlers was lost."""
     with serving(tmp_path) as (process, _):
-        interrupted(process)
+        interrupt(process)
 
 
 def test_shutdown_with_an_open_event_stream(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, url):
-        listening = connected(url)
+        listening = connect(url)
         listening.request("GET", "/api/v1/events")
         stream = listening.getresponse()
         assert stream.readline() == b"event: hello\n"
-        interrupted(process)
+        interrupt(process)
         assert stream.read().startswith(b"data: {}")
         listening.close()
 
 
 def test_shutdown_with_a_long_polling_worker(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, url):
-        waiting = connected(url)
+        waiting = connect(url)
         worker = request(waiting, "/api/v1/workers", {"name": "w", "queues": ["before"]})
         send(waiting, f"/api/v1/workers/{worker['worker_id']}/claim", {"queues": ["after"], "wait_ms": 30_000})
         with Client(url) as client:
             while not any(item.queues == ("after",) for item in client.list_instances()):
                 assert process.poll() is None
-        interrupted(process)
+        interrupt(process)
         answer = waiting.getresponse()
         assert (answer.status, json.load(answer)) == (200, [])
         waiting.close()
@@ -99,9 +99,9 @@ def test_shutdown_with_a_running_run(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         next(line for line in process.stdout or () if line.startswith("stopping"))
         (tmp_path / "go").write_text("done")
-        _, complaints = process.communicate(timeout=SECONDS)
-        assert (process.returncode, complaints) == (130, "")
-    with SyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
+        _, errors = process.communicate(timeout=SECONDS)
+        assert (process.returncode, errors) == (130, "")
+    with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
         result = tompion.get_run(run.run_id)
         assert (result.state, result.result) == ("SUCCESS", "done")
 

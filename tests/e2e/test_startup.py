@@ -1,4 +1,4 @@
-"""The first minute: how soon an installed service answers, and ``make serve`` in a fresh clone, as in the README."""
+"""Startup: the time until an installed service answers, and ``make serve`` in a fresh clone, as in the README."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CURL_JSON = (7, 82)
 """The first curl that knows --json."""
 
 
-def surroundings(**more: str) -> dict[str, str]:
+def environment_with(**more: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("TOMPION_")} | more
 
 
@@ -44,7 +44,7 @@ def first_address(process: subprocess.Popen[str]) -> str:
 def seconds_until_healthy(home: Path) -> float:
     """Return the CPU time that a service uses until it answers. Wall time would depend on the load of the machine."""
     command = [str(Path(sys.executable).parent / "tompion"), "serve", "--port", "0"]
-    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=surroundings()) as process:
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True, env=environment_with()) as process:
         try:
             with urlopen(f"{first_address(process)}/healthz", timeout=SECONDS) as answer:
                 assert json.load(answer)["status"] == "ok"
@@ -57,14 +57,14 @@ def seconds_until_healthy(home: Path) -> float:
 
 def seconds_to_import() -> float:
     before = os.times()
-    subprocess.run([sys.executable, "-c", "import fastapi, uvicorn"], check=True, timeout=SECONDS)
+    subprocess.run([sys.executable, "-c", "import starlette, uvicorn"], check=True, timeout=SECONDS)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 @pytest.mark.slow
 def test_an_installed_service_responds_within_three_seconds(tmp_path: Path) -> None:
-    """The best of three, each on an empty directory, and each beside what Python alone needs at that moment."""
+    """The best of three on an empty directory, compared with the startup time of Python alone."""
     bare, result = [], []
     for number in range(TRIES):
         home = tmp_path / str(number)
@@ -74,8 +74,8 @@ def test_an_installed_service_responds_within_three_seconds(tmp_path: Path) -> N
     assert min(result) < max(SOON_S, TIMES_BARE * min(bare)), (result, bare)
 
 
-def cloned(home: Path) -> Path:
-    """A clone of this repository whose ``.venv`` is that of the tests: what ``make`` would install is there already."""
+def clone_repository(home: Path) -> Path:
+    """A clone of this repository that uses the ``.venv`` of the tests, so ``make`` has nothing to install."""
     clone = home / "tompion"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True, timeout=SECONDS)
     binaries = clone / ".venv" / "bin"
@@ -88,7 +88,7 @@ def cloned(home: Path) -> Path:
 
 
 def stamp_of(clone: Path) -> str:
-    """The stamp with which a clone's own installer finds everything installed."""
+    """The stamp with which the installer of a clone skips the installation."""
     spec = spec_from_file_location("installer", clone / "requirements" / "install.py")
     assert spec is not None
     assert spec.loader is not None
@@ -99,7 +99,7 @@ def stamp_of(clone: Path) -> str:
 
 
 def can_curl() -> bool:
-    """Whether there is a curl that knows what the README asks of it."""
+    """Return whether curl supports the options that the README uses."""
     if shutil.which("curl") is None:
         return False
     message = subprocess.run(["curl", "--version"], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
@@ -108,8 +108,8 @@ def can_curl() -> bool:
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
 def test_make_serve_in_a_clone_responds_and_stops_on_sigint(tmp_path: Path) -> None:
-    clone = cloned(tmp_path)
-    arguments = surroundings(TOMPION_SKIP_UI="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
+    clone = clone_repository(tmp_path)
+    arguments = environment_with(TOMPION_SKIP_UI="1", PYTHONPATH=str(clone / "src"), PYTHON=sys.executable)
     command = ["make", "serve", "ARGS=--port 0"]
     with subprocess.Popen(
         command,
@@ -126,7 +126,7 @@ def test_make_serve_in_a_clone_responds_and_stops_on_sigint(tmp_path: Path) -> N
                 assert answer.status == 200
             if can_curl():
                 curl_as_the_readme(clone, address)
-            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody of the group is told
+            os.killpg(process.pid, signal.SIGINT)  # like a terminal: the whole process group gets it
             out, problems = process.communicate(timeout=SECONDS)
         finally:
             if process.poll() is None:
@@ -137,7 +137,7 @@ def test_make_serve_in_a_clone_responds_and_stops_on_sigint(tmp_path: Path) -> N
 
 
 def curl_as_the_readme(clone: Path, address: str) -> None:
-    """Let the real curl do what the README shows."""
+    """Run the README's commands with the real curl."""
     text = (clone / "README.md").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.startswith("curl ")]
     message: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""A service and a worker as those who watch them see them: metrics on a port, logs as JSON, spans at a collector."""
+"""Telemetry of a service and a worker: metrics on a port, logs as JSON, spans at a collector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.executors import Server, http_server
 from tests.support.servers import free_port
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.model.trace_context import trace_id_of
 
 CANARY = "canary-4711-hunter2"
@@ -53,7 +53,7 @@ def started(
 
 
 def until(process: subprocess.Popen[str], log_lines: list[dict[str, Any]], **wanted: str) -> dict[str, Any]:
-    """Read lines until one has what is wanted."""
+    """Read lines until one matches."""
     assert process.stdout is not None
     for line in process.stdout:
         log_lines.append(json.loads(line))
@@ -116,7 +116,7 @@ def test_a_worker_serves_metrics_on_its_port(tmp_path: Path) -> None:
     with started(tmp_path, "worker", "--metrics-port", str(port)) as (process, log_lines):
         where = until(process, log_lines, message="metrics: http")["message"].split()[-1]
         until(process, log_lines, message="running the schedules")
-        with SyncTompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
+        with Tompion(f"sqlite:///{tmp_path}/jobs.db", engine=False) as tompion:
             tompion.create("good", cron="0 0 1 1 *", function="tasks:work", payload={"secret": CANARY})
             tompion.trigger("good")
         until(process, log_lines, event="ended")

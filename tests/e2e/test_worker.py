@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.service import serving
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.model.run import FINAL
 
 TASKS = """
@@ -42,10 +42,10 @@ def home(tmp_path: Path) -> Path:
 
 @contextmanager
 def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a worker in the directory of the tasks, and end it at last."""
+    """Start a worker in the directory of the tasks, and stop it at the end."""
     command = [sys.executable, "-m", "tompion", "worker", "--store", "sqlite:///jobs.db", *arguments]
     with subprocess.Popen(
-        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
+        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=buffered_environment()
     ) as process:
         try:
             yield process
@@ -53,13 +53,13 @@ def worker(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def surroundings() -> dict[str, str]:
-    """An environment in which output is held back unless it is flushed."""
+def buffered_environment() -> dict[str, str]:
+    """An environment in which output is buffered unless it is flushed."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "TOMPION_STORE")}
 
 
 def wait_for(process: subprocess.Popen[str], wanted: Callable[[str], bool]) -> list[str]:
-    """Read lines up to the first wanted one, which must come."""
+    """Read lines until the expected one."""
     assert process.stdout is not None
     seen: list[str] = []
     for line in process.stdout:
@@ -69,8 +69,8 @@ def wait_for(process: subprocess.Popen[str], wanted: Callable[[str], bool]) -> l
     raise AssertionError(f"it ended: {seen} {process.stderr.read() if process.stderr else ''}")
 
 
-def schedules(home: Path) -> SyncTompion:
-    return SyncTompion(f"sqlite:///{home / 'jobs.db'}", engine=False)
+def schedules(home: Path) -> Tompion:
+    return Tompion(f"sqlite:///{home / 'jobs.db'}", engine=False)
 
 
 def test_a_worker_runs_due_schedules_and_stops_gracefully(home: Path) -> None:
@@ -135,9 +135,9 @@ def test_functions_are_imported_from_the_app_dir(home: Path, tmp_path_factory: p
 
 
 @contextmanager
-def service(home: Path) -> Iterator[tuple[SyncTompion, str]]:
+def service(home: Path) -> Iterator[tuple[Tompion, str]]:
     """A service with an engine, on a store in this process."""
-    with SyncTompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.runner) as url:
+    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.runner) as url:
         yield tompion, url
 
 
@@ -146,7 +146,7 @@ def remote(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start a worker that has no store."""
     command = [sys.executable, "-m", "tompion", "worker", *arguments]
     with subprocess.Popen(
-        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings()
+        command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=buffered_environment()
     ) as process:
         try:
             yield process

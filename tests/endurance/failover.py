@@ -29,7 +29,7 @@ from tests.chaos.worker import SETTINGS
 from tests.chaos.workload import Plan, plans_of
 from tests.support.servers.replica import Pair
 from tompion.bootstrap.store import open_migrator
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 SECONDS = 120
 """After which waiting is arguments up."""
@@ -81,7 +81,7 @@ class Report(NamedTuple):
 
 
 def run(options: Options, directory: Path, show_progress: Callable[[str], None] = lambda _: None) -> Report:
-    """Run one trial. Logs of the workers go to a directory. Nothing is left running, whatever happens."""
+    """Run one trial. Logs of the workers go to a directory. It stops every process, also after an error."""
     with ExitStack() as stack:
         pair = stack.enter_context(Pair())
         pair.primary.create_database("failover")
@@ -90,18 +90,18 @@ def run(options: Options, directory: Path, show_progress: Callable[[str], None] 
             migrator.up()
         history.install(url)
         fleet = stack.enter_context(Fleet(options.workers, None, url, directory))
-        tompion = stack.enter_context(SyncTompion(url, engine=False, settings=SETTINGS))
+        tompion = stack.enter_context(Tompion(url, engine=False, settings=SETTINGS))
         trial = _Trial(options, pair, url, fleet, tompion)
         trial.inject(show_progress)
         trial.settle()
         fleet.stop()
-        return trial.reckon()
+        return trial.report()
 
 
 class _Trial:
-    """One trial. Lives only as long as that takes."""
+    """One trial."""
 
-    def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, tompion: SyncTompion) -> None:
+    def __init__(self, options: Options, pair: Pair, url: str, fleet: Fleet, tompion: Tompion) -> None:
         self._options = options
         self._pair = pair
         self._url = url
@@ -115,7 +115,7 @@ class _Trial:
         self._failovers = 0
 
     def inject(self, show_progress: Callable[[str], None]) -> None:
-        """Create the schedules once all workers are there, and let one server after the other die."""
+        """Create the schedules once all workers are registered, and kill one server after the other."""
         self._until(lambda: self._instances() >= self._options.workers, "the workers did not start")
         self._end_s = int(time.time() + self._options.seconds) + PEACE_S
         self._plans = plans_of(self._dice, self._end_s)
@@ -135,11 +135,11 @@ class _Trial:
             traffic.stop(SECONDS)
 
     def settle(self) -> None:
-        """Wait until every tick is decided and every run is over."""
+        """Wait until every tick is decided and every run has ended."""
         self._until(lambda: history.unsettled(self._url) == (0, 0), "not everything has come to its end")
 
-    def reckon(self) -> Report:
-        """Compare everything with everything."""
+    def report(self) -> Report:
+        """Compare the ledger, the launches and the server's data."""
         traffic = self._traffic
         assert traffic is not None
         ledger, lines = history.read_ledger(self._url), self._fleet.lines()
@@ -163,7 +163,7 @@ class _Trial:
         )
 
     def _fail_over(self) -> None:
-        """Kill the primary while the ticks of a second are fired. The other takes its place a little later."""
+        """Kill the primary while it fires the ticks of a second, and promote the standby a little later."""
         turn = threading.Event()
         fired = len(self._fleet.lines())
         self._until(lambda: len(self._fleet.lines()) > fired + 2 * len(self._plans), "nothing was launched")
@@ -182,7 +182,7 @@ class _Trial:
         self._away_s.append(max(0.0, min(time.monotonic() - killed, (first_ms - killed_ms) / 1000)))
 
     def _cut_replication(self) -> None:
-        """Let the primary confirm what the standby does not have."""
+        """Let the primary confirm commits that the standby does not have."""
         assert self._pair.standby is not None
         for url, name in (
             (self._pair.primary.url, "synchronous_standby_names"),

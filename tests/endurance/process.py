@@ -17,7 +17,7 @@ from typing import Any
 
 from tompion.model.run import FINAL
 from tompion.model.schedule import Run
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 SECONDS = 120
 """After which waiting is defaults up."""
@@ -41,7 +41,7 @@ tick_ms = 200
 
 
 def until(happened: Callable[[], bool], otherwise: Callable[[], str] = lambda: "it did not happen") -> None:
-    """Wait until something is so, or say what is."""
+    """Wait until a condition holds, or fail with a description."""
     deadline = time.monotonic() + SECONDS
     turn = threading.Event()
     while not happened():
@@ -50,7 +50,7 @@ def until(happened: Callable[[], bool], otherwise: Callable[[], str] = lambda: "
 
 
 class Worker:
-    """One process, in a directory of its own."""
+    """One process, in its own directory."""
 
     def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
         self._home = home
@@ -60,13 +60,13 @@ class Worker:
         """Return its output so far."""
         return (self._home / "output.txt").read_text(errors="replace")
 
-    def hears(self, *texts: str) -> None:
+    def wait_for_output(self, *texts: str) -> None:
         """Wait until its output has one of these texts."""
         until(lambda: any(text in self.output() for text in texts) or self._is_over(), self.output)
         assert not self._is_over(), self.output()
 
     def notes(self) -> list[str]:
-        """Return the keys of what was launched, in order."""
+        """Return the keys of the launches, in order."""
         path = self._home / "notes.txt"
         return path.read_text().splitlines() if path.exists() else []
 
@@ -77,7 +77,7 @@ class Worker:
         assert not self._is_over(), self.output()
 
     def stop(self) -> None:
-        """Ask it to end, which it must do in good order."""
+        """Stop it gracefully."""
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(SECONDS) == 0, self.output()
 
@@ -87,7 +87,7 @@ class Worker:
 
 @contextmanager
 def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None, limits: str = "") -> Iterator[Worker]:
-    """Start a worker. End it whatever happens."""
+    """Start a worker, and stop it at the end."""
     home.mkdir(exist_ok=True)
     (home / "tasks.py").write_text(TASKS)
     (home / "tompion.toml").write_text(CONFIGURATION + limits)
@@ -109,7 +109,7 @@ def worker(home: Path, store: str, surroundings: Mapping[str, str] | None = None
         process.wait(SECONDS)
 
 
-def create(tompion: SyncTompion, count: int, **fields: Any) -> list[str]:
+def create(tompion: Tompion, count: int, **fields: Any) -> list[str]:
     """Create schedules that tick each second and drop nothing."""
     names = [f"every-second-{number}" for number in range(count)]
     defaults: dict[str, Any] = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
@@ -118,7 +118,7 @@ def create(tompion: SyncTompion, count: int, **fields: Any) -> list[str]:
     return names
 
 
-def runs_of(tompion: SyncTompion, name: str) -> list[Run]:
+def runs_of(tompion: Tompion, name: str) -> list[Run]:
     """Return all runs of a schedule, oldest first."""
     runs: list[Run] = []
     page = tompion.runs(name, limit=PAGE)
@@ -129,7 +129,7 @@ def runs_of(tompion: SyncTompion, name: str) -> list[Run]:
     return sorted(runs, key=lambda run: run.scheduled_for)
 
 
-def problems(tompion: SyncTompion, names: list[str], notes: list[str]) -> list[str]:
+def problems(tompion: Tompion, names: list[str], notes: list[str]) -> list[str]:
     """Return missing and repeated ticks, unrecorded launches and open runs."""
     violations = []
     launched = Counter(notes)
@@ -147,7 +147,7 @@ def problems(tompion: SyncTompion, names: list[str], notes: list[str]) -> list[s
     return violations + [f"launched, and not in the ledger: {key}" for key in launched]
 
 
-def gaps(tompion: SyncTompion, name: str) -> list[tuple[int, int]]:
+def gaps(tompion: Tompion, name: str) -> list[tuple[int, int]]:
     """Return the seconds between two runs of a schedule that have no run."""
     seconds = [int(run.scheduled_for.timestamp()) for run in runs_of(tompion, name)]
     return [(a, b) for a, b in pairwise(seconds) if b != a + 1]

@@ -12,7 +12,7 @@ NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE
 
 
 def multiply(url: str, count: int) -> None:
-    """Give ``tenant-2`` and so on what the only schedule of a store, in ``tenant-1``, is like."""
+    """Copy the only schedule of a store, in ``tenant-1``, to ``tenant-2`` and so on."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
             for table in TABLES:
@@ -32,7 +32,7 @@ def multiply(url: str, count: int) -> None:
         server.execute("VACUUM ANALYZE")
 
 
-def put_off(url: str, count: int) -> None:
+def postpone(url: str, count: int) -> None:
     """Move the next tick of all but the first ``count`` by an hour."""
     query = f"UPDATE schedule_state SET next_fire_ms = next_fire_ms + 3600000 WHERE schedule_key > {count}"
     if url.startswith("sqlite"):

@@ -1,4 +1,4 @@
-"""Clocks that are set while schedules tick: no tick is decided twice, and none is lost but by its catch-up rule."""
+"""Clock steps while schedules tick: no tick is decided twice, and ticks are dropped only by their catch-up policy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, un
 from tests.support.servers.faketime import SteppedClock
 from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tompion.bootstrap.store import open_migrator
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,25 +24,25 @@ HOUR_S = 3_600
 OFF = "no schedule fires here"
 
 
-def latest(tompion: SyncTompion, name: str) -> int:
-    """Return the last tick that was decided, by itself."""
+def latest_tick(tompion: Tompion, name: str) -> int:
+    """Return the last tick that the engine decided."""
     newest = tompion.runs(name, source="schedule", limit=1).items
     return int(newest[0].scheduled_for.timestamp()) if newest else 0
 
 
-def wait_for_tick(process: Worker, tompion: SyncTompion, name: str, after_s: int) -> None:
+def wait_for_tick(process: Worker, tompion: Tompion, name: str, after_s: int) -> None:
     """Wait until a tick after an instant was decided."""
-    until(lambda: latest(tompion, name) > after_s, process.output)
+    until(lambda: latest_tick(tompion, name) > after_s, process.output)
 
 
-def is_alive(process: Worker, tompion: SyncTompion, name: str) -> None:
+def assert_engine_runs(process: Worker, tompion: Tompion, name: str) -> None:
     """Check that an engine runs a trigger."""
     run = tompion.trigger(name)
     until(lambda: run.key in process.notes(), process.output)
 
 
-def verified(store: str, clock: SteppedClock) -> None:
-    """Let the command look at all ticks up to a time that is not ours."""
+def assert_verified(store: str, clock: SteppedClock) -> None:
+    """Run ``tompion verify`` with another clock."""
     done = subprocess.run(
         [sys.executable, "-m", "tompion", "verify", "--store", store],
         env={**os.environ, **clock.surroundings},
@@ -54,27 +54,27 @@ def verified(store: str, clock: SteppedClock) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def step_clocks(process: Worker, tompion: SyncTompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
-    """Step the clock that counts forward by two hours, back by one, and on again."""
+def step_clocks(process: Worker, tompion: Tompion, step: SteppedClock, server: SteppedClock | None = None) -> None:
+    """Step the clock of the store forward by two hours, back by one, and forward again."""
     clocks = [step] if server is None else [server, step]
-    begun = latest(tompion, "skips")
+    begun = latest_tick(tompion, "skips")
     for clock in clocks:
         clock.step(2 * HOUR_S)
     wait_for_tick(process, tompion, "skips", begun + 2 * HOUR_S - 5)
     for clock in clocks:
         clock.step(HOUR_S)
-    is_alive(process, tompion, "triggered")
-    stopped = latest(tompion, "skips")
-    is_alive(process, tompion, "triggered")
-    assert latest(tompion, "skips") == stopped, "the clock is an hour back, and what was decided then is decided"
+    assert_engine_runs(process, tompion, "triggered")
+    stopped = latest_tick(tompion, "skips")
+    assert_engine_runs(process, tompion, "triggered")
+    assert latest_tick(tompion, "skips") == stopped, "the clock is an hour back, and what was decided then is decided"
     for clock in clocks:
         clock.step(2 * HOUR_S + 20)
     wait_for_tick(process, tompion, "skips", stopped + 10)
     wait_for_tick(process, tompion, "once", stopped + 10)
 
 
-def made(tompion: SyncTompion) -> list[str]:
-    """Create schedules with every catch-up rule, and one that is only triggered."""
+def create_schedules(tompion: Tompion) -> list[str]:
+    """Create schedules with every catch-up policy, and one that is only triggered."""
     rules = {"skips": "none", "once": "coalesce"}
     for name, rule in rules.items():
         fields = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
@@ -84,8 +84,8 @@ def made(tompion: SyncTompion) -> list[str]:
     return [*rules, "all", "triggered"]
 
 
-def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
-    """Check that every tick is decided once, and skipped hours by their rule."""
+def assert_every_tick_decided(notes: list[str], tompion: Tompion, names: list[str]) -> None:
+    """Check that every tick is decided once, and skipped hours by their policy."""
     assert problems(tompion, names, notes) == []
     ((before, after),) = [gap for gap in gaps(tompion, "skips") if gap[1] - gap[0] > HOUR_S]
     dropped_ranges = [
@@ -101,31 +101,31 @@ def reckoned(notes: list[str], tompion: SyncTompion, names: list[str]) -> None:
 
 def test_clock_steps_lose_or_repeat_no_tick_on_sqlite(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'jobs.db'}"
-    with SyncTompion(store, engine=False) as tompion, SteppedClock() as clock:
-        names = made(tompion)
+    with Tompion(store, engine=False) as tompion, SteppedClock() as clock:
+        names = create_schedules(tompion)
         with worker(tmp_path / "worker", store, clock.surroundings) as process:
             process.launches(2)
             step_clocks(process, tompion, clock)
             process.stop()
-        reckoned(process.notes(), tompion, names)
-        verified(store, clock)
+        assert_every_tick_decided(process.notes(), tompion, names)
+        assert_verified(store, clock)
 
 
 def test_server_clock_steps_lose_or_repeat_no_tick_on_postgresql(tmp_path: Path) -> None:
-    """The clock of the server counts. A worker with another time fires nothing and logs that, until one is set."""
+    """The clock of the server counts. A worker with another time fires nothing and logs that until a clock is set."""
     with SteppedClock() as own, SteppedClock() as theirs, PostgresServer(CRASH_SAFE, theirs.surroundings) as server:
         url = server.create_database("jobs")
         with open_migrator(url) as migrator:
             migrator.up()
         with (
-            SyncTompion(url, engine=False) as tompion,
+            Tompion(url, engine=False) as tompion,
             worker(tmp_path / "stepped", url, own.surroundings) as stepped,
         ):
-            names = made(tompion)
+            names = create_schedules(tompion)
             stepped.launches(2)
             own.step(2 * HOUR_S)
-            stepped.hears(OFF)
-            until(lambda: not any(tompion.get(name).in_flight for name in names))  # what it had fired before that
+            stepped.wait_for_output(OFF)
+            until(lambda: not any(tompion.get(name).in_flight for name in names))  # fired before that
             silent = len(stepped.notes())
             with worker(tmp_path / "right", url) as right:
                 right.launches(4)
@@ -136,5 +136,5 @@ def test_server_clock_steps_lose_or_repeat_no_tick_on_postgresql(tmp_path: Path)
             step_clocks(stepped, tompion, own, theirs)
             stepped.stop()
             notes = stepped.notes() + right.notes()
-            reckoned(notes, tompion, names)
-            verified(url, own)
+            assert_every_tick_decided(notes, tompion, names)
+            assert_verified(url, own)

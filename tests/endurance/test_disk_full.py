@@ -15,7 +15,7 @@ from tests.endurance.process import Worker, create, gaps, problems, until, worke
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.small_disk import SmallDisk, can_mount
 from tompion.bootstrap.store import open_migrator
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 LIMITS = "misfire_grace_ms = 60000\n"
@@ -29,8 +29,8 @@ CREATE TRIGGER full_disk AFTER INSERT ON schedule_runs FOR EACH STATEMENT EXECUT
 
 
 @contextmanager
-def sqlite_is_full(process: Worker, path: Path) -> Iterator[None]:
-    """Let no file of a process grow beyond what the log of the database is now."""
+def fill_sqlite(process: Worker, path: Path) -> Iterator[None]:
+    """Limit the file size of a process to the current size of the database log."""
     log = path.with_name(f"{path.name}-wal").stat().st_size
     resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (log, resource.RLIM_INFINITY))
     yield
@@ -39,7 +39,7 @@ def sqlite_is_full(process: Worker, path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def server_is_full(server: PostgresServer, url: str) -> Iterator[None]:
+def fill_server(server: PostgresServer, url: str) -> Iterator[None]:
     """Fill the disk of a server, or simulate that without the right to mount a small one."""
     if isinstance(server, SmallDisk):
         server.fill()
@@ -53,7 +53,7 @@ def server_is_full(server: PostgresServer, url: str) -> Iterator[None]:
         connection.execute("DROP FUNCTION refuse CASCADE")
 
 
-def refused(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
+def wait_until_rejected(process: Worker, tompion: Tompion, names: list[str]) -> None:
     """Wait until an engine has logged that it cannot fire. All earlier launches are in the ledger."""
     before = process.output().count("cannot fire schedules")
     until(lambda: process.output().count("cannot fire schedules") >= before + 3, process.output)
@@ -62,8 +62,8 @@ def refused(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
     assert process.process.poll() is None
 
 
-def recovered(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
-    """Wait until it fires again, and find every tick, also those of the time without room, exactly once."""
+def assert_recovered(process: Worker, tompion: Tompion, names: list[str]) -> None:
+    """Wait until it fires again, and check that every tick was decided exactly once."""
     process.launches(3 * len(names))
     process.stop()
     assert problems(tompion, names, process.notes()) == []
@@ -73,13 +73,13 @@ def recovered(process: Worker, tompion: SyncTompion, names: list[str]) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="another process is given limits as Linux does it")
 def test_full_disk_loses_no_tick_on_sqlite(tmp_path: Path) -> None:
     path = tmp_path / "jobs.db"
-    with SyncTompion(f"sqlite:///{path}", engine=False) as tompion:
+    with Tompion(f"sqlite:///{path}", engine=False) as tompion:
         names = create(tompion, 3)
         with worker(tmp_path / "worker", f"sqlite:///{path}", limits=LIMITS) as process:
             process.launches(3)
-            with sqlite_is_full(process, path):
-                refused(process, tompion, names)
-            recovered(process, tompion, names)
+            with fill_sqlite(process, path):
+                wait_until_rejected(process, tompion, names)
+            assert_recovered(process, tompion, names)
 
 
 def test_full_disk_loses_no_tick_on_postgresql(tmp_path: Path) -> None:
@@ -87,11 +87,11 @@ def test_full_disk_loses_no_tick_on_postgresql(tmp_path: Path) -> None:
         url = server.create_small("jobs") if isinstance(server, SmallDisk) else server.create_database("jobs")
         with open_migrator(url) as migrator:
             migrator.up()
-        with SyncTompion(url, engine=False) as tompion:
+        with Tompion(url, engine=False) as tompion:
             names = create(tompion, 20)
             with worker(tmp_path / "worker", url, limits=LIMITS) as process:
                 process.launches(20)
-                with server_is_full(server, url):
-                    process.hears("No space left on device")
-                    refused(process, tompion, names)
-                recovered(process, tompion, names)
+                with fill_server(server, url):
+                    process.wait_for_output("No space left on device")
+                    wait_until_rejected(process, tompion, names)
+                assert_recovered(process, tompion, names)

@@ -1,4 +1,4 @@
-"""A server dies and another takes its place: what was confirmed is there, and the rest is decided once."""
+"""A server dies and another takes over: confirmed ticks are kept, and the others are decided once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_failover_loses_or_repeats_no_tick(tmp_path: Path) -> None:
 
 
 def test_failover_without_synchronous_replication_is_detected(tmp_path: Path) -> None:
-    """The reckoning bites: replication is cut before the kill, so what was launched since then is in no ledger."""
+    """Replication is cut before the kill, so later launches are in no ledger, and the check must fail."""
     report = run(Options(seed=20_262, seconds=1, workers=2, careless=True), tmp_path)
     kinds = {text.partition(": ")[0] for text in report.violations}
     assert report.failovers == 1
@@ -40,8 +40,8 @@ def test_failover_without_synchronous_replication_is_detected(tmp_path: Path) ->
 def test_commit_without_standby_confirmation_is_not_confirmed() -> None:
     """An operator may cancel a commit that hangs because the standby is away.
 
-    The server then responds COMMIT with a warning that the standby may not have it.  Tompion took
-    that for an answer, and launched ticks that a failover would have forgotten.
+    The server then responds COMMIT with a warning that the standby may not have it. Regression: Tompion treated that as
+    success and launched ticks that a failover would have lost.
     """
     with PostgresServer(CRASH_SAFE) as server:
         url = server.create_database("lonely")
@@ -56,7 +56,7 @@ def test_commit_without_standby_confirmation_is_not_confirmed() -> None:
             admin.execute("SELECT pg_reload_conf()")
             answers: list[Future[int]] = []
 
-            def hangs() -> bool:  # the processes of the server hear of the new setting one after the other
+            def hangs() -> bool:  # the server processes read the new setting one after the other
                 if not answers or answers[-1].done():
                     answers.append(store.write(join))
                 return bool(admin.execute(CANCEL).fetchall())

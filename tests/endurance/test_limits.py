@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tompion import SyncTompion, Tompion
+from tompion import AsyncTompion, Tompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidInput, LimitExceeded
 from tompion.executors.base import RunContext
@@ -39,13 +39,13 @@ FIELDS: dict[str, Any] = {"cron": "0 0 * * *", "function": "tasks:work"}
 
 
 @pytest.fixture(scope="module")
-def tompion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncTompion]:
+def tompion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tompion]:
     store = f"sqlite:///{tmp_path_factory.mktemp('limits') / 'limits.db'}"
-    with SyncTompion(store, engine=False, settings=SMALL) as opened:
+    with Tompion(store, engine=False, settings=SMALL) as opened:
         yield opened
 
 
-def put(tompion: SyncTompion, **fields: Any) -> Any:
+def put(tompion: Tompion, **fields: Any) -> Any:
     return tompion.upsert("limited", **{**FIELDS, **fields})
 
 
@@ -53,7 +53,7 @@ def payload(size: int) -> dict[str, str]:
     return {"x": "y" * (size - len('{"x":""}'))}
 
 
-def workflow(tompion: SyncTompion, size: int) -> Any:
+def workflow(tompion: Tompion, size: int) -> Any:
     def read(text: str) -> dict[str, Any]:
         return {"executor": "http", "options": {"url": "http://example.org/", "note": text}}
 
@@ -78,33 +78,33 @@ def attributes(count: int) -> dict[str, Any]:
     return {f"a{number}": {"type": "Keyword", "value": "x"} for number in range(count)}
 
 
-def backfilled(tompion: SyncTompion, count: int) -> Any:
+def backfill_ticks(tompion: Tompion, count: int) -> Any:
     tompion.upsert("past", cron="* * * * *", function="tasks:work")
     (backfill,) = tompion.backfill("past", PAST, PAST + timedelta(minutes=count - 1))
     return tompion.cancel_backfill(backfill.backfill_id)
 
 
-def ranges(tompion: SyncTompion, count: int) -> Any:
+def ranges(tompion: Tompion, count: int) -> Any:
     tompion.upsert("ranges", cron="* * * * *", function="tasks:work")
     begun = [PAST + timedelta(days=number) for number in range(count)]
     backfills = tompion.backfill("ranges", ranges=[(start, start) for start in begun])
     return [tompion.cancel_backfill(backfill.backfill_id) for backfill in backfills]
 
 
-def users(tompion: SyncTompion, count: int) -> Any:
+def users(tompion: Tompion, count: int) -> Any:
     tompion.put_calendar({"name": "shared", "dates": ["2027-01-01"]})
     for number in range(count):
         tompion.upsert(f"user-{number}", **FIELDS, exclude={"named": ["shared"]})
     return tompion.put_calendar({"name": "shared", "dates": ["2027-01-01", f"2027-02-{count:02}"]})
 
 
-def crowd(tompion: SyncTompion, count: int) -> None:
-    with SyncTompion("sqlite://", engine=False, settings=SMALL) as crowded:
+def crowd(tompion: Tompion, count: int) -> None:
+    with Tompion("sqlite://", engine=False, settings=SMALL) as crowded:
         for number in range(count):
             crowded.upsert(f"one-{number}", **FIELDS)
 
 
-LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
+LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
     "payload": ("max_payload_bytes", lambda tompion, size: put(tompion, payload=payload(size))),
     "payload of a trigger": (
         "max_payload_bytes",
@@ -139,7 +139,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[SyncTompion, int], Any]]] = {
     ),
     "schedules of a namespace": ("max_schedules_per_namespace", crowd),
     "schedules of a calendar": ("max_schedules_per_calendar", users),
-    "ticks of a backfill": ("max_backfill_ticks", backfilled),
+    "ticks of a backfill": ("max_backfill_ticks", backfill_ticks),
     "backfills": ("max_backfills", ranges),
     "page": ("max_page", lambda tompion, size: tompion.list_schedules(limit=size)),
     "page of runs": ("max_page", lambda tompion, size: put(tompion) and tompion.runs("limited", limit=size)),
@@ -152,7 +152,7 @@ ELSEWHERE = {
     "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_is_limited_per_schedule",
     "max_clock_skew_ms": "unit/engine/test_slow_store.py::test_clock_skew_up_to_the_limit_is_accepted",
     "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",
-    "max_pickups": "conformance/engine/test_transactional.py::test_a_target_that_falls_silent_each_time_is_given_up",
+    "max_pickups": "conformance/engine/test_transactional.py::test_run_of_a_silent_target_fails_after_max_pickups",
     "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_the_limit_are_truncated",
     "max_dropped_range_ticks": "unit/plan/test_due_ticks.py::test_missed_ticks_are_walked_in_chunks",
     "max_threads": "unit/executors/test_function.py::test_run_without_a_free_thread_waits",
@@ -170,7 +170,7 @@ def test_every_limit_has_a_test() -> None:
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_value_at_the_limit_is_accepted_and_one_more_is_rejected(tompion: SyncTompion, name: str) -> None:
+def test_value_at_the_limit_is_accepted_and_one_more_is_rejected(tompion: Tompion, name: str) -> None:
     chosen, do = LIMITS[name]
     limit: int = getattr(SMALL, chosen) if isinstance(chosen, str) else chosen
     do(tompion, limit)
@@ -185,14 +185,14 @@ def answer(launch: RunContext) -> str:
 
 
 def fail(launch: RunContext) -> None:
-    """Fail with a text of that many bytes."""
+    """Fail with a text of ``size`` bytes."""
     raise ValueError("e" * launch.payload)
 
 
 @pytest.mark.parametrize("more", [0, 1, 1_000_000])
 def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more: int) -> None:
-    async def ran(function: str, size: int) -> Any:
-        async with Tompion(f"sqlite:///{tmp_path / 'cut.db'}", settings=SMALL) as tompion:
+    async def run_function(function: str, size: int) -> Any:
+        async with AsyncTompion(f"sqlite:///{tmp_path / 'cut.db'}", settings=SMALL) as tompion:
             name = f"{__name__}:{function}"
             await tompion.upsert(function, cron="0 0 1 1 *", function=name)
             run = await tompion.trigger(function, payload=size)
@@ -202,10 +202,10 @@ def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more:
         return current
 
     limit = SMALL.max_result_bytes
-    result = asyncio.run(ran("answer", limit + more))
+    result = asyncio.run(run_function("answer", limit + more))
     assert result.state == "SUCCESS"
     assert (result.result == "r" * (limit - 2)) == (more == 0)
     assert len(str(result.result).encode()) <= limit
-    error = asyncio.run(ran("fail", limit + more))
+    error = asyncio.run(run_function("fail", limit + more))
     assert error.state == "FAILED"
     assert len(error.error.encode()) <= limit + len("…".encode())

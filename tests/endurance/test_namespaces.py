@@ -12,10 +12,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.endurance.tenants import multiply, put_off
+from tests.endurance.tenants import multiply, postpone
 from tests.support.servers.postgres import PostgresServer
 from tests.support.waiting import wait_until
-from tompion import SyncTompion, Tompion
+from tompion import AsyncTompion, Tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
 from tompion.config.settings import Settings
 from tompion.operations.insight.stats import store_backlog
@@ -35,7 +35,7 @@ OTHERS = """
 SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
-QUESTIONS: dict[str, Callable[[SyncTompion], Any]] = {
+QUESTIONS: dict[str, Callable[[Tompion], Any]] = {
     "list": lambda tompion: tompion.list_schedules(),
     "search": lambda tompion: tompion.list_schedules(text="jo"),
     "deleted": lambda tompion: tompion.list_schedules(state="closed"),
@@ -64,15 +64,15 @@ def work() -> None:
     """Do nothing."""
 
 
-def made(url: str, count: int) -> None:
-    with SyncTompion(url, engine=False, namespace="tenant-1") as tompion:
+def create_tenants(url: str, count: int) -> None:
+    with Tompion(url, engine=False, namespace="tenant-1") as tompion:
         tompion.create("job", cron="* * * * * *", function=WORK)
     multiply(url, count)
-    put_off(url, DUE)
+    postpone(url, DUE)
 
 
 def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Return how many hundred steps SQLite takes for each question."""
+    """Return the number of SQLite steps, in hundreds, of each query."""
     taken = [0]
     connect = SqliteStore._connect
 
@@ -88,7 +88,7 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 
     monkeypatch.setattr(SqliteStore, "_connect", counting)
     steps = {}
-    with SyncTompion(f"sqlite:///{path}", engine=False, namespace=namespace) as tompion:
+    with Tompion(f"sqlite:///{path}", engine=False, namespace=namespace) as tompion:
         for name, ask in QUESTIONS.items():
             taken[0] = 0
             ask(tompion)
@@ -97,8 +97,8 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 
 
 async def fire(url: str) -> dict[str, set[str]]:
-    """Let an engine fire what is due of many tenants. Return which namespaces its numbers name, by metric."""
-    async with Tompion(url, namespace="tenant-1") as tompion:
+    """Let an engine fire the due ticks of many tenants, and return the namespaces in its metrics, by metric."""
+    async with AsyncTompion(url, namespace="tenant-1") as tompion:
         tally = tompion.runner.tally
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
@@ -115,8 +115,8 @@ async def fire(url: str) -> dict[str, set[str]]:
         }
 
 
-def are_few(names: dict[str, set[str]]) -> None:
-    """Numbers by namespace are those of the first ones, and one for all others."""
+def assert_few_namespaces(names: dict[str, set[str]]) -> None:
+    """Check that the metrics have a bounded number of namespaces, and one for all others."""
     most = Settings().max_metric_namespaces + 1
     assert {name: len(namespaces) for name, namespaces in names.items() if len(namespaces) > most} == {}
     assert any("other" in name for name in names.values())
@@ -124,24 +124,24 @@ def are_few(names: dict[str, set[str]]) -> None:
 
 def test_tenant_cost_depends_on_its_own_rows_on_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = tmp_path / "few.db", tmp_path / "many.db"
-    made(f"sqlite:///{few}", 10)
-    made(f"sqlite:///{many}", TENANTS)
+    create_tenants(f"sqlite:///{few}", 10)
+    create_tenants(f"sqlite:///{many}", TENANTS)
     alone = steps(few, "tenant-7", monkeypatch)
     among = steps(many, f"tenant-{TENANTS - 3}", monkeypatch)
     assert {name: (alone[name], count) for name, count in among.items() if count > 2 * alone[name] + 20} == {}
-    are_few(asyncio.run(fire(f"sqlite:///{many}")))
+    assert_few_namespaces(asyncio.run(fire(f"sqlite:///{many}")))
 
 
 def rows_read(url: str, namespace: str) -> dict[str, int]:
-    """Return how many rows of each table PostgreSQL reads for all questions, in whatever way."""
+    """Return the number of rows of each table that PostgreSQL reads for all queries."""
     with closing(psycopg.connect(url, autocommit=True)) as server:
 
-        def no_other_session() -> bool:  # a session is counted before it is gone
+        def no_other_session() -> bool:  # a session is still counted while it closes
             return not server.execute(OTHERS).fetchall()
 
         assert wait_until(no_other_session)
         before: dict[str, int] = dict(server.execute(READ).fetchall())
-        with SyncTompion(url, engine=False, namespace=namespace) as tompion:
+        with Tompion(url, engine=False, namespace=namespace) as tompion:
             for ask in QUESTIONS.values():
                 ask(tompion)
         assert wait_until(no_other_session)
@@ -154,10 +154,10 @@ def test_tenant_cost_depends_on_its_own_rows_on_postgresql(postgres_url: str, po
     few = postgres_server.create_database(name)
     for url, count in ((few, 10), (postgres_url, FEWER)):
         PostgresMigrator(url).up()
-        made(url, count)
+        create_tenants(url, count)
     alone = rows_read(few, "tenant-7")
     postgres_server.drop_database(name)
     among = rows_read(postgres_url, f"tenant-{FEWER - 3}")
     assert among["schedule_state"] > 0, "nothing was counted"
     assert {table: (alone[table], count) for table, count in among.items() if count > alone[table] + 20} == {}
-    are_few(asyncio.run(fire(postgres_url)))
+    assert_few_namespaces(asyncio.run(fire(postgres_url)))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.support.operations import BEGIN, Bench, Worker, open_transaction
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.lease import Lease
@@ -96,7 +96,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Params, int]]:
-    """Every statement that forgets something, with how many rows it has answered with."""
+    """The deleting statements, each with its number of rows."""
     seen: list[tuple[str, Params, int]] = []
     for kind in (SqliteTransaction, PostgresTransaction):
         plain = kind.rows
@@ -133,7 +133,7 @@ def grow_old(transaction: Transaction, key: int, part: int) -> None:
 
 
 def counts(transaction: Transaction, key: int) -> list[int]:
-    """Count what is left of that, up to a page."""
+    """Count the remaining old rows, up to a page."""
     return [
         len(transaction.dropped_range_list(key, 0, 1 << 40, 9)),
         len(transaction.notification_list("default", 1 << 40, 9)),
@@ -145,18 +145,18 @@ def counts(transaction: Transaction, key: int) -> list[int]:
 def test_ticks_fire_between_batches_of_retention(url: str, statements: list[tuple[str, Params, int]]) -> None:
     store = Watched(PostgresStore(url) if url.startswith("postgres") else SqliteStore(url.removeprefix("sqlite:///")))
     try:
-        asyncio.run(swept(url, store))
+        asyncio.run(sweep_all(url, store))
     finally:
         store.close()
-    bounded(statements)
+    assert_bounded(statements)
     ahead = batches_ahead(store)
     if not store.is_out_of_process:  # other stores do not wait, see below
         assert ahead <= 1, "there is one writer, and it may be busy with one batch"
 
 
-async def swept(url: str, store: Watched) -> None:
+async def sweep_all(url: str, store: Watched) -> None:
     """Let an engine fire and clean up until nothing old is left."""
-    async with Tompion(url, engine=False) as tompion:
+    async with AsyncTompion(url, engine=False) as tompion:
         await tompion.create("old", cron="0 0 1 1 *", function=WORK)
         await tompion.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
         for part in range(OLD_RUNS // PART):
@@ -166,22 +166,22 @@ async def swept(url: str, store: Watched) -> None:
         engine = Engine(store, {"function": FunctionExecutor(4)}, clock=SystemClock(), settings=SETTINGS)
         await engine.start()
         async with asyncio.timeout(SECONDS):
-            while any(await await_store(store.read(partial(counts, key=1)))) or not fired(store):
+            while any(await await_store(store.read(partial(counts, key=1)))) or not fire_once(store):
                 await pause(0.02)
         await engine.stop()
         assert (await tompion.verify("ticks")).ok
 
 
 def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:
-    """On PostgreSQL a batch has done all it does, and does not commit: ticks of what it forgets are fired all the same.
+    """A PostgreSQL batch has deleted its rows and not committed. Ticks of these schedules still fire.
 
-    They are not skipped like rows that another transaction holds. And runs end meanwhile.
+    They are not skipped like rows that another transaction locks, and runs end meanwhile.
     """
     PostgresMigrator(postgres_url).up()
     clock = ManualClock(BEGIN)
     with closing(PostgresStore(postgres_url, clock=clock)) as store:
         bench = Bench(store, clock, SHORT)
-        worker = with_a_past(bench)
+        worker = create_history(bench)
         bench.go("08:20")
         before = bench.dump()
         fire = partial(worker.firing.on_time, limit=10)
@@ -191,9 +191,9 @@ def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:
             assert worker.catch_up().runs
             worker.settle()
             bench.go("08:21")
-            fired = store.write(runner.in_transaction(fire)).result(SECONDS)
-            assert fired is not None
-            worker.launched += fired.launches
+            fire_once = store.write(runner.in_transaction(fire)).result(SECONDS)
+            assert fire_once is not None
+            worker.launched += fire_once.launches
             worker.settle()
             assert bench.dump()["schedule_versions"] == before["schedule_versions"], "the batch has not committed"
         after = bench.dump()
@@ -202,8 +202,8 @@ def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:
         bench.prove()
 
 
-def with_a_past(bench: Bench) -> Worker:
-    """A schedule with runs, a span, answers and changes that are old, and another that was deleted."""
+def create_history(bench: Bench) -> Worker:
+    """A schedule with old runs, a dropped range, answers and changes, and another that was deleted."""
     bench.create()
     bench.create("gone")
     worker = bench.worker()
@@ -224,22 +224,22 @@ def one_batch(worker: Worker, transaction: Transaction) -> None:
     worker.sweeping.expire(transaction)
 
 
-def fired(store: Watched) -> list[int]:
+def fire_once(store: Watched) -> list[int]:
     return [number for what, number, name in store.seen if what == "begun" and name.startswith(STEPS)]
 
 
 def batches_ahead(store: Watched) -> int:
-    """Return behind how many batches of the clean-up a transaction that takes runs had to wait at most."""
+    """Return the maximum number of clean-up batches that a claiming transaction waited for."""
     submitted = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "submitted"}
     begun = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "begun"}
     sweeps = [at for at, (what, _, name) in enumerate(store.seen) if what == "begun" and SWEEPING in name]
     assert len(sweeps) >= OLD_RUNS // SWEEP_BATCH
-    assert any(sweeps[0] < begun[number] < sweeps[-1] for number in fired(store)), "nothing was fired meanwhile"
-    return max(sum(submitted[number] < at < begun[number] for at in sweeps) for number in fired(store))
+    assert any(sweeps[0] < begun[number] < sweeps[-1] for number in fire_once(store)), "nothing was fired meanwhile"
+    return max(sum(submitted[number] < at < begun[number] for at in sweeps) for number in fire_once(store))
 
 
-def bounded(statements: list[tuple[str, Params, int]]) -> None:
-    """No statement forgets more than a batch."""
+def assert_bounded(statements: list[tuple[str, Params, int]]) -> None:
+    """Check that no statement deletes more than a batch."""
     assert {name for name, _, _ in statements} >= {
         "run_expire",
         "dropped_range_expire",

@@ -12,7 +12,7 @@ from tests.load.slow_runs import load
 
 
 def main() -> int:
-    """Run, and say what was measured."""
+    """Run the load and print the measurements."""
     parser = argparse.ArgumentParser(prog="python -m tests.load.http")
     parser.add_argument("--runs", type=int, default=5_000, help="how many runs the slow target holds at a time")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Runs to a slow target by the thousand: how much memory each takes, and that others go on and these can be ended."""
+"""Thousands of runs at a slow target: the memory of each, the effect on other runs, and their cancellation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Report:
         return (self.bytes_at_most - self.bytes_before) // self.runs
 
     def lines(self) -> list[str]:
-        """Return the report for people."""
+        """Return the report as lines of text."""
         memory_mib = f"{self.bytes_before / 2**20:.0f} MiB before, {self.bytes_at_most / 2**20:.0f} MiB at most"
         return [
             f"{self.held} requests at a time, all begun within {self.begun_s:.1f} s",
@@ -78,7 +78,7 @@ class Targets:
         self._session = session
 
     async def until(self, name: str, count: int) -> int:
-        """Wait until so much was counted. Return how much it is."""
+        """Wait until a counter has reached a value, and return it."""
         while True:
             async with self._session.get(f"{self.fast}/stats") as answer:
                 value: int = (await answer.json())[name]
@@ -87,7 +87,7 @@ class Targets:
             await pause(LOOK_S)
 
     async def release(self) -> None:
-        """Let the slow one answer."""
+        """Let the slow target answer."""
         await self._session.post(f"{self.fast}/release")
 
 
@@ -115,26 +115,26 @@ async def load(runs: int, directory: Path) -> Report:
         for name, url in (("slow", target.slow), ("doomed", target.slow), ("quick", target.fast)):
             await home.put_workflow(name, {"executor": "http", "options": {"url": f"{url}/run"}})
             await home.create(name, cron="* * * * *", workflow_id=name, paused=True)
-        return await _measured(home, target, runs)
+        return await _measure(home, target, runs)
 
 
-async def _measured(home: Home, target: Targets, runs: int) -> Report:
+async def _measure(home: Home, target: Targets, runs: int) -> Report:
     doomed = runs // DOOMED
     before, begin = memory("VmRSS"), time.perf_counter()
-    await begun(home, "slow", runs - doomed)
-    await begun(home, "doomed", doomed)
+    await start_runs(home, "slow", runs - doomed)
+    await start_runs(home, "doomed", doomed)
     held = await target.until("held", runs)
     all_held, at_most = time.perf_counter(), memory("VmHWM")
-    await begun(home, "quick", QUICK_RUNS)
-    await ended(home, "quick", QUICK_RUNS)
+    await start_runs(home, "quick", QUICK_RUNS)
+    await wait_for_ends(home, "quick", QUICK_RUNS)
     answered = time.perf_counter()
     await home.trigger("doomed", overlap="cancel_other")
     cut = await target.until("cut", doomed)
-    await ended(home, "doomed", doomed)
+    await wait_for_ends(home, "doomed", doomed)
     cancelled = time.perf_counter()
     await target.release()
-    await ended(home, "slow", runs - doomed)
-    await ended(home, "doomed", doomed + 1)
+    await wait_for_ends(home, "slow", runs - doomed)
+    await wait_for_ends(home, "doomed", doomed + 1)
     over = time.perf_counter()
     pages = [await home.runs(name, limit=SETTINGS.max_page) for name in ("slow", "doomed", "quick")]
     states = Counter([str(run.state) for page in pages for run in page.items])
@@ -152,17 +152,17 @@ async def _measured(home: Home, target: Targets, runs: int) -> Report:
     )
 
 
-async def begun(home: Home, name: str, count: int) -> None:
-    """Let a schedule run so often, all at once: for minutes that are long past."""
+async def start_runs(home: Home, name: str, count: int) -> None:
+    """Start a number of runs of a schedule at once, by a backfill."""
     await home.backfill(name, start=PAST, end=PAST + timedelta(minutes=count - 1), overlap="allow")
 
 
-async def ended(home: Home, name: str, count: int) -> None:
+async def wait_for_ends(home: Home, name: str, count: int) -> None:
     """Wait until the engine has reported the end of a number of runs of a schedule."""
     await home.wait_for_events("ended", name, count)
 
 
 def memory(kind: str) -> int:
-    """Return how many bytes of memory this process has, now or at most."""
+    """Return the memory of this process in bytes, now or at its peak."""
     lines: dict[str, Any] = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(lines[kind].split()[0]) * 1024

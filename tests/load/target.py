@@ -1,7 +1,7 @@
 """Two HTTP targets in one process: one holds every request until it is released, the other responds immediately.
 
-``python -m tests.load.target`` prints both ports.  ``GET /stats`` at the second returns what the first one holds, and
-``POST /release`` lets it answer.
+``python -m tests.load.target`` prints both ports. ``GET /stats`` at the second returns the requests that the first one
+holds, and ``POST /release`` lets it answer.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class Targets:
         return web.json_response("at last")
 
     async def quick(self, request: web.Request) -> web.Response:
-        """Answer at once."""
+        """Answer immediately."""
         await request.read()
         self._counts["quick"] += 1
         return web.json_response("at once")
 
     async def stats(self, request: web.Request) -> web.Response:
-        """Say what was counted."""
+        """Return the counters."""
         return web.json_response(self._counts)
 
     async def release(self, request: web.Request) -> web.Response:
-        """Let all go on."""
+        """Release all requests."""
         self._released.set()
         return web.Response()
 
@@ -74,7 +74,7 @@ async def serve() -> None:
 
 
 def argv() -> list[str]:
-    """Return the command that starts the targets, and ends with us."""
+    """Return the command that starts the targets. They end with this process."""
     return dying_with_us([sys.executable, "-m", "tests.load.target"])
 
 

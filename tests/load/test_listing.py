@@ -1,4 +1,4 @@
-"""Listing all schedules takes the memory of a page, however many there are."""
+"""Listing takes the memory of one page for any number of schedules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.engine.fill import Due, aim, fill
-from tompion import SyncTompion
+from tompion import Tompion
 
 FEW, MANY = 5_000, 20_000
 PAGE = 500
@@ -18,7 +18,7 @@ MOST_GROWTH = 1.25
 AHEAD = Due(4_000_000_000, 4_000_003_600)
 
 
-def listed(tompion: SyncTompion) -> int:
+def count_listed(tompion: Tompion) -> int:
     """Return the number of schedules, read page by page."""
     count, after = 0, None
     while True:
@@ -30,16 +30,16 @@ def listed(tompion: SyncTompion) -> int:
 
 
 def peak_of_listing(home: Path, count: int) -> int:
-    """The most bytes that listing takes at once, after caches have been filled by a first time."""
+    """The peak memory of a listing in bytes, after a first one has filled the caches."""
     url = f"sqlite:///{home / f'{count}.db'}"
     fill(url, count, AHEAD)
-    aim(url, cron="0 9 * * MON-FRI")  # one spec: how many are kept compiled is bounded elsewhere
-    with SyncTompion(url, engine=False) as tompion:
+    aim(url, cron="0 9 * * MON-FRI")  # one spec, because the number of compiled ones is limited separately
+    with Tompion(url, engine=False) as tompion:
         assert len(tompion.list_schedules(limit=PAGE).items) == PAGE
         gc.collect()
         tracemalloc.start()
         try:
-            assert listed(tompion) == count
+            assert count_listed(tompion) == count
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.load.slow_runs import DOOMED, LOOK_S, QUICK_RUNS, Report, begun, ended, load
+from tests.load.slow_runs import DOOMED, LOOK_S, QUICK_RUNS, Report, load, start_runs, wait_for_ends
 from tests.support.app import Home
 from tests.support.servers import LOOPBACK
 from tompion.executors.http import HttpExecutor
@@ -29,22 +29,22 @@ SECONDS = 120
 pytestmark = pytest.mark.server
 
 
-def measured(directory: Path) -> Report:
+def measure(directory: Path) -> Report:
     return asyncio.run(load(RUNS, directory))
 
 
 def test_slow_target_does_not_delay_other_runs(tmp_path: Path) -> None:
-    """Those to another target end while these are held, some are cut off, and all are accounted for."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as fresh:  # where no other test has left its memory
-        report = fresh.submit(measured, tmp_path).result()
+    """Runs to another target end while these are held, some of these are cancelled, and all are accounted for."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as fresh:  # a new process, without the memory of other tests
+        report = fresh.submit(measure, tmp_path).result()
     assert report.held == RUNS
     assert report.cut == RUNS // DOOMED
     assert report.states == {"SUCCESS": RUNS - RUNS // DOOMED + QUICK_RUNS + 1, "CANCELLED": RUNS // DOOMED}
     assert report.bytes_per_run < MOST_BYTES
 
 
-class Crowd:
-    """Targets on a port each, all but the first of which answer only once they may. And who was there at a time."""
+class Targets:
+    """Targets on one port each. All but the first hold their requests until they are released."""
 
     def __init__(self) -> None:
         self.may_answer = asyncio.Event()
@@ -82,10 +82,10 @@ class Crowd:
 
 
 def test_hanging_targets_are_limited(tmp_path: Path) -> None:
-    """Each hanging target takes its few places. Those who wait for one take none, so another target's runs end."""
+    """Each hanging target takes its own slots only, so runs to another target end."""
 
-    async def scenario() -> Crowd:
-        crowd = Crowd()
+    async def scenario() -> Targets:
+        crowd = Targets()
         bounds = {"max_active": HANGING * AT_EACH + 1, "max_per_target": AT_EACH, "timeout_ms": SECONDS * 1000}
         home = Home(
             f"sqlite:///{tmp_path}/hang.db", {"http": HttpExecutor({"allow": [LOOPBACK], **bounds}, ExecutorEnv())}
@@ -97,14 +97,14 @@ def test_hanging_targets_are_limited(tmp_path: Path) -> None:
                 await home.create(f"{port}", cron="* * * * *", workflow_id=f"{port}", paused=True)
             quick, *hanging = map(str, crowd.ports)
             for name in hanging:
-                await begun(home, name, WANTED)
+                await start_runs(home, name, WANTED)
             await crowd.is_full.wait()
-            await begun(home, quick, WANTED)
-            await ended(home, quick, WANTED)
+            await start_runs(home, quick, WANTED)
+            await wait_for_ends(home, quick, WANTED)
             assert not [event for event in home.events if event.kind == "ended" and event.schedule_id in hanging]
             crowd.may_answer.set()
             for name in hanging:
-                await ended(home, name, WANTED)
+                await wait_for_ends(home, name, WANTED)
         return crowd
 
     crowd = asyncio.run(scenario())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.bootstrap.store import open_migrator
 
 EVERY_SECOND = "* * * * * *"
@@ -15,7 +15,7 @@ def main(url: str) -> None:
     """Make some that simply run, one of which runs wait for each other, and a run that takes long."""
     with open_migrator(url, create=True) as migrator:
         migrator.up()
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         for number in range(8):
             tompion.create(f"steady-{number}", function="tasks:note", overlap_policy="allow", **ALL)
         tompion.create("behind", function="tasks:wait", payload={"barrier": "behind"}, overlap_policy="queue", **ALL)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
-from tompion import Settings, SyncTompion
+from tompion import Settings, Tompion
 from tompion.bootstrap.store import open_store
 
 SETTINGS = Settings(
@@ -28,7 +28,7 @@ YEARLY = "0 0 1 1 *"
 EVERY_SECOND = "* * * * * *"
 
 
-def define(tompion: SyncTompion) -> None:
+def define(tompion: Tompion) -> None:
     """Make schedules of every kind while no engine runs."""
     tompion.put_calendar({"name": "closed", "dates": ["2027-01-01"]})
     tompion.put_workflow("flow", {"function": "tasks:note"})
@@ -61,7 +61,7 @@ def define(tompion: SyncTompion) -> None:
     tompion.pause_target(workflow_id="flow")
 
 
-def live(tompion: SyncTompion) -> None:
+def live(tompion: Tompion) -> None:
     """Let runs begin, end and wait in every way."""
     tompion.trigger("strict")
     cancelled, terminated, _left = (tompion.trigger("slow") for _ in range(3))
@@ -84,7 +84,7 @@ def until(check: Callable[[], bool]) -> None:
 
 def main(url: str) -> None:
     """Fill a store."""
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         define(tompion)
         created = tompion.get("shadow").created_at
     with closing(open_store(url)) as store:
@@ -92,7 +92,7 @@ def main(url: str) -> None:
         store.write(lambda t: t.secret_get_or_create("sessions", "a secret")).result()
     until(lambda: datetime.now(UTC) - created > timedelta(seconds=4.2))  # several are missed: one alone is not spread
     receiver = {"url": "http://127.0.0.1:9/", "secret_env": "OPS_SECRET", "allow": ["127.0.0.1:9"]}
-    tompion = SyncTompion(url, settings=SETTINGS, notifications={"ops": receiver}, queues=("default",))
+    tompion = Tompion(url, settings=SETTINGS, notifications={"ops": receiver}, queues=("default",))
     tompion.open()
     live(tompion)
     sys.stdout.write("alive\n")

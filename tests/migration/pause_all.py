@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from tompion import SyncTompion
+from tompion import Tompion
 
 if __name__ == "__main__":
-    with SyncTompion(sys.argv[1], engine=False) as tompion:
+    with Tompion(sys.argv[1], engine=False) as tompion:
         tompion.pause_matching(everything=True)

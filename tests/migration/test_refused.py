@@ -12,7 +12,7 @@ import pytest
 
 from tests.migration.releases import Release
 from tests.migration.stores import Place
-from tompion import SchemaTooNew, SyncTompion, Tompion
+from tompion import AsyncTompion, SchemaTooNew, Tompion
 from tompion.cli.main import main
 
 PROCESSES = ["worker", "serve --port 0"]
@@ -73,15 +73,15 @@ def test_doctor_reports_the_newer_schema_only(
 
 
 async def _open(url: str) -> None:
-    async with Tompion(url):
+    async with AsyncTompion(url):
         pass
 
 
 def test_a_program_is_refused(newer: Place) -> None:
     before = newer.snapshot()
     calls: list[Callable[[], object]] = [
-        lambda: SyncTompion(newer.url).open(),
-        lambda: SyncTompion(newer.url, engine=False).open(),
+        lambda: Tompion(newer.url).open(),
+        lambda: Tompion(newer.url, engine=False).open(),
         lambda: asyncio.run(_open(newer.url)),
     ]
     for call in calls:

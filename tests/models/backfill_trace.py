@@ -71,7 +71,7 @@ def _about(recording: Recording, backfill: BackfillRow) -> Iterator[tuple[Commit
 
 
 def _written(commit: Commit, backfill: BackfillRow, runs_before: dict[Key, RunRow]) -> list[RunRow]:
-    """The runs of a backfill that a commit has written."""
+    """The runs of a backfill that a commit wrote."""
     return [
         run
         for key, run in commit.runs.items()

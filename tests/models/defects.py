@@ -24,7 +24,7 @@ ELSEWHERE = 1 << 40
 
 
 def backfill_ignores_slots(patches: Patches) -> None:
-    """It hands out its ticks whatever runs and whatever waits."""
+    """It starts its ticks regardless of running and buffered runs."""
     patches.set(backfill, "_has_slot", lambda *_: True)
 
 
@@ -34,7 +34,7 @@ def backfill_runs_ticks_that_ran(patches: Patches) -> None:
 
 
 def cancelled_backfill_stays_running(patches: Patches) -> None:
-    """It does nothing any more, and its state is RUNNING."""
+    """It starts nothing more, and its state stays RUNNING."""
     patches.set(backfills, "CANCELLED", RUNNING)
 
 
@@ -49,7 +49,7 @@ def resume_leaves_no_next_fire(patches: Patches) -> None:
 
 
 def cursor_stays_after_a_run(patches: Patches) -> None:
-    """The cursor follows with the next pass, which finds the run in the ledger."""
+    """The cursor follows only with the next pass, which reads the run from the ledger."""
     moved = Decision.state_after_ticks
     written: set[tuple[int, int]] = set()
 

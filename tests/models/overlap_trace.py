@@ -15,7 +15,7 @@ from tompion.plan.stored_definition import stored_action, stored_policy
 
 
 class Change(NamedTuple):
-    """One commit that did something to the runs of a schedule, and what it found."""
+    """One commit that changed the runs of a schedule, and the state before it."""
 
     now_ms: int
     state_before: ScheduleState
@@ -47,7 +47,9 @@ def _changes(recording: Recording, key: int) -> list[Change]:
             continue
         policy = stored_policy(recording.versions[key, state.version].policy)
         ours = {run_key: row for run_key, row in commit.runs.items() if run_key[0] == key}
-        after = runs | {run_key: row for run_key, row in ours.items() if not _never_came(row, runs.get(run_key))}
+        after = runs | {
+            run_key: row for run_key, row in ours.items() if not _was_dropped_by_delete(row, runs.get(run_key))
+        }
         if any(place(after[run_key]) != place(runs.get(run_key)) for run_key in ours if run_key in after):
             stalled = _stalled(recording, commit, state, runs, after) if commit.paused_queues else set()
             changes.append(Change(commit.now_ms, state_before, state, policy, runs, after, stalled))
@@ -58,7 +60,7 @@ def _changes(recording: Recording, key: int) -> list[Change]:
 def _stalled(
     recording: Recording, commit: Commit, state: ScheduleState, before: dict[Key, RunRow], after: dict[Key, RunRow]
 ) -> set[Key]:
-    """The runs whose target is paused: what waits keeps the target it was decided with, as backfills keep theirs."""
+    """The runs whose target is paused. A buffered run keeps the target of its decision, as a backfill does."""
     stalled = set()
     for key, row in after.items():
         keeps = row.source == RunSource.BACKFILL or place(before.get(key)) == "wait"
@@ -77,8 +79,8 @@ def place(row: RunRow | None) -> str:
     return "flight" if row.state in IN_FLIGHT else "final"
 
 
-def _never_came(row: RunRow, before: RunRow | None) -> bool:
-    """Whether a delete has dropped a planned run before its time."""
+def _was_dropped_by_delete(row: RunRow, before: RunRow | None) -> bool:
+    """Return whether a delete has dropped a planned run before its time."""
     return row.reason == "deleted" and before is not None and before.state == RunState.PLANNED
 
 

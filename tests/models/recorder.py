@@ -34,7 +34,7 @@ class Commit(NamedTuple):
 
 
 class Version(NamedTuple):
-    """One version of a schedule, as it is stored."""
+    """One stored version of a schedule."""
 
     schedule_id: str
     spec: str
@@ -52,7 +52,7 @@ class Recording(NamedTuple):
 
 
 class Recorder:
-    """Compares a scenario's database after every commit with the one before, and keeps the differences."""
+    """Compares a scenario's database after every commit with the previous one, and keeps the differences."""
 
     def __init__(self, store: SqliteStore, now_ms: Callable[[], int]) -> None:
         self._connection = store._writer
@@ -68,7 +68,7 @@ class Recorder:
         self.versions: dict[tuple[int, int], Version] = {}
 
     def committed(self) -> None:
-        """Look, if anything has changed."""
+        """Record the changes, if there are any."""
         if self._connection.total_changes != self._changes:
             self._changes = self._connection.total_changes
             self._look()
@@ -81,21 +81,23 @@ class Recorder:
         leases = dict(execute("SELECT instance_id, lease_until_ms FROM instances WHERE lease_until_ms IS NOT NULL"))
         paused = frozenset(name for (name,) in execute("SELECT target FROM paused_targets WHERE kind = 'queue'"))
         backfills = self._backfills()
-        commit = Commit(self.now_ms(), changed, self._runs(), self._spans(), backfills, self._leases, leases, paused)
+        commit = Commit(
+            self.now_ms(), changed, self._runs(), self._dropped_ranges(), backfills, self._leases, leases, paused
+        )
         self._versions()
         if changed or commit.runs or commit.dropped_ranges or backfills:
             self.commits.append(commit)
         self._states, self._leases = states, leases
 
     def _runs(self) -> dict[Key, RunRow]:
-        """Runs that are new, and those that were open and have changed."""
+        """New runs, and open runs that have changed."""
         execute = self._connection.execute
         query = f"SELECT run_number, {_RUN} FROM schedule_runs WHERE run_number > ? OR finished_ms IS NULL"
         rows: dict[Key, RunRow] = {}
         for _, *rest in execute(query, (self._newest,)):
             row = RunRow._make(rest)
             rows[row[0], row[1], row[2]] = row
-        # A purge may take the newest: then their numbers are given away once more.
+        # A purge may delete the newest ones, and their numbers are then used again.
         self._newest = execute("SELECT coalesce(max(run_number), 0) FROM schedule_runs").fetchone()[0]
         for key in self._open:
             if key not in rows:
@@ -108,15 +110,15 @@ class Recorder:
         self._open = {key: row for key, row in rows.items() if row.state not in FINAL}
         return changed
 
-    def _spans(self) -> list[DroppedRange]:
-        """Spans that are new."""
+    def _dropped_ranges(self) -> list[DroppedRange]:
+        """New dropped ranges."""
         rows = {DroppedRange._make(row) for row in self._connection.execute(f"SELECT {_SPAN} FROM dropped_ranges")}
         new = sorted(rows - self._known_spans)
         self._known_spans = rows
         return new
 
     def _backfills(self) -> dict[int, BackfillRow | None]:
-        """Backfills that are new, have changed, or are gone."""
+        """Backfills that are new, changed or deleted."""
         query = f"SELECT {_BACKFILL} FROM backfills"
         rows = {row[0]: BackfillRow._make(row) for row in self._connection.execute(query)}
         changed: dict[int, BackfillRow | None] = {key: None for key in self._known_backfills if key not in rows}

@@ -34,30 +34,30 @@ def replay_fire(recordings: Iterable[Recording]) -> Replayed:
         "Lookahead": f"= {SETTINGS.lookahead_ms}", "Second": "= 1000",
         "Guards": '= {"pause", "cursor"}', "Patience": f"= {SETTINGS.misfire_grace_ms}",
     }  # fmt: skip
-    return _replayed("FireTrace", constants, fire_module(recordings), "DecidedInTheEnd")
+    return _replay("FireTrace", constants, fire_module(recordings), "DecidedInTheEnd")
 
 
 def replay_lease(recordings: Iterable[Recording]) -> Replayed:
-    """Hold owners, attempts and ends of runs against the model of leases."""
-    return _replayed("LeaseTrace", {"Guards": '= {"fence", "state", "onward"}'}, lease_module(recordings))
+    """Compare owners, attempts and ends of runs with the model of leases."""
+    return _replay("LeaseTrace", {"Guards": '= {"fence", "state", "onward"}'}, lease_module(recordings))
 
 
 def replay_overlap(recordings: Iterable[Recording]) -> Replayed:
-    """Hold starts, waits, skips and releases against the model of overlap and buffer."""
+    """Compare starts, waits, skips and releases with the model of overlap and buffer."""
     constants = {"MaxBuffer": f"= {SETTINGS.max_buffer}", "Guards": '= {"slot", "bound", "fifo"}'}
-    return _replayed("OverlapTrace", constants, overlap_module(recordings))
+    return _replay("OverlapTrace", constants, overlap_module(recordings))
 
 
 def replay_backfill(recordings: Iterable[Recording]) -> Replayed:
-    """Hold rows of backfills, and the runs that they write, against the model of backfills."""
+    """Compare rows of backfills and their runs with the model of backfills."""
     constants = {
         "MaxBuffer": f"= {SETTINGS.max_buffer}", "Size": f"= {SETTINGS.backfills_per_iteration}",
         "Recheck": f"= {RECHECK_MS}", "Guards": '= {"slot", "bound", "fifo", "room", "moves"}',
     }  # fmt: skip
-    return _replayed("BackfillTrace", constants, backfill_module(recordings))
+    return _replay("BackfillTrace", constants, backfill_module(recordings))
 
 
-def _replayed(name: str, constants: dict[str, str], traces: Module, *more: str) -> Replayed:
+def _replay(name: str, constants: dict[str, str], traces: Module, *more: str) -> Replayed:
     lines = ["SPECIFICATION TraceSpec", "CONSTANTS", *(f"    {key} {value}" for key, value in constants.items())]
     lines += [f"INVARIANT {invariant}" for invariant in (*EVERY_COMMIT, *more)]
     answer = ask(name, "\n".join(lines) + "\n", {"Traces": traces.text})

@@ -1,11 +1,11 @@
-"""The models in their small form: what must hold holds, and what lacks a guard breaks the promise that it kept."""
+"""The models in their small form: the models hold, and a model without a guard violates the property of that guard."""
 
 from __future__ import annotations
 
 import pytest
 
 from models.checking import Missing, check, command
-from models.table import GUARDS, HOLDS, LONG, SMALL, TWINS, Configuration, is_asked, promises, whole
+from models.table import GUARDS, HOLDS, LONG, SMALL, TWINS, Configuration, is_checked, promises, whole
 
 try:
     command()
@@ -25,7 +25,7 @@ def test_a_model_holds(configuration: Configuration) -> None:
 
 
 @pytest.mark.parametrize("configuration", TWINS, ids=_named)
-def test_a_model_without_a_guard_breaks_its_promise(configuration: Configuration) -> None:
+def test_a_model_without_a_guard_violates_its_property(configuration: Configuration) -> None:
     answer = check(configuration)
     assert answer.verdict == configuration.expected, answer.output
 
@@ -36,12 +36,12 @@ def test_every_model_has_a_large_configuration(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", GUARDS)
-def test_every_promise_is_broken_by_a_twin(module: str) -> None:
-    """A promise that no defect can break proves nothing."""
+def test_every_property_is_violated_by_a_variant(module: str) -> None:
+    """A property that no defect can violate proves nothing."""
     assert promises(module) == {configuration.expected for configuration in TWINS if configuration.module == module}
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=_named)
-def test_a_twin_holds_once_it_has_its_guards_again(twin: Configuration) -> None:
-    """It fails because a guard is missing, and not because of its size: the configuration with all guards holds."""
-    assert is_asked(whole(twin), SMALL + LONG)
+def test_a_variant_with_its_guards_holds(twin: Configuration) -> None:
+    """The variant fails because a guard is missing, not because of its size."""
+    assert is_checked(whole(twin), SMALL + LONG)

@@ -47,7 +47,7 @@ ROWS = _rows()
 
 
 def _operators(module: str) -> dict[str, str]:
-    """The definitions of a module: names, and what they say."""
+    """The definitions of a module by name."""
     text = re.sub(r"\\\*.*", "", (ROOT / f"models/{module}.tla").read_text(encoding="utf-8"))
     parts = re.split(r"^(\w+)(?:\([^)=]*\))? ==", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
@@ -89,7 +89,7 @@ def test_every_step_of_a_model_is_on_the_page(module: str) -> None:
 
 
 def _promised() -> dict[str, set[str]]:
-    """The promises of each model, as the page names them."""
+    """The properties of each model that the page names."""
     table = PAGE.split("| model | promise | its twin, which must fail |\n|---|---|---|\n")[1].split("\n\n")[0]
     promised: dict[str, set[str]] = {}
     module = ""

@@ -23,7 +23,7 @@ AHEAD_S = 310
 
 
 class Module(NamedTuple):
-    """A module with traces, how many traces and steps it has, and how many commits the model is about."""
+    """A module with traces: the number of traces and steps, and the number of commits that the model covers."""
 
     text: str
     traces: int
@@ -61,7 +61,7 @@ def module(traces: list[Trace], definitions: Iterable[str] = (), *, of: int | No
 
 
 class Versions:
-    """The versions of all schedules of all traces, numbered from 1, as the planner's model wants them."""
+    """The versions of all schedules of all traces, numbered from 1, as the planner's model expects them."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, int, int], int] = {}
@@ -108,9 +108,9 @@ class Versions:
 
 
 def fire_module(recordings: Iterable[Recording]) -> Module:
-    """Return the traces of all states, except while they are outside of the planner's model.
+    """Return the traces of all states, except where they are outside of the planner's model.
 
-    That is a fixed delay, or an adaptive schedule; and a purge.
+    Fixed delays, adaptive schedules and purges are outside of it.
     """
     versions = Versions()
     traces = []
@@ -173,7 +173,7 @@ def _state_steps(recording: Recording, key: int, versions: Versions) -> Iterator
             for dropped_range in dropped_ranges
         )
         yield (
-            f"[now |-> {moment(commit.now_ms)}, dial |-> {record}, {_decided(decided)}, spans |-> {dropped}, "
+            f"[now |-> {moment(commit.now_ms)}, state |-> {record}, {_decided(decided)}, spans |-> {dropped}, "
             f"full |-> {boolean(_is_full(decided))}]"
         )
 
@@ -185,7 +185,7 @@ def _decided(rows: list[RunRow]) -> str:
 
 
 def _is_full(decided: list[RunRow]) -> bool:
-    """Whether the last tick that a commit has decided found every slot taken."""
+    """Return whether every slot was taken at the last tick of a commit."""
     last = max(decided, key=lambda row: row.nominal_s, default=None)
     return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
 
@@ -240,7 +240,7 @@ def boolean(value: bool) -> str:
 
 
 def members(texts: Iterable[str]) -> str:
-    """Return a set of what is written already."""
+    """Return a set of texts."""
     return "{" + ", ".join(texts) + "}"
 
 

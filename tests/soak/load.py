@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.soak.samples import Sample, growing, of_process, of_store, table
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.config.settings import Settings
 from tompion.executors.base import RunContext
 from tompion.runtime.clock import pause
@@ -71,7 +71,7 @@ def settings(seconds: float) -> Settings:
 async def soak(options: Options, show_progress: Callable[[str], None] = lambda _: None) -> Report:
     """Let an engine work for so long, and count what it holds."""
     samples: list[Sample] = []
-    async with Tompion(options.url, settings=settings(options.seconds)) as tompion:
+    async with AsyncTompion(options.url, settings=settings(options.seconds)) as tompion:
         for number in range(options.schedules):
             await tompion.create(f"soak-{number}", payload={"n": 0}, **_fields(number))
         calling = asyncio.ensure_future(_call(tompion, options))
@@ -107,7 +107,7 @@ def _fields(number: int) -> dict[str, Any]:
     }
 
 
-async def _call(tompion: Tompion, options: Options) -> int:
+async def _call(tompion: AsyncTompion, options: Options) -> int:
     """Trigger, edit, pause and resume until it is time to stop. Return how often."""
     dice = Random(options.seed)
     calls = 0

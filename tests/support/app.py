@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import Event
@@ -20,7 +20,7 @@ SECONDS = 120
 QUICK = Settings(tick_ms=50, launch_retry_ms=10)
 
 
-class Home(Tompion):
+class Home(AsyncTompion):
     """Tompion in this process. Its engine has the given executors, and closes them."""
 
     newest: ClassVar[Home | None] = None

@@ -29,13 +29,13 @@ def needs_browser(item: pytest.Item) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to run if a browser is required and there is none."""
+    """Abort the test run if a browser is required but not installed."""
     config.addinivalue_line("markers", "browser: opens a browser")
     if os.environ.get(REQUIRED) and browser_path() is None:
         raise pytest.UsageError(f"{REQUIRED} is set, but {NO_BROWSER}")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test that needs a browser if there is none."""
+    """Skip a test that needs a browser if no browser is installed."""
     if needs_browser(item) and browser_path() is None:
         pytest.skip(NO_BROWSER)

@@ -1,4 +1,4 @@
-"""The command line as a door: every operation becomes an argv, and what is printed becomes its answer or its error."""
+"""The API through the command line: each operation becomes an argv, and the output becomes its answer or error."""
 
 from __future__ import annotations
 
@@ -106,22 +106,22 @@ FIELDS = (
     "max_concurrent", "max_attempts", "max_execution_ms", "labels", "description", "schedule_id", "after", "count",
     "token", "request_id",
 )  # fmt: skip
-"""What has an option of its own where a definition is given; everything else is set by name."""
+"""Fields of a definition that have an option of their own. The others use ``--set``."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")
 
 ONE_SCHEDULE = ("upcoming", "list_notifications")
-"""Lists that may be of one schedule; where a definition is given, the same parameter is the id that is hashed."""
+"""Lists with an optional schedule. In the commands that take a definition, the same parameter is the schedule's id."""
 WITHOUT_A_COMMAND = (
     step("pause_target"),
     step("pause_matching"),
     step("summaries", ["s1", "missing", "s0"]),
     step("summaries", [""]),
 )
-"""A command is about a workflow or a queue, and nobody has chosen any schedules; summaries are for the web UI only."""
+"""Steps that no command can express: a target or a selection is missing, or only the web UI has the operation."""
 
 
 class CommandResult(NamedTuple):
-    """How a command has left."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -135,69 +135,69 @@ def run(argv: list[str]) -> CommandResult:
     with patch.object(sys, "argv", ["tompion", *argv]), redirect_stdout(out), redirect_stderr(err):
         try:
             main()
-        except SystemExit as left:
-            code = int(left.code or 0)
+        except SystemExit as exit_request:
+            code = int(exit_request.code or 0)
     return CommandResult(code, out.getvalue(), err.getvalue())
 
 
 class CommandLine(SyncMethods):
-    """A service or a store, asked by commands."""
+    """The methods of a service or a store, called through commands."""
 
     def __init__(self, *where: str) -> None:
         self._where = where
 
     def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        argv = words(operation, arguments(operation, args, kwargs), self._where)
-        left = run(argv)
-        if left.code in (0, 1) and not left.err:
-            data = json.loads(left.out)
+        argv = command_words(operation, arguments(operation, args, kwargs), self._where)
+        result = run(argv)
+        if result.code in (0, 1) and not result.err:
+            data = json.loads(result.out)
             kind = next(route.response for route in ROUTES if route.operation is operation)
             return data if kind is None else decode(kind, data)
-        problem = json.loads(left.err)
-        error = error_of(problem["status"], left.err.encode())
-        assert (left.code, left.out) == (exit_code(error), ""), argv
+        problem = json.loads(result.err)
+        error = error_of(problem["status"], result.err.encode())
+        assert (result.code, result.out) == (exit_code(error), ""), argv
         raise error
 
     def close(self) -> None:
-        """Every command opens and closes for itself."""
+        """Do nothing, because every command opens and closes its own connection."""
 
 
 def arguments(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
-    """The arguments of a call, by name."""
+    """Return the arguments of a call by name."""
     signature = inspect.signature(operation)
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for name, value in list(signature.bind(None, *args, **kwargs).arguments.items())[1:]:
-        found |= value if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
-    return found
+        named |= value if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
+    return named
 
 
-def words(operation: Callable[..., Any], given: dict[str, Any], where: tuple[str, ...]) -> list[str]:
-    """What somebody would type for an operation."""
+def command_words(operation: Callable[..., Any], fields: dict[str, Any], where: tuple[str, ...]) -> list[str]:
+    """Return the words of the command for an operation."""
     name = NAMES.get(operation, operation.__name__)
     command: str
     named: tuple[str, ...]
     if name == "history":
-        command, named = ("schedules history", SCHEDULE) if given.get("schedule_id") else ("audit", ())
+        command, named = ("schedules history", SCHEDULE) if fields.get("schedule_id") else ("audit", ())
     elif name in ("pause_target", "resume_target"):
-        kind = "workflow" if given.get("workflow_id") else "queue"
+        kind = "workflow" if fields.get("workflow_id") else "queue"
         command, named = f"{kind}s {name.partition('_')[0]}", ("workflow_id" if kind == "workflow" else "queue",)
     else:
         command, named = COMMANDS[name]
     if name == "put_calendar":
-        given |= given.pop("calendar")
-    positional = [word for each in named if given.get(each) is not None for word in listed(given.pop(each))]
-    options = [word for field, value in given.items() for word in option(name, field, value)]
+        fields |= fields.pop("calendar")
+    positional = [word for key in named if fields.get(key) is not None for word in positional_words(fields.pop(key))]
+    options = [word for field, value in fields.items() for word in option_words(name, field, value)]
     return [*command.split(), *options, *where, "--json", "--", *positional]
 
 
-def option(name: str, field: str, value: Any) -> list[str]:
-    """The words for one argument."""
-    called = "schedule" if name in ONE_SCHEDULE and field == "schedule_id" else OPTIONS.get(field, field)
-    flag = f"--{called.replace('_', '-')}"
+def option_words(name: str, field: str, value: Any) -> list[str]:
+    """Return the words for one option."""
+    option = "schedule" if name in ONE_SCHEDULE and field == "schedule_id" else OPTIONS.get(field, field)
+    flag = f"--{option.replace('_', '-')}"
     if field in JSON_OPTIONS:
         return [f"{flag}={json.dumps(value)}"]
     if field == "exclude" and set(value) == {"named"}:
-        return [f"--exclude-calendar={each}" for each in value["named"]]
+        return [f"--exclude-calendar={calendar}" for calendar in value["named"]]
     if name in DEFINING and (field not in FIELDS or value is None):
         return [f"--set={field}={json.dumps(value)}"]
     if value is True:
@@ -205,21 +205,21 @@ def option(name: str, field: str, value: Any) -> list[str]:
     if field == "labels":
         return [f"{flag}={key}={label}" for key, label in value.items()]
     if isinstance(value, list | tuple):
-        return [f"{flag}={written(each)}" for each in value]
-    return [f"{flag}={written(value)}"]
+        return [f"{flag}={text_of(item)}" for item in value]
+    return [f"{flag}={text_of(value)}"]
 
 
-def listed(value: Any) -> list[str]:
-    """The words for what stands without an option."""
-    return [written(each) for each in value] if isinstance(value, list) else [written(value)]
+def positional_words(value: Any) -> list[str]:
+    """Return the words for a positional argument."""
+    return [text_of(item) for item in value] if isinstance(value, list) else [text_of(value)]
 
 
-def written(value: Any) -> str:
-    """A value as people write it on a command line."""
+def text_of(value: Any) -> str:
+    """Return a value as users write it on a command line."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, timedelta):
         return f"{int(value.total_seconds())}s"
     if isinstance(value, Mapping):
         return json.dumps(value)
-    return "/".join(map(written, value)) if isinstance(value, list | tuple) else str(value)
+    return "/".join(map(text_of, value)) if isinstance(value, list | tuple) else str(value)

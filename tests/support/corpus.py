@@ -1,8 +1,8 @@
-"""Cron expressions in the shapes people write, and instants at which to ask about them.
+"""Random cron expressions as users write them, and instants to compute their ticks from.
 
-A peer's :class:`Syntax` says what it understands; only that is drawn. Weights follow what crontabs look like: mostly
-plain values, ``*``, steps and weekday ranges, hours of the night more often than chance would have it, and now and
-then everything else. ``TOMPION_TEST_SEED`` draws other cases.
+A peer's :class:`Syntax` limits the draws to the features that it supports. The weights follow real crontabs: mostly
+plain values, ``*``, steps and weekday ranges, many hours of the night, and sometimes everything else.
+``TOMPION_TEST_SEED`` draws other cases.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ ZONES: dict[str, tuple[int, ...]] = {
     "Asia/Kathmandu": (1986,),  # a quarter of an hour
     "Asia/Kolkata": (2025,),
 }
-"""Zones, each with years in which its clocks do something worth seeing."""
+"""Zones, each with years that have unusual clock changes."""
 
 FIRST_INSTANT = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp())
 LAST_INSTANT = int(datetime(2040, 1, 1, tzinfo=UTC).timestamp())
-"""Where instants that have nothing to do with a transition are drawn from."""
+"""Range of the instants that are not near a transition."""
 
 
 @dataclass(frozen=True)
 class Syntax:
-    """What a peer understands beyond five fields of numbers, names, lists, ranges and steps."""
+    """The features that a peer supports beyond five fields of numbers, names, lists, ranges and steps."""
 
     seconds: bool = False  # a sixth field, in front
     years: bool = False  # a seventh field, at the end
@@ -76,15 +76,15 @@ class Place:
 
 
 def expressions(rng: random.Random, syntax: Syntax, count: int) -> list[str]:
-    """So many different expressions."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found[draw_expression(rng, syntax)] = None
-    return list(found)
+    """Return a number of different expressions."""
+    texts: dict[str, None] = {}
+    while len(texts) < count:
+        texts[draw_expression(rng, syntax)] = None
+    return list(texts)
 
 
 def draw_expression(rng: random.Random, syntax: Syntax) -> str:
-    """One expression, in the order seconds, minute, hour, day, month, weekday, year."""
+    """Return an expression with the fields seconds, minute, hour, day, month, weekday, year."""
     if syntax.shorthands and rng.random() < 0.003:
         return rng.choice(SHORTHANDS)
     minute, hour = draw_minute(rng, syntax), draw_hour(rng, syntax)
@@ -102,34 +102,34 @@ def draw_expression(rng: random.Random, syntax: Syntax) -> str:
 
 
 def pick(rng: random.Random, weighted: list[tuple[int, str]]) -> str:
-    """One of the texts, by weight."""
+    """Return one of the texts, drawn by weight."""
     return rng.choices([text for _, text in weighted], [weight for weight, _ in weighted])[0]
 
 
 def any_case(rng: random.Random, name: str) -> str:
-    """Names are mostly written in capitals."""
+    """Return a name in upper, lower or title case, mostly in upper case."""
     return rng.choice((name, name, name.lower(), name.capitalize()))
 
 
 def numbers(rng: random.Random, low: int, high: int, count: int) -> str:
-    """A list of different numbers in order."""
+    """Return a list of different numbers in order."""
     return ",".join(str(number) for number in sorted(rng.sample(range(low, high + 1), count)))
 
 
 def span(rng: random.Random, low: int, high: int) -> str:
-    """A range of at least two values."""
+    """Return a range of at least two values."""
     first = rng.randrange(low, high)
     return f"{first}-{rng.randrange(first + 1, high + 1)}"
 
 
 def wrapped_span(rng: random.Random, low: int, high: int) -> str:
-    """A range that goes on at the beginning of the field."""
+    """Return a range that wraps around the end of the field."""
     first = rng.randrange(low + 1, high + 1)
     return f"{first}-{rng.randrange(low, first)}"
 
 
 def draw_second(rng: random.Random, syntax: Syntax) -> str:
-    """Seconds, when there are any: mostly 0."""
+    """Return a seconds field, mostly 0."""
     forms = [
         (6, "0"),
         (3, "30"),
@@ -144,7 +144,7 @@ def draw_second(rng: random.Random, syntax: Syntax) -> str:
 
 
 def draw_minute(rng: random.Random, syntax: Syntax) -> str:
-    """On the hour, or every few minutes, or whatever."""
+    """Return a minute field, mostly on the hour or every few minutes."""
     step = rng.choice((2, 3, 4, 5, 5, 6, 7, 10, 10, 12, 15, 15, 15, 20, 25, 30, 30, 45))
     forms = [
         (24, "0"),
@@ -169,7 +169,7 @@ def draw_minute(rng: random.Random, syntax: Syntax) -> str:
 
 
 def draw_hour(rng: random.Random, syntax: Syntax) -> str:
-    """The hours in which clocks change are also those in which most jobs run."""
+    """Return an hour field, mostly at night, when clocks change and most jobs run."""
     step = rng.choice((2, 2, 3, 4, 5, 6, 8, 12))
     forms = [
         (14, "*"),
@@ -192,7 +192,7 @@ def draw_hour(rng: random.Random, syntax: Syntax) -> str:
 
 
 def draw_days(rng: random.Random, syntax: Syntax) -> tuple[str, str]:
-    """Day of month and day of week: mostly one of the two, sometimes both."""
+    """Return the day of month and the day of week, mostly only one of them restricted."""
     any_day = rng.choice(("*", "*", "*", "?")) if syntax.question else "*"
     kind = rng.choices(("neither", "date", "weekday", "both"), (10, 7, 9, 6))[0]
     if kind == "both" and rng.random() < 0.9:  # who writes both, writes both plainly
@@ -205,7 +205,7 @@ def draw_days(rng: random.Random, syntax: Syntax) -> tuple[str, str]:
 
 
 def draw_month_day(rng: random.Random, syntax: Syntax) -> str:
-    """Days of the month: the first, the fifteenth, the last, some."""
+    """Return a day-of-month field."""
     forms = [
         (10, "1"),
         (5, "15"),
@@ -235,7 +235,7 @@ def draw_month_day(rng: random.Random, syntax: Syntax) -> str:
 
 
 def draw_month(rng: random.Random, syntax: Syntax) -> str:
-    """Months by number or by name."""
+    """Return months by number or by name."""
     first = rng.randrange(11)
     last = rng.randrange(first + 1, 12)
     forms = [
@@ -256,7 +256,7 @@ def draw_month(rng: random.Random, syntax: Syntax) -> str:
 
 
 def draw_week_day(rng: random.Random, syntax: Syntax) -> str:
-    """Weekdays by number or by name; 0 and 7 are both Sunday."""
+    """Return weekdays by number or by name. 0 and 7 are both Sunday."""
     first = rng.randrange(6)
     last = rng.randrange(first + 1, 7)
     day = rng.randrange(7)
@@ -289,7 +289,7 @@ def draw_week_day(rng: random.Random, syntax: Syntax) -> str:
 
 
 def draw_year(rng: random.Random) -> str:
-    """Years near those that are asked about."""
+    """Return years near those of the drawn instants."""
     return pick(
         rng, [(3, str(rng.randrange(2020, 2032))), (2, "2024-2030"), (1, "*"), (1, "2020-2040/2"), (1, "2025,2027")]
     )
@@ -300,14 +300,14 @@ def draw_year(rng: random.Random) -> str:
 
 @cache
 def all_transitions() -> tuple[Place, ...]:
-    """Every change of an offset in the years that are named above."""
+    """Return every change of an offset in the years of `ZONES`."""
     return tuple(
         Place(zone, instant) for zone, years in ZONES.items() for year in years for instant in transitions(zone, year)
     )
 
 
 def draw_places(rng: random.Random, count: int, zones: frozenset[str] = frozenset(ZONES)) -> Iterator[Place]:
-    """So many places: most of them shortly before or after a transition, the others anywhere."""
+    """Yield a number of places, most of them close to a transition."""
     changes = [place for place in all_transitions() if place.zone in zones]
     names = sorted(zones)
     for _ in range(count):
@@ -322,5 +322,5 @@ def draw_places(rng: random.Random, count: int, zones: frozenset[str] = frozense
 
 
 def round_off(rng: random.Random, instant: int) -> int:
-    """Schedules are asked at their own ticks more often than in between."""
+    """Return an instant rounded down, because most queries are at the ticks of a schedule."""
     return instant - instant % rng.choice((1, 60, 60, 900, 1800, HOUR))

@@ -1,7 +1,7 @@
-"""A store whose transactions are somebody else's work: they take a while, and several are on their way at once.
+"""A store whose transactions take time, so that several are in progress at once.
 
-It stands where PostgreSQL does.  The fire transactions of an engine are numbered in the order in which they are sent,
-and a test says what becomes of which.
+It stands for PostgreSQL.  The fire transactions of an engine are numbered in the order in which they are sent, and a
+test selects what happens to each.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tompion.testing.virtual_loop import VirtualLoop
 
 T = TypeVar("T")
 WAY_S = 0.01
-"""How long a call is on its way, and how long its answer is."""
+"""Transmission time of a call, and of its answer."""
 APART_S = 1e-6
-"""What is sent later arrives later."""
+"""Minimum distance of two calls, so that a later call arrives later."""
 SLOW_S = 0.5
 
 
 class Fate(StrEnum):
-    """What becomes of a fire transaction."""
+    """A disturbance of a fire transaction."""
 
     FAILS = "fails"
     ANSWER_LOST = "answer lost"
@@ -37,7 +37,7 @@ class Fate(StrEnum):
 
 
 class Fire:
-    """One fire transaction, as it is sent: the engine's work, and when it was under way."""
+    """One fire transaction: the engine's work, and the times at which it was sent and answered."""
 
     def __init__(self, work: Work[StepResult | None]) -> None:
         self._work = work
@@ -50,24 +50,26 @@ class Fire:
 
 
 def with_marked_fires(engine: Engine) -> Engine:
-    """Let a store know which of an engine's transactions are fires."""
-    leading = engine.runner.in_transaction
+    """Wrap the fire transactions of an engine in `Fire`, so that a store can recognise them."""
+    in_transaction = engine.runner.in_transaction
 
-    def named(step: Work[StepResult]) -> Work[StepResult | None]:
-        led = leading(step)
-        return Fire(led) if getattr(step, "func", None) == engine.finder.fire_step.on_time else led
+    def marked(step: Work[StepResult]) -> Work[StepResult | None]:
+        work = in_transaction(step)
+        return Fire(work) if getattr(step, "func", None) == engine.finder.fire_step.on_time else work
 
-    engine.runner.in_transaction = named  # type: ignore[method-assign]  # the same, with a name
+    engine.runner.in_transaction = marked  # type: ignore[method-assign]  # the same work, in a wrapper
     return engine
 
 
 class DelayedStore(Store):
-    """Puts a way there and back between an engine and a store."""
+    """Delays the calls of an engine to a store, and their answers.
+
+    ``fates`` are the disturbances by number of the fire transaction, from 1.
+    """
 
     is_out_of_process = True
 
     def __init__(self, store: Store, loop: VirtualLoop, fates: dict[int, Fate] | None = None) -> None:
-        """Take what becomes of which fire transaction; the first is number 1."""
         self._store = store
         self._loop = loop
         self._fates = fates or {}
@@ -75,7 +77,7 @@ class DelayedStore(Store):
         self.fires: list[Fire] = []
 
     def write(self, work: Work[T]) -> Future[T]:
-        """Send work on its way."""
+        """Send the work with a delay."""
         future: Future[T] = Future()
         fate = None
         if isinstance(work, Fire):
@@ -88,15 +90,15 @@ class DelayedStore(Store):
         return future
 
     def read(self, work: Work[T]) -> Future[T]:
-        """Look at once."""
+        """Read without a delay."""
         return self._store.read(work)
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Pass on notices."""
+        """Pass on the notifications of the real store."""
         return self._store.subscribe(wake)
 
     def close(self) -> None:
-        """Leave the real store to whoever opened it."""
+        """Do nothing. The test closes the real store."""
 
     def under_way(self) -> int:
         """Return the most fire transactions that were ever under way at once."""
@@ -119,7 +121,7 @@ class DelayedStore(Store):
 
 
 def _failing(work: Work[T]) -> Work[T]:
-    """The same work, which cannot be committed."""
+    """Return the same work, whose commit fails."""
 
     def fail(transaction: Transaction) -> T:
         work(transaction)

@@ -1,4 +1,4 @@
-"""What the executors under test are given, and what each of them needs around it."""
+"""Run contexts for the executors under test, and an HTTP server for them to call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = RunRow(
     None, None, None, None, None, None, False, None, None, None,
 )  # fmt: skip
 CANARY = "canary-4711-hunter2"
-"""Stands for a secret: it must turn up nowhere but at the target."""
+"""A fake secret, which must appear only at the target."""
 
 
 def launch_of(
@@ -32,7 +32,7 @@ def launch_of(
     schedule_id: str = "report",
     **row: Any,
 ) -> RunContext:
-    """One attempt at a run of a workflow."""
+    """Return the run context of one attempt of a workflow run."""
     text = None if payload is None else json.dumps(payload)
     action = Action(workflow_id="flow", user_id="u1")
     run = RUN._replace(attempt=attempt, failures=failures, **row)
@@ -40,13 +40,13 @@ def launch_of(
 
 
 def python(code: str) -> list[str]:
-    """A command that runs some Python."""
+    """Return a command that runs Python code."""
     return [sys.executable, "-I", "-c", code]
 
 
 @dataclass
 class ReceivedRequest:
-    """A request as the server saw it."""
+    """A request as the server received it."""
 
     path: str
     headers: dict[str, str]
@@ -54,7 +54,7 @@ class ReceivedRequest:
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
+        """The body, decoded from JSON."""
         return json.loads(self.body)
 
 
@@ -63,7 +63,7 @@ Answer = Callable[[ReceivedRequest], tuple[int, dict[str, str], bytes]]
 
 @dataclass
 class Server:
-    """A real HTTP server on loopback, which remembers what it was asked."""
+    """A real HTTP server on loopback, which records its requests."""
 
     url: str
     allow: str
@@ -75,19 +75,19 @@ class Server:
 
 @contextmanager
 def http_server() -> Iterator[Server]:
-    """Run the server."""
+    """Run the server during the block."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            seen = ReceivedRequest(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-            made.seen.append(seen)
-            made.arrived.release()
+            request = ReceivedRequest(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            state.seen.append(request)
+            state.arrived.release()
             if self.path == "/hold":
-                made.hold.wait(120)
-            status, headers, content = made.answer(seen)
+                state.hold.wait(120)
+            status, headers, content = state.answer(request)
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
@@ -99,25 +99,25 @@ def http_server() -> Iterator[Server]:
             self.do_POST()
 
         def log_message(self, *args: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     class Listener(ThreadingHTTPServer):
         request_queue_size = 128
 
-        def handle_error(self, *given: Any) -> None:
-            """Mind only what is our own fault: clients may hang up."""
+        def handle_error(self, *arguments: Any) -> None:
+            """Report errors, except for clients that close their connection."""
             if not isinstance(sys.exc_info()[1], ConnectionError):
-                super().handle_error(*given)
+                super().handle_error(*arguments)
 
     server = Listener(("127.0.0.1", 0), Handler)
     port = server.server_address[1]
-    made = Server(f"http://127.0.0.1:{port}", f"127.0.0.1:{port}")
+    state = Server(f"http://127.0.0.1:{port}", f"127.0.0.1:{port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield made
+        yield state
     finally:
-        made.hold.set()
+        state.hold.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -1,4 +1,4 @@
-"""A store, a clock that is moved by hand, people who ask and workers whose steps are called one by one."""
+"""A store with a manual clock, the operations of users, and workers whose steps are called one by one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 DAY = 1_799_971_200  # 2027-01-15T00:00:00Z
 BEGIN = DAY + 8 * 3600 + 30.0  # 08:00:30, between two minutes
 SECONDS = 120
-"""After which a test gives up waiting."""
+"""Timeout of every wait."""
 FUNCTION = "tasks:work"
 TABLES = (
     "schedules", "schedule_versions", "schedule_state", "schedule_runs", "dropped_ranges", "backfills", "calendars",
@@ -45,23 +45,23 @@ TABLES = (
 
 
 def at(text: str) -> float:
-    """The instant of a time of the day: ``08:01``, ``08:01:02.5``."""
+    """Return the instant of a time of the day: ``08:01``, ``08:01:02.5``."""
     hours, minutes, *seconds = text.split(":")
     return DAY + int(hours) * 3600 + int(minutes) * 60 + float(seconds[0] if seconds else 0)
 
 
 def when(text: str) -> datetime:
-    """The same as a datetime."""
+    """Return the instant of a time of the day as a datetime."""
     return datetime.fromtimestamp(at(text), UTC)
 
 
 def shown(moment: datetime) -> str:
-    """A datetime as a time of the day, with seconds only where there are some."""
+    """Return a datetime as a time of the day, without seconds if they are 0."""
     return moment.strftime("%H:%M:%S" if moment.second else "%H:%M")
 
 
 class Bench:
-    """A store, its clock, and what people ask of it."""
+    """A store, its clock, and the operations of users."""
 
     def __init__(self, store: Store, clock: ManualClock, settings: Settings | None = None) -> None:
         self.store = store
@@ -69,7 +69,7 @@ class Bench:
         self.settings = settings or Settings()
         self.damaged = False
 
-    # --- people ---------------------------------------------------------------------------------------------------
+    # --- users ----------------------------------------------------------------------------------------------------
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         return self.store.write(work).result(SECONDS)
@@ -81,57 +81,57 @@ class Bench:
         return OperationContext(transaction, self.settings, namespace, actor)
 
     def ask(
-        self, operation: Callable[..., T], *args: Any, namespace: str = "default", actor: str = "ann", **given: Any
+        self, operation: Callable[..., T], *args: Any, namespace: str = "default", actor: str = "ann", **fields: Any
     ) -> T:
-        """Send an operation in a transaction of its own."""
-        return self.write(lambda t: operation(self.session(t, namespace, actor), *args, **given))
+        """Perform an operation in a transaction of its own."""
+        return self.write(lambda t: operation(self.session(t, namespace, actor), *args, **fields))
 
-    def create(self, schedule_id: str = "report", **given: Any) -> Schedule:
-        """A schedule that ticks every minute, unless said otherwise."""
-        spec = {} if {"intervals", "times", "spec", "rrules", "calendars"} & given.keys() else {"cron": "* * * * *"}
-        action = {} if "workflow_id" in given else {"function": FUNCTION}
-        return self.ask(crud.create, schedule_id, **{**spec, **action, **given})
+    def create(self, schedule_id: str = "report", **fields: Any) -> Schedule:
+        """Create a schedule, by default with a tick every minute."""
+        spec = {} if {"intervals", "times", "spec", "rrules", "calendars"} & fields.keys() else {"cron": "* * * * *"}
+        action = {} if "workflow_id" in fields else {"function": FUNCTION}
+        return self.ask(crud.create, schedule_id, **{**spec, **action, **fields})
 
-    def pause(self, schedule_id: str = "report", **given: Any) -> Schedule:
-        return self.ask(control.pause, schedule_id, **given)
+    def pause(self, schedule_id: str = "report", **fields: Any) -> Schedule:
+        return self.ask(control.pause, schedule_id, **fields)
 
-    def resume(self, schedule_id: str = "report", **given: Any) -> Schedule:
-        return self.ask(control.resume, schedule_id, **given)
+    def resume(self, schedule_id: str = "report", **fields: Any) -> Schedule:
+        return self.ask(control.resume, schedule_id, **fields)
 
-    def trigger(self, schedule_id: str = "report", **given: Any) -> Run:
-        return self.ask(control.trigger, schedule_id, **given)
+    def trigger(self, schedule_id: str = "report", **fields: Any) -> Run:
+        return self.ask(control.trigger, schedule_id, **fields)
 
-    def backfill(self, first: str, last: str, schedule_id: str = "report", **given: Any) -> Backfill:
-        return self.ask(backfills.backfill, schedule_id, when(first), when(last), **given)[0]
+    def backfill(self, first: str, last: str, schedule_id: str = "report", **fields: Any) -> Backfill:
+        return self.ask(backfills.backfill, schedule_id, when(first), when(last), **fields)[0]
 
-    def get(self, schedule_id: str = "report", **given: Any) -> Schedule:
-        return self.ask(crud.get, schedule_id, **given)
+    def get(self, schedule_id: str = "report", **fields: Any) -> Schedule:
+        return self.ask(crud.get, schedule_id, **fields)
 
     # --- time -----------------------------------------------------------------------------------------------------
 
     def go(self, text: str) -> None:
-        """Let it be this time of the day."""
+        """Set the clock to a time of the day."""
         self.clock.set(at(text))
 
-    # --- looking --------------------------------------------------------------------------------------------------
+    # --- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, schedule_id: str = "report", source: str | None = None) -> list[Run]:
-        """All runs, the oldest first."""
+        """Return all runs, the oldest first."""
         return list(reversed(self.ask(read.runs, schedule_id, limit=1_000, source=source).items))
 
     def outcomes(self, schedule_id: str = "report", source: str | None = "schedule") -> list[str]:
-        """What became of each tick, the oldest first: ``08:01 SKIPPED overlap``."""
+        """Return the time, state and reason of each tick, the oldest first: ``08:01 SKIPPED overlap``."""
         return [
             f"{shown(run.scheduled_for)} {run.state}" + (f" {run.reason}" if run.reason else "")
             for run in self.runs(schedule_id, source)
         ]
 
     def dropped_ranges(self, schedule_id: str = "report") -> list[str]:
-        """What was dropped together, the oldest first: ``08:05 5 missed`` says that five ended at 08:05."""
-        found: tuple[DroppedTicks, ...] = self.ask(read.dropped_ranges, schedule_id)
+        """Return the dropped ranges, the oldest first: ``08:05 5 missed`` for five ticks until 08:05."""
+        ranges: tuple[DroppedTicks, ...] = self.ask(read.dropped_ranges, schedule_id)
         return [
             f"{shown(dropped_range.until)} {dropped_range.ticks} {dropped_range.reason}"
-            for dropped_range in reversed(found)
+            for dropped_range in reversed(ranges)
         ]
 
     def state(self, schedule_id: str = "report", namespace: str = "default") -> ScheduleState:
@@ -143,7 +143,7 @@ class Bench:
         return self.read(look)
 
     def dump(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of every table."""
+        """Return every row of every table."""
 
         def look(transaction: Transaction) -> dict[str, list[tuple[Any, ...]]]:
             return {table: sorted(self._execute(transaction, f"SELECT * FROM {table}"), key=repr) for table in TABLES}
@@ -151,24 +151,24 @@ class Bench:
         return self.write(look)
 
     def execute(self, statement: str) -> None:
-        """Change something behind everybody's back."""
+        """Change the database directly, without an operation."""
         self.damaged = True
         self.write(lambda t: self._execute(t, statement))
 
     @staticmethod
     def _execute(transaction: Any, statement: str) -> list[tuple[Any, ...]]:
         channel = getattr(transaction, "_connection", None) or transaction._cursor
-        found = channel.execute(statement)
-        return list(found.fetchall()) if found.description else []
+        cursor = channel.execute(statement)
+        return list(cursor.fetchall()) if cursor.description else []
 
     def prove(self) -> None:
-        """Every tick of every schedule is accounted for exactly once."""
+        """Assert that every tick of every schedule is accounted for exactly once."""
 
         def check(transaction: Transaction) -> list[Any]:
             names = self._execute(transaction, "SELECT namespace, schedule_id FROM schedules")
             return [verify(self.session(transaction, namespace), name).problems for namespace, name in names]
 
-        problems = [problem for found in self.write(check) for problem in found]
+        problems = [problem for schedule_problems in self.write(check) for problem in schedule_problems]
         assert not problems
 
     def worker(self, *queues: str, settings: Settings | None = None) -> Worker:
@@ -176,7 +176,7 @@ class Bench:
 
 
 class Worker:
-    """One instance whose steps are called by hand; what it launches, it remembers."""
+    """One instance whose steps a test calls one by one. It records its launches."""
 
     def __init__(self, bench: Bench, queues: tuple[str, ...], settings: Settings) -> None:
         self.bench = bench
@@ -193,7 +193,7 @@ class Worker:
         self.launched: list[tuple[RunRow, CompiledSchedule]] = []
         self.to_end: list[RunRow] = []
 
-    # --- the steps ------------------------------------------------------------------------------------------------
+    # --- steps ----------------------------------------------------------------------------------------------------
 
     def on_time(self, limit: int = 100) -> StepResult:
         return self._do(lambda t: self.firing.on_time(t, limit))
@@ -208,14 +208,14 @@ class Worker:
         return self._do(lambda t: self.rescuing.claim(t, limit))
 
     def adopt(self) -> StepResult:
-        """Take whatever is ours by the ledger, as if nothing were known of it."""
+        """Adopt every run that the ledger assigns to this instance."""
         return self._do(lambda t: self.rescuing.adopt(t, self.rescuing.unknown(t, [])))
 
     def backfill(self, limit: int = 100) -> StepResult:
         return self._do(lambda t: self.backfilling.due(t, limit))
 
     def tick(self) -> list[str]:
-        """Everything that is due, as an engine does it; return what was launched."""
+        """Do all due work as an engine does, and return the times of the launched runs."""
         self.beat()
         before = len(self.launched)
         while self.on_time().claimed:
@@ -228,7 +228,7 @@ class Worker:
         return [shown(_moment(row)) for row, _ in self.launched[before:]]
 
     def settle(self, state: RunState = RunState.SUCCESS, row: RunRow | None = None, **other: Any) -> StepResult:
-        """Write how a run ended: the oldest that this worker has launched, unless said otherwise."""
+        """Write the outcome of a run, by default the oldest that this worker has launched."""
         row = row or self.take()
         outcome = Outcome(*row.id, row.attempt, state, failures=row.failures)._replace(**other)
         settled = self.bench.write(lambda t: self.settling.settle(t, [outcome]))
@@ -236,35 +236,35 @@ class Worker:
         return settled
 
     def take(self) -> RunRow:
-        """The oldest run that this worker executes; it is its caller's from now on."""
+        """Remove and return the oldest run that this worker executes."""
         return self.launched.pop(0)[0]
 
     def beat(self) -> bool:
-        """Prolong the lease; return whether it is still there."""
+        """Renew the lease, and return whether it was still valid."""
         lease_ms = int(self.bench.clock.now() * 1000) + self.context.settings.lock_ttl_ms
         return self.bench.write(lambda t: t.lease_renew(self.context.number, t.now_ms(), 0, lease_ms))
 
     def sweep(self) -> None:
-        """Clean up as an engine does."""
+        """Do the periodic cleanup of an engine."""
         outcomes = self.bench.read(self.sweeping.zombies)
         if outcomes:
             self.bench.write(lambda t: self.settling.settle(t, outcomes))
         self.bench.write(self.sweeping.expire)
 
     def launch(self, index: int = -1) -> RunContext:
-        """What the executor is told about a run that this worker has launched."""
+        """Return the run context that the executor receives for a launched run."""
         row, compiled = self.launched[index]
         payload = row.payload if row.payload is not None else compiled.payload
         return RunContext(row, compiled.namespace, compiled.schedule_id, compiled.action, payload)
 
     def _do(self, step: Callable[[Transaction], StepResult]) -> StepResult:
-        fired = self.bench.write(step)
-        self.launched += fired.launches
-        self.to_end += fired.to_end
-        outcomes = [_discarded(row) for row, _ in fired.discarded]
+        result = self.bench.write(step)
+        self.launched += result.launches
+        self.to_end += result.to_end
+        outcomes = [_discarded(row) for row, _ in result.discarded]
         if outcomes:
             self.launched += self.bench.write(lambda t: self.settling.settle(t, outcomes)).launches
-        return fired
+        return result
 
 
 def _discarded(row: RunRow) -> Outcome:
@@ -273,7 +273,7 @@ def _discarded(row: RunRow) -> Outcome:
 
 
 def held_of(row: RunRow) -> HeldRun:
-    """A run as its owner holds it."""
+    """Return the key and the fence of a run."""
     return (*row.id, row.attempt)
 
 
@@ -283,7 +283,7 @@ def _moment(row: RunRow) -> datetime:
 
 @contextmanager
 def open_transaction(store: Store, work: Callable[[Transaction], object]) -> Iterator[None]:
-    """A transaction that has done its work and commits at the end of the block."""
+    """Run a transaction that does its work at once and commits at the end of the block."""
     done, leave = Event(), Event()
 
     def held_open(transaction: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""How a mistake is planted, and taken back."""
+"""Planted defects: patches of modules and SQL statements, and their removal."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _MISSING = object()
 
 
 class Patches:
-    """Changes to modules and statements, undone at the end."""
+    """Changes to modules and statements, and how to undo them."""
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
-        assert hasattr(owner, name), f"{owner} has no {name!r}: this mistake would be planted nowhere"
+        assert hasattr(owner, name), f"{owner} has no {name!r}: the defect would have no effect"
         before = vars(owner).get(name, _MISSING)
         setattr(owner, name, value)
         self._undo.append(lambda: setattr(owner, name, before) if before is not _MISSING else delattr(owner, name))
@@ -32,7 +32,7 @@ class Patches:
         self._undo.append(lambda: queries.__setitem__(name, before))
 
     def later(self, step: Callable[[], None]) -> None:
-        """Undo something else too."""
+        """Add a step to undo another change."""
         self._undo.append(step)
 
     def undo(self) -> None:
@@ -41,7 +41,7 @@ class Patches:
 
 
 class Defect(NamedTuple):
-    """A mistake, and how to make it."""
+    """A planted defect: its name, and the function that plants it."""
 
     name: str
     plant: Callable[[Patches], None]
@@ -51,17 +51,17 @@ DEFECTS: list[Defect] = []
 
 
 def defect(plant: Callable[[Patches], None]) -> Callable[[Patches], None]:
-    """Put a mistake on the list."""
+    """Add a defect to the list."""
     DEFECTS.append(Defect(plant.__name__, plant))
     return plant
 
 
 @contextmanager
-def planted(chosen: Defect) -> Iterator[None]:
-    """Make a mistake for a while."""
+def planted(defect: Defect) -> Iterator[None]:
+    """Plant a defect during the block."""
     patches = Patches()
     try:
-        chosen.plant(patches)
+        defect.plant(patches)
         yield
     finally:
         patches.undo()

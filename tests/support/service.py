@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
 from tests.support.http import PromptServer
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.bootstrap.security import server_config
 from tompion.bootstrap.service import build_service
 from tompion.client import AsyncClient
@@ -125,11 +125,11 @@ class Blocking(SyncMethods):
 
 
 class BlockingTompion(SyncMethods):
-    """``Tompion`` on a store, with synchronous methods."""
+    """``AsyncTompion`` on a store, with synchronous methods."""
 
     def __init__(self, store: str) -> None:
         self._runner = asyncio.Runner()
-        self._tompion = Tompion(store, engine=False)
+        self._tompion = AsyncTompion(store, engine=False)
         self._runner.run(self._tompion.open())
 
     def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:

@@ -1,4 +1,4 @@
-"""A real Temporal server, asked through its own API when a schedule would run."""
+"""A real Temporal server, whose API lists the times at which a schedule would run."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CALLS_AT_ONCE = 8
 
 ACTION = ScheduleAction(
     start_workflow=NewWorkflowExecutionInfo(
-        workflow_id="never", workflow_type=WorkflowType(name="never"), task_queue=TaskQueue(name="nobody")
+        workflow_id="never", workflow_type=WorkflowType(name="never"), task_queue=TaskQueue(name="unserved")
     )
 )
 
 Window = tuple[int, int]
-"""From the first instant to the last, both included."""
+"""The first and the last instant, both included."""
 
 
 class TemporalServer:
-    """A running server, asked synchronously."""
+    """A running server with a synchronous API."""
 
     def __init__(self, runner: asyncio.Runner, client: Client) -> None:
         self._runner = runner
@@ -38,15 +38,15 @@ class TemporalServer:
         self._created = 0
 
     def ticks(self, cron: str, zone: str, window: Window) -> list[int]:
-        """The instants of a window at which a schedule with this cron string would run."""
+        """Return the instants of a window at which a schedule with this cron string would run."""
         return self.ticks_of_all([(cron, zone, [window])])[0][0]
 
-    def ticks_of_all(self, asked: Iterable[tuple[str, str, list[Window]]]) -> list[list[list[int]]]:
-        """The same for many schedules, each with its own windows."""
-        return self._runner.run(self._ask_all(list(asked)))
+    def ticks_of_all(self, schedules: Iterable[tuple[str, str, list[Window]]]) -> list[list[list[int]]]:
+        """Return the instants for many schedules, each with its own windows."""
+        return self._runner.run(self._ticks_of_all(list(schedules)))
 
     def accepts(self, cron: str) -> bool:
-        """Whether it is willing to read a cron string."""
+        """Return whether the server accepts a cron string."""
         try:
             self._runner.run(self._create(cron, ""))
         except RPCError as error:
@@ -55,17 +55,17 @@ class TemporalServer:
             return False
         return True
 
-    async def _ask_all(self, asked: list[tuple[str, str, list[Window]]]) -> list[list[list[int]]]:
-        turn = asyncio.Semaphore(CALLS_AT_ONCE)
-        return await asyncio.gather(*(self._ask(turn, *each) for each in asked))
+    async def _ticks_of_all(self, schedules: list[tuple[str, str, list[Window]]]) -> list[list[list[int]]]:
+        slots = asyncio.Semaphore(CALLS_AT_ONCE)
+        return await asyncio.gather(*(self._ticks(slots, *schedule) for schedule in schedules))
 
-    async def _ask(self, turn: asyncio.Semaphore, cron: str, zone: str, windows: list[Window]) -> list[list[int]]:
-        async with turn:
+    async def _ticks(self, slots: asyncio.Semaphore, cron: str, zone: str, windows: list[Window]) -> list[list[int]]:
+        async with slots:
             schedule_id = await self._create(cron, zone)
             return [await self._list(schedule_id, *window) for window in windows]
 
     async def _create(self, cron: str, zone: str) -> str:
-        """Create a paused schedule: it is only ever asked, never runs."""
+        """Create a paused schedule, which never runs."""
         self._created += 1
         schedule_id = f"schedule-{self._created}"
         schedule = Schedule(
@@ -79,15 +79,15 @@ class TemporalServer:
 
     async def _list(self, schedule_id: str, first: int, last: int) -> list[int]:
         request = ListScheduleMatchingTimesRequest(namespace=NAMESPACE, schedule_id=schedule_id)
-        request.start_time.FromSeconds(first - 1)  # the server leaves out the start and includes the end
+        request.start_time.FromSeconds(first - 1)  # the server excludes the start and includes the end
         request.end_time.FromSeconds(last)
-        found = await self._client.workflow_service.list_schedule_matching_times(request, retry=True)
-        return [time.ToSeconds() for time in found.start_time]
+        response = await self._client.workflow_service.list_schedule_matching_times(request, retry=True)
+        return [time.ToSeconds() for time in response.start_time]
 
 
 @contextmanager
 def running_server() -> Iterator[TemporalServer]:
-    """Start a server to be asked, and end it."""
+    """Run a server during the block."""
     with temporal_server() as address, asyncio.Runner() as runner:
         client = runner.run(Client.connect(address, namespace=NAMESPACE))
         yield TemporalServer(runner, client)

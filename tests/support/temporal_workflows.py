@@ -18,13 +18,13 @@ QUEUE = "tests"
 
 @workflow.defn(name="echo")
 class Echo:
-    """Says what it was given, and what was left to it."""
+    """Returns its argument, and the last result and failure that it received."""
 
     @workflow.run
-    async def run(self, given: Any) -> Any:
+    async def run(self, argument: Any) -> Any:
         failure = workflow.get_last_failure()
         return {
-            "given": given,
+            "given": argument,
             "last_result": workflow.get_last_completion_result() if workflow.has_last_completion_result() else None,
             "last_failure": None if failure is None else str(failure),
         }
@@ -41,27 +41,27 @@ class Add:
 
 @workflow.defn(name="fail")
 class Fail:
-    """Fails, for a reason that has a reason."""
+    """Fails with an error that has a cause."""
 
     @workflow.run
-    async def run(self, given: Any) -> None:
+    async def run(self, argument: Any) -> None:
         raise ApplicationError("it did not work", type="Work") from ApplicationError("no luck today", type="Weather")
 
 
 @workflow.defn(name="moody")
 class Moody:
-    """Fails at the first try of a run."""
+    """Fails at the first attempt of a run."""
 
     @workflow.run
-    async def run(self, given: Any) -> str:
-        if given["meta"]["attempt"] == 1:
+    async def run(self, argument: Any) -> str:
+        if argument["meta"]["attempt"] == 1:
             raise ApplicationError("not in the mood")
         return "well then"
 
 
 @workflow.defn(name="counting")
 class Counting:
-    """Counts itself down in as many executions."""
+    """Continues as new until its argument is 0."""
 
     @workflow.run
     async def run(self, left: int) -> str:
@@ -72,14 +72,14 @@ class Counting:
 
 @workflow.defn(name="hold")
 class Hold:
-    """Begins, continues itself once if it is given 1, and ends when it is told to."""
+    """Waits for the signal `release`. With the argument 1 it continues as new once before."""
 
     def __init__(self) -> None:
         self._released: Any = None
 
     @workflow.run
-    async def run(self, given: Any) -> Any:
-        if given == 1:
+    async def run(self, argument: Any) -> Any:
+        if argument == 1:
             workflow.continue_as_new(0)
         await workflow.wait_condition(lambda: self._released is not None)
         return self._released
@@ -91,26 +91,26 @@ class Hold:
 
 @workflow.defn(name="raw")
 class Raw:
-    """Returns something that is no JSON."""
+    """Returns bytes that are not JSON."""
 
     @workflow.run
-    async def run(self, given: Any) -> bytes:
+    async def run(self, argument: Any) -> bytes:
         return b"\x00\xff"
 
 
 @workflow.defn(name="secretive")
 class Secretive:
-    """Returns something that only its owners can read."""
+    """Returns an encrypted payload."""
 
     @workflow.run
-    async def run(self, given: Any) -> RawValue:
+    async def run(self, argument: Any) -> RawValue:
         return RawValue(Payload(metadata={"encoding": b"binary/encrypted"}, data=b"\x00\xff"))
 
 
 @asynccontextmanager
 async def temporal_worker(address: str) -> AsyncIterator[Client]:
-    """Serve the workflows; give a client."""
+    """Run a worker for the workflows during the block, and yield a client."""
     client = await Client.connect(address)
-    served = [Echo, Add, Fail, Moody, Counting, Hold, Raw, Secretive]
-    async with Worker(client, task_queue=QUEUE, workflows=served, workflow_runner=UnsandboxedWorkflowRunner()):
+    workflows = [Echo, Add, Fail, Moody, Counting, Hold, Raw, Secretive]
+    async with Worker(client, task_queue=QUEUE, workflows=workflows, workflow_runner=UnsandboxedWorkflowRunner()):
         yield client

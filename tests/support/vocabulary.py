@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
@@ -41,6 +42,9 @@ _WORD = re.compile(r"[A-Za-z]+")
 _FOREIGN_NAMES = re.compile(r"\badd_notice_handler\b")
 """Names of other libraries that contain a banned word."""
 
+_LIST_FILES = (Path(__file__).resolve(), Path(__file__).resolve().parents[1] / "test_vocabulary.py")
+"""The files that contain the banned words as data: the lists and their tests."""
+
 
 def banned_in_text(text: str) -> list[str]:
     """Return the banned words and phrases in one piece of text, identifiers split into their words."""
@@ -51,10 +55,17 @@ def banned_in_text(text: str) -> list[str]:
 
 def problems_in_tree(root: Path) -> Iterator[str]:
     """Yield ``path:line: problem`` for every rule that a file under the root breaks."""
-    paths = [root] if root.is_file() else sorted(root.rglob("*"))
-    for path in paths:
-        if path.suffix in SOURCE_SUFFIXES and not {"node_modules", "static"} & set(path.parts):
+    for path in [root] if root.is_file() else files_in_tree(root):
+        is_built = {"node_modules", "static"} & set(path.parts)
+        if path.suffix in SOURCE_SUFFIXES and not is_built and path.resolve() not in _LIST_FILES:
             yield from problems_in_file(path)
+
+
+def files_in_tree(root: Path) -> list[Path]:
+    """Return the files under a folder that Git tracks or would track."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    return sorted(path for name in set(names.split("\0")) if name and (path := root / name).is_file())
 
 
 def problems_in_file(path: Path) -> Iterator[str]:

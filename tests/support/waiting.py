@@ -1,4 +1,4 @@
-"""Waiting for somebody who waits."""
+"""Waiting for conditions, for lock waiters of a server, and between polls."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def wait_until(check: Callable[[], bool]) -> bool:
 
 
 def wait_for_lock_waiters(url: str, count: int = 1) -> None:
-    """Return when so many transactions wait for a lock; the server is asked until it says so."""
+    """Poll the server until a number of transactions wait for a lock."""
     with psycopg.connect(url, autocommit=True) as connection:
-        asked = (connection.execute(_WAITING).fetchall()[0][0] for _ in range(100_000))
-        assert any(found >= count for found in asked), "nobody waits"
+        counts = (connection.execute(_WAITING).fetchall()[0][0] for _ in range(100_000))
+        assert any(waiting >= count for waiting in counts), "no transaction waits for a lock"
 
 
 async def pause(seconds: float = 0.02) -> None:

@@ -1,22 +1,22 @@
-"""What the site does at given times."""
+"""The schedules of the site."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import connection
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.executors.base import RunContext
 
-app = SyncTompion(settings.TOMPION_STORE)
+app = Tompion(settings.TOMPION_STORE)
 
 
 @app.schedule("* * * * * *", schedule_id="count-tables")
 def count_tables(run: RunContext) -> int:
-    """Ask Django's own database something."""
+    """Query Django's own database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM sqlite_master")
         (count,) = cursor.fetchone()
-    connection.close()  # a thread of its own has a connection of its own
+    connection.close()  # each thread has its own connection
     print(f"{run.scheduled_for:%H:%M:%S} {count} tables", flush=True)
     return int(count)

@@ -30,7 +30,7 @@ from tompion.store.base import Store
 if TYPE_CHECKING:
     from tompion.engine.telemetry.tracing import Tracing
     from tompion.outbound.healthcheck_ping import HttpPinger
-    from tompion.sdk.app import Tompion
+    from tompion.sdk.app import AsyncTompion
     from tompion.sdk.declarations import Declarations
 
 
@@ -156,11 +156,13 @@ async def send_test_notification(config: Config, name: str) -> Delivery:
         await notifier.aclose()
 
 
-def build_tompion(config: Config, *, listener: Callable[[Event], None] | None = None, engine: bool = True) -> Tompion:
+def build_tompion(
+    config: Config, *, listener: Callable[[Event], None] | None = None, engine: bool = True
+) -> AsyncTompion:
     """Return the app that a configuration describes, with the schedules that its file declares."""
-    from tompion.sdk.app import Tompion
+    from tompion.sdk.app import AsyncTompion
 
-    tompion = Tompion(
+    tompion = AsyncTompion(
         config.store,
         engine=engine,
         queues=config.queues,
@@ -201,7 +203,7 @@ def _declare_schedules(config: Config, declarations: Declarations) -> None:
 
 @asynccontextmanager
 async def healthcheck_pings(
-    tompion: Tompion, *, listener: Callable[[Event], None] | None = None
+    tompion: AsyncTompion, *, listener: Callable[[Event], None] | None = None
 ) -> AsyncIterator[None]:
     """Ping the monitor while the store is reachable, for a service without an engine. An engine pings by itself."""
     pinger = tompion.outbound.pinger

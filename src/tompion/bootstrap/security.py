@@ -15,7 +15,7 @@ from tompion.runtime.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     import uvicorn
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
     from tompion.api.auth.authenticator import Authenticator
     from tompion.api.auth.jwt import JwtVerifier
@@ -64,7 +64,7 @@ def allowed_hosts(config: Config) -> tuple[str, ...]:
     return ("127.0.0.1", "localhost", "[::1]", *(f"[{name}]" if _is_ipv6(name) else name for name in names))
 
 
-def server_config(app: FastAPI, config: Config) -> uvicorn.Config:
+def server_config(app: Starlette, config: Config) -> uvicorn.Config:
     """Return the server's configuration: plain HTTP, TLS, or TLS with client certificates."""
     import uvicorn
 

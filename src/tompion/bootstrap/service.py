@@ -12,7 +12,7 @@ from tompion.config.schema import Config
 from tompion.runtime.clock import Clock
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
     from tompion.api.rest.middleware.access_log import AccessRecord
     from tompion.engine.telemetry.tracing import Tracing
@@ -27,7 +27,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
     tracing: Tracing | None = None,
     log_request: Callable[[str, str, int, float], None] | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
-) -> FastAPI:
+) -> Starlette:
     """Return the service with the web UI.
 
     ``log_request`` receives each request if the access log is on. ``problems`` returns those of the engine in the same

@@ -14,7 +14,7 @@ from tompion.runtime.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from tompion.operations.runner import OperationRunner
-    from tompion.sdk.app import Tompion
+    from tompion.sdk.app import AsyncTompion
 
 
 @asynccontextmanager
@@ -63,7 +63,7 @@ async def serve_temporal(
 
 
 async def import_temporal(
-    target: Tompion, source: Mapping[str, Any], *, shadow: bool, dry_run: bool = False, clock: Clock | None = None
+    target: AsyncTompion, source: Mapping[str, Any], *, shadow: bool, dry_run: bool = False, clock: Clock | None = None
 ) -> AsyncIterator[ImportResult]:
     """Copy the schedules of a Temporal cluster to a store or a service. Yield the result of each."""
     try:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import ssl
 
     from tompion.client.sync_client import Client
-    from tompion.sdk.app import SyncTompion
+    from tompion.sdk.app import Tompion
 
-    Api = SyncTompion | Client
+    Api = Tompion | Client
 
 T = TypeVar("T")
 PANEL = "Connection and output"
@@ -140,9 +140,9 @@ class Connection:
 
             unopened = Client(self.address, key=self.key, namespace=self.namespace, tls=self.tls.context())
         else:
-            from tompion.sdk.app import SyncTompion
+            from tompion.sdk.app import Tompion
 
-            unopened = SyncTompion(self.address, engine=False, namespace=self.namespace or DEFAULT_NAMESPACE)
+            unopened = Tompion(self.address, engine=False, namespace=self.namespace or DEFAULT_NAMESPACE)
         with unopened as api:
             yield api
 

@@ -1,6 +1,6 @@
 """Tompion inside your own process: the operations as methods, on a store or a service.
 
-:class:`Tompion` is asynchronous, :class:`SyncTompion` synchronous. Each method is an operation of
+:class:`AsyncTompion` is asynchronous, :class:`Tompion` synchronous. Each method is an operation of
 :mod:`tompion.operations`, run in one transaction of the store. Entering the context opens the store and starts an
 engine in the background, unless ``engine=False``.
 """
@@ -246,10 +246,10 @@ def _call(operation: Callable[..., T], args: Any, kwargs: Any, context: Operatio
     return operation(context, *args, **kwargs)
 
 
-class Tompion(_BaseApp, AsyncMethods):
+class AsyncTompion(_BaseApp, AsyncMethods):
     """Schedules in your own process, asynchronously.
 
-    >>> async with Tompion("sqlite:///tompion.db") as tompion:
+    >>> async with AsyncTompion("sqlite:///tompion.db") as tompion:
     ...     await tompion.create("report", cron="0 9 * * MON-FRI", function="tasks:report")
     """
 
@@ -351,10 +351,10 @@ class Tompion(_BaseApp, AsyncMethods):
         await self.close()
 
 
-class SyncTompion(_BaseApp, SyncMethods):
+class Tompion(_BaseApp, SyncMethods):
     """Schedules in your own process, synchronously. The engine runs in a background thread.
 
-    >>> with SyncTompion("sqlite:///tompion.db") as tompion:
+    >>> with Tompion("sqlite:///tompion.db") as tompion:
     ...     tompion.create("report", cron="0 9 * * MON-FRI", function="tasks:report")
     """
 
@@ -483,7 +483,7 @@ class EngineThread:
         await engine.stop(self._grace_s)
 
 
-_open_apps: WeakSet[SyncTompion] = WeakSet()
+_open_apps: WeakSet[Tompion] = WeakSet()
 
 
 @atexit.register

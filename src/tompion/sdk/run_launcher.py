@@ -10,7 +10,7 @@ from tompion.contract.methods import AsyncMethods
 class RunLauncher:
     """Starts runs of stored workflows. An engine of the same store or service executes them.
 
-    ``tompion`` must be open and asynchronous. :class:`~tompion.SyncTompion` has ``start_run`` itself.
+    ``tompion`` must be open and asynchronous. :class:`~tompion.Tompion` has ``start_run`` itself.
     """
 
     def __init__(self, tompion: AsyncMethods) -> None:

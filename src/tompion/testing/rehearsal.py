@@ -24,7 +24,7 @@ from tompion.operations.instants import When, epoch_ms
 from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import declare
 from tompion.runtime.clock import pause
-from tompion.sdk.app import SyncTompion, Tompion
+from tompion.sdk.app import AsyncTompion, Tompion
 from tompion.spec.duration import parse_duration
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.virtual_loop import VirtualLoop
@@ -47,7 +47,7 @@ class Rehearsal(SyncMethods):
 
     def __init__(
         self,
-        app: Tompion | SyncTompion | None = None,
+        app: AsyncTompion | Tompion | None = None,
         *,
         at: When = "2026-01-01T00:00:00Z",
         settings: Settings | None = None,

@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from secrets import token_urlsafe
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -46,7 +46,7 @@ CACHE_IMMUTABLE, CACHE_ONE_DAY = "public, max-age=31536000, immutable", "public,
 MIN_COMPRESSED_BYTES = 1_000
 
 
-def mount_ui(app: FastAPI) -> None:
+def mount_ui(app: Starlette) -> None:
     """Serve the web UI at every path that a browser opens, behind the other middleware."""
     app.user_middleware.append(Middleware(WebUI, built=BUILT))
 

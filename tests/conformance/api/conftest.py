@@ -12,7 +12,7 @@ from tests.conformance.api.plain_requests import PlainRequests
 from tests.support.command_line import CommandLine
 from tests.support.operations import BEGIN
 from tests.support.service import Blocking, BlockingTompion, Direct, Http, runner_of, serving
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.bootstrap.store import open_store
 from tompion.client import Client
 from tompion.contract.methods import SyncMethods
@@ -56,10 +56,10 @@ def http(url: str) -> Iterator[Http]:
 )
 def interface(request: pytest.FixtureRequest, store: Store) -> Iterator[SyncMethods]:
     """An interface to the service, or to its store."""
-    opened: Client | Blocking | CommandLine | SyncTompion | BlockingTompion
-    on_a_store: dict[str, Callable[[str], CommandLine | SyncTompion | BlockingTompion]] = {
+    opened: Client | Blocking | CommandLine | Tompion | BlockingTompion
+    on_a_store: dict[str, Callable[[str], CommandLine | Tompion | BlockingTompion]] = {
         "command_line_on_a_store": partial(CommandLine, "--store"),
-        "embedded": lambda where: SyncTompion(where, engine=False).open(),
+        "embedded": lambda where: Tompion(where, engine=False).open(),
         "embedded_async": BlockingTompion,
     }
     if request.param in on_a_store:

@@ -18,7 +18,7 @@ from tompion.client import Client, protocol
 from tompion.contract.methods import SyncMethods
 from tompion.errors import Forbidden, StoreUnavailable, Unauthenticated
 from tompion.operations.resources import api_keys
-from tompion.sdk.app import SyncTompion
+from tompion.sdk.app import Tompion
 
 SECONDS = 120
 LIST = "/api/v1/schedules"
@@ -180,7 +180,7 @@ def test_an_expired_certificate_is_refused_on_an_open_connection(tmp_path_factor
         assert http("GET", LIST).status == 401
 
 
-@pytest.mark.parametrize("client", [Client, Blocking, SyncTompion])
+@pytest.mark.parametrize("client", [Client, Blocking, Tompion])
 def test_clients_authenticate_with_certificates(
     service: TlsService, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +188,7 @@ def test_clients_authenticate_with_certificates(
 
     def opened(tls: ssl.SSLContext) -> SyncMethods:
         api: SyncMethods = client(service.url, tls=tls)
-        return api.open() if isinstance(api, SyncTompion) else api
+        return api.open() if isinstance(api, Tompion) else api
 
     def call(tls: ssl.SSLContext, work: Callable[[SyncMethods], object]) -> object:
         api: Any = opened(tls)

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.support.operations import BEGIN
 from tests.support.service import SECONDS, Http, Response, Served, runner_of, serving
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.api.auth import session_cookie
 from tompion.config.loader import load
 from tompion.operations.resources.api_keys import create_key
@@ -180,7 +180,7 @@ def service() -> Iterator[ServiceUnderTest]:
 @pytest.fixture(scope="module")
 def busy(migrated_databases: Recycling) -> Iterator[ServiceUnderTest]:
     """The same on PostgreSQL, with an engine that works meanwhile."""
-    with migrated_databases.lent() as url, SyncTompion(url) as home, serve_with_key(home.runner) as opened:
+    with migrated_databases.lent() as url, Tompion(url) as home, serve_with_key(home.runner) as opened:
         yield opened
 
 

@@ -1,1 +1,1 @@
-"""A whole engine on a real PostgreSQL: what only that store lets happen at the same time."""
+"""An engine on a real PostgreSQL: concurrent transactions, leases and transactional runs."""

@@ -1,4 +1,4 @@
-"""PostgreSQL, with a clock that stands."""
+"""PostgreSQL with a manual clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.engine.kit import BEGIN
+from tests.conformance.engine.kit import START_S
 from tests.conformance.engine.users import JOBS, Scene
 from tests.support.databases import owner_url
 from tests.support.servers.database_pool import temporary_objects
@@ -16,15 +16,15 @@ from tompion.testing.clock import ManualClock
 
 @pytest.fixture
 def clock() -> ManualClock:
-    return ManualClock(BEGIN)
+    return ManualClock(START_S)
 
 
 @pytest.fixture
 def postgres(migrated_url: str, clock: ManualClock) -> Iterator[PostgresStore]:
-    """For whoever owns the database: what is called in a transaction writes to tables of its own, made by the tests."""
-    made = PostgresStore(owner_url(migrated_url), clock=clock)
-    yield made
-    made.close()
+    """Open the store as the owner of the database, because the calls write to tables that the tests create."""
+    store = PostgresStore(owner_url(migrated_url), clock=clock)
+    yield store
+    store.close()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Schedules that are all due at once, and an executor that says when it has launched them."""
+"""Schedules that are due at the same time, and an executor that signals when it has launched them."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from tompion.testing.clock import ManualClock
 from tompion.testing.executor import RecordingExecutor
 
 SECONDS = 120
-"""After which a test gives up waiting."""
-BEGIN = 1_800_000_030.0  # 2027-01-15T08:00:30Z
+"""Timeout of every wait."""
+START_S = 1_800_000_030.0  # 2027-01-15T08:00:30Z
 UNTIL_DUE_S = 31.0
 
 
-class Executor(RecordingExecutor):
-    """Remembers what it has executed, and says when that was so many schedules."""
+class SignallingExecutor(RecordingExecutor):
+    """An executor that records its runs, and signals when it has launched the expected number of schedules."""
 
     def __init__(self, clock: ManualClock, expected: int) -> None:
         super().__init__(clock.now, lambda _: (0.0, Completed()))
         self._expected = expected
-        self._enough = asyncio.Event()
+        self._all_launched = asyncio.Event()
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        ended = await super().run(dag, meta)
-        if len({each.launch.schedule_id for each in self.executions}) == self._expected:
-            self._enough.set()
-        return ended
+        result = await super().run(dag, meta)
+        if len({execution.launch.schedule_id for execution in self.executions}) == self._expected:
+            self._all_launched.set()
+        return result
 
-    async def launched(self) -> list[RunContext]:
-        """Wait for the last of them; return all launches."""
+    async def wait_for_launches(self) -> list[RunContext]:
+        """Wait until the expected number of schedules was launched, and return all launches."""
         async with asyncio.timeout(SECONDS):
-            await self._enough.wait()
-        return [each.launch for each in self.executions]
+            await self._all_launched.wait()
+        return [execution.launch for execution in self.executions]
 
 
 def create_due(store: Store, number: int) -> set[str]:
-    """Create schedules that have one tick a day, a little after the beginning; return their ids."""
-    names = {f"at-{each}" for each in range(number)}
+    """Create schedules with one tick a day, shortly after the start of the test, and return their ids."""
+    names = {f"at-{index}" for index in range(number)}
 
     def create(transaction: Transaction) -> None:
         for name in names:
@@ -53,6 +53,6 @@ def create_due(store: Store, number: int) -> set[str]:
     return names
 
 
-def asked(store: Store, operation: Callable[..., Any], *args: Any) -> Any:
-    """Return what an operation that only reads answers."""
+def read(store: Store, operation: Callable[..., Any], *args: Any) -> Any:
+    """Return the result of an operation that only reads."""
     return store.read(lambda transaction: operation(OperationContext(transaction, Settings()), *args)).result(SECONDS)

@@ -1,4 +1,4 @@
-"""A worker whose database has stopped to answer: it was only ended by whoever sent SIGKILL."""
+"""A worker whose database does not answer stops on SIGTERM."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tompion.cli.main import main
 with patch("tompion.runtime.signals.MAX_SHUTDOWN_S", 1.0):
     main()
 """
-"""The command, which ends earlier than usual if something in it hangs."""
+"""The worker command with a shorter limit for its shutdown."""
 
 
-def test_it_ends_when_asked_to_although_nothing_answers(migrated_url: str) -> None:
+def test_worker_stops_on_sigterm_while_the_database_hangs(migrated_url: str) -> None:
     parts = urlsplit(migrated_url)
     assert parts.hostname is not None
     assert parts.port is not None
@@ -40,6 +40,6 @@ def test_it_ends_when_asked_to_although_nothing_answers(migrated_url: str) -> No
                 proxy.blackhole()
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(120) == 0
-                assert "taken over" in process.stderr.read()
+                assert "Other instances take over the runs" in process.stderr.read()
             finally:
                 process.kill()

@@ -1,4 +1,4 @@
-"""Fires that overlap on PostgreSQL: two transactions of one engine are open at once, and one of them has bad luck."""
+"""Fires that overlap on PostgreSQL: two transactions of one engine are open, and one of them fails."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, Executor, asked, create_due
+from tests.conformance.engine.kit import SECONDS, UNTIL_DUE_S, SignallingExecutor, create_due, read
 from tests.support.delayed_store import Fate, Fire, with_marked_fires
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.steps.result import StepResult
 from tompion.errors import StoreUnavailable
 from tompion.executors.base import RunContext
-from tompion.operations.runs import read
+from tompion.operations.runs.read import runs
 from tompion.operations.verify.schedule import verify
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.postgres.driver import PostgresStore
@@ -29,11 +29,11 @@ T = TypeVar("T")
 BATCH = 3
 SCHEDULES = 14
 FIRST, SECOND = 2, 3
-"""The two fires that overlap, counted from the one before them."""
+"""The numbers of the two fires that overlap."""
 
 
-class Overlapping(Store):
-    """PostgreSQL, on which the first of two fires ends only when the second has claimed, or the other way round."""
+class OverlappingStore(Store):
+    """PostgreSQL with two fires whose transactions overlap. Each ends only after the other has claimed its runs."""
 
     is_out_of_process = True
 
@@ -53,7 +53,7 @@ class Overlapping(Store):
         sent = self._store.write(self._held_open(work, number))
         if number in self._ended:
             sent.add_done_callback(lambda _: self._ended[number].set())
-        return _lost(sent) if self._fates.get(number) is Fate.ANSWER_LOST else sent
+        return _lose_response(sent) if self._fates.get(number) is Fate.ANSWER_LOST else sent
 
     def read(self, work: Work[T]) -> Future[T]:
         return self._store.read(work)
@@ -69,7 +69,7 @@ class Overlapping(Store):
             answer = work(transaction)
             if number in self._claimed:
                 self._claimed[number].set()
-                assert self._claimed[FIRST + SECOND - number].wait(SECONDS), "they did not overlap"
+                assert self._claimed[FIRST + SECOND - number].wait(SECONDS), "the fires did not overlap"
             if number == self._waits:
                 assert self._ended[FIRST + SECOND - number].wait(SECONDS)
             if self._fates.get(number) is Fate.FAILS:
@@ -79,52 +79,52 @@ class Overlapping(Store):
         return held_open
 
 
-def _lost(sent: Future[T]) -> Future[T]:
-    """An answer that never comes, though the transaction has been committed."""
+def _lose_response(sent: Future[T]) -> Future[T]:
+    """Return a future that fails although the transaction was committed."""
     answer: Future[T] = Future()
 
     def lose(done: Future[T]) -> None:
         done.result()
-        answer.set_exception(StoreUnavailable("the connection was lost before the answer came"))
+        answer.set_exception(StoreUnavailable("the connection was lost before the response"))
 
     sent.add_done_callback(lose)
     return answer
 
 
-async def told(store: Overlapping, clock: ManualClock) -> list[RunContext]:
-    """Let an engine meet everything at once; return what it has launched."""
-    executor = Executor(clock, SCHEDULES)
+async def run_engine(store: OverlappingStore, clock: ManualClock) -> list[RunContext]:
+    """Run an engine when all schedules are due, and return its launches."""
+    executor = SignallingExecutor(clock, SCHEDULES)
     settings = Settings(fire_batch=BATCH, tick_ms=50)
     engine = with_marked_fires(Engine(store, {"function": executor}, clock=clock, settings=settings))
     await engine.start()
     clock.advance(UNTIL_DUE_S)
-    await executor.launched()
+    await executor.wait_for_launches()
     await engine.stop()
-    return [each.launch for each in executor.executions]
+    return [execution.launch for execution in executor.executions]
 
 
-def claimed(fire: Fire) -> set[str]:
-    fired: StepResult | None = fire.fired
-    assert fired is not None
-    return {rule.schedule_id for _, rule in fired.launches}
+def claimed_schedules(fire: Fire) -> set[str]:
+    result: StepResult | None = fire.fired
+    assert result is not None
+    return {schedule.schedule_id for _, schedule in result.launches}
 
 
 @pytest.mark.parametrize("waits", [FIRST, SECOND], ids=["the second ends first", "the first ends first"])
 @pytest.mark.parametrize("fate", [Fate.FAILS, Fate.ANSWER_LOST])
-@pytest.mark.parametrize("unlucky", [FIRST, SECOND])
-def test_what_happens_to_one_of_two_fires_that_overlap_is_its_own_affair(
-    postgres: PostgresStore, clock: ManualClock, unlucky: int, fate: Fate, waits: int
+@pytest.mark.parametrize("failing", [FIRST, SECOND])
+def test_failure_of_one_of_two_overlapping_fires_does_not_affect_the_other(
+    postgres: PostgresStore, clock: ManualClock, failing: int, fate: Fate, waits: int
 ) -> None:
-    """No tick is lost, none is decided twice, and what the other fire has claimed is launched as if nothing were."""
+    """No tick is lost or decided twice, and the runs of the other fire are launched normally."""
     names = create_due(postgres, SCHEDULES)
-    store = Overlapping(postgres, {unlucky: fate}, waits)
-    launched = asyncio.run(told(store, clock))
-    first, second = claimed(store.fires[FIRST - 1]), claimed(store.fires[SECOND - 1])
+    store = OverlappingStore(postgres, {failing: fate}, waits)
+    launched = asyncio.run(run_engine(store, clock))
+    first, second = claimed_schedules(store.fires[FIRST - 1]), claimed_schedules(store.fires[SECOND - 1])
     assert len(first) == len(second) == BATCH
     assert not first & second
     assert sorted(launch.schedule_id for launch in launched) == sorted(names)
-    begun_anew = {launch.schedule_id for launch in launched if launch.attempt > 1}
-    assert begun_anew == ((first if unlucky == FIRST else second) if fate is Fate.ANSWER_LOST else set())
+    launched_again = {launch.schedule_id for launch in launched if launch.attempt > 1}
+    assert launched_again == ((first if failing == FIRST else second) if fate is Fate.ANSWER_LOST else set())
     for name in names:
-        assert [run.state for run in asked(postgres, read.runs, name).items] == ["SUCCESS"]
-        assert asked(postgres, verify, name).ok
+        assert [run.state for run in read(postgres, runs, name).items] == ["SUCCESS"]
+        assert read(postgres, verify, name).ok

@@ -1,4 +1,4 @@
-"""What it costs other runs that an engine has a transactional executor: counted in statements."""
+"""The extra statements of other runs if the engine has a transactional executor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.server
 
 
 def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, configured: bool) -> Counter[str]:
-    """The statements of the transaction that fires a tick."""
+    """Count the statements of the transaction that fires a tick."""
     names: Counter[str] = Counter()
     recorder = RecordingExecutor(scene.clock.now, lambda _: (0.0, Completed()))
     executors: dict[str, Executor] = {"recorder": recorder, "function": recorder}
@@ -31,7 +31,7 @@ def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, 
     engine = Engine(scene.store, executors, clock=scene.clock)
     scene.schedule(f"configured-{configured}", **document)
 
-    async def story() -> None:
+    async def scenario() -> None:
         await engine.lease.register()
         scene.clock.advance(86_400)
         with monkeypatch.context() as patching:
@@ -40,15 +40,15 @@ def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, 
             fired = await engine.runner.run(lambda t: engine.finder.fire_step.catch_up(t, 10, 10))
             assert len(fired.launches) == 1
 
-    asyncio.run(story())
-    scene.ask(crud.delete, f"configured-{configured}")
+    asyncio.run(scenario())
+    scene.call(crud.delete, f"configured-{configured}")
     return names
 
 
 def _counted(send: Callable[..., Any], names: Counter[str]) -> Callable[..., Any]:
-    def counted(transaction: Any, name: str, given: Any) -> Any:
+    def counted(transaction: Any, name: str, values: Any) -> Any:
         names[name] += 1
-        return send(transaction, name, given)
+        return send(transaction, name, values)
 
     return counted
 
@@ -62,11 +62,11 @@ def _counted(send: Callable[..., Any], names: Counter[str]) -> Callable[..., Any
     ],
     ids=["a function", "a version of a workflow", "the newest of a workflow"],
 )
-def test_what_it_costs_runs_of_other_executors_that_this_one_is_there(
+def test_transactional_executor_adds_few_statements_to_other_runs(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, document: dict[str, Any], more: dict[str, int]
 ) -> None:
-    """A function pays nothing; of workflows it has to be known whose they are, once for a batch, or once for ever."""
+    """A function adds none. A workflow adds lookups of its executor: once per batch, or once per version."""
     scene.workflow(executor="recorder")
-    given = {"catchup_policy": "fire_immediately", **document}
-    without = statements(scene, monkeypatch, given, configured=False)
-    assert statements(scene, monkeypatch, given, configured=True) - without == Counter(more)
+    fields = {"catchup_policy": "fire_immediately", **document}
+    without = statements(scene, monkeypatch, fields, configured=False)
+    assert statements(scene, monkeypatch, fields, configured=True) - without == Counter(more)

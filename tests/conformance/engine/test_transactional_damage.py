@@ -1,4 +1,4 @@
-"""Transactional runs amid executors and documents that are broken, or that change at the wrong moment."""
+"""Transactional runs beside broken executors, damaged documents and workflows that change during a launch."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tompion.testing.executor import RecordingExecutor
 pytestmark = pytest.mark.server
 
 
-class Turning(RecordingExecutor):
-    """Cannot begin; and meanwhile somebody deploys the workflow for another executor."""
+class RedeployingExecutor(RecordingExecutor):
+    """Changes the executor of the workflow during a launch, which then fails."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene.clock.now, lambda _: (0.0, Completed()))
@@ -31,31 +31,31 @@ class Turning(RecordingExecutor):
         raise LaunchError("not now")
 
 
-def test_a_workflow_that_turns_to_the_executor_after_its_run_was_taken(scene: Scene) -> None:
-    """The run was taken without a transaction around its launch; it is handed back, and taken again with one."""
-    scene.workflow(executor="turning")
+def test_workflow_that_becomes_transactional_during_a_launch(scene: Scene) -> None:
+    """The run was claimed without a transaction around its launch. It is released, and claimed again with one."""
+    scene.workflow(executor="redeploying")
     scene.schedule()
 
-    async def story() -> None:
-        async with scene.engine(turning=Turning(scene)):
+    async def scenario() -> None:
+        async with scene.engine(redeploying=RedeployingExecutor(scene)):
             scene.clock.advance(UNTIL_DUE_S)
-            await scene.told("ended")
+            await scene.wait_for_events("ended")
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert scene.runs() == [("SUCCESS", None, 2)]
     assert [attempt for _, attempt in scene.jobs()] == [2]
-    assert scene.is_whole()
+    assert scene.is_consistent()
 
 
-class Uncallable(PostgresExecutor):
-    """Breaks its contract before the call."""
+class FailsBeforeCall(PostgresExecutor):
+    """Raises an unexpected error before the call."""
 
     def call(self, dag: Any, meta: RunContext) -> SqlCall:
         raise ZeroDivisionError("before")
 
 
-class Unanswerable(PostgresExecutor):
-    """Breaks its contract after the call."""
+class FailsAfterCall(PostgresExecutor):
+    """Raises an unexpected error after the call."""
 
     def call(self, dag: Any, meta: RunContext) -> SqlCall:
         return PostgresExecutor(DECLARED, ExecutorEnv()).call(dag, meta)
@@ -64,37 +64,37 @@ class Unanswerable(PostgresExecutor):
         raise ZeroDivisionError("after")
 
 
-@pytest.mark.parametrize("kind", [Uncallable, Unanswerable])
-def test_an_executor_that_breaks_its_contract_stops_nobody_else(scene: Scene, kind: type[PostgresExecutor]) -> None:
+@pytest.mark.parametrize("kind", [FailsBeforeCall, FailsAfterCall])
+def test_broken_executor_does_not_affect_other_runs(scene: Scene, kind: type[PostgresExecutor]) -> None:
     scene.workflow()
     scene.workflow("broken", executor="broken")
     scene.schedule("sound")
     scene.schedule(workflow_id="broken")
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with scene.engine(broken=kind(DECLARED, ExecutorEnv())):
             scene.clock.advance(UNTIL_DUE_S)
-            await scene.told("ended", 2)
+            await scene.wait_for_events("ended", 2)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert sorted(scene.runs()) == [("FAILED", "launch_failed", 1), ("SUCCESS", None, 1)]
     assert "the executor has failed: ZeroDivisionError" in scene.errors()
-    assert scene.is_whole("report", "sound")
+    assert scene.is_consistent("report", "sound")
 
 
 @pytest.mark.parametrize("document", ['{"executor": []}', "[]", "{", '{"executor": "postgres", "options": [1]}'])
-def test_a_document_that_somebody_has_damaged_stops_nobody_else(scene: Scene, document: str) -> None:
+def test_damaged_document_does_not_affect_other_runs(scene: Scene, document: str) -> None:
     scene.workflow()
     scene.workflow("damaged")
     scene.sql("UPDATE workflows SET document = %s WHERE workflow_id = 'damaged'", document)
     scene.schedule("sound")
     scene.schedule(workflow_id="damaged")
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with scene.engine():
             scene.clock.advance(UNTIL_DUE_S)
-            await scene.told("ended", 2)
+            await scene.wait_for_events("ended", 2)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert [state for state, _, _ in sorted(scene.runs())] == ["FAILED", "SUCCESS"]
-    assert scene.is_whole("report", "sound")
+    assert scene.is_consistent("report", "sound")

@@ -1,4 +1,4 @@
-"""A database with something of a user's beside the schedules, and engines whose runs go there."""
+"""A database with a table of the user beside the schedules, and engines whose runs are rows of that table."""
 
 from __future__ import annotations
 
@@ -34,116 +34,117 @@ DECLARED: dict[str, Any] = {"tables": ["jobs"]}
 SETTINGS = Settings(tick_ms=50)
 
 
-class Tapped(Store):
-    """PostgreSQL; somebody may look, or act, in a transaction that has made calls, and once it has been committed."""
+class HookedStore(Store):
+    """PostgreSQL with hooks before and after the commit of a transaction that executes calls."""
 
     is_out_of_process = True
 
     def __init__(self, store: Store) -> None:
-        """Begin with nobody who does."""
         self._store = store
         self.before_commit: Callable[[], None] = lambda: None
         self.after_commit: Callable[[], None] = lambda: None
 
     def write(self, work: Work[T]) -> Future[T]:
-        """Run work, and let somebody look if it makes calls."""
-        made: list[int] = []
+        """Run work, and call the hooks if it executes calls."""
+        call_counts: list[int] = []
 
-        def tapped(transaction: Transaction) -> T:
-            call = transaction.execute_calls
+        def hooked(transaction: Transaction) -> T:
+            execute = transaction.execute_calls
 
-            def noticed(calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
-                made.append(len(calls))
-                return call(calls, timeout_ms)
+            def counted(calls: Sequence[SqlCall], timeout_ms: int) -> SqlResults:
+                call_counts.append(len(calls))
+                return execute(calls, timeout_ms)
 
-            transaction.execute_calls = noticed  # type: ignore[method-assign]  # the same, and says so
+            transaction.execute_calls = counted  # type: ignore[method-assign]  # a wrapper with a counter
             answer = work(transaction)
-            if made:
+            if call_counts:
                 self.before_commit()
             return answer
 
         answer: Future[T] = Future()
-        self._store.write(tapped).add_done_callback(lambda done: self._answer(done, answer, made=bool(made)))
+        self._store.write(hooked).add_done_callback(
+            lambda done: self._answer(done, answer, has_calls=bool(call_counts))
+        )
         return answer
 
-    def _answer(self, done: Future[T], answer: Future[T], *, made: bool) -> None:
+    def _answer(self, done: Future[T], answer: Future[T], *, has_calls: bool) -> None:
         try:
-            found = done.result()
-            if made:
+            result = done.result()
+            if has_calls:
                 self.after_commit()
-        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits is told
+        except Exception as error:  # noqa: BLE001 - every error is passed to the waiting caller
             answer.set_exception(error)
         else:
-            answer.set_result(found)
+            answer.set_result(result)
 
     def read(self, work: Work[T]) -> Future[T]:
-        """Look."""
+        """Run work that only reads."""
         return self._store.read(work)
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Pass on notices."""
+        """Subscribe to the notifications of the store."""
         return self._store.subscribe(wake)
 
     def close(self) -> None:
-        """Leave the real store to whoever opened it."""
+        """Do nothing. The test closes the real store."""
 
 
-def once(problem: str) -> Callable[[], None]:
-    """Return something that fails, the first time."""
-    left = [problem]
+def fail_once(problem: str) -> Callable[[], None]:
+    """Return a hook that fails the first time."""
+    errors = [problem]
 
     def fail() -> None:
-        if left:
-            raise StoreUnavailable(left.pop())
+        if errors:
+            raise StoreUnavailable(errors.pop())
 
     return fail
 
 
 class Scene:
-    """A store, a user's table in the same database, and what engines tell."""
+    """A store, a table of the user in the same database, and the events of the engines."""
 
     def __init__(self, url: str, store: PostgresStore, clock: ManualClock) -> None:
         self.url = url
         self.store = store
         self.clock = clock
         self.events: list[Event] = []
-        self._told = asyncio.Event()
+        self._event_arrived = asyncio.Event()
 
     def sql(self, text: str, *values: Any) -> list[Any]:
-        """Do something in the user's name."""
+        """Execute SQL as the user."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(text.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
 
-    def ask(self, operation: Callable[..., Any], *args: Any, **given: Any) -> Any:
-        """Ask for an operation."""
-        work = self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **given))
+    def call(self, operation: Callable[..., Any], *args: Any, **fields: Any) -> Any:
+        """Run an operation in a transaction, and return its result."""
+        work = self.store.write(lambda t: operation(OperationContext(t, Settings()), *args, **fields))
         return work.result(SECONDS)
 
     def workflow(self, name: str = "flow", options: Any = None, **document: Any) -> None:
         """Store a workflow of the executor."""
-        given = {"executor": "postgres", "options": options or OPTIONS, **document}
-        self.ask(workflows.put_workflow, name, given)
+        fields = {"executor": "postgres", "options": options or OPTIONS, **document}
+        self.call(workflows.put_workflow, name, fields)
 
-    def schedule(self, name: str = "report", **given: Any) -> None:
-        """Make a schedule that ticks a little after the beginning."""
-        self.ask(crud.create, name, **{"cron": "1 8 * * *", "workflow_id": "flow", **given})
+    def schedule(self, name: str = "report", **fields: Any) -> None:
+        """Create a schedule with a tick shortly after the start of the test."""
+        self.call(crud.create, name, **{"cron": "1 8 * * *", "workflow_id": "flow", **fields})
 
     def jobs(self) -> list[tuple[str, int]]:
-        """Return the user's rows: key and attempt."""
+        """Return key and attempt of the user's rows."""
         return self.sql("SELECT key, attempt FROM jobs ORDER BY id")
 
     def runs(self) -> list[tuple[str, str | None, int]]:
-        """Return our rows: state, reason and attempt."""
+        """Return state, reason and attempt of the runs."""
         return self.sql("SELECT state, reason, attempt FROM schedule_runs ORDER BY run_number")
 
     def errors(self) -> list[str]:
-        """Return what our rows say went wrong."""
-        return [found[0] for found in self.sql("SELECT error FROM schedule_runs ORDER BY run_number")]
+        """Return the errors of the runs."""
+        return [row[0] for row in self.sql("SELECT error FROM schedule_runs ORDER BY run_number")]
 
-    def is_whole(self, *names: str) -> bool:
-        """Return whether the ledgers of schedules, and what they count as in flight, are as they must be."""
-        return all(self.ask(verify, name).ok for name in names or ("report",))
+    def is_consistent(self, *names: str) -> bool:
+        """Return whether the ledgers and the counters of the schedules pass the verification."""
+        return all(self.call(verify, name).ok for name in names or ("report",))
 
     @asynccontextmanager
     async def engine(
@@ -153,9 +154,9 @@ class Scene:
         settings: Settings = SETTINGS,
         **others: Executor,
     ) -> AsyncIterator[Engine]:
-        """Run an engine for a while."""
-        site = ExecutorEnv(public_url="https://tompion.example")
-        executors: dict[str, Executor] = {"postgres": PostgresExecutor(configured or DECLARED, site), **others}
+        """Run an engine within the context."""
+        environment = ExecutorEnv(public_url="https://tompion.example")
+        executors: dict[str, Executor] = {"postgres": PostgresExecutor(configured or DECLARED, environment), **others}
         events = EngineEvents(self._listen)
         engine = Engine(store or self.store, executors, clock=self.clock, settings=settings, events=events)
         await engine.start()
@@ -166,12 +167,12 @@ class Scene:
 
     def _listen(self, event: Event) -> None:
         self.events.append(event)
-        self._told.set()
+        self._event_arrived.set()
 
-    async def told(self, kind: str, number: int = 1) -> list[Event]:
-        """Wait for so many events of a kind."""
+    async def wait_for_events(self, kind: str, number: int = 1) -> list[Event]:
+        """Wait for a number of events of one kind, and return them."""
         async with asyncio.timeout(SECONDS):
-            while len(found := [event for event in self.events if event.kind == kind]) < number:
-                self._told.clear()
-                await self._told.wait()
-        return found
+            while len(events := [event for event in self.events if event.kind == kind]) < number:
+                self._event_arrived.clear()
+                await self._event_arrived.wait()
+        return events

@@ -1,4 +1,4 @@
-"""The Celery app of the tests: its tasks leave a mark for each time that they are executed."""
+"""The Celery app of the tests. Its tasks record each execution."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ app = Celery("tests", broker=URL, backend=URL)
 app.conf.update(task_track_started=True, worker_hijack_root_logger=False, broker_connection_retry_on_startup=True)
 
 
-def mark(key: str, what: str) -> None:
-    """Leave a mark, and the id of the task that leaves it."""
+def mark(key: str, state: str) -> None:
+    """Record an execution and the id of its task."""
     redis = Redis.from_url(URL)
     redis.rpush(f"ids:{key}", current_task.request.id)
-    redis.rpush(f"marks:{key}", what)
+    redis.rpush(f"marks:{key}", state)
 
 
 @app.task  # type: ignore[untyped-decorator]  # Celery has no types
 def work(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> Any:
-    """Say what it was given."""
+    """Return the arguments."""
     mark(meta["idempotency_key"], "worked")
     return {"dag": dag, "payload": meta["payload"], "token": callback["token"]}
 
@@ -36,12 +36,12 @@ def fail(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> None:
 
 @app.task  # type: ignore[untyped-decorator]  # Celery has no types
 def hold(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> None:
-    """Begin, and never end."""
-    mark(meta["idempotency_key"], "begun")
+    """Start, and never end."""
+    mark(meta["idempotency_key"], "started")
     Redis.from_url(URL).blpop(["never"], 0)
 
 
 @app.task(name=f"{__name__}.retry", bind=True, max_retries=0)  # type: ignore[untyped-decorator]  # Celery has no types
-def retry(self: Any, **given: Any) -> None:
-    """Give up in Celery's own way."""
+def retry(self: Any, **_: Any) -> None:
+    """Fail with Celery's own retry error."""
     raise self.retry(countdown=0)

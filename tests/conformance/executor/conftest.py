@@ -1,4 +1,4 @@
-"""Real targets, each started by the first test that asks for it."""
+"""Real targets. Each is started by the first test that uses it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ SECONDS_TO_STOP = 120
 
 @pytest.fixture(scope="session")
 def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """NATS with JetStream."""
+    """Start NATS with JetStream."""
     with nats_server(tmp_path_factory.mktemp("nats")) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def valkey_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Valkey, which speaks Redis."""
+    """Start Valkey, which is compatible with Redis."""
     with valkey_server(tmp_path_factory.mktemp("valkey")) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def celery_url(valkey_url: str) -> Iterator[str]:
-    """A broker, and a worker that serves it."""
+    """Start a Celery worker on a broker, and yield the URL of the broker."""
     argv = [sys.executable, "-m", "celery", "-A", TASKS, "worker", "-c", "2", "--loglevel", "ERROR",
             "--without-gossip", "--without-mingle", "--without-heartbeat"]  # fmt: skip
     environment = {**os.environ, "TOMPION_TEST_REDIS": valkey_url, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -48,6 +48,6 @@ def celery_url(valkey_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def temporal_address() -> Iterator[str]:
-    """A Temporal server; its workers are in the tests."""
+    """Start a Temporal server without workers."""
     with temporal_server() as address:
         yield address

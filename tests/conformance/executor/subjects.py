@@ -1,6 +1,6 @@
-"""Every executor as the contract sees it: how to make it work, fail and hold, and what its target saw of it.
+"""Every executor as the contract tests use it: options that succeed, fail and hold, and the deliveries at its target.
 
-``SUBJECTS`` names them; each entry makes a :class:`Subject` from the fixtures of the servers that it needs.
+Each entry of ``SUBJECTS`` builds a :class:`Subject` from the fixtures of the servers that it needs.
 """
 
 from __future__ import annotations
@@ -35,43 +35,43 @@ from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.runtime.clock import pause
 
 SITE = ExecutorEnv(public_url="https://tompion.example")
-LOOK_S = 0.02
-"""The pause between two questions to a target that gives no signal."""
+POLL_S = 0.02
+"""Pause between two polls of a target."""
 Options = dict[str, Any]
 SECRET = "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 
 
 @dataclass
 class Subject:
-    """One executor, its target, and how far the contract applies to it."""
+    """One executor, its target, and the parts of the contract that apply to it."""
 
     make: Callable[[], Executor]
     work: Options
-    effects: Callable[[RunContext], Awaitable[list[str]]]
-    """What identifies each delivery of a run that its target has acted upon."""
+    deliveries: Callable[[RunContext], Awaitable[list[str]]]
+    """Returns an id for each delivery of a run that the target has processed."""
     unreachable: Callable[[int], Executor]
-    """One whose target is at a port where nobody listens, or answers."""
-    nowhere: Callable[[int], Options] | None = None
-    """The options of a workflow whose target is there; those that work, unless said otherwise."""
+    """Builds an executor whose target is at a port without a server, or with a server that never answers."""
+    unreachable_options: Callable[[int], Options] | None = None
+    """Options of a workflow whose target is at that port. The default is ``work``."""
     is_remote: bool = True
     fail: Options | None = None
     hold: Options | None = None
-    begun: Callable[[RunContext], Awaitable[None]] | None = None
+    started: Callable[[RunContext], Awaitable[None]] | None = None
     stopped: Callable[[RunContext], Awaitable[None]] | None = None
-    """Wait until the target has let go of a run."""
+    """Waits until the target has stopped a run."""
     has_result: bool = True
-    recognises: bool = True
-    """Whether a delivery that is repeated has no second effect; otherwise the target knows it by its key."""
+    deduplicates: bool = True
+    """Whether the target ignores a repeated delivery. Otherwise it receives the same key twice."""
     secret: Options | None = None
-    """Options with a secret in them."""
+    """Options that contain a secret."""
     configured: Options = field(default_factory=dict)
-    """What an executor in another process is made with."""
+    """Configuration of the executor in another process."""
     around: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
 
 
 def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     seen: list[str] = []
-    begun, stopped = asyncio.Event(), asyncio.Event()
+    started, stopped = asyncio.Event(), asyncio.Event()
 
     def work(run: RunContext) -> str:
         seen.append(run.key)
@@ -82,7 +82,7 @@ def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         raise ValueError("no luck today")
 
     async def hold(run: RunContext) -> None:
-        begun.set()
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -90,29 +90,29 @@ def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
 
     def make() -> Executor:
         executor = FunctionExecutor()
-        for each in (work, fail, hold):
-            executor.register(f"tests:{each.__name__}", each)
+        for task in (work, fail, hold):
+            executor.register(f"tests:{task.__name__}", task)
         return executor
 
-    async def effects(launch: RunContext) -> list[str]:
+    async def deliveries(launch: RunContext) -> list[str]:
         return [key for key in seen if key == launch.key]
 
     return Subject(
         make,
         {"function": "tests:work"},
-        effects,
+        deliveries,
         lambda _: FunctionExecutor(),
-        nowhere=lambda _: {"function": "no_such_module:work"},
+        unreachable_options=lambda _: {"function": "no_such_module:work"},
         is_remote=False,
         fail={"function": "tests:fail"},
         hold={"function": "tests:hold"},
-        begun=lambda _: _happened(begun),
-        stopped=lambda _: _happened(stopped),
-        recognises=False,
+        started=lambda _: _wait(started),
+        stopped=lambda _: _wait(stopped),
+        deduplicates=False,
     )
 
 
-async def _happened(event: asyncio.Event) -> None:
+async def _wait(event: asyncio.Event) -> None:
     await event.wait()
 
 
@@ -124,15 +124,15 @@ with open(sys.argv[1], "a") as notes:
 HOLD = """
 import os, signal, sys
 with open(sys.argv[1], "w") as pipe:
-    pipe.write("begun")
+    pipe.write("started")
     pipe.flush()
     signal.pause()
 """
 
 
 def command(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
-    home: Path = request.getfixturevalue("tmp_path")
-    notes, pipe = home / "notes", home / "pipe"
+    folder: Path = request.getfixturevalue("tmp_path")
+    notes, pipe = folder / "notes", folder / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     stack.callback(os.close, reader)
@@ -140,21 +140,21 @@ def command(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         "work": {"argv": [*python(NOTE + "print('worked')"), str(notes)], "env": {"TOKEN": CANARY}},
         "fail": {"argv": [*python(NOTE + "sys.exit('no luck today')"), str(notes)]},
         "hold": {"argv": [*python(HOLD), str(pipe)]},
-        "nowhere": {"argv": [str(home / "no-such-program")], "env": {"TOKEN": CANARY}},
+        "nowhere": {"argv": [str(folder / "no-such-program")], "env": {"TOKEN": CANARY}},
     }
 
-    async def effects(launch: RunContext) -> list[str]:
+    async def deliveries(launch: RunContext) -> list[str]:
         return [key for key in notes.read_text().split() if key == launch.key] if notes.exists() else []
 
-    async def said(what: bytes) -> None:
-        """Wait until the command says that; it says nothing when nothing of it is left."""
+    async def wait_for_output(output: bytes) -> None:
+        """Wait until the command writes this to the pipe. The pipe is empty when no process of the command is left."""
         while True:
             try:
-                if os.read(reader, 5) == what:
+                if os.read(reader, 7) == output:
                     return
             except BlockingIOError:
                 pass
-            await pause(LOOK_S)
+            await pause(POLL_S)
 
     configured = {"commands": declared, "grace_ms": 200}
 
@@ -164,15 +164,15 @@ def command(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     return Subject(
         make,
         {"command": "work"},
-        effects,
+        deliveries,
         lambda _: make(),
-        nowhere=lambda _: {"command": "nowhere"},
+        unreachable_options=lambda _: {"command": "nowhere"},
         is_remote=False,
         fail={"command": "fail"},
         hold={"command": "hold"},
-        begun=lambda _: said(b"begun"),
-        stopped=lambda _: said(b""),
-        recognises=False,
+        started=lambda _: wait_for_output(b"started"),
+        stopped=lambda _: wait_for_output(b""),
+        deduplicates=False,
         configured=configured,
     )
 
@@ -185,11 +185,11 @@ def http(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
 
     server.answer = answer
 
-    async def effects(launch: RunContext) -> list[str]:
+    async def deliveries(launch: RunContext) -> list[str]:
         keys = [seen.headers["idempotency-key"] for seen in server.seen]
         return [key for key in keys if key == launch.key]
 
-    async def begun(launch: RunContext) -> None:
+    async def started(launch: RunContext) -> None:
         await asyncio.get_running_loop().run_in_executor(None, server.arrived.acquire)
 
     def make(port: str = server.allow) -> Executor:
@@ -197,20 +197,20 @@ def http(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
 
     headers = {"Authorization": f"Bearer {CANARY}"}
 
-    def nowhere(port: int) -> Options:
+    def unreachable_options(port: int) -> Options:
         url = f"http://{LOOPBACK}:{port}/?token={CANARY}"
         return {"url": url, "headers": headers, "secret": "team", "timeout_ms": 300}
 
     return Subject(
         make,
         {"url": f"{server.url}/work"},
-        effects,
+        deliveries,
         lambda port: make(f"{LOOPBACK}:{port}"),
-        nowhere=nowhere,
+        unreachable_options=unreachable_options,
         fail={"url": f"{server.url}/fail"},
         hold={"url": f"{server.url}/hold"},
-        begun=begun,
-        recognises=False,
+        started=started,
+        deduplicates=False,
         configured={"allow": [server.allow]},
         secret={"url": f"{server.url}/work?token={CANARY}", "headers": headers, "secret": "team"},
     )
@@ -227,23 +227,23 @@ def jetstream(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         await client.close()
         yield
 
-    async def effects(launch: RunContext) -> list[str]:
+    async def deliveries(launch: RunContext) -> list[str]:
         client = await nats.connect(url)
         try:
             stream = client.jetstream()
             count = (await stream.stream_info(name)).state.messages
-            found = [await stream.get_msg(name, number + 1) for number in range(count)]
+            messages = [await stream.get_msg(name, number + 1) for number in range(count)]
         finally:
             await client.close()
-        ids = [(each.headers or {})["Nats-Msg-Id"] for each in found]
-        return [each for each in ids if each.startswith(launch.key)]
+        ids = [(message.headers or {})["Nats-Msg-Id"] for message in messages]
+        return [message_id for message_id in ids if message_id.startswith(launch.key)]
 
-    nowhere = f"nats://user:{CANARY}@{LOOPBACK}"
+    unreachable = f"nats://user:{CANARY}@{LOOPBACK}"
     return Subject(
         lambda: NatsExecutor({"servers": [url]}, SITE),
         {"subject": f"{name}.runs"},
-        effects,
-        lambda port: NatsExecutor({"servers": f"{nowhere}:{port}", "timeout_ms": 300}, SITE),
+        deliveries,
+        lambda port: NatsExecutor({"servers": f"{unreachable}:{port}", "timeout_ms": 300}, SITE),
         has_result=False,
         configured={"servers": [url]},
         around=around,
@@ -254,17 +254,17 @@ def redis(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     url: str = request.getfixturevalue("valkey_url")
     name = f"contract{abs(hash(request.getfixturevalue('tmp_path'))) % 10**9}"
 
-    async def effects(launch: RunContext) -> list[str]:
+    async def deliveries(launch: RunContext) -> list[str]:
         async with aclosing(Redis.from_url(url)) as client:
             entries: Any = await client.xrange(name)
             return [fields[b"key"].decode() for _, fields in entries if fields[b"key"].decode() == launch.key]
 
-    nowhere = f"redis://user:{CANARY}@{LOOPBACK}"
+    unreachable = f"redis://user:{CANARY}@{LOOPBACK}"
     return Subject(
         lambda: RedisExecutor({"url": url}, SITE),
         {"stream": name},
-        effects,
-        lambda port: RedisExecutor({"url": f"{nowhere}:{port}/0", "timeout_ms": 300}, SITE),
+        deliveries,
+        lambda port: RedisExecutor({"url": f"{unreachable}:{port}/0", "timeout_ms": 300}, SITE),
         has_result=False,
         configured={"url": url},
     )
@@ -274,43 +274,45 @@ def celery(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     url: str = request.getfixturevalue("celery_url")
     tasks = "tests.conformance.executor.celery_tasks"
 
-    def at_rest() -> bool:
-        """Whether the worker has taken all there is, and does nothing."""
-        asked = Celery(broker=url, set_as_current=False).control.inspect(limit=1)
-        return not any(tasks for looked in (asked.reserved, asked.active) for tasks in (looked() or {"": [1]}).values())
+    def is_idle() -> bool:
+        """Return whether the worker has neither reserved nor active tasks."""
+        worker = Celery(broker=url, set_as_current=False).control.inspect(limit=1)
+        return not any(
+            tasks for inspect in (worker.reserved, worker.active) for tasks in (inspect() or {"": [1]}).values()
+        )
 
-    async def effects(launch: RunContext) -> list[str]:
+    async def deliveries(launch: RunContext) -> list[str]:
         async with aclosing(Redis.from_url(url)) as client:
-            while await client.exists("celery") or not await asyncio.to_thread(at_rest):
-                await pause(LOOK_S)
-            found: Any = await client.lrange(f"ids:{launch.key}", 0, -1)
-            return [each.decode() for each in found]
+            while await client.exists("celery") or not await asyncio.to_thread(is_idle):
+                await pause(POLL_S)
+            ids: Any = await client.lrange(f"ids:{launch.key}", 0, -1)
+            return [task_id.decode() for task_id in ids]
 
-    async def begun(launch: RunContext) -> None:
+    async def started(launch: RunContext) -> None:
         async with aclosing(Redis.from_url(url)) as client:
             await client.blmove(f"marks:{launch.key}", f"seen:{launch.key}", 60)
 
     async def stopped(launch: RunContext) -> None:
         async with aclosing(Redis.from_url(url)) as client:
             while True:
-                said = await client.get(f"celery-task-meta-{launch.delivery_id}")
-                if said is not None and json.loads(said)["status"] == "REVOKED":
+                meta = await client.get(f"celery-task-meta-{launch.delivery_id}")
+                if meta is not None and json.loads(meta)["status"] == "REVOKED":
                     return
-                await pause(LOOK_S)
+                await pause(POLL_S)
 
-    def nowhere(port: int) -> Executor:
-        away = f"redis://user:{CANARY}@{LOOPBACK}:{port}/0"
-        return CeleryExecutor({"broker": away, "backend": away, "timeout_ms": 300}, SITE)
+    def unreachable(port: int) -> Executor:
+        broker = f"redis://user:{CANARY}@{LOOPBACK}:{port}/0"
+        return CeleryExecutor({"broker": broker, "backend": broker, "timeout_ms": 300}, SITE)
 
     configured = {"broker": url, "backend": url, "poll_ms": 20}
     return Subject(
         lambda: CeleryExecutor(configured, SITE),
         {"task": f"{tasks}.work"},
-        effects,
-        nowhere,
+        deliveries,
+        unreachable,
         fail={"task": f"{tasks}.fail"},
         hold={"task": f"{tasks}.hold"},
-        begun=begun,
+        started=started,
         stopped=stopped,
         configured=configured,
     )
@@ -326,20 +328,20 @@ def temporal(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
             clients.append(client)
             yield
 
-    async def effects(launch: RunContext) -> list[str]:
-        asked = f"TemporalScheduledById = '{launch.schedule_id}'"
-        return [each.run_id async for each in clients[0].list_workflows(asked)]
+    async def deliveries(launch: RunContext) -> list[str]:
+        query = f"TemporalScheduledById = '{launch.schedule_id}'"
+        return [workflow.run_id async for workflow in clients[0].list_workflows(query)]
 
-    async def begun(launch: RunContext) -> None:
-        while not await effects(launch):
-            await pause(LOOK_S)
+    async def started(launch: RunContext) -> None:
+        while not await deliveries(launch):
+            await pause(POLL_S)
 
     async def stopped(launch: RunContext) -> None:
-        async for each in clients[0].list_workflows(f"TemporalScheduledById = '{launch.schedule_id}'"):
+        async for workflow in clients[0].list_workflows(f"TemporalScheduledById = '{launch.schedule_id}'"):
             with pytest.raises(WorkflowFailureError):
-                await clients[0].get_workflow_handle(each.id).result()
+                await clients[0].get_workflow_handle(workflow.id).result()
 
-    def nowhere(port: int) -> Executor:
+    def unreachable(port: int) -> Executor:
         configured = {"address": f"{LOOPBACK}:{port}", "api_key": CANARY, "tls": False, "timeout_ms": 300}
         return TemporalExecutor(configured, SITE)
 
@@ -347,11 +349,11 @@ def temporal(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     return Subject(
         lambda: TemporalExecutor({"address": address}, SITE),
         {"workflow": "echo", **queue},
-        effects,
-        nowhere,
+        deliveries,
+        unreachable,
         fail={"workflow": "fail", **queue},
         hold={"workflow": "hold", **queue},
-        begun=begun,
+        started=started,
         stopped=stopped,
         configured={"address": address},
         secret={"workflow": "echo", **queue, "memo": {"token": CANARY}},

@@ -1,4 +1,4 @@
-"""Secrets are planted wherever they may be, and looked for wherever they must not be: none is found."""
+"""Secrets in every place that accepts one appear in no response, event, log or error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.app import Home
 from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, python
 from tests.support.servers import LOOPBACK, free_port
 from tests.support.service import Http
-from tests.support.service import serving as service
+from tests.support.service import serving as serve_runner
 from tompion.contract.json import encode
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.errors import InvalidField, TompionError
@@ -35,7 +35,7 @@ from tompion.operations.runner import OperationRunner
 
 SITE = ExecutorEnv()
 HEADERS = {"Authorization": f"Bearer {CANARY}"}
-BY_ITSELF = {
+DETAIL_ROUTES = {
     "/api/v1/schedules/{schedule_id}",
     "/api/v1/schedules/{schedule_id}/describe",
     "/api/v1/schedules/{schedule_id}/versions",
@@ -43,45 +43,45 @@ BY_ITSELF = {
     "/api/v1/workflows/{workflow_id}",
     "/schedules/{schedule_id}",
 }
-"""Whoever asks for one schedule, run or workflow by itself is shown its payload or its document, and nothing else."""
+"""Routes of one schedule, run or workflow. They show its payload or its document, and no other secret."""
 pytestmark = pytest.mark.server
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """It repeats what it was asked, as some do, and is not always content."""
+    """Run a server that echoes the headers of requests, with several status codes."""
 
     def answer(seen: ReceivedRequest) -> tuple[int, dict[str, str], bytes]:
         status = {"/refused": 400, "/away": 503}.get(seen.path.partition("?")[0], 200)
         return status, {}, json.dumps({"you sent": seen.headers}).encode()
 
     with ExitStack() as stack:
-        made = stack.enter_context(http_server())
-        made.answer = answer
-        yield made
+        running = stack.enter_context(http_server())
+        running.answer = answer
+        yield running
 
 
 def executors(server: Server) -> dict[str, Executor]:
-    """One of each that takes a secret; there is nobody at most of their targets."""
+    """Return an executor of each kind that accepts a secret. Most of their targets are unreachable."""
 
-    def nowhere(scheme: str) -> str:
+    def unreachable(scheme: str) -> str:
         return f"{scheme}://user:{CANARY}@{LOOPBACK}:{free_port()}"
 
     programs = {"fails": "import sys; sys.exit(3)", "works": "pass"}
     commands = {name: {"argv": python(code), "env": {"TOKEN": CANARY}} for name, code in programs.items()}
-    broker = nowhere("redis")
+    broker = unreachable("redis")
     return {
         "http": HttpExecutor({"allow": [LOOPBACK], "secrets": {"team": SECRET}}, SITE),
         "command": CommandExecutor({"commands": commands}, SITE),
-        "nats": NatsExecutor({"servers": nowhere("nats"), "timeout_ms": 200}, SITE),
-        "redis": RedisExecutor({"url": nowhere("redis"), "timeout_ms": 200}, SITE),
+        "nats": NatsExecutor({"servers": unreachable("nats"), "timeout_ms": 200}, SITE),
+        "redis": RedisExecutor({"url": unreachable("redis"), "timeout_ms": 200}, SITE),
         "celery": CeleryExecutor({"broker": broker, "backend": broker}, SITE),
         "temporal": TemporalExecutor({"address": f"{LOOPBACK}:{free_port()}", "api_key": CANARY, "tls": False}, SITE),
     }
 
 
 def workflows(server: Server) -> dict[str, tuple[str, dict[str, Any], RunState]]:
-    """What is executed by whom, with which options, and how that ends."""
+    """Return the executor, the options and the expected state of each workflow."""
 
     def url(path: str, at: str = server.url) -> dict[str, Any]:
         return {"url": f"{at}/{path}?token={CANARY}", "headers": HEADERS, "secret": "team"}
@@ -105,8 +105,8 @@ def workflows(server: Server) -> dict[str, tuple[str, dict[str, Any], RunState]]
     }
 
 
-async def planted(home: Home, planned: dict[str, tuple[str, dict[str, Any], RunState]]) -> dict[str, RunState]:
-    """Run every workflow twice, with the payload of its schedule and with one of the trigger."""
+async def run_workflows(home: Home, planned: dict[str, tuple[str, dict[str, Any], RunState]]) -> dict[str, RunState]:
+    """Run every workflow twice, with the payload of its schedule and with a payload of the trigger."""
     for name, (kind, options, _) in planned.items():
         document = {"executor": kind, "options": options, "dag": {"token": CANARY}}
         trigger = {"cron": "0 0 1 1 *", "payload": {"token": CANARY}}
@@ -120,9 +120,9 @@ async def planted(home: Home, planned: dict[str, tuple[str, dict[str, Any], RunS
     return {name: (await home.runs(name)).items[0].state for name in planned}
 
 
-async def shown(home: Home, names: list[str]) -> dict[str, str]:
-    """What people and programs see without asking for one schedule or workflow by itself."""
-    pages: dict[str, Any] = {
+async def read_through_python(home: Home, names: list[str]) -> dict[str, str]:
+    """Return every list, event and counter of the Python API, by its name."""
+    responses: dict[str, Any] = {
         "schedules": await home.list_schedules(),
         "workflows": await home.list_workflows(),
         "changes": await home.history(),
@@ -130,62 +130,62 @@ async def shown(home: Home, names: list[str]) -> dict[str, str]:
         "counts": home.counts,
     }
     for name in names:
-        pages[f"runs of {name}"] = await home.runs(name)
-        pages[f"changes of {name}"] = await home.history(name)
-        pages[f"spans of {name}"] = await home.dropped_ranges(name)
-        pages[f"backfills of {name}"] = await home.backfills(name)
-    return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in pages.items()}
+        responses[f"runs of {name}"] = await home.runs(name)
+        responses[f"changes of {name}"] = await home.history(name)
+        responses[f"dropped ranges of {name}"] = await home.dropped_ranges(name)
+        responses[f"backfills of {name}"] = await home.backfills(name)
+    return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in responses.items()}
 
 
-def answered(runner: OperationRunner, names: list[str], run_ids: list[str]) -> dict[str, str]:
-    """What REST answers at every address that is read, with the ids at hand, and the metrics."""
-    at_hand = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
-    paths = [each.full_path for each in ROUTES if each.method == "GET" and at_hand.keys() >= set(each.path_parameters)]
+def read_through_rest(runner: OperationRunner, names: list[str], run_ids: list[str]) -> dict[str, str]:
+    """Return the response of every GET route, for each of the ids."""
+    ids = {"schedule_id": names, "workflow_id": names, "run_id": run_ids}
+    paths = [route.full_path for route in ROUTES if route.method == "GET" and ids.keys() >= set(route.path_parameters)]
     paths += [
-        each.full_path for each in SYSTEM_ROUTES if each.method == "GET" and each.media_type != "text/event-stream"
+        route.full_path for route in SYSTEM_ROUTES if route.method == "GET" and route.media_type != "text/event-stream"
     ]
-    with service(runner) as url:
+    with serve_runner(runner) as url:
         http = Http(url)
-        found = {}
+        responses = {}
         for path in paths:
             (name,) = re.findall(r"{(\w+)}", path) or [""]
-            for value in at_hand.get(name, [""]):
+            for value in ids.get(name, [""]):
                 answer = http("GET", path.replace(f"{{{name}}}", value))
-                assert (answer.status == 200) != path.endswith("/hints"), (path, answer)  # nobody here takes hints
+                assert (answer.status == 200) != path.endswith("/hints"), (path, answer)  # no engine accepts hints here
                 text = answer.body.decode()
-                if path in BY_ITSELF:
+                if path in DETAIL_ROUTES:
                     assert CANARY in text
-                    text = repr(json.loads(text, object_hook=_without_what_was_asked_for))
-                found[f"{path} of {value}"] = f"{answer.headers} {text}"
+                    text = repr(json.loads(text, object_hook=_without_payload_and_document))
+                responses[f"{path} of {value}"] = f"{answer.headers} {text}"
         http.close()
-    assert {"/metrics of ", "/api/v1/problems of ", f"/api/v1/runs/{{run_id}} of {run_ids[0]}"} <= found.keys()
-    return found
+    assert {"/metrics of ", "/api/v1/problems of ", f"/api/v1/runs/{{run_id}} of {run_ids[0]}"} <= responses.keys()
+    return responses
 
 
-def _without_what_was_asked_for(shown: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in shown.items() if name not in ("payload", "document")}
+def _without_payload_and_document(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in ("payload", "document")}
 
 
-def test_no_canary_is_found(
+def test_secrets_appear_only_in_requested_payloads_and_documents(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
     planned = workflows(server)
 
-    async def story() -> tuple[dict[str, RunState], dict[str, str], str]:
+    async def scenario() -> tuple[dict[str, RunState], dict[str, str], str]:
         async with Home(f"sqlite:///{tmp_path}/tompion.db", executors(server)) as home:
-            states = await planted(home, planned)
-            kept = f"{await home.get('works')} {await home.get_workflow('answered')}"
+            states = await run_workflows(home, planned)
+            details = f"{await home.get('works')} {await home.get_workflow('answered')}"
             run_ids = [run.run_id for name in planned for run in (await home.runs(name)).items]
-            said = await asyncio.to_thread(answered, home.runner, list(planned), run_ids)
-            return states, {**await shown(home, list(planned)), **said}, kept
+            responses = await asyncio.to_thread(read_through_rest, home.runner, list(planned), run_ids)
+            return states, {**await read_through_python(home, list(planned)), **responses}, details
 
-    states, seen, kept = asyncio.run(story())
+    states, responses, details = asyncio.run(scenario())
     assert states == {name: state for name, (_, _, state) in planned.items()}
-    assert [where for where, text in {**seen, "log": caplog.text}.items() if CANARY in text] == []
+    assert [where for where, text in {**responses, "log": caplog.text}.items() if CANARY in text] == []
     assert CANARY not in "".join(capfd.readouterr())
-    assert kept.count(CANARY) >= 4, "the canaries are alive"
-    assert all(CANARY in each.headers.get("authorization", CANARY) for each in server.seen)
+    assert details.count(CANARY) >= 4, "the canaries are stored"
+    assert all(CANARY in request.headers.get("authorization", CANARY) for request in server.seen)
     assert server.seen
 
 
@@ -205,7 +205,7 @@ def test_no_canary_is_found(
         (CommandExecutor, {"commands": {"it": {"argv": ["it"], "env": {"TOKEN": [CANARY]}}}}),
     ],
 )
-def test_a_wrong_configuration_is_not_quoted(make: Any, configured: dict[str, Any]) -> None:
+def test_error_of_an_invalid_configuration_does_not_quote_it(make: Any, configured: dict[str, Any]) -> None:
     with pytest.raises(InvalidField) as caught:
         make(configured, SITE)
     assert CANARY not in f"{caught.value} {caught.value!r}"
@@ -216,8 +216,8 @@ def test_a_wrong_configuration_is_not_quoted(make: Any, configured: dict[str, An
     [CANARY, {"options": CANARY}, {"executor": "http", "options": [CANARY]}, {"dag": {CANARY, 1}}],
     ids=["document", "options", "a list", "no JSON"],
 )
-def test_a_wrong_document_is_not_quoted(document: Any) -> None:
-    async def story() -> None:
+def test_error_of_an_invalid_document_does_not_quote_it(document: Any) -> None:
+    async def scenario() -> None:
         async with Home("sqlite://", {}, engine=False) as home:
             with pytest.raises(TompionError) as caught:
                 await home.put_workflow("flow", document)
@@ -226,4 +226,4 @@ def test_a_wrong_document_is_not_quoted(document: Any) -> None:
                 await home.create("job", cron="* * * * *", workflow_id="flow", payload={CANARY, 1})
             assert CANARY not in f"{caught.value} {caught.value!r}"
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""A real Celery worker on Valkey: sent, followed, revoked, and sent again under the same id."""
+"""The Celery executor with a real worker on Valkey: results, failures, revocation and retries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
 
 SECONDS = 120
-"""After which a test gives up waiting."""
+"""Timeout of every wait."""
 TASKS = "tests.conformance.executor.celery_tasks"
 pytestmark = pytest.mark.server
 
@@ -29,143 +29,142 @@ def url(celery_url: str) -> str:
     return celery_url
 
 
-def unique(task: str, name: str, **options: Any) -> Callable[..., RunContext]:
-    """A run of its own for each test: a task's id is used once."""
+def launcher(task: str, name: str, **options: Any) -> Callable[..., RunContext]:
+    """Return a function that builds runs of one schedule. Each test has its own, because a task id is used once."""
 
     def launch(attempt: int = 1, payload: Any = None) -> RunContext:
-        made = launch_of({"task": f"{TASKS}.{task}", **options}, payload=payload, attempt=attempt)
-        made.schedule_id = name
-        return made
+        run = launch_of({"task": f"{TASKS}.{task}", **options}, payload=payload, attempt=attempt)
+        run.schedule_id = name
+        return run
 
     return launch
 
 
-def told(url: str, story: Callable[[CeleryExecutor], Awaitable[Any]]) -> Any:
-    async def tell() -> Any:
+def run_scenario(url: str, scenario: Callable[[CeleryExecutor], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
         async with aclosing(CeleryExecutor({"broker": url, "backend": url, "poll_ms": 20}, ExecutorEnv())) as executor:
             async with asyncio.timeout(SECONDS):
-                return await story(executor)
+                return await scenario(executor)
 
-    return asyncio.run(tell())
+    return asyncio.run(run())
 
 
 def marks(url: str, launch: RunContext) -> list[bytes]:
-    found: Any = Redis.from_url(url).lrange(f"marks:{launch.key}", 0, -1)
-    return list(found)
+    values: Any = Redis.from_url(url).lrange(f"marks:{launch.key}", 0, -1)
+    return list(values)
 
 
-def test_a_task_is_sent_and_followed_to_its_result(url: str) -> None:
-    launch = unique("work", "result")(payload={"n": 5})
-    ended = told(url, lambda executor: executor.run({"steps": [1]}, launch))
+def test_result_of_a_task_is_recorded(url: str) -> None:
+    launch = launcher("work", "result")(payload={"n": 5})
+    completed = run_scenario(url, lambda executor: executor.run({"steps": [1]}, launch))
     expected = f'{{"dag": {{"steps": [1]}}, "payload": {{"n": 5}}, "token": "{launch.token}"}}'
-    assert ended == Completed(result=expected, execution_id=launch.key)
+    assert completed == Completed(result=expected, execution_id=launch.key)
     assert marks(url, launch) == [b"worked"]
 
 
-def test_a_task_that_fails(url: str) -> None:
-    ended = told(url, lambda executor: executor.run(None, unique("fail", "failing")()))
-    assert (ended.state, ended.error) == (RunState.FAILED, "ValueError: no luck today")
+def test_failed_task_has_its_error(url: str) -> None:
+    completed = run_scenario(url, lambda executor: executor.run(None, launcher("fail", "failing")()))
+    assert (completed.state, completed.error) == (RunState.FAILED, "ValueError: no luck today")
 
 
-def test_a_task_that_ran_is_not_sent_again(url: str) -> None:
-    """The worker that had sent it has died before it could say so; the next one follows it, and it ran once."""
-    make = unique("work", "again")
+def test_finished_task_is_not_sent_again(url: str) -> None:
+    """The worker died after it had sent the task. The next worker follows the task, which ran once."""
+    make = launcher("work", "again")
 
-    async def story(executor: CeleryExecutor) -> tuple[Any, Any]:
+    async def scenario(executor: CeleryExecutor) -> tuple[Any, Any]:
         return await executor.run(None, make()), await executor.run(None, make(attempt=2))
 
-    first, again = told(url, story)
+    first, again = run_scenario(url, scenario)
     assert first.result == again.result
     assert marks(url, make()) == [b"worked"]
 
 
-def test_nobody_listens_for_results_that_are_asked_for(url: str) -> None:
-    """A channel for each task, never left, would grow for as long as the process lives."""
-    launch = unique("work", "channels", done="taken")()
+def test_polling_for_results_leaves_no_subscription(url: str) -> None:
+    """A subscription for each task would leak memory for as long as the process lives."""
+    launch = launcher("work", "channels", done="taken")()
 
-    async def story(executor: CeleryExecutor) -> None:
+    async def scenario(executor: CeleryExecutor) -> None:
         await executor.run(None, launch)
         assert executor._app.backend.result_consumer.subscribed_to == set()
 
-    told(url, story)
+    run_scenario(url, scenario)
 
 
-def test_a_task_that_is_cancelled_is_revoked(url: str) -> None:
-    launch = unique("hold", "cancelled")()
+def test_cancelled_task_is_revoked(url: str) -> None:
+    launch = launcher("hold", "cancelled")()
 
-    async def story(executor: CeleryExecutor) -> Any:
+    async def scenario(executor: CeleryExecutor) -> Any:
         following = asyncio.create_task(executor.run(None, launch))
         loop = asyncio.get_running_loop()
-        begun = await loop.run_in_executor(None, _begun, url, launch)
-        assert begun
+        assert await loop.run_in_executor(None, _has_started, url, launch)
         assert not await executor.cancel(None, launch, None)
         return await following
 
-    assert told(url, story).state is RunState.CANCELLED
+    assert run_scenario(url, scenario).state is RunState.CANCELLED
 
 
-def _begun(url: str, launch: RunContext) -> bool:
-    found: Any = Redis.from_url(url).blmove(f"marks:{launch.key}", f"seen:{launch.key}", SECONDS)
-    return bool(found == b"begun")
+def _has_started(url: str, launch: RunContext) -> bool:
+    mark: Any = Redis.from_url(url).blmove(f"marks:{launch.key}", f"seen:{launch.key}", SECONDS)
+    return bool(mark == b"started")
 
 
-def test_a_result_that_cannot_be_read_is_about_its_own_task(url: str) -> None:
-    """It kept everybody else's results from being read, too."""
-    bad, good = unique("work", "unreadable")(), unique("work", "readable")()
+def test_unreadable_result_fails_only_its_own_task(url: str) -> None:
+    """An unreadable result must not prevent the executor from reading the others."""
+    bad, good = launcher("work", "unreadable")(), launcher("work", "readable")()
 
-    async def story(executor: CeleryExecutor) -> Any:
+    async def scenario(executor: CeleryExecutor) -> Any:
         Redis.from_url(url).set(f"celery-task-meta-{bad.key}", b"\x80\x04\x95junk")
-        again = unique("work", "unreadable")(attempt=2)
+        again = launcher("work", "unreadable")(attempt=2)
         return await asyncio.gather(executor.run(None, again), executor.run(None, good))
 
-    failed, worked = told(url, story)
+    failed, worked = run_scenario(url, scenario)
     assert failed.state is RunState.FAILED
     assert worked.state is RunState.SUCCESS
 
 
-def test_celerys_own_errors_do_not_repeat_the_arguments(url: str) -> None:
-    ended = told(url, lambda executor: executor.run(CANARY, unique("retry", "retrying")(payload=CANARY)))
-    assert (ended.state, ended.error) == (RunState.FAILED, "MaxRetriesExceededError")
+def test_celery_errors_do_not_quote_the_arguments(url: str) -> None:
+    completed = run_scenario(url, lambda executor: executor.run(CANARY, launcher("retry", "retrying")(payload=CANARY)))
+    assert (completed.state, completed.error) == (RunState.FAILED, "MaxRetriesExceededError")
 
 
 @pytest.mark.parametrize(("done", "expected"), [("taken", Completed), ("reported", Accepted)])
-def test_when_a_run_counts_as_done(url: str, done: str, expected: type[Any]) -> None:
-    launch = unique("work", f"done-{done}", done=done)()
-    ended = told(url, lambda executor: executor.run(None, launch))
-    assert isinstance(ended, expected)
-    assert ended.execution_id == launch.key
+def test_done_option_determines_the_outcome(url: str, done: str, expected: type[Any]) -> None:
+    launch = launcher("work", f"done-{done}", done=done)()
+    completed = run_scenario(url, lambda executor: executor.run(None, launch))
+    assert isinstance(completed, expected)
+    assert completed.execution_id == launch.key
 
 
-def test_nobody_is_there() -> None:
-    async def story() -> None:
-        nowhere = f"redis://127.0.0.1:{free_port()}/0"
-        async with aclosing(CeleryExecutor({"broker": nowhere}, ExecutorEnv())) as executor:
-            await executor.run(CANARY, unique("work", "nowhere")(payload=CANARY))
+def test_unreachable_broker_is_an_error() -> None:
+    async def scenario() -> None:
+        unreachable = f"redis://127.0.0.1:{free_port()}/0"
+        async with aclosing(CeleryExecutor({"broker": unreachable}, ExecutorEnv())) as executor:
+            await executor.run(CANARY, launcher("work", "nowhere")(payload=CANARY))
 
     with pytest.raises(LaunchError, match="cannot reach Celery") as caught:
-        asyncio.run(story())
+        asyncio.run(scenario())
     assert CANARY not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "options", [{}, {"task": "x", "done": "perhaps"}, {"task": "x", "colour": 1}, {"task": "x", "queue": {}}]
 )
-def test_options_that_cannot_be(options: dict[str, Any]) -> None:
-    async def story() -> None:
+def test_invalid_options_are_rejected(options: dict[str, Any]) -> None:
+    async def scenario() -> None:
         async with aclosing(CeleryExecutor({"broker": "memory://"}, ExecutorEnv())) as executor:
             await executor.run(None, launch_of(options))
 
     with pytest.raises(LaunchRefused, match="option"):
-        asyncio.run(story())
+        asyncio.run(scenario())
 
 
-def test_what_has_no_backend_cannot_be_followed() -> None:
-    async def story() -> None:
+def test_task_without_a_result_backend_cannot_be_followed() -> None:
+    async def scenario() -> None:
         async with aclosing(CeleryExecutor({"broker": "memory://"}, ExecutorEnv())) as executor:
             await executor.run(None, launch_of({"task": "x", "done": "followed"}))
 
     with pytest.raises(LaunchRefused, match="no result backend"):
-        asyncio.run(story())
+        asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -178,10 +177,10 @@ def test_what_has_no_backend_cannot_be_followed() -> None:
         {"broker": "memory://", "poll_ms": 0},
     ],
 )
-def test_a_configuration_that_cannot_be(configured: dict[str, Any]) -> None:
+def test_invalid_configuration_is_rejected(configured: dict[str, Any]) -> None:
     with pytest.raises(InvalidField, match=r"executors\.celery"):
         CeleryExecutor(configured, ExecutorEnv())
 
 
-def test_an_app_by_its_import_path() -> None:
+def test_app_is_loaded_by_its_import_path() -> None:
     assert CeleryExecutor({"app": f"{TASKS}:app"}, ExecutorEnv())._app.main == "tests"

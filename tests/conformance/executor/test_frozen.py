@@ -1,4 +1,4 @@
-"""A worker that is stopped in the middle of a run and goes on when another one has long taken over."""
+"""A worker is stopped during a run, and continues after another worker has taken the run over."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
 from tompion.runtime.clock import pause
 
 SECONDS = 120
-"""After which a test gives up waiting."""
-LOOK_S = 0.05
+"""Timeout of every wait."""
+POLL_S = 0.05
 ROOT = Path(__file__).parents[3]
-FUNCTION = "tests.conformance.executor.lethal:freeze"
+FUNCTION = "tests.conformance.executor.crashing_worker:freeze"
 pytestmark = pytest.mark.server
 
 
@@ -36,8 +36,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @contextmanager
-def worker(store: str, fate: str) -> Iterator[subprocess.Popen[str]]:
-    argv = [sys.executable, "-m", "tests.conformance.executor.lethal", store, "function", "{}", fate]
+def worker(store: str, mode: str) -> Iterator[subprocess.Popen[str]]:
+    argv = [sys.executable, "-m", "tests.conformance.executor.crashing_worker", store, "function", "{}", mode]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -46,25 +46,25 @@ def worker(store: str, fate: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-async def over(tompion: Tompion, run: Run) -> Run:
-    """Wait until a run is over."""
-    while (found := await tompion.get_run(run.run_id)).state not in FINAL:
-        await pause(LOOK_S)
-    return found
+async def wait_until_final(tompion: AsyncTompion, run: Run) -> Run:
+    """Wait until a run has a final state, and return it."""
+    while (current := await tompion.get_run(run.run_id)).state not in FINAL:
+        await pause(POLL_S)
+    return current
 
 
-def test_a_worker_that_wakes_up_late_changes_nothing(store: str) -> None:
-    """Its word is refused and counted, and it is as good as any other from then on."""
+def test_worker_that_resumes_after_its_lease_changes_nothing(store: str) -> None:
+    """Its stale write is rejected and counted. After that it works normally."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         in_thread = asyncio.get_running_loop().run_in_executor
-        async with asyncio.timeout(SECONDS), Tompion(store, engine=False) as tompion:
+        async with asyncio.timeout(SECONDS), AsyncTompion(store, engine=False) as tompion:
             await tompion.create("frozen", cron="0 0 1 1 *", function=FUNCTION)
             run = await tompion.trigger("frozen")
-            with worker(store, "tells") as frozen:
+            with worker(store, "report") as frozen:
                 await in_thread(None, os.waitid, os.P_PID, frozen.pid, os.WSTOPPED)
-                with worker(store, "lives"):
-                    taken_over = await over(tompion, run)
+                with worker(store, "work"):
+                    taken_over = await wait_until_final(tompion, run)
                 assert (taken_over.state, taken_over.attempt) == (RunState.SUCCESS, 2)
                 frozen.send_signal(signal.SIGCONT)
                 assert frozen.stdout is not None
@@ -75,8 +75,8 @@ def test_a_worker_that_wakes_up_late_changes_nothing(store: str) -> None:
                 later = await tompion.trigger("frozen")
                 await in_thread(None, os.waitid, os.P_PID, frozen.pid, os.WSTOPPED)
                 frozen.send_signal(signal.SIGCONT)
-                assert (await over(tompion, later)).state is RunState.SUCCESS
+                assert (await wait_until_final(tompion, later)).state is RunState.SUCCESS
             assert taken_over.result == "attempt 2"
             assert (await tompion.verify("frozen")).ok
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -1,7 +1,7 @@
-"""Kill -9 between the target's acceptance and the ledger's knowledge of it, for each executor.
+"""A worker is killed after its target has accepted a run and before the ledger has recorded it, for each executor.
 
-The next worker launches the run again with the same key: a target that recognises it acts once, and of the others each
-has the same key twice.
+The next worker launches the run again with the same key. A target that deduplicates runs it once, and any other target
+receives the same key twice.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from uuid import uuid4
 
 import pytest
 
-from tests.conformance.executor.lethal import NOTES
+from tests.conformance.executor.crashing_worker import NOTES
 from tests.conformance.executor.subjects import SUBJECTS, Subject
 from tests.support.executors import launch_of
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.executors.base import RunContext
 from tompion.model.run import FINAL, RunState
 from tompion.model.schedule import Run
 from tompion.runtime.clock import pause
 
 SECONDS = 120
-"""After which a test gives up waiting."""
-LOOK_S = 0.05
+"""Timeout of every wait."""
+POLL_S = 0.05
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.server
 
@@ -41,17 +41,17 @@ def subject(
 ) -> Iterator[Subject]:
     monkeypatch.setenv(NOTES, str(tmp_path / "notes"))
     with ExitStack() as stack:
-        made = SUBJECTS[kind](request, stack)
-        yield _noting(made, tmp_path / "notes") if kind == "function" else made
+        built = SUBJECTS[kind](request, stack)
+        yield _with_notes(built, tmp_path / "notes") if kind == "function" else built
 
 
-def _noting(subject: Subject, notes: Path) -> Subject:
-    """Functions that leave their marks where another process can find them."""
+def _with_notes(subject: Subject, notes: Path) -> Subject:
+    """Return the subject with a function that records its deliveries in a file, for other processes."""
 
-    async def effects(launch: RunContext) -> list[str]:
+    async def deliveries(launch: RunContext) -> list[str]:
         return await asyncio.get_running_loop().run_in_executor(None, lambda: notes.read_text().split())
 
-    return replace(subject, work={"function": "tests.conformance.executor.lethal:note"}, effects=effects)
+    return replace(subject, work={"function": "tests.conformance.executor.crashing_worker:note"}, deliveries=deliveries)
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def store(request: pytest.FixtureRequest, where: str, tmp_path: Path) -> str:
 
 
 @asynccontextmanager
-async def worker(store: str, kind: str, subject: Subject, fate: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    argv = ["-m", "tests.conformance.executor.lethal", store, kind, json.dumps(subject.configured), fate]
+async def worker(store: str, kind: str, subject: Subject, mode: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    argv = ["-m", "tests.conformance.executor.crashing_worker", store, kind, json.dumps(subject.configured), mode]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = await asyncio.create_subprocess_exec(sys.executable, *argv, cwd=ROOT, env=environment)
     try:
@@ -75,33 +75,33 @@ async def worker(store: str, kind: str, subject: Subject, fate: str) -> AsyncIte
         await process.wait()
 
 
-async def over(tompion: Tompion, run: Run) -> Run:
-    """Wait until a run is over."""
-    while (found := await tompion.get_run(run.run_id)).state not in FINAL:
-        await pause(LOOK_S)
-    return found
+async def wait_until_final(tompion: AsyncTompion, run: Run) -> Run:
+    """Wait until a run has a final state, and return it."""
+    while (current := await tompion.get_run(run.run_id)).state not in FINAL:
+        await pause(POLL_S)
+    return current
 
 
 @pytest.mark.parametrize(
     ("kind", "where"), [*((kind, "sqlite") for kind in SUBJECTS), ("http", "postgres"), ("celery", "postgres")]
 )
-def test_a_worker_is_killed_when_its_target_has_the_run(subject: Subject, store: str, kind: str) -> None:
+def test_run_of_a_killed_worker_is_launched_again_with_the_same_key(subject: Subject, store: str, kind: str) -> None:
     name = f"killed-{uuid4().hex}"
     launch = launch_of({}, schedule_id=name, source="trigger", request_id="r")
 
-    async def story() -> tuple[Run, Run, list[str]]:
-        async with subject.around(), asyncio.timeout(SECONDS), Tompion(store, engine=False) as tompion:
+    async def scenario() -> tuple[Run, Run, list[str]]:
+        async with subject.around(), asyncio.timeout(SECONDS), AsyncTompion(store, engine=False) as tompion:
             await tompion.put_workflow(name, {"executor": kind, "options": subject.work})
             await tompion.create(name, cron="0 0 1 1 *", workflow_id=name)
             run = await tompion.trigger(name, request_id="r")
-            async with worker(store, kind, subject, "dies") as first:
+            async with worker(store, kind, subject, "crash") as first:
                 assert await first.wait() == -signal.SIGKILL
             left = await tompion.get_run(run.run_id)
-            async with worker(store, kind, subject, "lives"):
-                return left, await over(tompion, run), await subject.effects(launch)
+            async with worker(store, kind, subject, "work"):
+                return left, await wait_until_final(tompion, run), await subject.deliveries(launch)
 
-    left, run, effects = asyncio.run(story())
+    left, run, deliveries = asyncio.run(scenario())
     assert left.state not in FINAL
     assert (run.state, run.attempt, run.key) == (RunState.SUCCESS, left.attempt + 1, launch.key)
-    assert len(effects) == (1 if subject.recognises else 2)
-    assert kind == "temporal" or set(effects) == {launch.key}  # Temporal has a name of its own for each execution
+    assert len(deliveries) == (1 if subject.deduplicates else 2)
+    assert kind == "temporal" or set(deliveries) == {launch.key}  # Temporal has its own id for each execution

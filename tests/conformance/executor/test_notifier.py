@@ -1,4 +1,4 @@
-"""Notices as receivers meet them: signed, to allowed addresses only, and read from a configuration that is checked."""
+"""Webhook notifications and health check pings: signatures, allowed addresses and configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.support.executors import Server, http_server
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchError
 from tompion.model.notification import Delivery, NotificationKind
@@ -29,8 +29,8 @@ WHERE = "tompion.toml: [[notification]] ops"
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with http_server() as made:
-        yield made
+    with http_server() as running:
+        yield running
 
 
 def receiver(server: Server, **other: Any) -> WebhookReceiver:
@@ -38,16 +38,16 @@ def receiver(server: Server, **other: Any) -> WebhookReceiver:
     return read_receiver(WHERE, block, ENVIRONMENT)
 
 
-def sent(made: WebhookReceiver, body: bytes = b'{"type":"x"}', timeout_ms: int = 10_000) -> Delivery:
-    async def story() -> Delivery:
-        async with aclosing(WebhookNotifier([made], timeout_ms)) as notifier:
+def deliver(target: WebhookReceiver, body: bytes = b'{"type":"x"}', timeout_ms: int = 10_000) -> Delivery:
+    async def scenario() -> Delivery:
+        async with aclosing(WebhookNotifier([target], timeout_ms)) as notifier:
             return await notifier.send("ops", "msg_1", body)
 
-    return asyncio.run(story())
+    return asyncio.run(scenario())
 
 
-def test_a_receiver_can_tell_that_it_is_ours(server: Server) -> None:
-    assert sent(receiver(server)).arrived
+def test_notification_has_a_valid_signature(server: Server) -> None:
+    assert deliver(receiver(server)).arrived
     (seen,) = server.seen
     assert (seen.path, seen.headers["content-type"], seen.headers["webhook-id"]) == (
         "/hook",
@@ -59,17 +59,17 @@ def test_a_receiver_can_tell_that_it_is_ours(server: Server) -> None:
         Webhook(OTHER).verify(seen.body, seen.headers)
 
 
-def test_while_a_secret_is_replaced_both_are_good(server: Server, tmp_path: Path) -> None:
-    assert sent(receiver(server, secret_env=["OPS_SECRET", "NEXT_SECRET"])).arrived
+def test_both_secrets_are_valid_during_a_rotation(server: Server, tmp_path: Path) -> None:
+    assert deliver(receiver(server, secret_env=["OPS_SECRET", "NEXT_SECRET"])).arrived
     (seen,) = server.seen
     for secret in (SECRET, OTHER):
         assert Webhook(secret).verify(seen.body, seen.headers)
 
 
-def test_a_secret_may_be_in_a_file(server: Server, tmp_path: Path) -> None:
+def test_secret_is_read_from_a_file(server: Server, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     block = {"name": "ops", "url": server.url, "secret_file": str(tmp_path / "secret"), "allow": [server.allow]}
-    assert sent(read_receiver(WHERE, block, {})).arrived
+    assert deliver(read_receiver(WHERE, block, {})).arrived
     assert Webhook(SECRET).verify(server.seen[0].body, server.seen[0].headers)
 
 
@@ -84,28 +84,27 @@ def test_a_secret_may_be_in_a_file(server: Server, tmp_path: Path) -> None:
         (503, Delivery(False, "the receiver responded with 503: so it is")),
     ],
 )
-def test_what_answers_mean(server: Server, status: int, expected: Delivery) -> None:
+def test_status_code_determines_the_delivery(server: Server, status: int, expected: Delivery) -> None:
     body = b"" if status == 204 else b"so it is"
     server.answer = lambda _: (status, {"Location": f"{server.url}/elsewhere"}, body)
-    assert sent(receiver(server)) == expected
+    assert deliver(receiver(server)) == expected
     assert len(server.seen) == 1
 
 
-def test_who_does_not_answer_is_not_waited_for(server: Server) -> None:
-    answer = sent(receiver(server, url=f"{server.url}/hold"), timeout_ms=50)
-    assert answer == Delivery(False, "no response within notification_timeout_ms (50)")
+def test_slow_receiver_times_out(server: Server) -> None:
+    delivery = deliver(receiver(server, url=f"{server.url}/hold"), timeout_ms=50)
+    assert delivery == Delivery(False, "no response within notification_timeout_ms (50)")
 
 
-def test_a_name_that_leads_to_a_forbidden_address_is_not_connected_to(server: Server) -> None:
-    made = receiver(server, url=server.url.replace("127.0.0.1", "localhost"), allow=[])
-    answer = sent(made)
-    assert not answer.arrived
-    assert "is not a public address (loopback)" in answer.message
+def test_name_of_a_forbidden_address_is_not_connected(server: Server) -> None:
+    delivery = deliver(receiver(server, url=server.url.replace("127.0.0.1", "localhost"), allow=[]))
+    assert not delivery.arrived
+    assert "is not a public address (loopback)" in delivery.message
     assert server.seen == []
 
 
 @pytest.mark.parametrize(
-    ("change", "field", "words"),
+    ("change", "field", "message"),
     [
         ({"url": None}, "url", "expected text of 1 to"),
         ({"url": "ftp://example.org/"}, "url", "must begin with http"),
@@ -124,22 +123,22 @@ def test_a_name_that_leads_to_a_forbidden_address_is_not_connected_to(server: Se
         ({"allow": ["nonsense"]}, "allow", "is not a network"),
     ],
 )
-def test_a_block_that_cannot_be(change: dict[str, Any], field: str, words: str) -> None:
+def test_invalid_notification_block_is_rejected(change: dict[str, Any], field: str, message: str) -> None:
     block = {"name": "ops", "url": "https://example.org/hook", "secret_env": "OPS_SECRET", **change}
     with pytest.raises(InvalidField) as caught:
         read_receiver(WHERE, block, {**ENVIRONMENT, "BAD_SECRET": "canary!"})
     assert str(caught.value).startswith(f"{WHERE}: {field}: ")
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     assert "canary" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_error_names_a_missing_secret_file(tmp_path: Path) -> None:
     block = {"name": "ops", "url": "https://example.org/", "secret_file": str(tmp_path / "nowhere")}
     with pytest.raises(InvalidField, match=r"secret_file: cannot read the file .*nowhere"):
         read_receiver(WHERE, block, {})
 
 
-def test_what_a_block_says() -> None:
+def test_notification_block_is_read_as_a_rule() -> None:
     block = {
         "name": "ops",
         "url": "https://example.org/",
@@ -156,16 +155,16 @@ def test_what_a_block_says() -> None:
     assert not rule.matches(NotificationKind.LATE, "default", "etl-1", {"team": "b"})
 
 
-def test_nobody_sees_where_it_goes_or_how_it_is_signed() -> None:
+def test_repr_of_a_receiver_hides_url_and_secret() -> None:
     block = {"name": "ops", "url": "https://example.org/canary", "secret_env": "OPS_SECRET"}
-    shown = repr(read_receiver(WHERE, block, ENVIRONMENT))
-    assert "canary" not in shown
-    assert repr(bytes(range(32)))[2:-1] not in shown
+    text = repr(read_receiver(WHERE, block, ENVIRONMENT))
+    assert "canary" not in text
+    assert repr(bytes(range(32)))[2:-1] not in text
 
 
-def test_a_program_that_is_connected_to_a_service_notifies_nobody() -> None:
-    with pytest.raises(InvalidField, match="a service notifies by itself"):
-        SyncTompion("http://127.0.0.1:1", notifications={"ops": {}})
+def test_client_of_a_service_rejects_notifications() -> None:
+    with pytest.raises(InvalidField, match="configure notifications in the service"):
+        Tompion("http://127.0.0.1:1", notifications={"ops": {}})
 
 
 # --- from a failure to its receiver -------------------------------------------------------------------------------
@@ -176,16 +175,16 @@ def boom(run: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_a_failure_reaches_its_receiver(
+def test_failure_is_delivered_after_a_retry(
     server: Server, kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The receiver is down at first: the notice is tried again, with the same id, and arrives."""
+    """The receiver is down at first. The notification is retried with the same id, and arrives."""
     monkeypatch.setenv("OPS_SECRET", SECRET)
     store = request.getfixturevalue("migrated_url") if kind == "postgres" else f"sqlite:///{tmp_path}/tompion.db"
     server.answer = lambda _: (200 if len(server.seen) > 1 else 503, {}, b"")
     ops = {"url": server.url, "secret_env": "OPS_SECRET", "on": ["failed"], "allow": [server.allow]}
     settings = Settings(tick_ms=50, notification_retry_ms=100)
-    with SyncTompion(store, notifications={"ops": ops}, settings=settings) as tompion:
+    with Tompion(store, notifications={"ops": ops}, settings=settings) as tompion:
         tompion.create("report", cron="0 9 * * *", function=f"{__name__}:boom", payload={"secret": "canary"})
         run = tompion.trigger("report")
         for _ in range(2):
@@ -196,7 +195,7 @@ def test_a_failure_reaches_its_receiver(
     assert message["type"] == "tompion.run.failed"
     assert (message["data"]["run_id"], message["data"]["error"]) == (run.run_id, "ValueError: it broke")
     assert "canary" not in json.dumps(message)
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         (notification,) = tompion.list_notifications().items
     assert (notification.notification_id, notification.rule_name) == (second.headers["webhook-id"], "ops")
 
@@ -204,34 +203,34 @@ def test_a_failure_reaches_its_receiver(
 # --- the ping -----------------------------------------------------------------------------------------------------
 
 
-def pinged(configured: dict[str, Any], problems: list[str]) -> None:
-    async def story() -> None:
+def ping(configured: dict[str, Any], problems: list[str]) -> None:
+    async def scenario() -> None:
         async with aclosing(HttpPinger(configured)) as pinger:
             await pinger.ping(problems)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_monitor_hears_while_all_is_well_and_nothing_otherwise(server: Server) -> None:
+def test_ping_is_sent_only_without_problems(server: Server) -> None:
     configured = {"ping_url": f"{server.url}/ping/1"}
-    pinged(configured, [])
-    pinged(configured, ["the engine hangs"])
+    ping(configured, [])
+    ping(configured, ["the engine hangs"])
     assert [seen.path for seen in server.seen] == ["/ping/1"]
 
 
-def test_a_monitor_that_wants_to_know_hears_what_is_wrong(server: Server) -> None:
+def test_fail_url_receives_the_problems(server: Server) -> None:
     configured = {"ping_url": f"{server.url}/1", "ping_fail_url": f"{server.url}/1/fail", "ping_method": "POST"}
-    pinged(configured, [])
-    pinged(configured, ["the engine hangs", "the store is gone"])
+    ping(configured, [])
+    ping(configured, ["the engine hangs", "the store is gone"])
     assert [(seen.path, seen.body) for seen in server.seen] == [
         ("/1", b""), ("/1/fail", b"the engine hangs\nthe store is gone"),
     ]  # fmt: skip
 
 
-def test_a_monitor_that_refuses_is_an_error(server: Server) -> None:
+def test_error_status_of_a_monitor_is_an_error(server: Server) -> None:
     server.answer = lambda _: (404, {}, b"")
     with pytest.raises(LaunchError, match="the monitor responded with 404"):
-        pinged({"ping_url": server.url}, [])
+        ping({"ping_url": server.url}, [])
 
 
 @pytest.mark.parametrize(
@@ -242,6 +241,6 @@ def test_a_monitor_that_refuses_is_an_error(server: Server) -> None:
         ({"ping_url": "http://a.example/", "ping_every_s": 0}, "ping_every_s"),
     ],
 )
-def test_a_ping_that_cannot_be(configured: dict[str, Any], field: str) -> None:
+def test_invalid_ping_configuration_is_rejected(configured: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidField, match=f"^{field}"):
         HttpPinger(configured)

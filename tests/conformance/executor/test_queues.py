@@ -1,4 +1,4 @@
-"""Queues of others: a message for each run, one for each key, on real servers."""
+"""The executors of NATS and Redis, on real servers: one message for each key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.server
 
 @dataclass
 class Queue:
-    """A queue of some kind: how to reach it, where messages go, and which it has."""
+    """A queue, its executors, the options of a workflow, and its messages."""
 
     executor: Callable[[], Executor]
     unreachable: Callable[[], Executor]
@@ -38,7 +38,7 @@ class Queue:
 
 
 @asynccontextmanager
-async def _connected(url: str) -> AsyncIterator[Any]:
+async def _connect(url: str) -> AsyncIterator[Any]:
     client = await nats.connect(url)
     try:
         yield client.jetstream()
@@ -48,14 +48,14 @@ async def _connected(url: str) -> AsyncIterator[Any]:
 
 def jetstream(url: str, name: str) -> Queue:
     async def prepare() -> None:
-        async with _connected(url) as stream:
+        async with _connect(url) as stream:
             await stream.add_stream(name=name, subjects=[f"{name}.*"])
 
     async def messages() -> list[dict[str, Any]]:
-        async with _connected(url) as stream:
+        async with _connect(url) as stream:
             state = (await stream.stream_info(name)).state
-            found = [await stream.get_msg(name, number + 1) for number in range(state.messages)]
-            return [json.loads(each.data) for each in found]
+            received = [await stream.get_msg(name, number + 1) for number in range(state.messages)]
+            return [json.loads(message.data) for message in received]
 
     return Queue(
         lambda: NatsExecutor({"servers": [url]}, SITE),
@@ -68,7 +68,7 @@ def jetstream(url: str, name: str) -> Queue:
 
 def stream(url: str, name: str) -> Queue:
     async def prepare() -> None:
-        """A stream is there when the first entry is."""
+        """Do nothing. The first entry creates the stream."""
 
     async def messages() -> list[dict[str, Any]]:
         async with aclosing(Redis.from_url(url)) as redis:
@@ -92,101 +92,101 @@ def queue(request: pytest.FixtureRequest, tmp_path: Path) -> Queue:
     return stream(request.getfixturevalue("valkey_url"), name)
 
 
-def told(queue: Queue, story: Callable[[Executor], Awaitable[Any]]) -> Any:
-    async def tell() -> Any:
+def run_scenario(queue: Queue, scenario: Callable[[Executor], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
         await queue.prepare()
         async with aclosing(queue.executor()) as executor:
-            return await story(executor)
+            return await scenario(executor)
 
-    return asyncio.run(tell())
+    return asyncio.run(run())
 
 
-def test_a_run_is_a_message(queue: Queue) -> None:
-    async def story(executor: Executor) -> Any:
-        ended = await executor.run({"steps": [1]}, launch_of(queue.options, payload=CANARY))
-        return ended, await queue.messages()
+def test_run_is_sent_as_a_message(queue: Queue) -> None:
+    async def scenario(executor: Executor) -> Any:
+        completed = await executor.run({"steps": [1]}, launch_of(queue.options, payload=CANARY))
+        return completed, await queue.messages()
 
-    ended, (message,) = told(queue, story)
-    assert isinstance(ended, Completed)
-    assert ended.execution_id is not None
+    completed, (message,) = run_scenario(queue, scenario)
+    assert isinstance(completed, Completed)
+    assert completed.execution_id is not None
     assert message["dag"] == {"steps": [1]}
     assert message["meta"]["payload"] == CANARY
     assert message["meta"]["idempotency_key"] == launch_of({}).key
     assert message["callback"] == {"url": "https://tompion.example/api/v1/callbacks", "token": launch_of({}).token}
 
 
-def test_the_same_key_is_one_message_whoever_sends_it(queue: Queue) -> None:
-    """A worker dies after the queue has taken the message; the next one sends it again, from another process."""
+def test_repeated_key_is_one_message(queue: Queue) -> None:
+    """A worker dies after the queue has accepted the message. The next worker sends it again."""
 
-    async def story(executor: Executor) -> Any:
+    async def scenario(executor: Executor) -> Any:
         first = await executor.run(None, launch_of(queue.options))
         async with aclosing(queue.executor()) as other:
             again = await other.run(None, launch_of(queue.options, attempt=2))
         return first, again, await queue.messages()
 
-    first, again, messages = told(queue, story)
+    first, again, messages = run_scenario(queue, scenario)
     assert first == again
     assert len(messages) == 1
 
 
-def test_a_run_that_is_to_be_reported_is_sent_again_with_the_token_that_counts(queue: Queue) -> None:
-    """The first message has the token of an attempt that is over: with that alone nobody could say how it ended."""
+def test_reported_run_is_sent_again_with_the_token_of_the_new_attempt(queue: Queue) -> None:
+    """The token of the first message belongs to an earlier attempt and can no longer report the outcome."""
     options = {**queue.options, "done": "reported"}
 
-    async def story(executor: Executor) -> Any:
+    async def scenario(executor: Executor) -> Any:
         for attempt in (1, 2, 2):
             await executor.run(None, launch_of(options, attempt=attempt))
         return await queue.messages()
 
-    messages = told(queue, story)
+    messages = run_scenario(queue, scenario)
     tokens = [message["callback"]["token"] for message in messages]
     assert tokens == [launch_of({}, attempt=attempt).token for attempt in (1, 2)]
     assert len({message["meta"]["idempotency_key"] for message in messages}) == 1
 
 
-def test_a_message_that_cannot_be_obeyed_is_not_sent(queue: Queue) -> None:
-    async def story(executor: Executor) -> Any:
+def test_invalid_option_sends_no_message(queue: Queue) -> None:
+    async def scenario(executor: Executor) -> Any:
         with pytest.raises(LaunchRefused, match="option done"):
             await executor.run(None, launch_of({**queue.options, "done": "perhaps"}))
         return await queue.messages()
 
-    assert told(queue, story) == []
+    assert run_scenario(queue, scenario) == []
 
 
-def test_a_run_that_is_done_when_it_is_reported(queue: Queue) -> None:
-    ended = told(queue, lambda executor: executor.run(None, launch_of({**queue.options, "done": "reported"})))
-    assert isinstance(ended, Accepted)
+def test_reported_run_is_accepted(queue: Queue) -> None:
+    result = run_scenario(queue, lambda executor: executor.run(None, launch_of({**queue.options, "done": "reported"})))
+    assert isinstance(result, Accepted)
 
 
-def test_nobody_is_there(queue: Queue) -> None:
-    async def story(_: Executor) -> None:
+def test_unreachable_queue_is_a_retryable_error(queue: Queue) -> None:
+    async def scenario(_: Executor) -> None:
         async with aclosing(queue.unreachable()) as executor:
             with pytest.raises(LaunchError, match="cannot reach") as caught:
                 await executor.run(CANARY, launch_of(queue.options, payload=CANARY))
         assert caught.value.retryable
         assert CANARY not in str(caught.value)
 
-    told(queue, story)
+    run_scenario(queue, scenario)
 
 
 @pytest.mark.parametrize("change", [{"done": "perhaps"}, {"colour": 1}])
-def test_options_that_cannot_be(queue: Queue, change: dict[str, Any]) -> None:
+def test_invalid_options_are_rejected(queue: Queue, change: dict[str, Any]) -> None:
     with pytest.raises(LaunchRefused, match="option"):
-        told(queue, lambda executor: executor.run(None, launch_of({**queue.options, **change})))
+        run_scenario(queue, lambda executor: executor.run(None, launch_of({**queue.options, **change})))
 
 
-def test_a_queue_must_be_named(queue: Queue) -> None:
+def test_missing_queue_name_is_rejected(queue: Queue) -> None:
     with pytest.raises(LaunchRefused, match="is missing"):
-        told(queue, lambda executor: executor.run(None, launch_of({})))
+        run_scenario(queue, lambda executor: executor.run(None, launch_of({})))
 
 
-def test_a_subject_that_no_stream_takes(nats_url: str) -> None:
-    async def story() -> None:
+def test_subject_without_a_stream_is_an_error(nats_url: str) -> None:
+    async def scenario() -> None:
         async with aclosing(NatsExecutor({"servers": [nats_url]}, SITE)) as executor:
-            await executor.run(None, launch_of({"subject": "nobody.listens"}))
+            await executor.run(None, launch_of({"subject": "no.stream"}))
 
-    with pytest.raises(LaunchError, match=r"no stream accepts the subject 'nobody\.listens'"):
-        asyncio.run(story())
+    with pytest.raises(LaunchError, match=r"no stream accepts the subject 'no\.stream'"):
+        asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -200,6 +200,6 @@ def test_a_subject_that_no_stream_takes(nats_url: str) -> None:
         (RedisExecutor, {"url": "redis://127.0.0.1", "timeout_ms": 0}),
     ],
 )
-def test_a_configuration_that_cannot_be(make: Callable[..., Executor], configured: dict[str, Any]) -> None:
+def test_invalid_configuration_is_rejected(make: Callable[..., Executor], configured: dict[str, Any]) -> None:
     with pytest.raises(InvalidField, match="executors"):
         make(configured, SITE)

@@ -1,4 +1,4 @@
-"""Temporal behind a real engine: what one run leaves reaches the next, and a later run really ends an earlier one."""
+"""The Temporal executor in a real engine: results are passed on, and a later run can end an earlier one."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ def address(temporal_address: str) -> str:
     return temporal_address
 
 
-def told(address: str, tmp_path: Path, story: Callable[[Home, Client], Awaitable[Any]]) -> Any:
-    async def tell() -> Any:
-        made = Home(
+def run_scenario(address: str, tmp_path: Path, scenario: Callable[[Home, Client], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        app = Home(
             f"sqlite:///{tmp_path}/tompion.db", {"temporal": TemporalExecutor({"address": address}, ExecutorEnv())}
         )
-        async with temporal_worker(address) as client, asyncio.timeout(SECONDS), made as home:
-            return await story(home, client)
+        async with temporal_worker(address) as client, asyncio.timeout(SECONDS), app as home:
+            return await scenario(home, client)
 
-    return asyncio.run(tell())
+    return asyncio.run(run())
 
 
-async def scheduled(home: Home, name: str, workflow: str, **fields: Any) -> None:
+async def create_schedule(home: Home, name: str, workflow: str, **fields: Any) -> None:
     options = {"workflow": workflow, "task_queue": QUEUE}
     await home.put_workflow(name, {"executor": "temporal", "options": options})
     await home.create(name, **{"cron": "0 0 1 1 *", "workflow_id": name, **fields})
 
 
-def test_what_a_run_leaves_reaches_the_next(address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client) -> Any:
-        await scheduled(home, "handed-on", "echo")
-        first = await home.trigger_and_wait("handed-on")
-        second = await home.trigger_and_wait("handed-on")
+def test_result_and_failure_are_passed_to_the_next_run(address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client) -> Any:
+        await create_schedule(home, "passed-on", "echo")
+        first = await home.trigger_and_wait("passed-on")
+        second = await home.trigger_and_wait("passed-on")
         await home.put_workflow(
-            "handed-on", {"executor": "temporal", "options": {"workflow": "fail", "task_queue": QUEUE}}
+            "passed-on", {"executor": "temporal", "options": {"workflow": "fail", "task_queue": QUEUE}}
         )
-        failed = await home.trigger_and_wait("handed-on")
+        failed = await home.trigger_and_wait("passed-on")
         await home.put_workflow(
-            "handed-on", {"executor": "temporal", "options": {"workflow": "echo", "task_queue": QUEUE}}
+            "passed-on", {"executor": "temporal", "options": {"workflow": "echo", "task_queue": QUEUE}}
         )
-        return first, second, failed, await home.trigger_and_wait("handed-on"), await home.trigger_and_wait("handed-on")
+        return first, second, failed, await home.trigger_and_wait("passed-on"), await home.trigger_and_wait("passed-on")
 
-    first, second, failed, third, fourth = told(address, tmp_path, story)
+    first, second, failed, third, fourth = run_scenario(address, tmp_path, scenario)
     assert first.result["last_result"] is None
     assert second.result["last_result"] == first.result
     assert second.result["last_failure"] is None
@@ -70,15 +70,15 @@ def test_what_a_run_leaves_reaches_the_next(address: str, tmp_path: Path) -> Non
     assert fourth.result["last_failure"] is None
 
 
-def test_two_ticks_in_a_row(address: str, tmp_path: Path) -> None:
-    """Each under the id of its tick."""
+def test_consecutive_ticks_have_the_ids_of_their_times(address: str, tmp_path: Path) -> None:
+    """Each workflow has the id of its tick."""
 
-    async def story(home: Home, client: Client) -> Any:
-        await scheduled(home, "ticking", "echo", cron="* * * * * *", overlap_policy="queue", remaining_actions=2)
+    async def scenario(home: Home, client: Client) -> Any:
+        await create_schedule(home, "ticking", "echo", cron="* * * * * *", overlap_policy="queue", remaining_actions=2)
         await home.wait_for_events("ended", "ticking", 2)
         return (await home.runs("ticking")).items
 
-    second, first = told(address, tmp_path, story)
+    second, first = run_scenario(address, tmp_path, scenario)
     assert second.result["last_result"] == first.result
     for run in (first, second):
         moment = run.scheduled_for.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -92,38 +92,38 @@ def test_two_ticks_in_a_row(address: str, tmp_path: Path) -> None:
         ("terminate_other", WorkflowExecutionStatus.TERMINATED, RunState.TERMINATED),
     ],
 )
-def test_a_later_run_ends_the_earlier_one(
+def test_later_run_ends_the_earlier_workflow(
     address: str, tmp_path: Path, overlap: str, status: WorkflowExecutionStatus, state: RunState
 ) -> None:
-    async def story(home: Home, client: Client) -> Any:
-        await scheduled(home, overlap, "hold", overlap_policy=overlap)
+    async def scenario(home: Home, client: Client) -> Any:
+        await create_schedule(home, overlap, "hold", overlap_policy=overlap)
         first = await home.trigger(overlap)
-        await workflow_of(client, overlap, 1)
+        await wait_for_workflows(client, overlap, 1)
         second = await home.trigger(overlap, overlap=overlap)
         ended = await home.wait_until_final(first)
-        await workflow_of(client, overlap, 2)
-        newest, oldest = [each async for each in client.list_workflows(f"TemporalScheduledById = '{overlap}'")]
+        await wait_for_workflows(client, overlap, 2)
+        newest, oldest = [workflow async for workflow in client.list_workflows(f"TemporalScheduledById = '{overlap}'")]
         with pytest.raises(WorkflowFailureError):
             await client.get_workflow_handle(oldest.id).result()
         before = await client.get_workflow_handle(oldest.id).describe()
         await client.get_workflow_handle(newest.id).signal("release", "at last")
         return ended, before.status, await home.wait_until_final(second)
 
-    ended, found, second = told(address, tmp_path, story)
-    assert (ended.state, found) == (state, status)
+    ended, workflow_status, second = run_scenario(address, tmp_path, scenario)
+    assert (ended.state, workflow_status) == (state, status)
     assert (second.state, second.result) == (RunState.SUCCESS, "at last")
 
 
-async def workflow_of(client: Client, schedule_id: str, count: int) -> None:
-    """Wait until a schedule has started so many workflows."""
+async def wait_for_workflows(client: Client, schedule_id: str, count: int) -> None:
+    """Wait until a schedule has started a number of workflows."""
     while (await client.count_workflows(f"TemporalScheduledById = '{schedule_id}'")).count < count:
         await pause()
 
 
-def test_another_try_after_a_failure(address: str, tmp_path: Path) -> None:
-    async def story(home: Home, client: Client) -> Any:
-        await scheduled(home, "moody", "moody", max_attempts=2, retry_delay_ms=10)
+def test_failed_workflow_is_retried(address: str, tmp_path: Path) -> None:
+    async def scenario(home: Home, client: Client) -> Any:
+        await create_schedule(home, "moody", "moody", max_attempts=2, retry_delay_ms=10)
         return await home.trigger_and_wait("moody")
 
-    run = told(address, tmp_path, story)
+    run = run_scenario(address, tmp_path, scenario)
     assert (run.state, run.result, run.attempt) == (RunState.SUCCESS, "well then", 2)

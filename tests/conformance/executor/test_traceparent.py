@@ -1,4 +1,4 @@
-"""A trace goes on in every target: each finds the ``traceparent`` where its kind looks for one, and none without it."""
+"""Every executor passes the ``traceparent`` of a run to its target, in the place that is usual for the target."""
 
 from __future__ import annotations
 
@@ -33,90 +33,92 @@ SITE = ExecutorEnv()
 SECONDS = 120
 
 
-def traced(launch: RunContext, traceparent: str | None) -> RunContext:
+def with_traceparent(launch: RunContext, traceparent: str | None) -> RunContext:
     launch.traceparent = traceparent
     return launch
 
 
-async def ran(executor: Executor, options: dict[str, Any], traceparent: str | None) -> Any:
+async def run_traced(executor: Executor, options: dict[str, Any], traceparent: str | None) -> Any:
     async with asyncio.timeout(SECONDS), aclosing(executor):
-        return await executor.run(None, traced(launch_of(options), traceparent))
+        return await executor.run(None, with_traceparent(launch_of(options), traceparent))
 
 
-both = pytest.mark.parametrize("traceparent", [PARENT, None])
+with_and_without_parent = pytest.mark.parametrize("traceparent", [PARENT, None])
 
 
-@both
-def test_http_has_a_header(traceparent: str | None) -> None:
+@with_and_without_parent
+def test_http_request_has_a_header(traceparent: str | None) -> None:
     with http_server() as server:
         executor = HttpExecutor({"allow": [server.allow]}, SITE)
-        asyncio.run(ran(executor, {"url": f"{server.url}/run"}, traceparent))
+        asyncio.run(run_traced(executor, {"url": f"{server.url}/run"}, traceparent))
         (seen,) = server.seen
     assert seen.headers.get("traceparent") == traceparent
     assert seen.json["meta"].get("traceparent") == traceparent
 
 
-@both
-def test_a_command_has_a_variable(traceparent: str | None) -> None:
-    tell = python("import os; print(os.environ.get('TRACEPARENT'))")
-    executor = CommandExecutor({"commands": {"tell": {"argv": tell}}}, SITE)
-    ended = asyncio.run(ran(executor, {"command": "tell"}, traceparent))
+@with_and_without_parent
+def test_command_has_an_environment_variable(traceparent: str | None) -> None:
+    argv = python("import os; print(os.environ.get('TRACEPARENT'))")
+    executor = CommandExecutor({"commands": {"print": {"argv": argv}}}, SITE)
+    ended = asyncio.run(run_traced(executor, {"command": "print"}, traceparent))
     assert str(traceparent) in ended.result
 
 
 @pytest.mark.server
-@both
-def test_nats_has_a_header(nats_url: str, traceparent: str | None) -> None:
+@with_and_without_parent
+def test_nats_message_has_a_header(nats_url: str, traceparent: str | None) -> None:
     name = f"trace{'d' if traceparent else 'less'}"
 
-    async def story() -> Any:
+    async def scenario() -> Any:
         client = await nats.connect(nats_url)
         await client.jetstream().add_stream(name=name, subjects=[f"{name}.runs"])
-        await ran(NatsExecutor({"servers": [nats_url]}, SITE), {"subject": f"{name}.runs"}, traceparent)
+        await run_traced(NatsExecutor({"servers": [nats_url]}, SITE), {"subject": f"{name}.runs"}, traceparent)
         message = await client.jetstream().get_msg(name, 1)
         await client.close()
         return message
 
-    assert (asyncio.run(story()).headers or {}).get("traceparent") == traceparent
+    assert (asyncio.run(scenario()).headers or {}).get("traceparent") == traceparent
 
 
 @pytest.mark.server
-@both
-def test_a_stream_has_a_field(valkey_url: str, traceparent: str | None) -> None:
+@with_and_without_parent
+def test_redis_stream_entry_has_a_field(valkey_url: str, traceparent: str | None) -> None:
     name = f"trace{'d' if traceparent else 'less'}"
 
-    async def story() -> Any:
-        await ran(RedisExecutor({"url": valkey_url}, SITE), {"stream": name}, traceparent)
+    async def scenario() -> Any:
+        await run_traced(RedisExecutor({"url": valkey_url}, SITE), {"stream": name}, traceparent)
         async with aclosing(Redis.from_url(valkey_url)) as redis:
             return await redis.xrange(name)
 
-    ((_, fields),) = asyncio.run(story())
+    ((_, fields),) = asyncio.run(scenario())
     assert fields.get(b"traceparent") == (traceparent.encode() if traceparent else None)
 
 
 @pytest.mark.server
-@both
-def test_a_task_of_celery_has_a_header(valkey_url: str, traceparent: str | None) -> None:
+@with_and_without_parent
+def test_celery_task_has_a_header(valkey_url: str, traceparent: str | None) -> None:
     name = f"celery-trace{'d' if traceparent else 'less'}"
 
-    async def story() -> Any:
-        await ran(CeleryExecutor({"broker": valkey_url}, SITE), {"task": "tasks.none", "queue": name}, traceparent)
+    async def scenario() -> Any:
+        await run_traced(
+            CeleryExecutor({"broker": valkey_url}, SITE), {"task": "tasks.none", "queue": name}, traceparent
+        )
         async with aclosing(Redis.from_url(valkey_url)) as redis:
             return await redis.lrange(name, 0, -1)
 
-    (message,) = asyncio.run(story())
+    (message,) = asyncio.run(scenario())
     assert json.loads(message)["headers"].get("traceparent") == traceparent
 
 
 @pytest.mark.server
-@both
-def test_a_workflow_of_temporal_has_the_header_of_its_interceptors(
+@with_and_without_parent
+def test_temporal_workflow_has_the_header_of_the_tracing_interceptor(
     temporal_address: str, traceparent: str | None
 ) -> None:
-    async def story() -> Any:
+    async def scenario() -> Any:
         async with temporal_worker(temporal_address) as client:
             options = {"workflow": "echo", "task_queue": QUEUE}
-            launch = traced(launch_of(options, schedule_id=f"trace-{bool(traceparent)}"), traceparent)
+            launch = with_traceparent(launch_of(options, schedule_id=f"trace-{bool(traceparent)}"), traceparent)
             async with (
                 asyncio.timeout(SECONDS),
                 aclosing(TemporalExecutor({"address": temporal_address}, SITE)) as executor,
@@ -125,25 +127,25 @@ def test_a_workflow_of_temporal_has_the_header_of_its_interceptors(
             history = await client.get_workflow_handle(workflow_ids(launch).default).fetch_history()
             return history.events[0].workflow_execution_started_event_attributes.header.fields
 
-    fields = asyncio.run(story())
+    fields = asyncio.run(scenario())
     carried = PayloadConverter.default.from_payloads(list(fields.values())) if fields else []
     assert carried == ([] if traceparent is None else [{"traceparent": traceparent}])
 
 
-def test_a_function_that_traces_itself_is_part_of_its_run_also_in_a_thread() -> None:
-    """The engine makes the run's span the current one of the task; a thread has it, too."""
+def test_function_in_a_thread_has_the_span_of_its_run() -> None:
+    """The engine makes the span of the run the current span. A thread that runs the function has it, too."""
     parent = read_traceparent(PARENT)
     assert isinstance(parent, Parent)
-    found: list[int] = []
+    span_ids: list[int] = []
     executor = FunctionExecutor()
-    executor.register("tasks:look", lambda: found.append(trace.get_current_span().get_span_context().span_id))
+    executor.register("tasks:look", lambda: span_ids.append(trace.get_current_span().get_span_context().span_id))
     context = trace.SpanContext(parent.trace_id, parent.span_id, is_remote=False)
-    launch = traced(RunContext(RUN, "default", "report", Action(function="tasks:look")), PARENT)
+    launch = with_traceparent(RunContext(RUN, "default", "report", Action(function="tasks:look")), PARENT)
 
-    async def story() -> None:
+    async def scenario() -> None:
         with trace.use_span(trace.NonRecordingSpan(context)):
             await executor.run(None, launch)
         await executor.aclose()
 
-    asyncio.run(story())
-    assert found == [parent.span_id]
+    asyncio.run(scenario())
+    assert span_ids == [parent.span_id]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import Bench
-from tompion import RunLauncher, Tompion
+from tompion import AsyncTompion, RunLauncher
 from tompion.engine.telemetry.events import Event
 from tompion.errors import InvalidField, RequestReused
 from tompion.executors.base import RunContext
@@ -80,7 +80,7 @@ def test_the_executor_receives_the_context_of_the_launcher(tmp_path: Path) -> No
             ended.set()
 
     async def start_two_runs() -> tuple[bool, bool]:
-        async with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", listener=listen) as tompion:
+        async with AsyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", listener=listen) as tompion:
             await tompion.put_workflow("flow", {"function": f"{__name__}:report"})
             launcher = RunLauncher(tompion)
             done = await launcher.start("flow", 1, "u1", WHEN, KEY)

@@ -1,9 +1,9 @@
 """The time engine against a brute-force oracle that walks every second (see ``tests/oracle``).
 
-First the oracle itself is held against facts that were worked out by hand; then it judges the engine at more than a
-hundred thousand instants; then it judges engines that are wrong on purpose, and must find each of them out.
+First the oracle is checked against facts that were worked out by hand. Then it checks the engine at more than a hundred
+thousand instants. Then it checks engines with planted defects, and must detect each of them.
 
-``TOMPION_TEST_SEED`` draws other cases. The seed stands in every failure.
+``TOMPION_TEST_SEED`` selects other cases. Every failure names the seed.
 """
 
 import sys
@@ -94,14 +94,14 @@ FACTS: list[tuple[str, str, int, dict[str, Any], list[str]]] = [
     ("America/New_York", "2025-03-09T05:00Z", 23, {
         "cron": "30 2 * * *", "exclude": {"calendars": [{"hour": "3"}]},
     }, ["2025-03-09T07:00:00Z"]),
-    # windows end before their end; a date as end includes that day
+    # the end of a window is exclusive, and a date as end includes that day
     ("UTC", "2025-06-01T00:00Z", 72, {
         "cron": "0 */12 * * *", "exclude": {"windows": [{"from": "2025-06-01T12:00:00", "to": "2025-06-02T12:00:00"}]},
     }, ["2025-06-01T00:00:00Z", "2025-06-02T12:00:00Z", "2025-06-03T00:00:00Z", "2025-06-03T12:00:00Z"]),
     ("UTC", "2025-06-01T00:00Z", 72, {
         "cron": "0 */12 * * *", "exclude": {"windows": [{"from": "2025-06-01", "to": "2025-06-02"}]},
     }, ["2025-06-03T00:00:00Z", "2025-06-03T12:00:00Z"]),
-    # intervals know no zone; start and end are inclusive; equal instants are one tick
+    # intervals have no zone, start and end are inclusive, equal instants are one tick
     ("Asia/Kathmandu", "2025-01-01T00:00Z", 24, {
         "intervals": [{"every": "6h", "offset": "1h"}], "cron": ["45 18 * * *"],
         "start_at": "2025-01-01T07:00:00Z", "end_at": "2025-01-01T13:00:00Z",
@@ -110,7 +110,9 @@ FACTS: list[tuple[str, str, int, dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("zone_name", "start", "hours", "spec", "expected"), FACTS)
-def test_oracle_knows_the_facts(zone_name: str, start: str, hours: int, spec: Spec, expected: list[str]) -> None:
+def test_oracle_matches_facts_worked_out_by_hand(
+    zone_name: str, start: str, hours: int, spec: Spec, expected: list[str]
+) -> None:
     ticks = ticks_of({"timezone": zone_name, **spec}, walk_from(zone_name, start, hours))
     assert [iso(tick) for tick in ticks.instants] == expected
 
@@ -172,7 +174,7 @@ def test_oracle_reads_fields(text: str, field: str, expected: set[int]) -> None:
         ("0 9 * * * 2025", "temporal", False),
     ],
 )
-def test_oracle_knows_the_dst_class(text: str, dialect: str, *, wildcard: bool) -> None:
+def test_oracle_classifies_fields_for_dst(text: str, dialect: str, *, wildcard: bool) -> None:
     assert parse_cron(text, dialect).wildcard is wildcard
 
 
@@ -186,15 +188,15 @@ def test_oracle_knows_the_dst_class(text: str, dialect: str, *, wildcard: bool) 
     ],
 )
 def test_a_walk_agrees_with_fold(zone_name: str, start: str) -> None:
-    """The walk asks only what instants look like; PEP 495's `fold` is the other way round, and must agree."""
+    """The walk converts instants to wall times. PEP 495's `fold` converts the other way, and must agree."""
     walk, zone = walk_from(zone_name, start, 40), load_zone(zone_name)
     for wall in range(walk.first_wall + DAY // 2, walk.last_wall - DAY // 2, 17):
         moment = moment_of(wall)
         by_fold = {moment.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)}
         exist = sorted(
-            int(each.timestamp()) for each in by_fold if each.astimezone(zone).replace(tzinfo=None) == moment
+            int(instant.timestamp()) for instant in by_fold if instant.astimezone(zone).replace(tzinfo=None) == moment
         )
-        walked = [shown[wall] for shown in (walk.first_shown, walk.shown_again) if wall in shown]
+        walked = [instants[wall] for instants in (walk.first_shown, walk.shown_again) if wall in instants]
         assert walked == exist
         assert (walk.gap_around(wall) is not None) == (not exist)
 
@@ -203,7 +205,7 @@ def test_a_walk_agrees_with_fold(zone_name: str, start: str) -> None:
 
 
 def rounds_of_chunk(chunk: int) -> Iterable[int]:
-    """The chunk's own rounds first, then further ones for as long as it needs them."""
+    """Yield the rounds of the chunk, then more as long as it needs them."""
     block = chunk * BLOCKS_PER_CHUNK
     yield from range(block * ROUNDS_PER_BLOCK, (block + BLOCKS_PER_CHUNK) * ROUNDS_PER_BLOCK)
     beyond = CHUNKS * BLOCKS_PER_CHUNK * ROUNDS_PER_BLOCK
@@ -218,7 +220,7 @@ def own_rounds(chunk: int) -> list[int]:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_engine_agrees_with_the_oracle(chunk: int, capfd: pytest.CaptureFixture[str]) -> None:
     seed = suite_seed()
-    with capfd.disabled():  # the seed is to be seen even when all is well
+    with capfd.disabled():  # print the seed also on success
         sys.stderr.write(f"\noracle chunk {chunk}: TOMPION_TEST_SEED={seed}\n")
     tally = Tally()
     for number in rounds_of_chunk(chunk):
@@ -226,11 +228,11 @@ def test_engine_agrees_with_the_oracle(chunk: int, capfd: pytest.CaptureFixture[
             break
         tally.add(run_round(seed, number))
     assert tally.cases * CHUNKS >= CASES, f"too few cases with seed {seed}"
-    assert_looked_where_it_should(tally, seed, chunk)
+    assert_every_rule_was_hit(tally, seed, chunk)
 
 
-def assert_looked_where_it_should(tally: Tally, seed: int, chunk: int) -> None:
-    """The draw is random; that it touched every rule is not left to hope."""
+def assert_every_rule_was_hit(tally: Tally, seed: int, chunk: int) -> None:
+    """Check that the random cases touched every rule."""
     places = [place for number in own_rounds(chunk) if (place := place_of_round(seed, number)) is not None]
     for place in places:
         assert tally.zones[place.zone_name] > 200, (seed, place)
@@ -259,24 +261,24 @@ def test_the_chunks_together_visit_every_required_place() -> None:
     numbers_of_all = [number for chunk in range(CHUNKS) for number in own_rounds(chunk)]
     assert len(set(numbers_of_all)) == len(numbers_of_all)
     places = [place_of_round(seed, number) for number in numbers_of_all]
-    found = [place for place in places if place is not None]
-    assert {place.zone_name for place in found} >= set(REQUIRED)
+    visited = [place for place in places if place is not None]
+    assert {place.zone_name for place in visited} >= set(REQUIRED)
     assert len(REQUIRED) >= 20
-    assert len(found) < len(places), "no round walks days"
-    assert any(place.centre > instant("2038-01-19T00:00Z") for place in found), "none after the tabulated years"
-    assert instant("2011-12-30T10:00Z") in {place.centre for place in found}, "Apia's lost day"
-    assert "2018" in {iso(place.centre)[:4] for place in found if place.zone_name == "America/Sao_Paulo"}
+    assert len(visited) < len(places), "no round walks days"
+    assert any(place.centre > instant("2038-01-19T00:00Z") for place in visited), "none after the tabulated years"
+    assert instant("2011-12-30T10:00Z") in {place.centre for place in visited}, "Apia's lost day"
+    assert "2018" in {iso(place.centre)[:4] for place in visited if place.zone_name == "America/Sao_Paulo"}
     on_transitions = [
-        place for place in found if place.centre in transitions(place.zone_name, int(iso(place.centre)[:4]))
+        place for place in visited if place.centre in transitions(place.zone_name, int(iso(place.centre)[:4]))
     ]
-    assert len(on_transitions) > len(found) / 2
+    assert len(on_transitions) > len(visited) / 2
 
 
-# ---------------------------------------------------------------- engines that are wrong on purpose
+# ---------------------------------------------------------------- engines with planted defects
 
 
-class Wrong:
-    """An engine with one of its answers spoiled."""
+class DefectiveEngine:
+    """An engine with one wrong answer."""
 
     def __init__(self, engine: Engine, spoil_next: int = 0, spoil_prev: int = 0) -> None:
         self.engine, self.spoil_next, self.spoil_prev = engine, spoil_next, spoil_prev
@@ -292,7 +294,7 @@ class Wrong:
 
 
 def with_other_spec(**other: Any) -> Callable[[Spec], Engine]:
-    """An engine that reads something else than what was written."""
+    """An engine that reads another spec than the given one."""
     return lambda spec: build_engine({**spec, **other})
 
 
@@ -316,8 +318,8 @@ def or_as_and(text: str) -> str:
     return " ".join([*others, "+" + day_of_week.removeprefix("+")])
 
 
-def forgets_the_comma(text: str) -> str:
-    """Only the first element of each list is seen."""
+def first_list_element_only(text: str) -> str:
+    """Read only the first element of each list."""
     return " ".join(field.split(",")[0] for field in text.split())
 
 
@@ -333,11 +335,11 @@ WRONG_ENGINES: dict[str, Callable[[Spec], Engine]] = {
     "ignores calendars": without("calendars"),
     "ignores one-shots": without("times"),
     "reads OR as AND": with_other_cron(or_as_and),
-    "sees only the first element of a list": with_other_cron(forgets_the_comma),
-    "next may return its argument": lambda spec: Wrong(build_engine(spec), spoil_next=-1),
-    "next leaves out the next second": lambda spec: Wrong(build_engine(spec), spoil_next=1),
-    "prev may return its argument": lambda spec: Wrong(build_engine(spec), spoil_prev=1),
-    "prev leaves out the second before": lambda spec: Wrong(build_engine(spec), spoil_prev=-1),
+    "sees only the first element of a list": with_other_cron(first_list_element_only),
+    "next may return its argument": lambda spec: DefectiveEngine(build_engine(spec), spoil_next=-1),
+    "next leaves out the next second": lambda spec: DefectiveEngine(build_engine(spec), spoil_next=1),
+    "prev may return its argument": lambda spec: DefectiveEngine(build_engine(spec), spoil_prev=1),
+    "prev leaves out the second before": lambda spec: DefectiveEngine(build_engine(spec), spoil_prev=-1),
 }
 
 SEED_OF_MUTANTS = 1
@@ -345,7 +347,7 @@ ROUNDS_FOR_MUTANTS = range(8)
 """Gaps in New York, London and at Lord Howe, overlaps in Berlin, Dublin and on Chatham, a walk of days."""
 
 
-def find_out(build: Callable[[Spec], Engine]) -> Disagreed | None:
+def detect(build: Callable[[Spec], Engine]) -> Disagreed | None:
     for number in ROUNDS_FOR_MUTANTS:
         try:
             run_round(SEED_OF_MUTANTS, number, build)
@@ -356,12 +358,12 @@ def find_out(build: Callable[[Spec], Engine]) -> Disagreed | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG_ENGINES)
-def test_a_wrong_engine_is_found_out(name: str) -> None:
-    assert find_out(WRONG_ENGINES[name]) is not None
+def test_a_planted_defect_is_detected(name: str) -> None:
+    assert detect(WRONG_ENGINES[name]) is not None
 
 
-def test_the_limit_of_three_hours_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An oracle without the limit must differ from the engine where a day was lost."""
+def test_a_missing_limit_of_three_hours_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oracle without the limit must disagree with the engine where a day was lost."""
     places = {number: place_of_round(SEED_OF_MUTANTS, number) for number in own_rounds(1)}
     number = next(number for number, place in places.items() if place is not None and lost_a_day(place))
     run_round(SEED_OF_MUTANTS, number)
@@ -370,15 +372,15 @@ def test_the_limit_of_three_hours_is_judged(monkeypatch: pytest.MonkeyPatch) -> 
         run_round(SEED_OF_MUTANTS, number)
 
 
-def test_a_disagreement_can_be_seen_again() -> None:
-    """The report holds a spec without anything superfluous, and a line of Python that shows the wrong answer."""
+def test_a_disagreement_can_be_reproduced() -> None:
+    """The report has a minimal spec, and a line of Python that reproduces the wrong answer."""
     with pytest.raises(Disagreed) as caught:
         run_round(SEED_OF_MUTANTS, 1, WRONG_ENGINES["drops second passes"])
-    found = caught.value.disagreement
-    assert set(found.spec) <= {"cron", "calendars", "times", "timezone", "dst_overlap", "dst_profile", "dialect"}
+    disagreement = caught.value.disagreement
+    assert set(disagreement.spec) <= {"cron", "calendars", "times", "timezone", "dst_overlap", "dst_profile", "dialect"}
     assert f"--seed {SEED_OF_MUTANTS} --round 1" in str(caught.value)
-    assert found.call in str(found)
-    assert found.got not in found.expected
+    assert disagreement.call in str(disagreement)
+    assert disagreement.got not in disagreement.expected
 
 
 def test_a_rejected_spec_is_a_disagreement() -> None:

@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 from tests.conformance.temporal.kit import running_app, schedule
 from tests.conformance.temporal.test_grpc import Certificates, serving_with_certificates
 from tests.support.service import runner_of, serving
-from tompion import SyncTompion, Tompion
+from tompion import AsyncTompion, Tompion
 from tompion.api.temporal.importer import ScheduleImporter, TemporalCluster
 from tompion.bootstrap.store import open_store
 from tompion.cli.main import app
@@ -103,7 +103,7 @@ def test_imported_schedules_have_the_same_times(cluster: str, target: tuple[str,
     )
     assert (never["created"], never["compared_times"]) == (True, 0)
     assert (over["created"], over["differs"]) == (False, ["not copied: it has ended"])
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         ours = tompion.get("move-jittered")
         assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
             "paused",
@@ -124,7 +124,7 @@ def test_dry_run_compares_and_imports_nothing(cluster: str, target: tuple[str, t
     assert code == 0
     assert {row["created"] for row in rows.values()} == {False}
     assert rows["move-jittered"]["same_times"] == 1_000
-    with SyncTompion(store, engine=False) as tompion:
+    with Tompion(store, engine=False) as tompion:
         assert tompion.list_schedules().items == ()
         assert tompion.list_workflows().items == ()
 
@@ -132,7 +132,7 @@ def test_dry_run_compares_and_imports_nothing(cluster: str, target: tuple[str, t
 def test_shadow_import_creates_shadow_schedules(cluster: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/tompion.db"
     _, rows = run_import(cluster, "--store", store, "--shadow", "--into", "moved")
-    with SyncTompion(store, engine=False, namespace="moved") as tompion:
+    with Tompion(store, engine=False, namespace="moved") as tompion:
         for name, row in rows.items():
             if row["created"]:
                 assert tompion.get(name).definition.policy.shadow
@@ -168,7 +168,7 @@ class FailingCluster:
 
 def test_import_continues_after_a_schedule_that_cannot_be_described(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> list[ImportResult]:
-        async with running_app("sqlite://", {}) as (_, client), Tompion("sqlite://", engine=False) as home:
+        async with running_app("sqlite://", {}) as (_, client), AsyncTompion("sqlite://", engine=False) as home:
             for name in ("bad", "good"):
                 await client.create_schedule(name, schedule())
 

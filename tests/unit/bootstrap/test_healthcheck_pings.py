@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.bootstrap.engine import Outbound, healthcheck_pings
 
 SECONDS = 120
@@ -35,7 +35,7 @@ class Monitor:
 def test_a_service_without_an_engine_pings() -> None:
     async def story() -> None:
         monitor = Monitor()
-        tompion = Tompion("sqlite://", engine=False)
+        tompion = AsyncTompion("sqlite://", engine=False)
         tompion.outbound = Outbound(pinger=monitor)
         async with asyncio.timeout(SECONDS), tompion, healthcheck_pings(tompion):
             await monitor.often.wait()
@@ -49,7 +49,7 @@ def test_a_service_without_an_engine_pings() -> None:
 
 def test_without_a_ping_url_there_is_no_ping() -> None:
     async def story() -> None:
-        async with Tompion("sqlite://", engine=False) as tompion, healthcheck_pings(tompion):
+        async with AsyncTompion("sqlite://", engine=False) as tompion, healthcheck_pings(tompion):
             assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(story())

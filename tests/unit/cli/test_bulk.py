@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import CommandResult, run
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.contract.methods import SyncMethods
 from tompion.errors import StoreUnavailable
 
@@ -31,14 +31,14 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fill(count: int = 4) -> None:
     """Schedules of two teams, the second half of them of b."""
-    with SyncTompion(engine=False) as tompion:
+    with Tompion(engine=False) as tompion:
         for number in range(count):
             team = "a" if number < count / 2 else "b"
             tompion.create(f"s{number:03}", cron="@daily", function="tasks:a", labels={"team": team})
 
 
 def paused() -> list[str]:
-    with SyncTompion(engine=False) as tompion:
+    with Tompion(engine=False) as tompion:
         return [item.schedule_id for item in tompion.list_schedules(state="paused", limit=1_000).items]
 
 
@@ -70,7 +70,7 @@ def test_a_repeated_request_id_triggers_each_schedule_once_across_pages() -> Non
     fill(MANY)
     command = ["schedules", "trigger", "--all", "--yes", "--request-id", "monday", "--json"]
     assert text(run(command)) == text(run(command))
-    with SyncTompion(engine=False) as tompion:
+    with Tompion(engine=False) as tompion:
         assert tompion.stats().schedules.in_flight == MANY
 
 
@@ -112,12 +112,12 @@ def test_an_interrupted_action_prints_how_to_continue(monkeypatch: pytest.Monkey
     fill(MANY)
     real = vars(SyncMethods)["pause_matching"]
 
-    def failing(home: SyncTompion, **arguments: Any) -> Any:
+    def failing(home: Tompion, **arguments: Any) -> Any:
         if arguments.get("after"):
             raise StoreUnavailable("the store has gone")
-        return real.__get__(home, SyncTompion)(**arguments)
+        return real.__get__(home, Tompion)(**arguments)
 
-    monkeypatch.setattr(SyncTompion, "pause_matching", failing)
+    monkeypatch.setattr(Tompion, "pause_matching", failing)
     left = run(["schedules", "pause", "--all", "--yes"])
     assert left.code == 6
     assert left.err == "Paused 100 schedules. There are more: --after s099\ntompion: the store has gone\n"

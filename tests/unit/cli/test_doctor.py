@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import run
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.cli.output import tables
 from tompion.runtime.clock import SystemClock
 from tompion.testing.clock import ManualClock
@@ -46,7 +46,7 @@ def change(statement: str) -> None:
 
 
 def test_all_checks_pass_for_a_store_with_an_engine() -> None:
-    with SyncTompion() as tompion:
+    with Tompion() as tompion:
         tompion.create("a", cron="@daily", function="tasks:a")
         code, result = checks()
     assert (code, {state for state, _ in result.values()}) == (0, {"ok"})
@@ -65,7 +65,7 @@ def test_an_unreachable_service_is_bad() -> None:
 
 
 def test_schedules_without_an_engine_are_bad_with_a_remedy() -> None:
-    with SyncTompion(engine=False) as tompion:
+    with Tompion(engine=False) as tompion:
         tompion.create("a", cron="@daily", function="tasks:a")
     left = run(["doctor"])
     assert left.code == 1
@@ -77,7 +77,7 @@ def test_schedules_without_an_engine_are_bad_with_a_remedy() -> None:
 
 
 def test_doctor_finds_unserved_queues_stuck_runs_and_long_pauses() -> None:
-    with SyncTompion(engine=False) as tompion:
+    with Tompion(engine=False) as tompion:
         tompion.create("a", cron="@daily", function="tasks:a", queue="nowhere")
         tompion.trigger("a")
         tompion.create("b", cron="@daily", function="tasks:a", paused=True)
@@ -92,7 +92,7 @@ def test_doctor_finds_unserved_queues_stuck_runs_and_long_pauses() -> None:
 
 @pytest.mark.parametrize(("seconds", "state"), [(1, "ok"), (30, "warn"), (-30, "warn"), (3_600, "bad")])
 def test_doctor_reports_clock_skew(seconds: int, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with SyncTompion(engine=False):
+    with Tompion(engine=False):
         pass
     off = SystemClock().now() + seconds
     monkeypatch.setattr(tables, "SystemClock", lambda: ManualClock(off))
@@ -100,7 +100,7 @@ def test_doctor_reports_clock_skew(seconds: int, state: str, monkeypatch: pytest
 
 
 def test_doctor_reports_a_clock_that_was_set_back() -> None:
-    with SyncTompion() as tompion:
+    with Tompion() as tompion:
         tompion.create("a", cron="@daily", function="tasks:a")
         change("UPDATE schedule_state SET last_start_ms = (unixepoch() + 3630) * 1000")
         code, result = checks()
@@ -109,7 +109,7 @@ def test_doctor_reports_a_clock_that_was_set_back() -> None:
 
 
 def test_top_prints_one_frame_into_a_pipe() -> None:
-    with SyncTompion(engine=False) as tompion:
+    with Tompion(engine=False) as tompion:
         tompion.create("report", cron="@daily", function="tasks:a")
         tompion.trigger("report")
     left = run(["top"])
@@ -125,7 +125,7 @@ def test_top_prints_one_frame_into_a_pipe() -> None:
 
 
 def test_top_refreshes_a_terminal_until_q_is_pressed() -> None:
-    with SyncTompion(engine=False) as tompion:
+    with Tompion(engine=False) as tompion:
         tompion.create("report", cron="@daily", function="tasks:a")
     reader, writer = pty.openpty()
     command = [sys.executable, "-m", "tompion", "top", "--every", "0.1"]

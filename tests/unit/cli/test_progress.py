@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.command_line import run
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.cli.main import main
 
 BAR = "━"
@@ -31,7 +31,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.chdir(tmp_path)
-    with SyncTompion(STORE, engine=False) as tompion:
+    with Tompion(STORE, engine=False) as tompion:
         for number in range(3):
             tompion.create(f"s{number}", cron="@daily", function="tasks:a")
 

@@ -10,7 +10,7 @@ import pytest
 
 import tompion
 
-HEAVY = ("psycopg", "fastapi", "uvicorn", "sqlite3", "tompion.sdk.app", "tompion.engine", "tompion.store")
+HEAVY = ("psycopg", "starlette", "uvicorn", "sqlite3", "tompion.sdk.app", "tompion.engine", "tompion.store")
 LOADED = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
 NEXT = "import sys; sys.argv = ['tompion', 'next', '@daily', '-n', '1']; from tompion.cli.main import main"
 
@@ -32,9 +32,9 @@ def test_importing_tompion_loads_no_heavy_module(code: str) -> None:
 
 
 def test_the_app_classes_are_imported_on_first_use() -> None:
-    from tompion.sdk.app import SyncTompion, Tompion
+    from tompion.sdk.app import AsyncTompion, Tompion
 
-    assert (tompion.Tompion, tompion.SyncTompion) == (Tompion, SyncTompion)
+    assert (tompion.AsyncTompion, tompion.Tompion) == (AsyncTompion, Tompion)
     assert set(tompion.__all__) <= set(dir(tompion))
     assert all(getattr(tompion, name) is not None for name in tompion.__all__)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tompion import SyncTompion, Verification
+from tompion import Tompion, Verification
 from tompion.cli.commands.verify import problem_line
 from tompion.cli.main import main
 from tompion.model.verification import Violation
@@ -55,7 +55,7 @@ def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 @pytest.fixture
 def schedules(url: str) -> None:
     """Two that are open and one that has been deleted."""
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         for name in ("a", "b", "gone"):
             tompion.create(name, cron="* * * * * *", function="tasks:nothing")
         tompion.delete("gone")
@@ -103,7 +103,7 @@ def test_a_missing_tick_is_reported_with_exit_code_1(verify: Run, schedules: Non
 
 def test_each_damaged_schedule_is_one_line_and_the_others_are_checked(verify: Run, schedules: None, file: Path) -> None:
     """A spec that cannot be read was a traceback, and a schedule without its dial was passed over."""
-    with SyncTompion(f"sqlite:///{file}", engine=False) as tompion:
+    with Tompion(f"sqlite:///{file}", engine=False) as tompion:
         tompion.create("c", cron="* * * * *", function="tasks:nothing")
     key = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
     with closing(sqlite3.connect(file)) as connection, connection:
@@ -120,7 +120,7 @@ def test_each_damaged_schedule_is_one_line_and_the_others_are_checked(verify: Ru
 
 
 def test_schedules_with_a_fixed_delay_are_counted_as_unchecked(verify: Run, url: str) -> None:
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         for name in ("a", "b"):
             tompion.create(name, intervals=[{"every": 60, "anchor": "completion"}], function="tasks:nothing")
     result = verify()
@@ -160,7 +160,7 @@ def grown_old(file: Path, days: int) -> None:
 
 def test_ticks_older_than_the_retention_are_not_verified(verify: Run, url: str, file: Path) -> None:
     """It looked for 90 days of ticks, however long runs are kept."""
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         tompion.create("old", cron="0 0 * * *", function="tasks:nothing")
     grown_old(file, 120)
     assert re.match(r"old: (89|90) ticks missing", verify().out)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tompion import SyncTompion
+from tompion import Tompion
 from tompion.cli.commands import notifications, stats, top, workers
 from tompion.cli.output import console, views
 from tompion.cli.snapshot import read_top_snapshot
@@ -23,7 +23,7 @@ LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south
 def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A store with one of everything, each with a long name."""
     path: Path = tmp_path_factory.mktemp("views") / "tompion.db"
-    with SyncTompion(f"sqlite:///{path}", engine=False, actor="somebody-with-a-long-name@example.com") as tompion:
+    with Tompion(f"sqlite:///{path}", engine=False, actor="somebody-with-a-long-name@example.com") as tompion:
         tompion.create(
             LONG,
             intervals="1m",
@@ -83,7 +83,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, width: int, show: Callable[[], None]) 
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", VIEWS)
-def test_views_fit_the_terminal(name: str, width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_views_fit_the_terminal(name: str, width: int, home: Tompion, monkeypatch: pytest.MonkeyPatch) -> None:
     ask, people = VIEWS[name]
     answer = ask(home)
     lines = seen(monkeypatch, width, lambda: people(answer))
@@ -93,7 +93,7 @@ def test_views_fit_the_terminal(name: str, width: int, home: SyncTompion, monkey
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_frame_of_top_fits_the_terminal(width: int, home: SyncTompion, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_of_top_fits_the_terminal(width: int, home: Tompion, monkeypatch: pytest.MonkeyPatch) -> None:
     result = read_top_snapshot(home)
     lines = seen(monkeypatch, width, lambda: console.console().print(top.frame(result, width, 5)))
     assert max(map(len, lines)) <= width

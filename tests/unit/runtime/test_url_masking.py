@@ -59,11 +59,11 @@ def test_commands_do_not_print_the_password(
 @pytest.mark.parametrize("url", URLS[:2])
 def test_tracebacks_do_not_contain_the_password(url: str) -> None:
     """An uncaught error is printed with its cause."""
-    program = f"from tompion import SyncTompion\nwith SyncTompion({url!r}): pass"
+    program = f"from tompion import Tompion\nwith Tompion({url!r}): pass"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "StoreError: PostgreSQL: " in done.stderr
-    lines = [line for line in done.stderr.splitlines() if "SyncTompion(" not in line]  # the program itself
+    lines = [line for line in done.stderr.splitlines() if "Tompion(" not in line]  # the program itself
     assert not [word for word in WORDS if word in "\n".join(lines)]
 
 

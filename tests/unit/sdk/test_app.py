@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tompion import Settings, SyncTompion, Tompion
+from tompion import AsyncTompion, Settings, Tompion
 from tompion.contract.methods import AsyncMethods, SyncMethods, _Async, _Sync
 from tompion.engine.telemetry.events import Event
 from tompion.errors import AlreadyExists, InvalidField, NotFound, TompionError
@@ -130,22 +130,22 @@ def test_every_operation_is_documented_and_reads_are_marked() -> None:
 
 
 def test_both_app_classes_have_the_same_constructor() -> None:
-    assert inspect.signature(Tompion.__init__) == inspect.signature(SyncTompion.__init__)
+    assert inspect.signature(AsyncTompion.__init__) == inspect.signature(Tompion.__init__)
 
 
 def test_an_operation_keeps_its_documentation(url: str) -> None:
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         assert tompion.pause.__doc__ == operations(AsyncMethods, _Async)["pause"].__doc__
 
 
 def test_both_app_classes_accept_hints(url: str) -> None:
     async def ask() -> Any:
-        async with Tompion(url, engine=False, actor="planner") as tompion:
+        async with AsyncTompion(url, engine=False, actor="planner") as tompion:
             await tompion.create("poll", intervals="1h", function="tasks:work", adaptive=True)
             return await tompion.hint("poll", interval_ms=60_000, reason="it is busy")
 
     arguments = asyncio.run(ask())
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         assert tompion.hints("poll") == arguments == tompion.describe("poll").outlook
         assert (arguments.hints[0].author, arguments.hints[0].reason) == ("planner", "it is busy")
         assert tompion.clear_hints("poll").hints == ()
@@ -156,10 +156,10 @@ def test_both_app_classes_preview_ticks(url: str) -> None:
     """A preview was for the page alone."""
 
     async def ask() -> Any:
-        async with Tompion(url, engine=False) as tompion:
+        async with AsyncTompion(url, engine=False) as tompion:
             return await tompion.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
 
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         result = tompion.preview(cron="0 9 * * *", after="2027-01-15T00:00:00Z", count=1)
     assert result == asyncio.run(ask())
     assert result.ticks[0].at.isoformat() == "2027-01-15T09:00:00+00:00"
@@ -167,14 +167,14 @@ def test_both_app_classes_preview_ticks(url: str) -> None:
 
 def test_operations_fail_before_open(url: str) -> None:
     with pytest.raises(TompionError, match="not open"):
-        SyncTompion(url).get("report")
-    with pytest.raises(InvalidField, match="store"), SyncTompion("mysql://x"):
+        Tompion(url).get("report")
+    with pytest.raises(InvalidField, match="store"), Tompion("mysql://x"):
         pass
 
 
 def test_opening_twice_is_rejected(url: str) -> None:
     """The second 'with' opened the store again, and what the first had opened was never closed."""
-    tompion = SyncTompion(url)
+    tompion = Tompion(url)
     with tompion:
         with pytest.raises(TompionError, match="already open"):
             tompion.open()
@@ -183,7 +183,7 @@ def test_opening_twice_is_rejected(url: str) -> None:
         assert tompion.get("job").token == 1
 
     async def story() -> None:
-        twin = Tompion(url)
+        twin = AsyncTompion(url)
         async with twin:
             with pytest.raises(TompionError, match="already open"):
                 await twin.open()
@@ -195,16 +195,16 @@ def test_opening_twice_is_rejected(url: str) -> None:
 
 
 def test_closing_twice_has_no_effect(url: str) -> None:
-    tompion = SyncTompion(url).open()
+    tompion = Tompion(url).open()
     tompion.create("job", cron=YEARLY, function="a:b")
     tompion.close()
     tompion.close()
     with pytest.raises(TompionError, match="not open"):
         tompion.get("job")
-    SyncTompion(url).close()
+    Tompion(url).close()
 
     async def story() -> None:
-        twin = await Tompion(url).open()
+        twin = await AsyncTompion(url).open()
         assert (await twin.get("job")).token == 1
         await twin.close()
         await twin.close()
@@ -220,7 +220,7 @@ def test_closing_twice_has_no_effect(url: str) -> None:
 def ran(url: str, function: str, **arguments: Any) -> Run:
     """Trigger a function, wait for its end and return the run."""
     waiter = Waiter()
-    with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
+    with Tompion(url, settings=QUICK, listener=waiter) as tompion:
         tompion.create("job", cron=YEARLY, function=function, **arguments)
         created = tompion.trigger("job")
         waiter.wait("ended")
@@ -273,7 +273,7 @@ def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
             if event.kind == "ended":
                 loop.call_soon_threadsafe(ended.set)
 
-        async with Tompion(url, settings=QUICK, listener=listen) as tompion:
+        async with AsyncTompion(url, settings=QUICK, listener=listen) as tompion:
             await tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:synchronous")
             created = await tompion.trigger("job")
             async with asyncio.timeout(SECONDS):
@@ -288,7 +288,7 @@ def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
 
 def test_a_tick_fires(url: str, tasks: Any) -> None:
     waiter = Waiter()
-    with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
+    with Tompion(url, settings=QUICK, listener=waiter) as tompion:
         tompion.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
         waiter.wait("ended", 2)
         tompion.pause("job")
@@ -298,20 +298,20 @@ def test_a_tick_fires(url: str, tasks: Any) -> None:
 
 
 def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         created = tompion.trigger("job")
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         run = tompion.get_run(created.run_id)
         assert (run.state, run.attempt) == ("ENQUEUED", 0)
         assert tompion.counts == {}
 
 
 def test_namespaces_and_actors_are_separate(url: str) -> None:
-    with SyncTompion(url, engine=False, namespace="a", actor="ann") as tompion:
+    with Tompion(url, engine=False, namespace="a", actor="ann") as tompion:
         tompion.create("job", cron=YEARLY, function="a:b")
         assert tompion.history("job").items[0].actor == "ann"
-    with SyncTompion(url, engine=False, namespace="b") as tompion, pytest.raises(NotFound):
+    with Tompion(url, engine=False, namespace="b") as tompion, pytest.raises(NotFound):
         tompion.get("job")
 
 
@@ -320,16 +320,16 @@ def test_a_graceful_stop_releases_leases(url: str, tasks: Any, function: str) ->
     """A run goes on beyond the grace: its lease ends with the engine, and the next one has it at once."""
     waiter = Waiter()
     settings = Settings(tick_ms=20, shutdown_grace_ms=0)
-    with SyncTompion(url, settings=settings, listener=waiter) as tompion:
+    with Tompion(url, settings=settings, listener=waiter) as tompion:
         tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:{function}")
         created = tompion.trigger("job")
         assert tasks.held.wait(SECONDS)
-    with SyncTompion(url, engine=False) as tompion:
+    with Tompion(url, engine=False) as tompion:
         assert tompion.get_run(created.run_id).attempt == 1
         tompion.patch("job", function=f"{tasks.__name__}:without_argument")
     tasks.let_go.set()
     tasks.held.clear()
-    with SyncTompion(url, settings=settings, listener=waiter) as tompion:
+    with Tompion(url, settings=settings, listener=waiter) as tompion:
         if function == "endless":  # the run is of the version that was in force: it is executed again
             assert tasks.held.wait(SECONDS)
         else:
@@ -342,20 +342,20 @@ def test_a_graceful_stop_releases_leases(url: str, tasks: Any, function: str) ->
 
 def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
     """A run ends within the grace: its outcome is written before the store is closed."""
-    tompion = SyncTompion(url, settings=QUICK)
+    tompion = Tompion(url, settings=QUICK)
     with tompion:
         tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:holding")
         created = tompion.trigger("job")
         assert tasks.held.wait(SECONDS)
         threading.Timer(0.05, tasks.let_go.set).start()
-    with SyncTompion(url, engine=False) as again:
+    with Tompion(url, engine=False) as again:
         assert again.get_run(created.run_id).state == "SUCCESS"
 
 
 def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
     """One process fires, another manages: neither knows of the other but by the file."""
     waiter = Waiter()
-    with SyncTompion(url, settings=QUICK, listener=waiter), SyncTompion(url, engine=False) as manager:
+    with Tompion(url, settings=QUICK, listener=waiter), Tompion(url, engine=False) as manager:
         manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         created = [manager.trigger("job") for _ in range(5)]
         waiter.wait("ended", 5)
@@ -364,14 +364,14 @@ def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
 
 SLEEPER = """
 import sys, threading, types
-from tompion import Settings, SyncTompion
+from tompion import Settings, Tompion
 
 held = threading.Event()
 sleeper = types.ModuleType("sleeper")
 sleeper.work = lambda: (held.set(), threading.Event().wait())
 sys.modules["sleeper"] = sleeper
 
-with SyncTompion(sys.argv[1], settings=Settings(tick_ms=20, shutdown_grace_ms=10)) as tompion:
+with Tompion(sys.argv[1], settings=Settings(tick_ms=20, shutdown_grace_ms=10)) as tompion:
     tompion.create("job", cron="0 0 1 1 *", function="sleeper:work")
     tompion.trigger("job")
     held.wait()
@@ -389,13 +389,13 @@ def test_a_function_that_never_returns_does_not_block_the_exit(url: str) -> None
 
 CHILD = """
 import sys
-from tompion import Settings, SyncTompion
+from tompion import Settings, Tompion
 
 def listen(event):
     if event.kind == "ended":
         print("ended", event.schedule_id, flush=True)
 
-with SyncTompion(sys.argv[1], settings=Settings(tick_ms=20), listener=listen):
+with Tompion(sys.argv[1], settings=Settings(tick_ms=20), listener=listen):
     print("ready", flush=True)
     sys.stdin.readline()
 """
@@ -410,12 +410,12 @@ def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
-        with SyncTompion(url, engine=False) as tompion:
+        with Tompion(url, engine=False) as tompion:
             tompion.create("job", cron=YEARLY, function="os:getpid")
             created = tompion.trigger("job")
             assert child.stdout.readline() == "ended job\n"
             assert tompion.get_run(created.run_id).result == child.pid
-        with SyncTompion(url, settings=QUICK, listener=waiter) as tompion:
+        with Tompion(url, settings=QUICK, listener=waiter) as tompion:
             more = [tompion.trigger("job") for _ in range(10)]
             child.stdin.write("\n")
             child.stdin.close()
@@ -426,7 +426,7 @@ def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
     assert all(isinstance(run.result, int) for run in results)
 
 
-def wait_for_all(tompion: SyncTompion, run_ids: list[str], waiter: Waiter) -> None:
+def wait_for_all(tompion: Tompion, run_ids: list[str], waiter: Waiter) -> None:
     """The child may have ended some of them: what is ours comes as an event."""
     ended = 0
     while any(tompion.get_run(run_id).state != "SUCCESS" for run_id in run_ids):
@@ -439,7 +439,7 @@ def test_an_engine_that_cannot_start_closes_the_store(url: str, monkeypatch: pyt
         raise TompionError("no engine today")
 
     monkeypatch.setattr("tompion.sdk.app.build_engine", broken)
-    tompion = SyncTompion(url)
+    tompion = Tompion(url)
     with pytest.raises(TompionError, match="no engine today"), tompion:
         pass
     with pytest.raises(TompionError, match="not open"):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tompion import Settings, SyncTompion, Tompion
+from tompion import AsyncTompion, Settings, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.errors import TompionError
 
@@ -39,9 +39,9 @@ PROGRAM = """
 import atexit, os, sys, threading, time
 
 atexit.register(time.sleep, 0.5)
-from tompion import Settings, SyncTompion
+from tompion import Settings, Tompion
 
-tompion = SyncTompion(sys.argv[1], settings=Settings(tick_ms=20))
+tompion = Tompion(sys.argv[1], settings=Settings(tick_ms=20))
 tompion.open()
 """
 
@@ -106,7 +106,7 @@ def test_an_unclosed_app_exits_quietly_and_hands_back_runs(
         if event.kind == "ended" and event.schedule_id == "job":
             over.set()
 
-    with SyncTompion(url, settings=QUICK, listener=listen):
+    with Tompion(url, settings=QUICK, listener=listen):
         assert over.wait(SECONDS)  # soon, and not when a lease of two minutes has ended
     sys.modules.pop("tasks")
 
@@ -127,8 +127,8 @@ def test_a_blocked_engine_does_not_block_the_exit(url: str, tmp_path: Path) -> N
 # --- event loops ------------------------------------------------------------------------------------------------------
 
 
-async def opened(url: str) -> Tompion:
-    return await Tompion(url, settings=QUICK).open()
+async def opened(url: str) -> AsyncTompion:
+    return await AsyncTompion(url, settings=QUICK).open()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -143,7 +143,7 @@ def test_closing_after_the_event_loop_raises(url: str) -> None:
     for task in left:
         task._log_destroy_pending = False  # type: ignore[attr-defined]  # it is pending for ever
     asyncio.run(tompion.close())  # it is closed
-    with SyncTompion(url, engine=False) as other:
+    with Tompion(url, engine=False) as other:
         other.create("job", cron=YEARLY, function="tasks:nothing")
 
 
@@ -166,6 +166,6 @@ def test_closing_in_another_event_loop_is_rejected(url: str) -> None:
 
 def test_without_an_engine_any_event_loop_can_close(url: str) -> None:
     loop = asyncio.new_event_loop()
-    tompion = loop.run_until_complete(Tompion(url, engine=False).open())
+    tompion = loop.run_until_complete(AsyncTompion(url, engine=False).open())
     asyncio.run(tompion.close())
     loop.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tompion import InvalidField, RunContext, SyncTompion, Tompion
+from tompion import AsyncTompion, InvalidField, RunContext, Tompion
 from tompion.engine.telemetry.events import Event
 
 SECONDS = 120
@@ -25,10 +25,10 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/tompion.db"
 
 
-def declared(url: str, cron: str = YEARLY, **arguments: Any) -> tuple[SyncTompion, list[Event]]:
+def declared(url: str, cron: str = YEARLY, **arguments: Any) -> tuple[Tompion, list[Event]]:
     """A program with one schedule, and what it says."""
     events: list[Event] = []
-    app = SyncTompion(url, engine=False, listener=events.append)
+    app = Tompion(url, engine=False, listener=events.append)
 
     @app.schedule(cron, **arguments)
     def report(run: RunContext) -> None:
@@ -67,7 +67,7 @@ def test_a_restart_with_the_same_code_changes_nothing(url: str) -> None:
 def test_changes_by_operators_are_kept(url: str) -> None:
     """Until the code changes: then it wins, and the pause stays."""
     message(url)
-    with SyncTompion(url, engine=False) as operator:
+    with Tompion(url, engine=False) as operator:
         operator.pause(ID, note="maintenance")
         operator.patch(ID, cron="0 6 * * *", max_attempts=3)
     assert message(url) == [("drift", "differs from the code: cron, max_attempts")]
@@ -83,14 +83,14 @@ def test_changes_by_operators_are_kept(url: str) -> None:
 
 def test_a_deleted_schedule_is_created_again(url: str) -> None:
     message(url)
-    with SyncTompion(url, engine=False) as operator:
+    with Tompion(url, engine=False) as operator:
         operator.delete(ID)
     assert message(url) == [("created", "as declared in the code")]
 
 
 def test_a_function_of_the_main_program_is_called(url: str) -> None:
     """The function cannot be imported, only this process has it."""
-    app = SyncTompion(url)
+    app = Tompion(url)
     called, results = threading.Event(), []
 
     @app.schedule(YEARLY, schedule_id="local", payload={"n": 5})
@@ -102,26 +102,26 @@ def test_a_function_of_the_main_program_is_called(url: str) -> None:
     with app:
         created = app.trigger("local")
         assert called.wait(SECONDS)
-    with SyncTompion(url, engine=False) as reader:
+    with Tompion(url, engine=False) as reader:
         assert reader.get_run(created.run_id).result == "done"
     assert results == [({"n": 5}, True, True, True)]
 
 
 def test_wrong_declarations_raise_at_the_declaration(url: str) -> None:
-    app = SyncTompion(url, engine=False)
+    app = Tompion(url, engine=False)
     app.schedule(YEARLY, schedule_id="twice")(print)
     with pytest.raises(InvalidField, match="declared twice"):
         app.schedule(YEARLY, schedule_id="twice")(print)
     with pytest.raises(InvalidField, match="is not a function"):
         app.schedule(YEARLY)("tasks:report")  # type: ignore[type-var]  # as somebody might write
-    other = SyncTompion(url, engine=False)
+    other = Tompion(url, engine=False)
     other.schedule("61 * * * *", schedule_id="wrong")(print)
     with pytest.raises(ValueError, match="61"), other:
         pass
 
 
 def test_the_asynchronous_twin_declares_too(url: str) -> None:
-    app = Tompion(url, engine=False)
+    app = AsyncTompion(url, engine=False)
 
     @app.schedule(YEARLY, schedule_id="async")
     async def report() -> None:
@@ -147,7 +147,7 @@ sys.exit(app.run())
 """
 
 
-@pytest.mark.parametrize(("kind", "function"), [("Tompion", "async def"), ("SyncTompion", "def")])
+@pytest.mark.parametrize(("kind", "function"), [("AsyncTompion", "async def"), ("Tompion", "def")])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_script_runs_until_a_signal(
     tmp_path: Path, url: str, kind: str, function: str, number: signal.Signals, code: int
@@ -174,7 +174,7 @@ def test_a_script_runs_until_a_signal(
     assert lines[0] == "created jobs.report"
 
 
-@pytest.mark.parametrize("kind", ["Tompion", "SyncTompion"])
+@pytest.mark.parametrize("kind", ["AsyncTompion", "Tompion"])
 def test_an_unreachable_service_at_start_is_a_one_line_error(tmp_path: Path, kind: str) -> None:
     script = tmp_path / "jobs.py"
     script.write_text(SCRIPT.format(kind=kind, function="def"))
@@ -185,6 +185,6 @@ def test_an_unreachable_service_at_start_is_a_one_line_error(tmp_path: Path, kin
 
 
 def test_a_lambda_is_rejected_at_the_declaration(url: str) -> None:
-    app = SyncTompion(url, engine=False)
+    app = Tompion(url, engine=False)
     with pytest.raises(InvalidField, match="a lambda has no importable name"):
         app.schedule("@daily", schedule_id="report")(lambda: None)

@@ -12,7 +12,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tompion import Tompion
+from tompion import AsyncTompion
 from tompion.bootstrap.telemetry import build_tracing
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
@@ -37,7 +37,7 @@ def test_a_span_processor_can_be_passed(monkeypatch: pytest.MonkeyPatch) -> None
             ended.set()
 
     async def story() -> None:
-        async with Tompion("sqlite://", tracing=SimpleSpanProcessor(exporter), listener=listen) as tompion:
+        async with AsyncTompion("sqlite://", tracing=SimpleSpanProcessor(exporter), listener=listen) as tompion:
             await tompion.create("report", cron="0 0 1 1 *", function=f"{__name__}:work")
             await tompion.trigger("report")
             assert await asyncio.to_thread(ended.wait, SECONDS)

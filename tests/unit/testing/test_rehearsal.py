@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tompion import SyncTompion, Tompion
+from tompion import AsyncTompion, Tompion
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Completed, RunContext
 from tompion.testing import Rehearsal
@@ -17,7 +17,7 @@ FRIDAY = "2026-03-27T00:00:00Z"
 
 
 def test_a_week_across_a_clock_change() -> None:
-    app = SyncTompion("sqlite:///never-opened.db")
+    app = Tompion("sqlite:///never-opened.db")
     seen: list[str] = []
 
     @app.schedule("0 9 * * MON-FRI", timezone="Europe/Berlin", schedule_id="report")
@@ -39,7 +39,7 @@ def test_a_week_across_a_clock_change() -> None:
 
 
 def test_sleeping_functions_take_virtual_time() -> None:
-    app = Tompion("sqlite:///never-opened.db", queues=["mine"])
+    app = AsyncTompion("sqlite:///never-opened.db", queues=["mine"])
 
     @app.schedule("0 * * * *", schedule_id="slow", overlap="skip")
     async def slow() -> str:
@@ -57,7 +57,7 @@ def test_sleeping_functions_take_virtual_time() -> None:
 
 
 def test_operator_actions_can_be_rehearsed() -> None:
-    app = SyncTompion("sqlite:///never-opened.db")
+    app = Tompion("sqlite:///never-opened.db")
     fails = True
 
     @app.schedule("0 * * * *", schedule_id="report", catchup="coalesce", max_attempts=2, retry_delay_ms=60_000)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -92,13 +92,13 @@ class Service:
         return describe(self.version)
 
 
-def create_app(service: Service) -> FastAPI:
+def create_app(service: Service) -> Starlette:
     """Return the application.
 
     The middleware that is added last runs first: the access log sees every request, then come the request limits,
     encoded slashes, CSRF and the check of the ``Host`` header.
     """
-    app = FastAPI(title="Tompion", version=service.version, docs_url=None, redoc_url=None, openapi_url=None)
+    app = Starlette()
     app.add_middleware(AllowedHostsMiddleware, hosts=service.hosts)
     app.add_middleware(CsrfMiddleware, public_url=service.public_url)
     app.add_middleware(EncodedSlashesMiddleware)

@@ -12,7 +12,7 @@ from tompion.cli.output import console
 
 if TYPE_CHECKING:
     from tompion.model.import_result import ImportResult
-    from tompion.sdk.app import Tompion
+    from tompion.sdk.app import AsyncTompion
 
 import_app = typer.Typer(help="Import schedules from other systems.", no_args_is_help=True, rich_markup_mode="rich")
 SOME_FAILED = 1
@@ -74,22 +74,24 @@ def temporal_command(  # noqa: PLR0913 - each is an option of the command
         raise typer.Exit(SOME_FAILED)
 
 
-def _target(connection: Connection, store: str | None, config: str | None) -> Tompion:
+def _target(connection: Connection, store: str | None, config: str | None) -> AsyncTompion:
     """Return the app that receives the schedules: a service, or the store of the configuration."""
     from tompion.config.loader import load_config
-    from tompion.sdk.app import Tompion
+    from tompion.sdk.app import AsyncTompion
 
     namespace = connection.namespace or "default"
     if connection.is_service:
-        return Tompion(
+        return AsyncTompion(
             connection.address, engine=False, namespace=namespace, key=connection.key, tls=connection.tls.context()
         )
     configured = load_config({"store": store}, config)
-    return Tompion(configured.store, engine=False, namespace=namespace, actor="import", settings=configured.settings)
+    return AsyncTompion(
+        configured.store, engine=False, namespace=namespace, actor="import", settings=configured.settings
+    )
 
 
 async def _import(
-    target: Tompion, source: dict[str, Any], shadow: bool, dry_run: bool, print_line: bool
+    target: AsyncTompion, source: dict[str, Any], shadow: bool, dry_run: bool, print_line: bool
 ) -> list[ImportResult]:
     """Import the schedules, and print a line for each as soon as it is imported."""
     from tompion.bootstrap.temporal import import_temporal

@@ -16,7 +16,7 @@ from tompion.errors import InvalidInput
 if TYPE_CHECKING:
     from tompion.cli.logging.queue import QueuedLog
     from tompion.config.schema import Config
-    from tompion.sdk.app import Tompion
+    from tompion.sdk.app import AsyncTompion
 
 PREFIX = "/api/v1"
 Auth = Annotated[
@@ -71,7 +71,7 @@ def serve_command(  # noqa: PLR0913 - each is an option of the command
     exit_process(code, process_log)
 
 
-async def _serve(tompion: Tompion, listening: socket.socket, config: Config, process_log: QueuedLog) -> int:
+async def _serve(tompion: AsyncTompion, listening: socket.socket, config: Config, process_log: QueuedLog) -> int:
     """Run the server, and the engine if there is one. The engine stops last."""
     from tompion.bootstrap.engine import healthcheck_pings
     from tompion.bootstrap.security import server_config
@@ -128,7 +128,7 @@ def _first_lines(here: str, others: Mapping[str, str | None]) -> list[str]:
 
 
 def _serve_temporal(
-    tompion: Tompion, config: Config, process_log: QueuedLog
+    tompion: AsyncTompion, config: Config, process_log: QueuedLog
 ) -> AbstractAsyncContextManager[str | None]:
     """Return the context that serves Temporal's SDKs, if an address is configured."""
     from tompion.bootstrap.temporal import serve_temporal

@@ -26,7 +26,7 @@ from tompion.errors import InvalidInput
 if TYPE_CHECKING:
     from tompion.cli.logging.queue import QueuedLog
     from tompion.config.schema import Config
-    from tompion.sdk.app import Tompion
+    from tompion.sdk.app import AsyncTompion
 
 STOPPING = "stopping: runs have until the end of the grace period, then they are handed back"
 
@@ -82,7 +82,7 @@ def worker_command(  # noqa: PLR0913 - each is an option of the command
     exit_process(event_loop.run(_work(build_tompion(config, listener=process_log), config, process_log)), process_log)
 
 
-async def _work(tompion: Tompion, config: Config, process_log: QueuedLog) -> int:
+async def _work(tompion: AsyncTompion, config: Config, process_log: QueuedLog) -> int:
     from tompion.bootstrap.telemetry import serve_metrics
     from tompion.runtime.signals import handle_stop_signals
 
@@ -113,10 +113,10 @@ async def _work_for(service: Connection, config: Config, process_log: QueuedLog)
     """Execute the runs of a service until a signal arrives."""
     from tompion.config.schema import DEFAULT_ORIGIN
     from tompion.runtime.signals import handle_stop_signals
-    from tompion.sdk.app import REMOTE_QUEUE, Tompion
+    from tompion.sdk.app import REMOTE_QUEUE, AsyncTompion
 
     queues = (REMOTE_QUEUE,) if config.origin("queues") == DEFAULT_ORIGIN else config.queues
-    tompion = Tompion(
+    tompion = AsyncTompion(
         service.address,
         queues=queues,
         key=service.key,

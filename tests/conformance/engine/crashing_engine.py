@@ -1,6 +1,6 @@
-"""A process that runs an engine and kills itself: ``python -m tests.conformance.engine.suicidal URL MOMENT``.
+"""A process that runs an engine and kills itself: ``python -m tests.conformance.engine.crashing_engine URL MOMENT``.
 
-The moment is inside the transaction that takes a run, or right after its commit, before anybody here knows of that.
+The moment is inside the transaction that claims a run, or right after its commit, before the engine has the answer.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import os
 import signal
 import sys
 
-from tests.conformance.engine.kit import BEGIN, UNTIL_DUE_S
-from tests.conformance.engine.users import DECLARED, SETTINGS, Tapped
+from tests.conformance.engine.kit import START_S, UNTIL_DUE_S
+from tests.conformance.engine.users import DECLARED, SETTINGS, HookedStore
 from tompion.engine.engine import Engine
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.postgres import PostgresExecutor
@@ -21,19 +21,19 @@ from tompion.testing.clock import ManualClock
 BEFORE, AFTER = "before", "after"
 
 
-def die() -> None:
-    """End without a word."""
+def kill_self() -> None:
+    """Kill this process with SIGKILL."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def main(url: str, moment: str) -> None:
-    """Meet a tick, and die."""
-    clock = ManualClock(BEGIN + UNTIL_DUE_S)
-    store = Tapped(PostgresStore(url, clock=clock))
+    """Run an engine at the time of a tick."""
+    clock = ManualClock(START_S + UNTIL_DUE_S)
+    store = HookedStore(PostgresStore(url, clock=clock))
     if moment == BEFORE:
-        store.before_commit = die
+        store.before_commit = kill_self
     else:
-        store.after_commit = die
+        store.after_commit = kill_self
     engine = Engine(store, {"postgres": PostgresExecutor(DECLARED, ExecutorEnv())}, clock=clock, settings=SETTINGS)
     await engine.start()
     await asyncio.Event().wait()
