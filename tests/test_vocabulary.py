@@ -20,13 +20,14 @@ from tests.support.vocabulary import (
 )
 from tompion.api import metrics
 from tompion.cli import main
+from tompion.cli.lazy import LazyCommand
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
-    "src", "bench",
-    "tests/chaos", "tests/differential", "tests/documentation", "tests/endurance", "tests/fuzz", "tests/interleavings",
-    "tests/load", "tests/migration", "tests/node", "tests/oracle", "tests/prove", "tests/simulation", "tests/soak",
-    "tests/support", "tests/web",
+    "src", "bench", "examples",
+    "tests/chaos", "tests/differential", "tests/documentation", "tests/e2e", "tests/endurance", "tests/fuzz",
+    "tests/interleavings", "tests/load", "tests/migration", "tests/models", "tests/node", "tests/oracle", "tests/prove",
+    "tests/simulation", "tests/soak", "tests/support", "tests/web",
 )  # fmt: skip
 MIN_TEST_FILES = 100
 
@@ -132,4 +133,4 @@ def _help_texts(command: object) -> Iterator[str]:
         yield f"{' '.join(parameter.opts)} {getattr(parameter, 'help', None) or ''}"
     for name, inner in getattr(command, "commands", {}).items():
         yield name
-        yield from _help_texts(inner)
+        yield from _help_texts(inner.command if isinstance(inner, LazyCommand) else inner)

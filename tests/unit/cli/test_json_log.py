@@ -1,4 +1,4 @@
-"""Logs as JSON: one object on one line, everything that is known, and nothing that is secret."""
+"""Logs as JSON: one object per line, with all known fields and no secrets."""
 
 from __future__ import annotations
 

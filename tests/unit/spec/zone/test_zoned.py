@@ -1,7 +1,7 @@
-"""Every oddity of the clocks, by zone and year, with the exact instants.
+"""Unusual clock changes by zone and year, with the exact instants.
 
-The instants are worked out from the published rules of each zone, never from the engine.  Each row is checked forwards,
-backwards and from the middle.
+The instants are computed by hand from the published rules of each zone, not by the engine. Each row is checked
+forwards, backwards and from the middle.
 """
 
 from __future__ import annotations
