@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import tompion
-from tests.support.service import runner_of, serving
+from tests.support.service import runner_of, serve_runner
 from tests.support.waiting import wait_until
-from tompion import Event, RunContext, RunLogFilter, Tompion, current_run
+from tompion import Event, LaunchError, RunContext, RunLogFilter, Tompion, current_run
+from tompion.executors.function import resolve
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing import Rehearsal
 
@@ -48,7 +49,7 @@ logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 @pytest.fixture
 def app() -> Tompion:
-    return Tompion()
+    return Tompion("sqlite:///:memory:")
 
 
 def run_script(home: Path, settings: str) -> str:
@@ -175,7 +176,7 @@ def test_failed_attempt_is_a_warning_while_attempts_are_left(app: Tompion, caplo
 
 
 def test_success_is_not_logged_above_info(app: Tompion, caplog: pytest.LogCaptureFixture) -> None:
-    app.schedule("0 9 * * *", schedule_id="report")(lambda: None)
+    app.schedule("0 9 * * *", schedule_id="report")(_succeed)
     with Rehearsal(app, at="2026-03-28T08:59:00Z") as rehearsal:
         rehearsal.advance("5m")
         assert [event.kind for event in rehearsal.events] == ["launched", "ended"]
@@ -185,12 +186,22 @@ def test_success_is_not_logged_above_info(app: Tompion, caplog: pytest.LogCaptur
 def test_failure_without_an_exception_is_logged(app: Tompion, caplog: pytest.LogCaptureFixture) -> None:
     app.schedule("0 9 * * *", schedule_id="slow", max_execution_ms=1_000)(_sleep)
     with Rehearsal(app, at="2026-03-28T08:59:00Z") as rehearsal:
-        rehearsal.create("gone", cron="0 9 * * *", function="no_such_module:report")
+        rehearsal.create("gone", cron="0 9 * * *", function="json:no_such_function")
         rehearsal.advance("5m")
     assert sorted(records(caplog, logging.ERROR)) == [
-        "ERROR gone failed: 'no_such_module:report' cannot be imported: No module named 'no_such_module'",
+        "ERROR gone failed: 'json:no_such_function' does not exist: module 'json' has no attribute 'no_such_function'",
         "ERROR slow failed: it took longer than max_execution_ms (1000)",
     ]
+
+
+def test_failed_import_keeps_the_error_for_the_log() -> None:
+    with pytest.raises(LaunchError) as caught:
+        resolve("no_such_module:report")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+def _succeed() -> None:
+    pass
 
 
 async def _sleep() -> None:
@@ -198,7 +209,7 @@ async def _sleep() -> None:
 
 
 def test_missed_ticks_are_a_warning(app: Tompion, caplog: pytest.LogCaptureFixture) -> None:
-    app.schedule("0 9 * * *", schedule_id="report", catchup="skip")(lambda: None)
+    app.schedule("0 9 * * *", schedule_id="report", catchup="none")(_succeed)
     with Rehearsal(app, at="2026-03-28T00:00:00Z") as rehearsal:
         rehearsal.advance("1h")
         rehearsal.outage("3d")
@@ -216,7 +227,7 @@ def test_broken_handler_does_not_stop_the_engine(app: Tompion) -> None:
     log.addFilter(broken)
     try:
         app.schedule("0 * * * *", schedule_id="report")(_fail)
-        with Rehearsal(app, at="2026-03-28T00:00:00Z") as rehearsal:
+        with Rehearsal(app, at="2026-03-28T00:30:00Z") as rehearsal:
             rehearsal.advance("3h")
             assert [run.state for run in rehearsal.all_runs("report")] == ["FAILED"] * 3
     finally:
@@ -230,7 +241,7 @@ def _fail() -> None:
 @pytest.fixture
 def url() -> Iterator[str]:
     store = SqliteStore()
-    with serving(runner_of(store)) as address:
+    with serve_runner(runner_of(store)) as address:
         yield address
     store.close()
 
