@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.metadata import files
 from pathlib import Path
-from typing import Any
 
 from celery import Celery
 
@@ -29,9 +28,9 @@ celery = Celery("celery_app", broker=os.environ.get(BROKER), backend=os.environ.
 
 
 @celery.task(name="report")  # type: ignore[untyped-decorator]  # Celery has no types
-def report(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> str:
+def report(city: str) -> str:
     """The task that the worker executes."""
-    return f"report of {meta['scheduled_for']}"
+    return f"report of {city}"
 
 
 async def send_tasks(broker: str) -> None:
@@ -39,10 +38,7 @@ async def send_tasks(broker: str) -> None:
     events: asyncio.Queue[Event] = asyncio.Queue()
     executors = {"celery": {"broker": broker, "backend": broker}}
     async with AsyncTompion("sqlite:///example-celery.db", executors=executors, listener=events.put_nowait) as tompion:
-        await tompion.put_workflow(
-            "report",
-            {"executor": "celery", "options": {"task": "report"}, "triggers": [{"cron": "*/2 * * * * *"}]},
-        )
+        await tompion.upsert("report", cron="*/2 * * * * *", celery={"task": "report", "args": ["Berlin"]})
         while True:
             event = await events.get()
             if event.kind == "ended":

@@ -19,6 +19,7 @@ from tompion import errors
 from tompion.api import metrics
 from tompion.api.rest import problems
 from tompion.cli import main
+from tompion.cli.lazy import LazyCommand
 from tompion.config import schema
 from tompion.config.settings import Settings
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
@@ -186,7 +187,7 @@ def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield name, command
         return
     for word, inner in command.commands.items():
-        yield from commands(f"{name} {word}", inner)
+        yield from commands(f"{name} {word}", inner.command if isinstance(inner, LazyCommand) else inner)
 
 
 def test_every_command_and_option_is_documented() -> None:

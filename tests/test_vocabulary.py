@@ -20,15 +20,18 @@ from tests.support.vocabulary import (
 )
 from tompion.api import metrics
 from tompion.cli import main
+from tompion.cli.lazy import LazyCommand
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
-    "src", "bench",
-    "tests/chaos", "tests/differential", "tests/documentation", "tests/endurance", "tests/fuzz", "tests/interleavings",
-    "tests/load", "tests/migration", "tests/node", "tests/oracle", "tests/prove", "tests/simulation", "tests/soak",
-    "tests/support", "tests/web",
+    "src", "bench", "examples",
+    "tests/chaos", "tests/conformance/api", "tests/conformance/engine", "tests/conformance/executor",
+    "tests/conformance/operations", "tests/conformance/spec", "tests/conformance/store", "tests/conformance/temporal",
+    "tests/differential", "tests/documentation", "tests/e2e", "tests/endurance", "tests/fuzz", "tests/interleavings",
+    "tests/load", "tests/migration", "tests/models", "tests/node", "tests/oracle", "tests/prove", "tests/simulation",
+    "tests/soak", "tests/support", "tests/unit", "tests/web",
 )  # fmt: skip
-MIN_TEST_FILES = 100
+MIN_TEST_FILES = 300
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -132,4 +135,4 @@ def _help_texts(command: object) -> Iterator[str]:
         yield f"{' '.join(parameter.opts)} {getattr(parameter, 'help', None) or ''}"
     for name, inner in getattr(command, "commands", {}).items():
         yield name
-        yield from _help_texts(inner)
+        yield from _help_texts(inner.command if isinstance(inner, LazyCommand) else inner)

@@ -195,10 +195,10 @@ async def celery(folder: Path) -> AsyncIterator[Contestant]:
     """Send a task, from one thread: Celery's connections are not for many."""
     with valkey_server(folder) as url, ThreadPoolExecutor(1) as only:
         app = Celery("bench", broker=url, set_as_current=False)
-        arguments = json.loads(run_message(DAG, launch(1, {}), SITE))
+        headers = {"tompion": json.loads(run_message(DAG, launch(1, {}), SITE))}
 
         async def bare(number: int) -> None:
-            send = partial(app.send_task, "bench.work", kwargs=arguments, task_id=f"bare-{number}")
+            send = partial(app.send_task, "bench.work", headers=headers, task_id=f"bare-{number}")
             await asyncio.get_running_loop().run_in_executor(only, send)
 
         async with aclosing(CeleryExecutor({"broker": url}, SITE)) as executor:

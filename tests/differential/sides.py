@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.differential.generator import Step
 from tests.support.operations import BEGIN, Bench, held_of
-from tests.support.service import Direct, runner_of, serving
+from tests.support.service import Direct, runner_of, serve_runner
 from tompion.client import Client
 from tompion.config.settings import Settings
 from tompion.contract.methods import SyncMethods
@@ -206,7 +206,7 @@ def over_rest() -> Iterator[Side]:
     with ExitStack() as stack:
         store = SqliteStore(clock=clock)
         stack.callback(store.close)
-        client = Client(stack.enter_context(serving(runner_of(store, SETTINGS))))
+        client = Client(stack.enter_context(serve_runner(runner_of(store, SETTINGS))))
         stack.callback(client.close)
         yield Side(store, clock, client)
 

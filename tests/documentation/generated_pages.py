@@ -37,9 +37,9 @@ HEAD = "| route | role | what it does |\n|---|---|---|\n"
 
 def rest(text: str) -> str:
     """Return the REST reference with its tables."""
-    text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if route.prefix)))
+    text = with_table(text, "## Routes", map(route_row, (route for route in ROUTES if not route.is_compatibility)))
     text = with_table(text, "## System routes", map(system_route_row, SYSTEM_ROUTES))
-    return with_table(text, "## Compatibility", map(route_row, (route for route in ROUTES if not route.prefix)))
+    return with_table(text, "## Compatibility", map(route_row, (route for route in ROUTES if route.is_compatibility)))
 
 
 def settings(text: str) -> str:
@@ -85,8 +85,9 @@ def with_table(text: str, title: str, rows: Iterable[str], head: str = HEAD) -> 
 
 
 def route_row(route: Route) -> str:
+    path = route.full_path if route.is_compatibility else route.path
     summary = summary_and_description(route.operation)[0].replace("``", "`")
-    return f"| `{route.method} {route.path}` | {route.role.name.lower()} | {summary} |\n"
+    return f"| `{route.method} {path}` | {route.role.name.lower()} | {summary} |\n"
 
 
 def system_route_row(route: SystemRoute) -> str:

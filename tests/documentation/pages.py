@@ -87,7 +87,7 @@ def page_environment(**more: str) -> dict[str, str]:
 
 
 @contextmanager
-def serving(home: Path, *arguments: str, **environment: str) -> Iterator[str]:
+def run_service(home: Path, *arguments: str, **environment: str) -> Iterator[str]:
     """Run ``tompion serve`` in a directory on a free port, and yield its address."""
     command = [sys.executable, "-m", "tompion", "serve", "--port", "0", *arguments]
     with subprocess.Popen(

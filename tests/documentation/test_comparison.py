@@ -1,4 +1,4 @@
-"""The comparison: no figure that was not measured, no claim without its basis."""
+"""The comparison page: every figure was measured, and every claim has a source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def section(heading: str) -> str:
 
 
 def rows(text: str) -> list[list[str]]:
-    """The rows of the tables of a text, without their heads."""
+    """Return the rows of the tables of a text, without their heads."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("| |")]
 

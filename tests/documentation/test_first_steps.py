@@ -27,7 +27,7 @@ END:VCALENDAR
 """
 
 
-def rehearsed(program: str) -> list[str]:
+def rehearse_week(program: str) -> list[str]:
     """Rehearse a week of the only schedule of a program, without its last line, which runs it."""
     scope: dict[str, Any] = {"__name__": "program"}
     before, last, _ = program.partition("app.run()")
@@ -47,7 +47,7 @@ WORKDAYS = [f"{day} 14:00 SUCCESS" for day in ("Mon", "Tue", "Wed", "Thu", "Fri"
 def test_the_python_of_the_readme_runs() -> None:
     programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     program, spec = programs
-    assert rehearsed(program) == WORKDAYS
+    assert rehearse_week(program) == WORKDAYS
     scope: dict[str, Any] = {}
     exec(spec, scope)  # noqa: S102 - our own documentation
     assert len(scope["spec"].upcoming(5)) == 5
@@ -56,7 +56,7 @@ def test_the_python_of_the_readme_runs() -> None:
 
 def test_schedules_in_code_run() -> None:
     (program,) = python_of("how-to/schedules-in-code.md")
-    assert rehearsed(program) == WORKDAYS
+    assert rehearse_week(program) == WORKDAYS
 
 
 def test_the_first_schedule_runs_and_verifies(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.documentation.pages import (
     curl,
     matches_excerpt,
     page_environment,
-    serving,
+    run_service,
     soon,
     write_files,
 )
@@ -75,7 +75,7 @@ def test_the_steps_from_cron_work(tmp_path: Path) -> None:
     script.chmod(0o755)
     file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("/usr/local/bin/backup", str(script)))
-    with serving(tmp_path) as address:
+    with run_service(tmp_path) as address:
         run_page("how-to/replace-cron.md", address)
         with Tompion(address) as tompion:
             assert tompion.runs("backup").items[0].result == "backed up to s3://backups"
@@ -118,7 +118,7 @@ def test_every_trigger_has_a_spec() -> None:
 
 
 def test_every_named_option_exists() -> None:
-    """A page that sends people to a field that is not there is worse than none."""
+    """Every field that a page names exists."""
     fields = "".join((ROOT / f"docs/reference/{name}.md").read_text() for name in ("schedule", "settings", "spec"))
     for page in ("how-to/replace-apscheduler.md", "how-to/replace-celery-beat.md"):
         named = {name for cell in cells(page, 1) for name in re.findall(r"^([a-z_]+)=", cell)}
@@ -130,8 +130,8 @@ def test_every_named_option_exists() -> None:
 
 
 @contextmanager
-def running(home: Path, *argv: str, **environment: str) -> Iterator[None]:
-    """Run a program in the background, for as long as it is needed."""
+def run_in_background(home: Path, *argv: str, **environment: str) -> Iterator[None]:
+    """Run a program in the background during the block."""
     command = dying_with_us([sys.executable, *argv])
     with subprocess.Popen(command, cwd=home, env=page_environment(**environment)) as process:
         try:
@@ -141,9 +141,9 @@ def running(home: Path, *argv: str, **environment: str) -> Iterator[None]:
 
 
 def worker(home: Path, module: str, broker: str, *more: str) -> AbstractContextManager[None]:
-    """Celery's own worker, as the pages start it."""
+    """Run Celery's own worker during the block, as the pages start it."""
     quiet = ("--loglevel", "ERROR", "--without-gossip", "--without-mingle", "--without-heartbeat")
-    return running(home, "-m", "celery", "-A", module, "worker", "-c", "1", *quiet, *more, BROKER=broker)
+    return run_in_background(home, "-m", "celery", "-A", module, "worker", "-c", "1", *quiet, *more, BROKER=broker)
 
 
 @pytest.mark.server
@@ -152,17 +152,17 @@ def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> Non
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
         worker(tmp_path, "shop", valkey_url, "-Q", "celery,fast"),
-        running(tmp_path, "keep_time.py", BROKER=valkey_url),
+        run_in_background(tmp_path, "keep_time.py", BROKER=valkey_url),
         Tompion(store, engine=False) as tompion,
     ):
         assert soon(lambda: len(tompion.list_schedules().items) == 2)
         for schedule_id, expected in (("close-the-day", "closed in berlin"), ("refresh", "fresh")):
             run = tompion.trigger(schedule_id)
-            assert succeeded(tompion, run.run_id) == expected
+            assert wait_for_result(tompion, run.run_id) == expected
 
 
-def succeeded(tompion: Tompion, run_id: str) -> object:
-    """The result of a run that is about to succeed."""
+def wait_for_result(tompion: Tompion, run_id: str) -> object:
+    """Wait until a run has succeeded, and return its result."""
     assert soon(lambda: tompion.get_run(run_id).state == "SUCCESS"), tompion.get_run(run_id)
     return tompion.get_run(run_id).result
 
@@ -180,7 +180,7 @@ def test_celery_executes(tmp_path: Path, valkey_url: str) -> None:
     file = tmp_path / "tompion.toml"
     assert tomllib.loads(file.read_text())["executors"]["celery"] == {"broker": BROKER, "backend": BROKER}
     file.write_text(file.read_text().replace(BROKER, valkey_url))
-    with worker(tmp_path, "tasks", valkey_url), serving(tmp_path) as address:
+    with worker(tmp_path, "tasks", valkey_url), run_service(tmp_path) as address:
         run_page("how-to/run-with-celery.md", address)
 
 
@@ -189,5 +189,5 @@ def test_temporal_executes(tmp_path: Path, temporal_address: str) -> None:
     assert write_files("how-to/run-with-temporal.md", tmp_path) == ["counting.py", "tompion.toml"]
     file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("127.0.0.1:7233", temporal_address))
-    with running(tmp_path, "counting.py", TEMPORAL=temporal_address), serving(tmp_path) as address:
+    with run_in_background(tmp_path, "counting.py", TEMPORAL=temporal_address), run_service(tmp_path) as address:
         run_page("how-to/run-with-temporal.md", address)

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 from temporalio.client import Client, Schedule, ScheduleActionStartWorkflow, ScheduleSpec
 
-from tests.documentation.pages import blocks, commands, python_of, run, serving, write_files
+from tests.documentation.pages import blocks, commands, python_of, run, run_service, write_files
 from tests.support.servers import LOOPBACK, free_port
 from tests.support.servers.temporal import find_binary
 from tests.support.temporal_workflows import QUEUE, temporal_worker
@@ -21,15 +21,15 @@ PAGE = "how-to/move-from-temporal.md"
 SECONDS = 120
 
 
-async def planned(cluster: str) -> None:
-    """A schedule on the cluster, as its owners have made it."""
+async def create_schedule(cluster: str) -> None:
+    """Create a schedule on the cluster."""
     client = await Client.connect(cluster)
     action = ScheduleActionStartWorkflow("echo", args=["monthly"], id="report", task_queue=QUEUE)
     spec = ScheduleSpec(cron_expressions=["0 6 1 * *"], time_zone_name="Europe/Rome")
     await client.create_schedule("report", Schedule(action=action, spec=spec), memo={"owner": "books"})
 
 
-async def managed(code: str, here: str, cluster: str) -> Any:
+async def run_page_code(code: str, here: str, cluster: str) -> Any:
     """Run the SDK code of the page while a worker serves the cluster, and return the resulting action."""
     text = code.replace('"127.0.0.1:7234"', repr(here)).replace("tpn_…", "tpn_not-needed")
     scope: dict[str, Any] = {"Client": Client}
@@ -51,7 +51,7 @@ def get(address: str, path: str) -> Any:
 
 
 def test_the_steps_of_the_how_to_work(temporal_address: str, tmp_path: Path) -> None:
-    asyncio.run(planned(temporal_address))
+    asyncio.run(create_schedule(temporal_address))
     assert write_files(PAGE, tmp_path) == ["tompion.toml"]
     file = tmp_path / "tompion.toml"
     file.write_text(file.read_text().replace("127.0.0.1:7233", temporal_address))
@@ -66,11 +66,11 @@ def test_the_steps_of_the_how_to_work(temporal_address: str, tmp_path: Path) -> 
     assert "state: a shadow in Tompion" in run(copy, tmp_path)
     assert serve == "tompion serve"
     here = f"{LOOPBACK}:{free_port()}"
-    with serving(tmp_path, "--temporal-address", here) as address:
+    with run_service(tmp_path, "--temporal-address", here) as address:
         run(pause, tmp_path, {"temporal": [str(find_binary())]}, HOME="/nonexistent")
         run(start, tmp_path, TOMPION_URL=address)
         [python] = python_of(PAGE)
-        description, actions = asyncio.run(managed(python, here, temporal_address))
+        description, actions = asyncio.run(run_page_code(python, here, temporal_address))
         ours = get(address, "/api/v1/schedules/report")
         [ran] = get(address, "/api/v1/schedules/report/runs")["items"]
         assert "<html" in get(address, "/")

@@ -25,11 +25,11 @@ SECONDS = 120
 
 
 def shell(page: str, block: int = 0) -> list[str]:
-    """The commands of one ``sh`` block of a page."""
+    """Return the commands of one ``sh`` block of a page."""
     return commands([item.text for item in blocks(page) if item.language == "sh"][block])
 
 
-def finishing(store: str, schedule_id: str, count: int) -> list[str]:
+def wait_for_successes(store: str, schedule_id: str, count: int) -> list[str]:
     """Wait for a number of successful runs and return their keys."""
     with Tompion(store, engine=False) as tompion:
         keys: list[str] = []
@@ -84,11 +84,11 @@ def test_several_instances_share_a_database_with_a_restricted_role(
             with Tompion(store, engine=False) as tompion:
                 tompion.create("notes", cron="* * * * * *", function="tasks:note")
             with process(start, tmp_path) as first, process(start, tmp_path) as second:
-                finishing(store, "notes", 2)
+                wait_for_successes(store, "notes", 2)
                 assert _connections(root) <= 2 * 9
                 first.send_signal(signal.SIGKILL)
-                before = len(finishing(store, "notes", 2))
-                finishing(store, "notes", before + 2)
+                before = len(wait_for_successes(store, "notes", 2))
+                wait_for_successes(store, "notes", before + 2)
                 second.send_signal(signal.SIGTERM)
                 assert second.wait(SECONDS) == 0
             (verify,) = (here(command) for command in shell(INSTANCES, 4))
@@ -116,9 +116,9 @@ def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
     store = f"sqlite:///{home / 'tompion.db'}"
     with Tompion(store) as tompion:
         tompion.create("notes", cron="* * * * * *", function="notes:note", catchup_policy="all", overlap_policy="queue")
-        saved = finishing(store, "notes", 2)
+        saved = wait_for_successes(store, "notes", 2)
         run("python back_up.py", home)  # while others write
-        lost = set(finishing(store, "notes", len(saved) + 3)) - set(saved)
+        lost = set(wait_for_successes(store, "notes", len(saved) + 3)) - set(saved)
     for path in home.glob("tompion.db*"):
         path.unlink()
     (home / "backup.db").rename(home / "tompion.db")
@@ -126,7 +126,7 @@ def test_a_sqlite_file_is_backed_up_and_restored(home: Path) -> None:
     assert "missing" not in run(status, home)
     assert "each accounted for exactly once\n" in run(verify, home)
     with Tompion(store):
-        again = set(finishing(store, "notes", len(saved) + len(lost)))
+        again = set(wait_for_successes(store, "notes", len(saved) + len(lost)))
     assert len(again & lost) >= 2
     assert "each accounted for exactly once\n" in run(verify, home)
 
@@ -137,7 +137,7 @@ def test_a_database_is_dumped_and_restored(home: Path, postgres_server: Postgres
     run(f"tompion migrate up --store {postgres_url}", home)
     with Tompion(postgres_url) as tompion:
         tompion.create("notes", cron="* * * * * *", function="notes:note")
-        finishing(postgres_url, "notes", 2)
+        wait_for_successes(postgres_url, "notes", 2)
     restored = postgres_server.create_database("tompion_restored")
     there = "postgresql://tompion_owner@db.example.org/tompion"
     tools = {name: [str(find_binaries() / name)] for name in ("pg_dump", "pg_restore")}
@@ -173,7 +173,7 @@ def test_an_application_with_tests_works(home: Path) -> None:
     tests.test_a_report_that_was_missed_is_sent_once()
     shop.sent.clear()
 
-    async def lived() -> tuple[dict[str, str], list[dict[str, Any]]]:
+    async def run_app() -> tuple[dict[str, str], list[dict[str, Any]]]:
         async with shop.app.router.lifespan_context(shop.app):
             run = await shop.send_now()
             responses = [await shop.reports()]
@@ -181,6 +181,6 @@ def test_an_application_with_tests_works(home: Path) -> None:
                 responses.append(await shop.reports())
             return run, responses[-1]
 
-    run_id, (report,) = asyncio.run(lived())
+    run_id, (report,) = asyncio.run(run_app())
     assert run_id["run"]
     assert report["result"] == shop.sent[0]

@@ -1,4 +1,4 @@
-"""No route without a rule, and the page that matches_excerpt them all."""
+"""Every route has a role, and the generated page lists all of them."""
 
 from __future__ import annotations
 

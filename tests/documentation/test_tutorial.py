@@ -1,4 +1,4 @@
-"""The five minutes, minute by minute: every command as it is printed, and what is shown of its answer."""
+"""The five-minute tutorial: every command runs, and its response is as documented."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.documentation.pages import (
     matches_excerpt,
     python_of,
     run,
-    serving,
+    run_service,
     soon,
     write_files,
 )
@@ -34,7 +34,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def address(home: Path) -> Iterator[str]:
     """The service that ``make serve`` starts."""
-    with serving(home) as address:
+    with run_service(home) as address:
         yield address
 
 
@@ -49,7 +49,7 @@ def test_the_five_minute_tutorial_works(home: Path, address: str) -> None:
                 assert "each accounted for exactly once\n" in run(command, home)
                 continue
             wanted = json.loads(below.text) if below is not None and below.language == "json" else "…"
-            answered(command, address, wanted)
+            assert_answer(command, address, wanted)
             requests += 1
     assert requests > 9
     (program,) = python_of(PAGE)
@@ -58,16 +58,16 @@ def test_the_five_minute_tutorial_works(home: Path, address: str) -> None:
         assert tompion.get("greeting").state == "closed"
 
 
-def answered(command: str, address: str, wanted: object) -> None:
-    """Ask until the answer is what is shown: a reader is slower than the engine, a test is not."""
-    seen: list[object] = []
+def assert_answer(command: str, address: str, wanted: object) -> None:
+    """Send a request until the response is as documented. A test is faster than the engine, a reader is not."""
+    responses: list[object] = []
 
     def responds_as_documented() -> bool:
-        seen.append(curl(command, address))
-        return matches_excerpt(wanted, seen[-1])
+        responses.append(curl(command, address))
+        return matches_excerpt(wanted, responses[-1])
 
     assert soon(responds_as_documented) if "--json" not in command else responds_as_documented(), (
-        f"{command}: {seen[-1]}"
+        f"{command}: {responses[-1]}"
     )
 
 

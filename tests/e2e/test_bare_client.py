@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tompion
-from tests.support.service import runner_of, serving
+from tests.support.service import runner_of, serve_runner
 from tompion.store.sqlite.driver import SqliteStore
 
 SECONDS = 120
@@ -55,7 +55,7 @@ asyncio.run(main())
 @pytest.fixture
 def url() -> Iterator[str]:
     store = SqliteStore()
-    with serving(runner_of(store)) as address:
+    with serve_runner(runner_of(store)) as address:
         yield address
     store.close()
 

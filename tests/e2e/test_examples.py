@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.support.service import serving
+from tests.support.service import serve_runner
 from tompion import Tompion
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def wait_for(process: subprocess.Popen[str], pattern: str, count: int = 2) -> No
     [
         (["examples/script.py"], r"^heartbeat for \d\d:\d\d:\d\d$"),
         (["examples/django_site/manage.py", "schedules"], r"^\d\d:\d\d:\d\d \d+ tables$"),
-        (["examples/celery_app.py"], r"^SUCCESS: report of 20"),
+        (["examples/celery_app.py"], r"^SUCCESS: report of Berlin"),
         (["examples/temporal_app.py"], r"^SUCCESS: run number [12], count-"),
     ],
     ids=lambda value: value[0].rpartition("/")[2] if isinstance(value, list) else "",
@@ -93,7 +93,7 @@ def test_the_program_without_a_store_executes_runs(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
         Tompion(store) as home,
-        serving(home.runner) as url,
+        serve_runner(home.runner) as url,
         running(tmp_path, str(EXAMPLES / "remote.py"), url) as process,
     ):
         wait_for(process, r"^heartbeat for \d\d:\d\d:\d\d$")

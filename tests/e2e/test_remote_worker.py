@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.support.service import serving
+from tests.support.service import serve_runner
 from tompion import AsyncTompion, Settings, Tompion
 from tompion.engine.telemetry.events import Event
 from tompion.executors.base import RunContext
@@ -69,7 +69,7 @@ class Service:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     created = Service(tmp_path)
-    with created.home, serving(created.home.runner) as created.url:
+    with created.home, serve_runner(created.home.runner) as created.url:
         yield created
 
 
@@ -105,7 +105,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
     exporter = InMemorySpanExporter()
     created = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
-    with created.home, serving(created.home.runner) as url:
+    with created.home, serve_runner(created.home.runner) as url:
         app = Tompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")

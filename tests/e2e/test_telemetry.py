@@ -89,9 +89,9 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
             post(f"{url}/api/v1/schedules", {"schedule_id": name, **fields})
         with urlopen(f"{url}/api/v1/schedules?text={CANARY}", timeout=120) as answer:
             assert answer.status == 200
-        run = post(f"{url}/api/v1/schedules/good/fire", {}, traceparent=PARENT)
+        run = post(f"{url}/api/v1/schedules/good/trigger", {}, traceparent=PARENT)
         ended = until(process, log_lines, event="ended", schedule_id="good")
-        post(f"{url}/api/v1/schedules/bad/fire", {})
+        post(f"{url}/api/v1/schedules/bad/trigger", {})
         failed = until(process, log_lines, event="ended", schedule_id="bad")
         process.terminate()
         until(process, log_lines, message="stopping")
@@ -102,7 +102,7 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
     assert (ended["state"], ended["key"], ended["run_id"]) == ("SUCCESS", run["key"], run["run_id"])
     assert ended["trace_id"] == f"{trace_id_of(run['key']):032x}"
     assert (failed["state"], failed["error"], failed["level"]) == ("FAILED", "ValueError: no luck", "warning")
-    assert [item["path"] for item in log_lines if item["event"] == "request"][-1] == "/api/v1/schedules/bad/fire"
+    assert [item["path"] for item in log_lines if item["event"] == "request"][-1] == "/api/v1/schedules/bad/trigger"
     assert CANARY not in json.dumps(log_lines)
     names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}
     assert names >= {"tompion.run", "tompion.decide", "tompion.launch", "tompion.execute", "tompion.trigger"}

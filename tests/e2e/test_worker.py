@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.service import serving
+from tests.support.service import serve_runner
 from tompion import Tompion
 from tompion.model.run import FINAL
 
@@ -137,7 +137,7 @@ def test_functions_are_imported_from_the_app_dir(home: Path, tmp_path_factory: p
 @contextmanager
 def service(home: Path) -> Iterator[tuple[Tompion, str]]:
     """A service with an engine, on a store in this process."""
-    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serving(tompion.runner) as url:
+    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serve_runner(tompion.runner) as url:
         yield tompion, url
 
 

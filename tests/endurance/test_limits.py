@@ -148,7 +148,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
 """The limit or its setting, and a function that uses it up."""
 ELSEWHERE = {
     "max_active_launches": "unit/engine/test_fire_ahead.py::test_fires_ahead_obey_the_concurrency_limit",
-    "max_buffer": "unit/plan/test_decide.py::test_a_full_buffer",
+    "max_buffer": "unit/plan/test_decide.py::test_ticks_beyond_the_buffer_are_skipped",
     "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_is_limited_per_schedule",
     "max_clock_skew_ms": "unit/engine/test_slow_store.py::test_clock_skew_up_to_the_limit_is_accepted",
     "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",

@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.support.operations import BEGIN
-from tests.support.service import runner_of, serving
+from tests.support.service import runner_of, serve_runner
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
@@ -83,7 +83,7 @@ def _machine(counts: Counter[str]) -> type[APIStateMachine]:
             self.open = ExitStack()
             store = SqliteStore(clock=ManualClock(BEGIN))
             self.open.callback(store.close)
-            self.url = self.open.enter_context(serving(runner_of(store)))
+            self.url = self.open.enter_context(serve_runner(runner_of(store)))
             counts["conversations"] += 1
 
         def teardown(self) -> None:

@@ -1,4 +1,4 @@
-"""A plugin for pytest: tests of the web UI are skipped without a browser, or the whole run is refused.
+"""A plugin for pytest: skip the tests of the web UI if there is no browser, or abort the run if one is required.
 
 Every test that uses the fixture `browser`, or has the marker of that name, needs one. The skip is raised at one place,
 so that the summary shows one line for all of them.

@@ -151,7 +151,7 @@ class CommandLine(SyncMethods):
         result = run(argv)
         if result.code in (0, 1) and not result.err:
             data = json.loads(result.out)
-            kind = next(route.response for route in ROUTES if route.operation is operation)
+            kind = next(route.response for route in ROUTES if operation in (route.operation, route.if_match))
             return data if kind is None else decode(kind, data)
         problem = json.loads(result.err)
         error = error_of(problem["status"], result.err.encode())

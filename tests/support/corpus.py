@@ -195,7 +195,7 @@ def draw_days(rng: random.Random, syntax: Syntax) -> tuple[str, str]:
     """Return the day of month and the day of week, mostly only one of them restricted."""
     any_day = rng.choice(("*", "*", "*", "?")) if syntax.question else "*"
     kind = rng.choices(("neither", "date", "weekday", "both"), (10, 7, 9, 6))[0]
-    if kind == "both" and rng.random() < 0.9:  # who writes both, writes both plainly
+    if kind == "both" and rng.random() < 0.9:  # users who restrict both fields use plain values
         syntax = replace(syntax, last_day=False, nearest_workday=False, nth_weekday=False, last_weekday=False)
     month_day = draw_month_day(rng, syntax) if kind in ("date", "both") else any_day
     week_day = draw_week_day(rng, syntax) if kind in ("weekday", "both") else rng.choice(("*", any_day))

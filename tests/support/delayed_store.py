@@ -101,7 +101,7 @@ class DelayedStore(Store):
         """Do nothing. The test closes the real store."""
 
     def under_way(self) -> int:
-        """Return the most fire transactions that were ever under way at once."""
+        """Return the maximum number of fire transactions that were in progress at once."""
         return max(sum(other.sent <= fire.sent < other.answered for other in self.fires) for fire in self.fires)
 
     def _arrive(self, work: Work[T], future: Future[T], fate: Fate | None) -> None:

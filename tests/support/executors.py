@@ -51,6 +51,7 @@ class ReceivedRequest:
     path: str
     headers: dict[str, str]
     body: bytes
+    method: str = "POST"
 
     @property
     def json(self) -> Any:
@@ -82,7 +83,8 @@ def http_server() -> Iterator[Server]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            request = ReceivedRequest(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            received = {name.lower(): value for name, value in self.headers.items()}
+            request = ReceivedRequest(self.path, received, body, self.command)
             state.seen.append(request)
             state.arrived.release()
             if self.path == "/hold":
@@ -96,6 +98,9 @@ def http_server() -> Iterator[Server]:
             self.wfile.write(content)
 
         def do_GET(self) -> None:
+            self.do_POST()
+
+        def do_PUT(self) -> None:
             self.do_POST()
 
         def log_message(self, *args: Any) -> None:

@@ -15,7 +15,7 @@ PAUSE_S = 0.001
 class _WithoutPauses(uvicorn.Server):
     """uvicorn looks every tenth of a second whether it should stop, and then waits for another one.
 
-    Hundreds of tests start a server each, so that these pauses took minutes. What is waited for stays the same.
+    Hundreds of tests start a server each, so that these pauses took minutes. The server waits for the same events.
     """
 
     _stop: asyncio.Event | None = None

@@ -45,7 +45,7 @@ def is_fast(config: pytest.Config) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import the directories in which every test is left out."""
+    """Do not import the directories in which every test is deselected."""
     if is_fast(config) and collection_path.is_relative_to(TESTS):
         directory = collection_path.relative_to(TESTS).as_posix()
         return True if directory in (*SERVER_DIRECTORIES, *SLOW_DIRECTORIES) else None
@@ -68,7 +68,7 @@ def starts_server(item: pytest.Item) -> bool:
     )
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m does not choose
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects by -m
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests."""
     for item in items:

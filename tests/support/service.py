@@ -1,4 +1,4 @@
-"""A service in a thread of its own, on a store of the test's choice, and ways to ask it."""
+"""A service in a thread of its own, on a store of the test, and clients for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECONDS = 120
 
 
 class Served:
-    """An operation runner that is served on a free port, by a thread."""
+    """Serves an operation runner on a free port, in a thread."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Served:
         problems: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         config = config or load({})
-        self._listening = socket.socket(proto=socket.IPPROTO_TCP)  # else small answers wait for an acknowledgement
+        self._listening = socket.socket(proto=socket.IPPROTO_TCP)  # otherwise small answers wait for an acknowledgement
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen()
         uvicorn_config = server_config(build_service(runner, config, clock=clock, problems=problems), config)
@@ -58,7 +58,7 @@ class Served:
 
 
 @contextmanager
-def serving(runner: OperationRunner) -> Iterator[str]:
+def serve_runner(runner: OperationRunner) -> Iterator[str]:
     """Serve an operation runner on a free port, and yield the address."""
     served = Served(runner)
     try:

@@ -72,7 +72,7 @@ class Counting:
 
 @workflow.defn(name="hold")
 class Hold:
-    """Waits for the signal `release`. With the argument 1 it continues as new once before."""
+    """Waits for the signal `release`. With the argument 1 it continues as new once before that."""
 
     def __init__(self) -> None:
         self._released: Any = None

@@ -23,7 +23,7 @@ from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock
 
 NOW = int(BEGIN)
-SECRET = "a secret that is long enough for HS256, and then some"  # noqa: S105 - of a service that lives for a test
+SECRET = "a secret that is long enough for HS256, and then some"  # noqa: S105 - of a service that runs for one test
 VARIABLE = "SECRET_OF_AN_ISSUER"
 
 
@@ -59,7 +59,7 @@ def jwks(*members: dict[str, Any]) -> bytes:
 
 
 def part(content: Any) -> str:
-    """A part of a token: what is no bytes becomes JSON first."""
+    """Return a part of a token. Values that are not bytes are encoded as JSON."""
     text = content if isinstance(content, bytes) else json.dumps(content).encode()
     return urlsafe_b64encode(text).rstrip(b"=").decode()
 

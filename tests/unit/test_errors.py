@@ -1,4 +1,4 @@
-"""The tree of errors: what can be caught by what, and the one line that each InvalidSpec makes of its parts."""
+"""The tree of errors: their base classes, and the one-line message of each InvalidSpec."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def subclasses(kind: type[TompionError]) -> Iterator[type[TompionError]]:
 def all_errors() -> set[type[TompionError]]:
     for module in pkgutil.walk_packages(tompion.__path__, "tompion."):
         if not module.name.endswith("__main__"):
-            with suppress(ImportError):  # a door or an engine whose extra is not installed
+            with suppress(ImportError):  # a module whose extra is not installed
                 import_module(module.name)
     return {TompionError, *subclasses(TompionError)}
 

@@ -17,34 +17,13 @@ An error is one line on standard error, with the reason and a remedy. With ``--j
 
 from __future__ import annotations
 
-import json
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import Abort, TyperException
 
-from tompion.cli.commands.audit import audit_command
-from tompion.cli.commands.calendars import calendars_app
-from tompion.cli.commands.config import config_command
-from tompion.cli.commands.doctor import doctor_command
-from tompion.cli.commands.import_ import import_app
-from tompion.cli.commands.keys import keys_app
-from tompion.cli.commands.migrate import migrate_app
-from tompion.cli.commands.notifications import notifications_app
-from tompion.cli.commands.runs import runs_app
-from tompion.cli.commands.schedule_control import control_app
-from tompion.cli.commands.schedules import schedules_app
-from tompion.cli.commands.serve import serve_command
-from tompion.cli.commands.spec import explain_command, lint_command, next_command
-from tompion.cli.commands.stats import forecast_command, problems_command, stats_command, upcoming_command
-from tompion.cli.commands.top import top_command
-from tompion.cli.commands.verify import verify_command
-from tompion.cli.commands.worker import worker_command
-from tompion.cli.commands.workers import instances_app, queues_app
-from tompion.cli.commands.workflows import workflows_app
-from tompion.cli.output import console
+from tompion.cli.lazy import CONTEXT_SETTINGS, CommandEntry, LazyCommand, LazyGroup
 from tompion.errors import (
     Conflict,
     Forbidden,
@@ -56,8 +35,6 @@ from tompion.errors import (
     TooManyRequests,
     Unauthenticated,
 )
-from tompion.runtime.signals import INTERRUPTED
-from tompion.sdk.spec import TZDATA_VERSION
 
 WRONG_INPUT = 2
 EXIT_CODES: dict[type[TompionError], int] = {
@@ -71,49 +48,83 @@ EXIT_CODES: dict[type[TompionError], int] = {
     OutcomeUnknown: 7,
 }
 """Exit codes by error class. The nearest base class counts."""
-RUN_PANEL = "Run Tompion"
-MANAGE_PANEL = "Manage schedules, with a service or a store"
-OPERATE_PANEL = "Operate a store or a service"
-SPEC_PANEL = "Write specs (no store needed)"
+DESCRIPTION = "Durable scheduler: run, inspect and manage schedules."
+
+
+def _command(name: str, description: str, module: str | None = None) -> CommandEntry:
+    return CommandEntry(name, description, f"tompion.cli.commands.{module or name}", f"{name}_command")
+
+
+def _group(name: str, description: str, module: str | None = None) -> CommandEntry:
+    return CommandEntry(name, description, f"tompion.cli.commands.{module or name}", f"{name}_app")
+
+
+COMMANDS = {
+    "Run": (
+        _command("serve", "Serve the API and the web UI, and run schedules."),
+        _command("worker", "Run schedules without the API, or as a worker of a service."),
+        _command("top", "Watch ticks, runs, engines and queues. Press q to quit."),
+    ),
+    "Manage": (
+        _group("schedules", "Create, change, pause, trigger and inspect schedules.", "schedule_group"),
+        _group("runs", "List, cancel and retry runs."),
+        _group("workflows", "Store, pause and start workflows, the targets of runs."),
+        _group("calendars", "Store and show named calendars of excluded dates."),
+        _group("queues", "List, pause and resume queues of runs."),
+        _group("instances", "List engines and workers, and whether they are alive."),
+    ),
+    "Inspect": (
+        _command("upcoming", "List the upcoming ticks of all schedules, the earliest first.", "stats"),
+        _command("stats", "Count schedules, and the outcomes of recent ticks."),
+        _command("problems", "List current problems, the most urgent first.", "stats"),
+        _command("forecast", "Forecast how many runs start when, and find load spikes.", "stats"),
+        _command("audit", "Show or verify the audit log."),
+    ),
+    "Operate": (
+        _command("doctor", "Check store, clocks, versions, engines, queues and runs."),
+        _command("verify", "Verify that each tick was recorded exactly once."),
+        _command("config", "Check the configuration and show every setting."),
+        _group("migrate", "Create or upgrade the schema of a store."),
+        _group("keys", "Create, list and revoke API keys."),
+        _group("notifications", "Test and list notifications."),
+        _group("import", "Import schedules from other schedulers.", "import_"),
+    ),
+    "Write specs (no store needed)": (
+        _command("next", "Show the next ticks of a spec, and how DST changes them.", "spec"),
+        _command("explain", "Explain a spec in plain English.", "spec"),
+        _command("lint", "Find likely errors in a spec.", "spec"),
+    ),
+    "Help": (_command("version", "Show the version of Tompion and of its time zone data."),),
+}
+"""Commands of ``tompion --help``, by panel."""
+
+
+class RootGroup(LazyGroup):
+    """The group of all commands."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for panel, entries in COMMANDS.items():
+            for entry in entries:
+                self.add_command(LazyCommand(entry, panel))
+
 
 app = typer.Typer(
     name="tompion",
-    help="Durable schedules: cron, intervals and calendars, each tick exactly once.",
+    help=DESCRIPTION,
+    cls=RootGroup,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=CONTEXT_SETTINGS,
 )
-app.command("serve", rich_help_panel=RUN_PANEL)(serve_command)
-app.command("worker", rich_help_panel=RUN_PANEL)(worker_command)
-app.command("top", rich_help_panel=RUN_PANEL)(top_command)
-schedules_app.add_typer(control_app)
-app.add_typer(schedules_app, name="schedules", rich_help_panel=MANAGE_PANEL)
-app.add_typer(runs_app, name="runs", rich_help_panel=MANAGE_PANEL)
-app.add_typer(workflows_app, name="workflows", rich_help_panel=MANAGE_PANEL)
-app.add_typer(calendars_app, name="calendars", rich_help_panel=MANAGE_PANEL)
-app.add_typer(queues_app, name="queues", rich_help_panel=MANAGE_PANEL)
-app.add_typer(instances_app, name="instances", rich_help_panel=MANAGE_PANEL)
-app.command("upcoming", rich_help_panel=MANAGE_PANEL)(upcoming_command)
-app.command("stats", rich_help_panel=MANAGE_PANEL)(stats_command)
-app.command("problems", rich_help_panel=MANAGE_PANEL)(problems_command)
-app.command("forecast", rich_help_panel=MANAGE_PANEL)(forecast_command)
-app.command("audit", rich_help_panel=MANAGE_PANEL)(audit_command)
-app.command("doctor", rich_help_panel=OPERATE_PANEL)(doctor_command)
-app.add_typer(migrate_app, name="migrate", rich_help_panel=OPERATE_PANEL)
-app.add_typer(keys_app, name="keys", rich_help_panel=OPERATE_PANEL)
-app.add_typer(notifications_app, name="notifications", rich_help_panel=OPERATE_PANEL)
-app.add_typer(import_app, name="import", rich_help_panel=OPERATE_PANEL)
-app.command("config", rich_help_panel=OPERATE_PANEL)(config_command)
-app.command("verify", rich_help_panel=OPERATE_PANEL)(verify_command)
-app.command("next", rich_help_panel=SPEC_PANEL)(next_command)
-app.command("explain", rich_help_panel=SPEC_PANEL)(explain_command)
-app.command("lint", rich_help_panel=SPEC_PANEL)(lint_command)
 
 
 def _print_version(show: bool) -> None:
     if show:
-        typer.echo(f"tompion {version('tompion')} (time zone data {TZDATA_VERSION})")
+        from tompion.cli.commands.version import version_line
+
+        typer.echo(version_line())
         raise typer.Exit
 
 
@@ -123,7 +134,7 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Durable schedules: cron, intervals and calendars, each tick exactly once."""
+    """Durable scheduler: run, inspect and manage schedules."""
 
 
 def main() -> None:
@@ -138,9 +149,13 @@ def main() -> None:
             _print_error(InvalidInput(f"{message}{' ' if message.endswith('?') else '; '}{_help_hint(error)}"))
         code = WRONG_INPUT
     except (Abort, KeyboardInterrupt):
+        from tompion.runtime.signals import INTERRUPTED
+
         code = INTERRUPTED
-    except (console.BrokenOutput, BrokenPipeError):
-        console.silence_stdout()
+    except BrokenPipeError:
+        from tompion.cli.output.console import silence_stdout
+
+        silence_stdout()
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -153,8 +168,12 @@ def exit_code(error: TompionError) -> int:
 def _print_error(error: TompionError) -> None:
     """Print an error as one line, or as a problem document with ``--json``."""
     if "--json" not in sys.argv:
-        console.error_line(str(error))
+        from tompion.cli.output.console import error_line
+
+        error_line(str(error))
         return
+    import json
+
     from tompion.contract.json import encode_error
 
     typer.echo(json.dumps(encode_error(error), ensure_ascii=False), err=True)

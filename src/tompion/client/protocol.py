@@ -43,6 +43,7 @@ IDEMPOTENT = (
     callbacks.report_run,
     api_keys.revoke_key,
     remote_workers.heartbeat_worker,
+    remote_workers.release_runs,
     remote_workers.remove_worker,
     declare.declare,
 )
@@ -146,6 +147,8 @@ def build_request(address: Address, operation: Callable[..., Any], args: Any, kw
         token = arguments.pop("token")
         if token is not None:
             headers[HEADERS["token"]] = f'"{token}"'
+    if operation is route.if_match:
+        headers.setdefault(HEADERS["token"], "*")
     path, rest = _fill_path(route, arguments)
     query = {} if address.namespace is None else {"namespace": address.namespace}
     body = None
@@ -250,7 +253,7 @@ def _bind(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, An
 
 @cache
 def _routes(operation: Callable[..., Any]) -> tuple[Route, ...]:
-    return tuple(route for route in ROUTES if route.operation is operation)
+    return tuple(route for route in ROUTES if operation in (route.operation, route.if_match))
 
 
 def _route_for(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> Route:

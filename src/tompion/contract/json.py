@@ -24,6 +24,7 @@ from tompion.errors import (
     TooManyRequests,
     Unauthenticated,
 )
+from tompion.model.action_options import EXECUTOR_OPTIONS
 from tompion.model.codec import Forms, from_plain, to_plain
 from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
 from tompion.model.schedule import Action, Definition
@@ -89,7 +90,7 @@ def status_of(error: TompionError) -> int:
 def definition_document(definition: Definition) -> dict[str, Any]:
     """Return a definition as a document, without fields that have Tompion's default."""
     document: dict[str, Any] = {"spec": document_json(definition.spec)}
-    document |= _non_defaults(definition.action, _ACTION)
+    document |= action_document(definition.action)
     policy = _non_defaults(definition.policy, _POLICY)
     if "catchup_window_s" in policy:
         policy[WINDOW] = policy.pop("catchup_window_s")
@@ -125,13 +126,29 @@ def read_definition(document: dict[str, Any]) -> Definition:
             policy[name] = kind(policy[name])
     return Definition(
         spec=read_spec(document["spec"]),
-        action=Action(**{name: document[name] for name in _ACTION if name in document}),
+        action=read_action(document),
         policy=Policy(**policy),
         payload=document.get("payload"),
         description=document.get("description", ""),
         labels=tuple(sorted(document.get("labels", {}).items())),
         **{name: document.get(name) for name in _METADATA},
     )
+
+
+def action_document(action: Action) -> dict[str, Any]:
+    """Return the fields of an action. One of them names what the schedule runs."""
+    fields_by_name = {name: value for name in _ACTION_NAMES if (value := getattr(action, name)) != _ACTION[name]}
+    return fields_by_name if action.executor is None else {action.executor: action.target, **fields_by_name}
+
+
+def read_action(document: Mapping[str, Any]) -> Action:
+    """Return the action in a document that has been validated before."""
+    names = {name: document[name] for name in _ACTION_NAMES if name in document}
+    executor = next((name for name in EXECUTOR_OPTIONS if document.get(name) is not None), None)
+    if executor is None:
+        return Action(**names)
+    options = document[executor]
+    return Action(**names, executor=executor, options={executor: options} if executor == "command" else options)
 
 
 def _non_defaults(value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,4 +162,5 @@ def _defaults(value: Any) -> dict[str, Any]:
 
 _METADATA = ("memo", "search_attributes")
 _POLICY, _ACTION = _defaults(Policy()), _defaults(Action())
+_ACTION_NAMES = tuple(name for name in _ACTION if name not in ("executor", "options"))
 FORMS: Forms = {Definition: (whole_document, read_definition), SpecDocument: (spec_document, read_spec)}

@@ -46,6 +46,8 @@ from tompion.operations.schedules.declare import DeclareResult
 from tompion.operations.verify import audit_chain, schedule
 
 PREFIX = "/api/v1"
+COMPATIBILITY = "compatibility"
+"""The tag of routes with the names and shapes of older services."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Route:
     """A route that runs an operation.
 
     ``response`` is the type of the operation's result. ``body_parameter`` is the parameter that takes the whole body.
+    ``if_match`` is the operation of a request with the header ``If-Match``, if that is another one.
     """
 
     method: str
@@ -64,11 +67,17 @@ class Route:
     status: int = 200
     body_parameter: str | None = None
     prefix: str = PREFIX
+    if_match: Callable[..., Any] | None = None
 
     @property
     def full_path(self) -> str:
         """Return the path with its prefix."""
         return f"{self.prefix}{self.path}"
+
+    @property
+    def is_compatibility(self) -> bool:
+        """Return whether the route has a name of an older service."""
+        return self.tag == COMPATIBILITY
 
     @property
     def path_parameters(self) -> tuple[str, ...]:
@@ -120,21 +129,19 @@ NAMES = {preview_for: "preview", read.run: "get_run"}
 
 _SCHEDULE, _RUN, _TARGETS, _WORKFLOW, _CALENDAR = "schedules", "runs", "targets", "workflows", "calendars"
 _WORK, _KEYS, _BULK = "workers", "keys", "bulk"
-_ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", "compatibility"
+_ONE, _CRON, _SERVICE = "/schedules/{schedule_id}", "/api/cron/{name}", COMPATIBILITY
 
 ROUTES = (
     Route("GET", "/schedules", Role.READER, crud.list_schedules, Page[Schedule], _SCHEDULE),
     Route("GET", "/schedules:count", Role.READER, crud.count_schedules, ScheduleCount, _SCHEDULE),
     Route("POST", "/schedules", Role.EDITOR, crud.create, Schedule, _SCHEDULE, 201),
     Route("GET", _ONE, Role.READER, crud.get, Schedule, _SCHEDULE),
-    Route("PUT", _ONE, Role.EDITOR, crud.upsert, Schedule, _SCHEDULE),
-    Route("POST", _ONE, Role.EDITOR, crud.update, Schedule, _SCHEDULE),
+    Route("PUT", _ONE, Role.EDITOR, crud.upsert, Schedule, _SCHEDULE, if_match=crud.update),
     Route("PATCH", _ONE, Role.EDITOR, crud.patch, Schedule, _SCHEDULE),
     Route("DELETE", _ONE, Role.EDITOR, crud.delete, Schedule, _SCHEDULE),
     Route("GET", f"{_ONE}/describe", Role.READER, read.describe, Description, _SCHEDULE),
     Route("POST", f"{_ONE}/pause", Role.OPERATOR, control.pause, Schedule, _SCHEDULE),
     Route("POST", f"{_ONE}/resume", Role.OPERATOR, control.resume, Schedule, _SCHEDULE),
-    Route("POST", f"{_ONE}/fire", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
     Route("POST", f"{_ONE}/trigger", Role.OPERATOR, control.trigger, Run, _SCHEDULE, 201),
     Route("POST", f"{_ONE}/skip", Role.OPERATOR, control.skip, Schedule, _SCHEDULE),
     Route("POST", f"{_ONE}/unskip", Role.OPERATOR, control.unskip, Schedule, _SCHEDULE),
@@ -198,11 +205,12 @@ ROUTES = (
     Route(
         "POST", "/workers/{worker_id}/heartbeat", Role.OPERATOR, remote_workers.heartbeat_worker, HeartbeatAck, _WORK
     ),
-    Route("POST", "/workers/{worker_id}/deregister", Role.OPERATOR, remote_workers.remove_worker, int, _WORK),
+    Route("POST", "/workers/{worker_id}/release", Role.OPERATOR, remote_workers.release_runs, int, _WORK),
+    Route("DELETE", "/workers/{worker_id}", Role.OPERATOR, remote_workers.remove_worker, None, _WORK, 204),
     Route("POST", f"{_ONE}/declare", Role.EDITOR, declare.declare, DeclareResult, _SCHEDULE),
     Route("GET", "/keys", Role.ADMIN, api_keys.list_keys, Page[ApiKey], _KEYS),
     Route("POST", "/keys", Role.ADMIN, api_keys.create_key, NewKey, _KEYS, 201),
-    Route("DELETE", "/keys/{key_id}", Role.ADMIN, api_keys.revoke_key, bool, _KEYS),
+    Route("DELETE", "/keys/{key_id}", Role.ADMIN, api_keys.revoke_key, None, _KEYS, 204),
     Route(
         "GET", "/notifications", Role.OPERATOR, notifications.list_notifications, Page[Notification], "notifications"
     ),
@@ -267,6 +275,7 @@ ROUTES = (
         prefix="",
     ),
     Route("POST", f"{_CRON}/trigger", Role.OPERATOR, service_routes.trigger_cron, Run, _SERVICE, 201, prefix=""),
+    Route("POST", f"{_ONE}/fire", Role.OPERATOR, control.trigger, Run, _SERVICE, 201),
     Route("GET", "/api/queues", Role.READER, workers.list_queues, tuple[Queue, ...], _SERVICE, prefix=""),
 )
 

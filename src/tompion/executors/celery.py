@@ -1,5 +1,8 @@
 """Runs as tasks of Celery. The key is the id of the task, and the result backend has its outcome.
 
+A task receives the positional and keyword arguments of the workflow, and nothing else.  The run is described in the
+message header ``tompion``, which a bound task reads as ``self.request.tompion``.
+
 Celery does not recognise an id that it has seen.  So the executor queries the backend before it sends a task again: a
 task that has started or ended is followed, and an unknown one is sent with the same id.  A retry after a failure is
 another task, whose id is the key followed by the number of failures.
@@ -22,14 +25,16 @@ from kombu.exceptions import KombuError, OperationalError
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
-from tompion.executors.queue_message import callback_info, text_option, trace_headers
+from tompion.executors.queue_message import callback_info, run_metadata, text_option, trace_headers
+from tompion.model.action_options import EXECUTOR_OPTIONS
 from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 
 T = TypeVar("T")
 SETTINGS = ("app", "broker", "backend", "timeout_ms", "poll_ms", "max_active")
-OPTIONS = ("task", "queue", "done")
+RUN_HEADER = "tompion"
+"""The header that describes the run."""
 UNKNOWN = "PENDING"
 FINAL_STATES = {"SUCCESS": RunState.SUCCESS, "FAILURE": RunState.FAILED, "REVOKED": RunState.CANCELLED}
 
@@ -54,9 +59,12 @@ class CeleryExecutor(Executor):
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Send the task, unless the backend has it, and wait for its outcome if the app has a backend."""
-        check_workflow_options(meta.options, *OPTIONS)
+        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["celery"])
         if meta.options.get("queue") is not None:
             text_option(meta, "queue")
+        for name, kind, expected in (("args", list, "a list"), ("kwargs", dict, "an object")):
+            if not isinstance(meta.options.get(name, kind()), kind):
+                raise LaunchRefused(f"the workflow's option {name} is not {expected}")
         task, done = text_option(meta, "task"), meta.options.get("done", "followed" if self._follows else "taken")
         if done not in ("followed", "reported", "taken"):
             raise LaunchRefused("the workflow's option done is not one of 'followed', 'reported' and 'taken'")
@@ -94,13 +102,24 @@ class CeleryExecutor(Executor):
         queue = meta.options.get("queue")
         sent = self._app.send_task(
             task,
-            kwargs={"dag": dag, "meta": meta.meta, "callback": callback_info(meta, self._env)},
+            args=meta.options.get("args", []),
+            kwargs=meta.options.get("kwargs", {}),
             task_id=meta.delivery_id,
             retry=False,
-            headers=trace_headers(meta),
+            headers={RUN_HEADER: self._header(dag, meta), **trace_headers(meta)},
             **({} if queue is None else {"queue": queue}),
         )
         self._app.backend.remove_pending_result(sent)  # results are polled, not subscribed to
+
+    def _header(self, dag: Any, meta: RunContext) -> dict[str, Any]:
+        """Return the run as a header. It has a payload and a DAG only if there are any."""
+        callback = {f"callback_{name}": value for name, value in callback_info(meta, self._env).items()}
+        inputs = {"payload": meta.payload, "dag": dag}
+        return {
+            **run_metadata(meta),
+            **callback,
+            **{name: value for name, value in inputs.items() if value is not None},
+        }
 
     async def _call(self, call: Callable[[], T]) -> T:
         try:
@@ -155,7 +174,7 @@ class CeleryExecutor(Executor):
             return Completed(result=result, execution_id=task_id)
         error = task_meta["result"]
         text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
-        if isinstance(error, CeleryError):  # some of them repeat all arguments, with the payload and the token
+        if isinstance(error, CeleryError):  # some of them repeat all arguments
             text = type(error).__name__
         return Completed(state, error=truncate(text, max_bytes), execution_id=task_id)
 

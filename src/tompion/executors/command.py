@@ -21,6 +21,7 @@ from typing import Any
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
+from tompion.model.action_options import EXECUTOR_OPTIONS
 from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 
@@ -62,7 +63,7 @@ class CommandExecutor(Executor):
 
     async def run(self, dag: Any, meta: RunContext) -> Completed:
         """Start the command and wait until it exits."""
-        check_workflow_options(meta.options, "command")
+        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["command"])
         name = meta.options.get("command")
         command = self._commands.get(name) if isinstance(name, str) else None
         if command is None:

@@ -1,7 +1,8 @@
-"""Runs as HTTP requests: the workflow and the run are posted to the URL of the workflow.
+"""Runs as HTTP requests to the URL of the workflow.
 
-A 2xx response completes the run, except 202: then the target will report.  408, 425, 429 and 5xx are retried, any other
-status is not.  Redirects are not followed.  Error messages never contain data that was sent.
+A 2xx response completes the run, except 202: then the target will report.  With the option ``expect``, exactly the
+statuses that it names complete the run.  408, 425, 429 and 5xx are retried, any other status is not.  Redirects are not
+followed.  Error messages never contain data that was sent.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import aiohttp
 
 from tompion.errors import InvalidField, LaunchError, LaunchRefused, display
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
+from tompion.executors.http_request import JSON_TYPE, HttpRequest, build_request, read_headers
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
-from tompion.executors.queue_message import run_message, trace_headers
+from tompion.model.action_options import EXECUTOR_OPTIONS, is_expected_status
 from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 from tompion.outbound.http_session import open_session, read_start
@@ -26,6 +28,7 @@ from tompion.outbound.webhook_signature import parse_secret, signature_headers
 from tompion.runtime.clock import Clock, SystemClock
 
 ACCEPTED = 202
+DEFAULT_EXPECT = ("2xx",)
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
 SERVER_ERROR = 500
 TARGET_CACHE_SIZE = 4_096
@@ -33,14 +36,10 @@ SECRET_HEADER_WORDS = ("auth", "cookie", "credential", "key", "password", "secre
 MIN_SECRET_CHARS = 8
 """The value of a header whose name contains one of these words is a secret, unless it is shorter."""
 SETTINGS = ("allow", "secrets", "timeout_ms", "max_active", "max_per_target")
-OPTIONS = ("url", "headers", "secret", "timeout_ms", "cancel_url")
-FORBIDDEN_HEADERS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "idempotency-key", "content-type"}
-)
 
 
 class HttpExecutor(Executor):
-    """Posts runs to URLs."""
+    """Sends runs to URLs."""
 
     remote = True
 
@@ -61,15 +60,14 @@ class HttpExecutor(Executor):
         return self._target(meta).name
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        """Post the run and interpret the response."""
+        """Send the run and interpret the response."""
         options = meta.options
-        check_workflow_options(options, *OPTIONS)
-        target = self._target(meta)
-        body = run_message(dag, meta, self._env)
-        headers = {**_headers(options), **trace_headers(meta), **self._signature(meta, body)}
+        check_workflow_options(options, *EXECUTOR_OPTIONS["http"])
+        target, expect = self._target(meta), _expected_statuses(options)
+        request = self._signed(meta, build_request(dag, meta, self._env))
         try:
             async with asyncio.timeout(self._timeout_s(options)):
-                return await self._post(target, body, headers, _secret_parts(options))
+                return await self._send(target, request, _secret_parts(options), expect)
         except TimeoutError:
             return Completed(
                 RunState.TIMED_OUT, error=f"no response within timeout_ms ({self._timeout_s(options) * 1000:.0f})"
@@ -85,9 +83,10 @@ class HttpExecutor(Executor):
         if execution_id is None or url is None:
             return False
         body = json.dumps({"meta": meta.meta, "execution_id": execution_id}).encode()
-        headers = {**_headers(meta.options), **self._signature(meta, body)}
+        headers = {**read_headers(meta.options), "Content-Type": JSON_TYPE, "Idempotency-Key": meta.key}
+        request = self._signed(meta, HttpRequest("POST", body, headers))
         async with asyncio.timeout(self._timeout_s(meta.options)):
-            await self._post(self._guard.target(url), body, headers)
+            await self._send(self._guard.target(url), request)
         return True
 
     async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
@@ -100,15 +99,19 @@ class HttpExecutor(Executor):
         if session is not None:
             await session.close()
 
-    async def _post(
-        self, target: HttpTarget, body: bytes, headers: Mapping[str, str], secrets: Sequence[str] = ()
+    async def _send(
+        self,
+        target: HttpTarget,
+        request: HttpRequest,
+        secrets: Sequence[str] = (),
+        expect: Sequence[object] | None = None,
     ) -> Completed | Accepted:
         try:
-            async with self._open_session().post(
-                target.url, data=body, headers=headers, allow_redirects=False
+            async with self._open_session().request(
+                request.method, target.url, data=request.body or None, headers=request.headers, allow_redirects=False
             ) as response:
                 text = _mask_secrets(await read_start(response, self._env.max_result_bytes), secrets)
-                return self._interpret(response.status, response.headers.get("Location"), text)
+                return self._interpret(response.status, response.headers.get("Location"), text, expect)
         except LaunchError:
             raise
         except aiohttp.ClientError as error:
@@ -116,10 +119,13 @@ class HttpExecutor(Executor):
                 raise error.__cause__ from None
             raise LaunchError(f"cannot reach {target.name}: {type(error).__name__}") from None
 
-    def _interpret(self, status: int, location: str | None, text: str) -> Completed | Accepted:
-        if status == ACCEPTED:
+    def _interpret(
+        self, status: int, location: str | None, text: str, expect: Sequence[object] | None
+    ) -> Completed | Accepted:
+        if expect is None and status == ACCEPTED:
             return Accepted(truncate(location or "accepted", 500))
-        if 200 <= status < 300:
+        rules = DEFAULT_EXPECT if expect is None else expect
+        if any(is_expected_status(rule, status) for rule in rules):
             return Completed(result=text_as_json(text, self._env.max_result_bytes))
         message = f"the target responded with {status}"
         if text:
@@ -141,15 +147,20 @@ class HttpExecutor(Executor):
             raise LaunchRefused("the workflow's option timeout_ms is not a whole number from 1")
         return int(timeout_ms) / 1000
 
-    def _signature(self, meta: RunContext, body: bytes) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Idempotency-Key": meta.key}
+    def _signed(self, meta: RunContext, request: HttpRequest) -> HttpRequest:
         name = meta.options.get("secret")
         if name is None:
-            return headers
+            return request
         keys = self._secrets.get(name) if isinstance(name, str) else None
         if keys is None:
             raise LaunchRefused("the workflow names a secret that the operator has not configured")
-        return {**headers, **signature_headers(meta.key, int(self._clock.now()), body, keys)}
+        signature = signature_headers(meta.key, int(self._clock.now()), request.body, keys)
+        return request._replace(headers={**request.headers, **signature})
+
+
+def _expected_statuses(options: Mapping[str, Any]) -> Sequence[object] | None:
+    expect = options.get("expect")
+    return expect if expect is None or isinstance(expect, list | tuple) else [expect]
 
 
 def _guard(allow: Any) -> SsrfGuard:
@@ -170,20 +181,6 @@ def _keys(name: str, texts: Any) -> tuple[bytes, ...]:
     if not 1 <= len(listed) <= 2 or not all(isinstance(text, str) for text in listed):
         raise InvalidField(f"executors.http.secrets.{name}", "expected one secret, or two while it is being replaced")
     return tuple(parse_secret(text) for text in listed)
-
-
-def _headers(options: Mapping[str, Any]) -> dict[str, str]:
-    headers = options.get("headers", {})
-    if not isinstance(headers, Mapping) or not all(isinstance(text, str) for pair in headers.items() for text in pair):
-        raise LaunchRefused("the workflow's option headers is not an object of texts")
-    for name, value in headers.items():
-        if name.lower() in FORBIDDEN_HEADERS or name.lower().startswith("webhook-"):
-            raise LaunchRefused(f"a workflow must not set the header {name!r}")
-        if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
-            raise LaunchRefused("a header of the workflow has an invalid name")
-        if not value.isprintable():
-            raise LaunchRefused(f"the header {name!r} has an invalid value")
-    return dict(headers)
 
 
 def _secret_parts(options: Mapping[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ from tompion.errors import InvalidField, LaunchError
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import completion_type, message_id, run_message, text_option, trace_headers
+from tompion.model.action_options import EXECUTOR_OPTIONS
 
 SETTINGS = ("servers", "timeout_ms", "max_active")
 
@@ -40,7 +41,7 @@ class NatsExecutor(Executor):
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Publish the run and wait until the stream has stored it."""
-        check_workflow_options(meta.options, "subject", "done")
+        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["nats"])
         subject, end = text_option(meta, "subject"), completion_type(meta)
         client = await self._connect()
         try:

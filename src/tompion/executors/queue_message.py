@@ -22,6 +22,18 @@ def callback_info(meta: RunContext, env: ExecutorEnv) -> dict[str, str]:
     return {"url": f"{env.public_url.rstrip('/')}/api/v1/callbacks", "token": meta.token}
 
 
+def run_metadata(meta: RunContext) -> dict[str, str]:
+    """Return the fields of a run that travel in the headers of a message or a request."""
+    return {
+        "run_id": meta.run_id,
+        "schedule_id": meta.schedule_id,
+        "namespace": meta.namespace,
+        "idempotency_key": meta.key,
+        "run_at": meta.scheduled_for.isoformat(),
+        "attempt": str(meta.attempt),
+    }
+
+
 def trace_headers(meta: RunContext) -> dict[str, str]:
     """Return the header that continues the trace, if the run is traced."""
     return {} if meta.traceparent is None else {"traceparent": meta.traceparent}

@@ -18,6 +18,7 @@ from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import completion_type, message_id, run_message, text_option, trace_headers
+from tompion.model.action_options import EXECUTOR_OPTIONS
 
 SETTINGS = ("url", "timeout_ms", "max_active")
 
@@ -40,7 +41,7 @@ class RabbitExecutor(Executor):
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Publish the run and wait until the server has stored it in a queue."""
-        check_workflow_options(meta.options, "queue", "exchange", "routing_key", "done")
+        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["rabbitmq"])
         (exchange, key), end = _address(meta), completion_type(meta)
         message = Message(
             run_message(dag, meta, self._env),

@@ -14,6 +14,7 @@ from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import completion_type, message_id, run_message, text_option
+from tompion.model.action_options import EXECUTOR_OPTIONS
 
 SETTINGS = ("url", "remember_ms", "timeout_ms", "max_active")
 PREFIX = "tompion:key:"
@@ -45,7 +46,7 @@ class RedisExecutor(Executor):
 
     async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
         """Add the run to the stream, unless it is there already."""
-        check_workflow_options(meta.options, "stream", "done")
+        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["redis"])
         stream, end = text_option(meta, "stream"), completion_type(meta)
         message = run_message(dag, meta, self._env)
         try:

@@ -15,13 +15,29 @@ from tompion.model.spec import SpecDocument
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """The target of a run: a function by its import path, or a stored workflow by its id."""
+    """The target of a run: a function by its import path, a stored workflow by its id, or an executor with options."""
 
     function: str | None = None
     workflow_id: str | None = None
     workflow_version: int | None = None
     queue: str = "default"
     user_id: str | None = None
+    executor: str | None = None
+    options: Any = None
+
+    @property
+    def target_field(self) -> str | None:
+        """Return the field of a schedule that names this target, such as ``function`` or ``http``."""
+        if self.function is not None:
+            return "function"
+        return self.executor if self.workflow_id is None else "workflow_id"
+
+    @property
+    def target(self) -> Any:
+        """Return the value of that field."""
+        if self.executor == "command":
+            return self.options["command"]
+        return self.options if self.executor is not None else self.function or self.workflow_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +77,10 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The current state of a schedule."""
+    """The current state of a schedule.
+
+    The answer to a write has ``warnings`` about targets that only a worker can check.
+    """
 
     namespace: str
     schedule_id: str
@@ -84,6 +103,7 @@ class Schedule:
     created_at: datetime
     updated_at: datetime
     degraded: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

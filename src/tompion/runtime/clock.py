@@ -5,9 +5,11 @@ Pure code takes ``now`` as an argument. Other code takes a :class:`Clock`, so th
 
 from __future__ import annotations
 
-import asyncio
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Clock(Protocol):
@@ -28,6 +30,8 @@ class SystemClock:
 
 async def pause(seconds: float) -> None:
     """Sleep by the clock of the event loop. A simulation moves that clock."""
+    import asyncio  # here, because commands without an event loop start faster without it
+
     await asyncio.sleep(seconds)
 
 
@@ -38,6 +42,8 @@ def pause_thread(seconds: float) -> None:
 
 async def wait(event: asyncio.Event, seconds: float) -> bool:
     """Wait for an event at most this long. Return whether it is set."""
+    import asyncio
+
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -98,7 +98,9 @@ class RemoteWorker:
         heartbeat_task.cancel()
         await asyncio.wait([heartbeat_task, *(task for task, _ in remaining.values())], timeout=5)
         try:
-            await self._call(remote_workers.remove_worker, self._id, tokens=list(remaining))
+            if remaining:
+                await self._call(remote_workers.release_runs, self._id, tokens=list(remaining))
+            await self._call(remote_workers.remove_worker, self._id)
         except TompionError as error:
             self._events.warn(f"cannot deregister this worker, its leases will expire: {error}")
         await self._executor.aclose()

@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.api.plain_requests import PlainRequests
 from tests.support.command_line import CommandLine
 from tests.support.operations import BEGIN
-from tests.support.service import Blocking, BlockingTompion, Direct, Http, runner_of, serving
+from tests.support.service import Blocking, BlockingTompion, Direct, Http, runner_of, serve_runner
 from tompion import Tompion
 from tompion.bootstrap.store import open_store
 from tompion.client import Client
@@ -40,7 +40,7 @@ def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]
 
 @pytest.fixture
 def url(store: Store) -> Iterator[str]:
-    with serving(runner_of(store)) as address:
+    with serve_runner(runner_of(store)) as address:
         yield address
 
 

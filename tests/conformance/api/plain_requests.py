@@ -26,13 +26,13 @@ REQUESTS = {
     "create": f"POST {V1}/schedules",
     "get": f"GET {ONE}",
     "upsert": f"PUT {ONE}",
-    "update": f"POST {ONE}",
+    "update": f"PUT {ONE}",
     "patch": f"PATCH {ONE}",
     "delete": f"DELETE {ONE}",
     "describe": f"GET {ONE}/describe",
     "pause": f"POST {ONE}/pause",
     "resume": f"POST {ONE}/resume",
-    "trigger": f"POST {ONE}/fire",
+    "trigger": f"POST {ONE}/trigger",
     "skip": f"POST {ONE}/skip",
     "unskip": f"POST {ONE}/unskip",
     "backfills": f"GET {ONE}/backfills",
@@ -114,6 +114,8 @@ class PlainRequests(SyncMethods):
             headers["Idempotency_Key"] = request_id
         if name != "report_run" and (token := named.pop("token", None)) is not None:
             headers["If_Match"] = f'"{token}"'
+        if name == "update":
+            headers.setdefault("If_Match", "*")
         if method in ("GET", "DELETE"):
             query = urlencode({key: written(value) for key, value in named.items() if value is not None})
             return self._http(method, f"{path}?{query}" if query else path, **headers)

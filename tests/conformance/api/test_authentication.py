@@ -125,7 +125,7 @@ def test_administrators_create_list_and_revoke_keys(service: SecuredService) -> 
     assert {key["key_id"] for key in listed.json["items"]} == {admin.key.key_id, key_id}
     assert secret.encode() not in listed.body
     assert service.request("GET", "/api/v1/schedules", secret).status == 200
-    assert service.request("DELETE", f"/api/v1/keys/{key_id}", admin.secret).json is True
+    assert service.request("DELETE", f"/api/v1/keys/{key_id}", admin.secret).status == 204
     assert service.request("GET", "/api/v1/schedules", secret).status == 401
     assert service.request("DELETE", "/api/v1/keys/missing", admin.secret).status == 404
 

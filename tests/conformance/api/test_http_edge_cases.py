@@ -17,7 +17,7 @@ import pytest
 
 from tests.conformance.api.test_authentication import SecuredService
 from tests.conformance.api.test_system_endpoints import HOURLY, Listening, ask
-from tests.support.service import SECONDS, Http, Served, runner_of, serving
+from tests.support.service import SECONDS, Http, Served, runner_of, serve_runner
 from tompion.api.rest import app, sse
 from tompion.api.rest.server import slow_clients
 from tompion.client import Client
@@ -143,7 +143,7 @@ def test_start_run_takes_its_key_from_the_header(http: Http) -> None:
 def test_an_idle_connection_is_closed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand of them kept a service from answering, and its engine from firing."""
     monkeypatch.setattr(slow_clients, "MAX_REQUEST_S", 0.2)
-    with serving(runner_of(store)) as url:
+    with serve_runner(runner_of(store)) as url:
         begun = b"POST /api/v1/preview HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
         for text in (b"", b"GET /he", begun, begun + b"\r\n{"):
             with closing(raw(url, text)) as connection:
@@ -153,7 +153,7 @@ def test_an_idle_connection_is_closed(store: Store, monkeypatch: pytest.MonkeyPa
 
 def test_the_number_of_connections_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_clients, "connection_limit", lambda: 2)
-    with serving(runner_of(store)) as url:
+    with serve_runner(runner_of(store)) as url:
         idle = [raw(url, b"") for _ in range(2)]
         with closing(raw(url, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) as one_too_many:
             assert received(one_too_many) == b""
@@ -229,7 +229,7 @@ def test_a_worker_belongs_to_its_namespace() -> None:
     try:
         mine, theirs = service.key("operator", "mine").secret, service.key("operator", "theirs").secret
         worker = service.request("POST", "/api/v1/workers", mine, {"name": "secret-name"}).json["worker_id"]
-        assert service.request("POST", f"/api/v1/workers/{worker}/deregister", theirs, {}).json == 0
+        assert service.request("DELETE", f"/api/v1/workers/{worker}", theirs).status == 204
         for verb in ("claim", "heartbeat"):
             assert service.request("POST", f"/api/v1/workers/{worker}/{verb}", theirs, {}).status == 404
             assert service.request("POST", f"/api/v1/workers/{worker}/{verb}", mine, {}).status == 200
@@ -255,7 +255,7 @@ class Silent(SqliteStore):
 def test_a_request_times_out_when_the_store_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "MAX_STORE_S", 0.1)
     store = Silent()
-    with serving(runner_of(store)) as url, closing(Client(url)) as client:
+    with serve_runner(runner_of(store)) as url, closing(Client(url)) as client:
         assert client.list_schedules().items == ()
         store.silent.set()
         with pytest.raises(StoreUnavailable, match="has not answered"):

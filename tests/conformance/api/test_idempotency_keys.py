@@ -38,7 +38,7 @@ def test_compatibility_routes_honour_idempotency_keys(http: Http, method: str, p
 def test_revoking_a_key_honours_idempotency_keys(http: Http) -> None:
     key_id = http("POST", "/api/v1/keys", {"name": "ci"}).json["key"]["key_id"]
     answers = [http("DELETE", f"/api/v1/keys/{key_id}", Idempotency_Key="k2") for _ in range(2)]
-    assert [(answer.status, answer.json) for answer in answers] == [(200, True), (200, True)]
+    assert [answer.status for answer in answers] == [204, 204]
 
 
 def test_every_change_honours_or_refuses_an_idempotency_key(http: Http) -> None:

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.support.operations import BEGIN
-from tests.support.service import SECONDS, Http, Response, Served, runner_of, serving
+from tests.support.service import SECONDS, Http, Response, Served, runner_of, serve_runner
 from tompion import Tompion
 from tompion.api.auth import session_cookie
 from tompion.config.loader import load
@@ -63,7 +63,7 @@ UNKNOWN = ("/keys/", "/workers/", "/callbacks", "/runs/", "/versions/")
 @pytest.fixture
 def http() -> Iterator[Http]:
     store = SqliteStore(clock=ManualClock(BEGIN))
-    with serving(runner_of(store)) as url:
+    with serve_runner(runner_of(store)) as url:
         asking = Http(url)
         seed(asking)
         yield asking

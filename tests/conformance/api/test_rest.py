@@ -67,9 +67,32 @@ def test_if_match_star_requires_an_existing_schedule(http: Http) -> None:
     assert http("PUT", ONE, {**DAILY, "token": -1}).status == 409, "only the header knows the star"
 
 
+def test_a_put_with_a_condition_does_not_revive_a_deleted_schedule(http: Http) -> None:
+    token = http("PUT", ONE, DAILY).json["token"]
+    deleted = http("DELETE", ONE).json
+    assert (deleted["state"], deleted["token"]) == ("closed", token + 1)
+    for condition in ("*", f'"{token + 1}"'):
+        refused = http("PUT", ONE, DAILY, If_Match=condition)
+        assert (refused.status, refused.json["code"]) == (409, "schedule_closed")
+    assert http("GET", ONE).json["state"] == "closed"
+    assert http("PUT", ONE, DAILY).json["state"] == "active"
+
+
+def test_a_worker_is_deregistered_with_delete(http: Http) -> None:
+    worker = http("POST", "/api/v1/workers", {"name": "w"}).json["worker_id"]
+    assert [http("DELETE", f"/api/v1/workers/{worker}").status for _ in range(2)] == [204, 204]
+    assert http("POST", f"/api/v1/workers/{worker}/claim", {}).status == 404
+
+
+def test_older_names_of_routes(http: Http) -> None:
+    http("PUT", ONE, DAILY)
+    assert http("POST", f"{ONE}/fire", {}).json["source"] == "trigger"
+    assert http("POST", ONE, DAILY).status == 405
+
+
 def test_the_same_idempotency_key_is_done_once(http: Http) -> None:
     http("PUT", ONE, DAILY)
-    first, again = (http("POST", f"{ONE}/fire", {}, Idempotency_Key="k1") for _ in range(2))
+    first, again = (http("POST", f"{ONE}/trigger", {}, Idempotency_Key="k1") for _ in range(2))
     assert (first.status, first.json) == (201, again.json)
     other = http("POST", f"{ONE}/pause", {}, Idempotency_Key="k1")
     assert (other.status, other.json["code"]) == (409, "request_reused")

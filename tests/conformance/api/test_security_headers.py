@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.api.test_authentication import SecuredService
-from tests.support.service import SECONDS, Http, Response, serving
+from tests.support.service import SECONDS, Http, Response, serve_runner
 from tompion.api.auth import api_key_cache
 from tompion.api.rest.middleware.allowed_hosts import AllowedHostsMiddleware
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
@@ -225,7 +225,7 @@ def test_a_second_host_header_or_absolute_url_is_refused(service: SecuredService
 
 def test_the_service_is_closed_at_the_end(service: SecuredService) -> None:
     """On a service without authentication, a host that is accepted by accident would get 200."""
-    with serving(service.runner) as url:
+    with serve_runner(service.runner) as url:
         http = Http(url)
         for host in ("evil.example", "localhost.evil.example", "127.0.0.1.nip.example", "[::]", "127.1", "0"):
             assert http("GET", "/api/v1/schedules", Host=host).status == 400, host

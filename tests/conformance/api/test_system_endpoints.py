@@ -78,7 +78,7 @@ def test_listeners_receive_edits_and_runs(http: Http, listening: Listening) -> N
     http("PUT", "/api/v1/schedules/report", HOURLY)
     edit = listening.until("edit")
     assert (edit["schedule_id"], edit["operation"], edit["actor"], edit["token"]) == ("report", "upsert", "local", 1)
-    run = http("POST", "/api/v1/schedules/report/fire", {}).json
+    run = http("POST", "/api/v1/schedules/report/trigger", {}).json
     event = listening.until("run")
     assert (event["run_id"], event["state"]) == (run["run_id"], "ENQUEUED")
     http("DELETE", "/api/v1/schedules/report")
@@ -154,7 +154,7 @@ def test_recent_changes_are_sent_to_a_new_listener(url: str, http: Http) -> None
     """To the first who listens and to the next: what they have read may be older than that."""
     http("PUT", "/api/v1/schedules/elsewhere?namespace=b", HOURLY)
     http("PUT", "/api/v1/schedules/report", HOURLY)
-    run = http("POST", "/api/v1/schedules/report/fire", {}).json
+    run = http("POST", "/api/v1/schedules/report/trigger", {}).json
     listeners = [Listening(url) for _ in range(2)]
     for one in listeners:
         assert one.until("run")["run_id"] == run["run_id"]

@@ -46,6 +46,24 @@ def test_run_and_row_become_visible_together(scene: Scene) -> None:
     assert scene.is_consistent()
 
 
+def test_options_of_the_schedule_itself_are_executed_in_the_transaction(scene: Scene) -> None:
+    scene.schedule(workflow_id=None, postgres=OPTIONS, payload={"to": "me"})
+    store = HookedStore(scene.store)
+    seen: list[tuple[list[Any], list[Any]]] = []
+    store.before_commit = store.after_commit = lambda: seen.append((scene.runs(), scene.jobs()))
+
+    async def scenario() -> None:
+        async with scene.engine(store):
+            scene.clock.advance(UNTIL_DUE_S)
+            await scene.wait_for_events("ended")
+
+    asyncio.run(scenario())
+    ((key, attempt),) = scene.jobs()
+    assert seen == [([], []), ([("SUCCESS", None, 1)], [(key, attempt)])]
+    assert scene.sql("SELECT body FROM jobs") == [({"to": "me"},)]
+    assert scene.is_consistent()
+
+
 def test_rolled_back_transaction_leaves_neither_run_nor_row(scene: Scene) -> None:
     scene.workflow()
     scene.schedule()

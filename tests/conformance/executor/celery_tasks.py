@@ -13,31 +13,44 @@ app = Celery("tests", broker=URL, backend=URL)
 app.conf.update(task_track_started=True, worker_hijack_root_logger=False, broker_connection_retry_on_startup=True)
 
 
-def mark(key: str, state: str) -> None:
-    """Record an execution and the id of its task."""
-    redis = Redis.from_url(URL)
-    redis.rpush(f"ids:{key}", current_task.request.id)
-    redis.rpush(f"marks:{key}", state)
+def mark(state: str) -> None:
+    """Record an execution and the id of its task, by the key of its run."""
+    redis, request = Redis.from_url(URL), current_task.request
+    redis.rpush(f"ids:{request.tompion['idempotency_key']}", request.id)
+    redis.rpush(f"marks:{request.tompion['idempotency_key']}", state)
+
+
+@app.task(name=f"{__name__}.work", bind=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def work(self: Any) -> Any:
+    """Return the DAG, the payload and the token of the run."""
+    mark("worked")
+    run = self.request.tompion
+    return {"dag": run.get("dag"), "payload": run.get("payload"), "token": run["callback_token"]}
 
 
 @app.task  # type: ignore[untyped-decorator]  # Celery has no types
-def work(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> Any:
-    """Return the arguments."""
-    mark(meta["idempotency_key"], "worked")
-    return {"dag": dag, "payload": meta["payload"], "token": callback["token"]}
+def close_day(city: str, *, dry: bool = False) -> str:
+    """Return the arguments, as a task does that is not written for Tompion."""
+    return f"{city} {dry}"
+
+
+@app.task(name=f"{__name__}.describe", bind=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def describe(self: Any) -> Any:
+    """Return the header that describes the run."""
+    return self.request.tompion
 
 
 @app.task  # type: ignore[untyped-decorator]  # Celery has no types
-def fail(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> None:
+def fail() -> None:
     """Fail."""
-    mark(meta["idempotency_key"], "failed")
+    mark("failed")
     raise ValueError("no luck today")
 
 
 @app.task  # type: ignore[untyped-decorator]  # Celery has no types
-def hold(dag: Any, meta: dict[str, Any], callback: dict[str, str]) -> None:
+def hold() -> None:
     """Start, and never end."""
-    mark(meta["idempotency_key"], "started")
+    mark("started")
     Redis.from_url(URL).blpop(["never"], 0)
 
 

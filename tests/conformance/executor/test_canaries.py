@@ -17,8 +17,7 @@ from tests.conformance.executor.subjects import SECRET
 from tests.support.app import Home
 from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, python
 from tests.support.servers import LOOPBACK, free_port
-from tests.support.service import Http
-from tests.support.service import serving as serve_runner
+from tests.support.service import Http, serve_runner
 from tompion.contract.json import encode
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.errors import InvalidField, TompionError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -42,7 +43,8 @@ def launcher(task: str, name: str, **options: Any) -> Callable[..., RunContext]:
 
 def run_scenario(url: str, scenario: Callable[[CeleryExecutor], Awaitable[Any]]) -> Any:
     async def run() -> Any:
-        async with aclosing(CeleryExecutor({"broker": url, "backend": url, "poll_ms": 20}, ExecutorEnv())) as executor:
+        env = ExecutorEnv(public_url="https://tompion.example/")
+        async with aclosing(CeleryExecutor({"broker": url, "backend": url, "poll_ms": 20}, env)) as executor:
             async with asyncio.timeout(SECONDS):
                 return await scenario(executor)
 
@@ -60,6 +62,27 @@ def test_result_of_a_task_is_recorded(url: str) -> None:
     expected = f'{{"dag": {{"steps": [1]}}, "payload": {{"n": 5}}, "token": "{launch.token}"}}'
     assert completed == Completed(result=expected, execution_id=launch.key)
     assert marks(url, launch) == [b"worked"]
+
+
+def test_task_receives_plain_arguments(url: str) -> None:
+    launch = launcher("close_day", "plain", args=["berlin"], kwargs={"dry": True})()
+    completed = run_scenario(url, lambda executor: executor.run(None, launch))
+    assert (completed.state, completed.result) == (RunState.SUCCESS, '"berlin True"')
+
+
+def test_run_is_described_in_a_header(url: str) -> None:
+    launch = launcher("describe", "described")()
+    completed = run_scenario(url, lambda executor: executor.run(None, launch))
+    assert json.loads(completed.result) == {
+        "run_id": launch.run_id,
+        "schedule_id": "described",
+        "namespace": "default",
+        "idempotency_key": launch.key,
+        "run_at": "2027-01-15T08:01:00+00:00",
+        "attempt": "1",
+        "callback_url": "https://tompion.example/api/v1/callbacks",
+        "callback_token": launch.token,
+    }
 
 
 def test_failed_task_has_its_error(url: str) -> None:
@@ -123,7 +146,9 @@ def test_unreadable_result_fails_only_its_own_task(url: str) -> None:
 
 
 def test_celery_errors_do_not_quote_the_arguments(url: str) -> None:
-    completed = run_scenario(url, lambda executor: executor.run(CANARY, launcher("retry", "retrying")(payload=CANARY)))
+    completed = run_scenario(
+        url, lambda executor: executor.run(CANARY, launcher("retry", "retrying", kwargs={"a": CANARY})())
+    )
     assert (completed.state, completed.error) == (RunState.FAILED, "MaxRetriesExceededError")
 
 
@@ -147,7 +172,15 @@ def test_unreachable_broker_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"task": "x", "done": "perhaps"}, {"task": "x", "colour": 1}, {"task": "x", "queue": {}}]
+    "options",
+    [
+        {},
+        {"task": "x", "done": "perhaps"},
+        {"task": "x", "colour": 1},
+        {"task": "x", "queue": {}},
+        {"task": "x", "args": "a"},
+        {"task": "x", "kwargs": ["a"]},
+    ],
 )
 def test_invalid_options_are_rejected(options: dict[str, Any]) -> None:
     async def scenario() -> None:

@@ -260,7 +260,7 @@ def test_allowed_address_is_connected_by_name(server: Server, monkeypatch: pytes
 
 BAD = [
     ({"url": None}, "has no url"),
-    ({"method": "GET"}, "'method' is not known"),
+    ({"method": "BREW"}, "method is not one of GET, HEAD"),
     ({"headers": ["a"]}, "headers is not an object"),
     ({"headers": {"Host": "x"}}, "must not set the header 'Host'"),
     ({"headers": {"Webhook-Id": "x"}}, "must not set the header"),

@@ -129,11 +129,12 @@ def test_a_heartbeat_returns_the_cancel_request(bench: Bench) -> None:
     assert state(bench, first) is RunState.CANCELLED
 
 
-def test_deregistration_releases_unfinished_runs(bench: Bench) -> None:
+def test_a_worker_releases_its_runs_and_deregisters(bench: Bench) -> None:
     worker, other = register_worker(bench), register_worker(bench, "other")
     run_id = trigger_run(bench)
     (assignment,) = claim_runs(bench, worker)
-    assert bench.ask(remote_workers.remove_worker, worker, tokens=[assignment.token]) == 1
+    assert bench.ask(remote_workers.release_runs, worker, tokens=[assignment.token]) == 1
+    assert bench.ask(remote_workers.remove_worker, worker) is None
     (again,) = claim_runs(bench, other)
     assert (again.run_id, again.attempt) == (run_id, 2)
     with pytest.raises(NotFound, match="register it again"):

@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 
 from tests.conformance.temporal.kit import running_app, schedule
 from tests.conformance.temporal.test_grpc import Certificates, serving_with_certificates
-from tests.support.service import runner_of, serving
+from tests.support.service import runner_of, serve_runner
 from tompion import AsyncTompion, Tompion
 from tompion.api.temporal.importer import ScheduleImporter, TemporalCluster
 from tompion.bootstrap.store import open_store
@@ -78,7 +78,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
     if request.param == "store":
         yield store, ("--store", store)
         return
-    with closing(open_store(store)) as open_, serving(runner_of(open_)) as url:
+    with closing(open_store(store)) as open_, serve_runner(runner_of(open_)) as url:
         yield store, ("--url", url)
 
 

@@ -1,7 +1,7 @@
-"""Migrated databases that tests give back clean, because making one costs more than most tests.
+"""Migrated databases that are cleaned and reused, because creating one takes longer than most tests.
 
-Copying a template is a quarter of a second of the kernel's time.  A database whose rows were removed is as good, unless
-its tables themselves were changed: an event trigger notes that, and such a database is thrown away.
+Copying a template takes a quarter of a second.  Deleting the rows of a used database is faster.  If a test has changed
+the schema, which an event trigger records, its database is dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import psycopg
 
 from tests.support.servers.postgres import PostgresServer
 
-# In a schema of its own, which nothing of the product looks at.  What stood in the tables at first is kept there.
+# In a schema of its own, which the product does not read.  It has a copy of the initial rows.
 KEEPER = b"""
 CREATE SCHEMA keeper;
 CREATE TABLE keeper.spoilt (what text);
@@ -51,7 +51,7 @@ SECONDS_TO_DROP = 10
 def temporary_objects(url: str, create: str, drop: str) -> Iterator[psycopg.Connection[Any]]:
     """Create objects for one test and drop them after it, so that the database can be used again.
 
-    If the test has changed tables by itself, they are not dropped, and the database is thrown away.
+    If the test has changed tables itself, the objects stay and the database is dropped.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(create.encode())
@@ -70,7 +70,7 @@ def _notes(connection: psycopg.Connection[Any]) -> int:
 
 
 class Recycling:
-    """Databases of one server, made from one template."""
+    """Databases of one server, copied from one template."""
 
     def __init__(self, server: PostgresServer, template: str, more: Callable[[str], str]) -> None:
         self._server, self._template, self._more = server, template, more
@@ -80,7 +80,7 @@ class Recycling:
 
     @contextmanager
     def lent(self) -> Iterator[str]:
-        """Lend the URL of a database that is as the template is."""
+        """Yield the URL of a database that equals the template."""
         name = self._clean.pop() if self._clean else self._made()
         yield self._server.url_of(name)
         if self._cleaned(name):

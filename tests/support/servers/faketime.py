@@ -1,10 +1,10 @@
-"""A clock that can be stepped while the process that reads it runs: libfaketime, of which the library alone is used.
+"""A clock that can be stepped while a process reads it, with the library libfaketime.
 
     with SteppedClock() as clock:
         subprocess.Popen(…, env={**os.environ, **clock.surroundings})
         clock.step(+7200)
 
-Only the time of day is stepped: pauses last as long as they should.
+Only the time of day is stepped. Pauses keep their length.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SteppedClock:
 
     @property
     def surroundings(self) -> dict[str, str]:
-        """Return the variables with which a process has this clock."""
+        """Return the environment variables that give a process this clock."""
         return {
             "LD_PRELOAD": str(self._library),
             "FAKETIME_TIMESTAMP_FILE": str(self._offset),
@@ -54,7 +54,7 @@ class SteppedClock:
         }
 
     def step(self, offset_s: int) -> None:
-        """Let the clock be so far off the machine's from now on."""
+        """Set the offset of the clock from the machine's, in seconds."""
         draft = self._offset.with_suffix(".draft")
         draft.write_text(f"{offset_s:+d}\n")
         draft.chmod(0o644)
@@ -62,7 +62,7 @@ class SteppedClock:
 
 
 def remove_abandoned() -> None:
-    """Remove what processes have left in shared memory that had no time to do so."""
+    """Remove the shared memory of processes that were killed."""
     for path in MEMORY.glob("*faketime_s*_*"):
         number = path.name.rpartition("_")[2]
         if number.isdigit() and not Path("/proc", number).exists():

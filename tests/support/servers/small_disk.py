@@ -1,7 +1,6 @@
 """A PostgreSQL server with a small disk, which can be filled and emptied.
 
-The disk is a file system in memory that only the processes of the server see: it ends with them, and the machine knows
-nothing of it.  That needs root.
+The disk is a file system in memory, in a mount namespace of the server, and disappears with it.  That needs root.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ BALLAST = "ballast"
 
 
 def can_mount() -> bool:
-    """Whether this process may make such a disk."""
+    """Return whether this process may mount such a disk."""
     if unprivileged() is None:
         return False
     with tempfile.TemporaryDirectory() as directory:
@@ -37,14 +36,14 @@ class SmallDisk(PostgresServer):
         self._mib = mib
 
     def create_small(self, name: str) -> str:
-        """Create a database whose tables are on that disk, and give its URL."""
+        """Create a database on that disk, and return its URL."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"CREATE TABLESPACE small LOCATION '{self.home / 'small'}'".encode())
             connection.execute(f"CREATE DATABASE {name} TABLESPACE small".encode())
         return self.url_of(name)
 
     def fill(self) -> None:
-        """Leave no room on it."""
+        """Fill the disk."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             try:
                 self._copy(connection, f"SELECT repeat('x', 1023) FROM generate_series(1, {self._mib * 1024})")
@@ -53,7 +52,7 @@ class SmallDisk(PostgresServer):
         raise AssertionError("the disk is larger than it should be")
 
     def free(self) -> None:
-        """Make room again."""
+        """Free the space again."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             self._copy(connection, "SELECT 1 WHERE false")
 

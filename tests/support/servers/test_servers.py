@@ -1,4 +1,4 @@
-"""The servers that other tests rely on: they come up, keep their word, and go away without a trace."""
+"""The servers that other tests use: they start, behave as documented, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.server
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 120
 MAY_WE_ENCRYPT = bytes([0, 0, 0, 8, 4, 210, 22, 47])
-"""The first question of PostgreSQL's protocol, SSLRequest, to which any server answers with one letter."""
+"""SSLRequest, the first message of PostgreSQL's protocol, which every server answers with one letter."""
 
 STARTS_A_SERVER = """
 import sys
@@ -36,7 +36,7 @@ with PostgresServer() as server:
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Whether something becomes true in good time. For what other processes do and give no signal about."""
+    """Return whether a condition becomes true in time. For changes that other processes make without a signal."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -74,7 +74,7 @@ ENDS: list[End] = [PostgresServer.stop, crash, PostgresServer.kill]
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[PostgresServer]:
-    """A server that these tests may stop and kill."""
+    """A server that a test may stop and kill."""
     with PostgresServer(postgres.CRASH_SAFE) as server:
         yield server
 
@@ -93,7 +93,7 @@ def url(own: PostgresServer) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_an_end_keeps_committed_rows_and_the_port(own: PostgresServer, url: str, end: End) -> None:
+def test_committed_rows_and_the_port_survive_a_stop(own: PostgresServer, url: str, end: End) -> None:
     pid, port = own.pid, own.port
     end(own)
     assert not own.is_running()
@@ -106,7 +106,7 @@ def test_an_end_keeps_committed_rows_and_the_port(own: PostgresServer, url: str,
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_a_restart_drops_the_clients_and_what_they_had_not_committed(
+def test_a_restart_drops_the_clients_and_their_uncommitted_rows(
     own: PostgresServer, url: str, mode: postgres.StopMode
 ) -> None:
     with psycopg.connect(url) as connection:
@@ -136,7 +136,7 @@ def test_settings_are_passed_on_over_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_nothing_is_left(end: End) -> None:
+def test_close_leaves_no_process_and_no_file(end: End) -> None:
     with PostgresServer() as server:
         home = server.home
         with psycopg.connect(server.url) as connection:
@@ -158,7 +158,7 @@ def test_a_wrong_setting_is_explained_by_the_log() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the death of a parent")
-def test_a_killed_parent_takes_its_server_along_and_the_next_start_cleans_up() -> None:
+def test_the_server_ends_with_a_killed_parent_and_the_next_start_cleans_up() -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", STARTS_A_SERVER], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -235,7 +235,7 @@ def test_a_cut_drops_every_connection_and_lets_new_ones_in(proxy: TcpProxy, thro
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_refusing_concerns_new_connections_only(proxy: TcpProxy, through: str) -> None:
+def test_refuse_affects_only_new_connections(proxy: TcpProxy, through: str) -> None:
     with psycopg.connect(through) as old:
         proxy.refuse(True)
         proxy.refuse(True)
@@ -247,7 +247,7 @@ def test_refusing_concerns_new_connections_only(proxy: TcpProxy, through: str) -
         assert new.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_black_hole_holds_back_queries_and_newcomers_until_it_ends(proxy: TcpProxy, through: str) -> None:
+def test_a_black_hole_delays_queries_and_new_connections_until_it_ends(proxy: TcpProxy, through: str) -> None:
     answers: list[object] = []
     with psycopg.connect(through) as connection:
         proxy.blackhole(True)
@@ -266,10 +266,10 @@ def test_a_black_hole_holds_back_queries_and_newcomers_until_it_ends(proxy: TcpP
         assert answers == [(1,)]
 
 
-def test_a_client_that_dies_in_a_black_hole_is_still_there_for_the_server(
+def test_a_client_that_dies_in_a_black_hole_stays_connected_for_the_server(
     proxy: TcpProxy, through: str, postgres_url: str
 ) -> None:
-    """The half-open connection, with its locks, that every lease has to survive."""
+    """A half-open connection keeps its locks, which every lease has to survive."""
     count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     with psycopg.connect(postgres_url, autocommit=True) as watcher:
         client = psycopg.connect(through)

@@ -55,10 +55,10 @@ def rows_of(url: str, query: str) -> list[tuple[int, ...]]:
         return connection.execute(query).fetchall()
 
 
-# --- the turns --------------------------------------------------------------------------------------------------
+# --- the measurements -------------------------------------------------------------------------------------------
 
 
-def test_a_burst_is_seen_as_a_whole_and_comes_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_tick_of_two_bursts_is_measured(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(burst, "AGAIN_S", AGAIN_S)
     monkeypatch.setattr(burst, "HEAD_START_S", 1.0)
     monkeypatch.setattr(burst, "READY_S", 0.5)
@@ -84,7 +84,7 @@ def test_a_steady_load_is_due_each_second(url: str, monkeypatch: pytest.MonkeyPa
     assert all(ran >= due for due, ran in seen.ticks)
 
 
-def test_steady_runs_count_what_was_due_and_ran_in_time(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steady_load_counts_due_and_punctual_runs(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     in_time = [(1_000 + number % 2, 1_000 + number % 2 + number / 100) for number in range(10)]
     too_late = [(999, 1_000), (1_001, 1_002.5), (1_002, 1_002.1)]
     seen = burst.Outcome(1_000, [*in_time, *too_late], [2.0], 0.0, {})
@@ -117,7 +117,7 @@ def test_noisy_and_quiet_tenants_are_counted_separately(stores: Stores, monkeypa
     assert beside.figures["times"] == pytest.approx(max(turns[1].late) / max(turns[0].late))
 
 
-def test_creating_to_see_how_long_it_takes_leaves_no_trace(url: str) -> None:
+def test_measured_creates_are_rolled_back(url: str) -> None:
     store = open_store(url)
     try:
         assert burst.create_many(store, {"cron": "0 0 1 1 *"}, 5, undo=True) > 0
@@ -140,7 +140,7 @@ def test_baseline_moves_every_row_once(url: str) -> None:
     ]
 
 
-def test_filled_rows_are_schedules_that_work(url: str) -> None:
+def test_filled_rows_can_be_compiled(url: str) -> None:
     moment = int(time.time()) + 7_200
     before = size_of(url)
     assert fill(url, 40, Due(moment, moment + 10)) > 50, "definitions have a size"
@@ -151,7 +151,7 @@ def test_filled_rows_are_schedules_that_work(url: str) -> None:
     assert seen.resident_bytes > 0
 
 
-def test_looking_takes_turns_and_changes_nothing(stores: Stores) -> None:
+def test_idle_queries_are_measured_in_turn_and_write_nothing(stores: Stores) -> None:
     small, large = stores.migrated(SQLITE), stores.migrated(SQLITE)
     moment = int(time.time()) + 7_200
     fill(small, 5, Due(moment, moment))
@@ -168,7 +168,7 @@ def test_child_returns_a_result_or_an_error(url: str, tmp_path: Path) -> None:
         in_child("baseline", url=f"sqlite:///{tmp_path / 'empty.db'}")
 
 
-def test_a_rest_has_its_sections(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_idle_report_has_its_sections(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "LOOK_S", 0.1)
     monkeypatch.setattr(idle_figures, "KINDS", (SQLITE,))
     monkeypatch.setattr(idle_figures, "in_child", lambda _call, **arguments: idle.rest(**arguments)._asdict())
@@ -182,7 +182,7 @@ def test_a_rest_has_its_sections(stores: Stores, monkeypatch: pytest.MonkeyPatch
 # --- the sums ---------------------------------------------------------------------------------------------------
 
 
-def test_figures_of_a_turn() -> None:
+def test_the_figures_of_a_burst_are_percentiles() -> None:
     ticks = [(100.0, 100.0 + late / 100) for late in range(1, 101)] + [(106.0, 106.5)]
     turn = turn_of(ticks, 100.0, 100, 2.0)
     assert turn == pytest.approx(Turn(100, 0.5, 0.99, 50, 100))
@@ -192,7 +192,7 @@ def test_figures_of_a_turn() -> None:
 
 
 def test_share_of_the_baseline_is_computed_per_round() -> None:
-    """The second round is slow for both, as on a busy machine: the share does not see it."""
+    """The second round is slow for both, as on a busy machine, and the share does not change."""
     bursts = Bursts.__new__(Bursts)
     rounds = [Burst(Turn(rate, 0, 0, rate, 1), Turn(2 * rate, 0, 0, rate, 1), 1.0) for rate in (400.0, 40.0, 410.0)]
     bursts.tompion = dict.fromkeys(("sqlite", "postgres"), rounds)
@@ -204,7 +204,7 @@ def test_share_of_the_baseline_is_computed_per_round() -> None:
     assert section.rows[2].figures["of baseline"] == 80
 
 
-def test_a_burst_that_loses_a_tick_is_not_a_result(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_burst_that_loses_a_tick_fails(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = {"begin": 1.0, "ticks": [[1.0, 1.5]], "settled_s": [1.0], "adding_s": 1.0}
     monkeypatch.setattr("bench.engine.measures.in_child", lambda _call, **_arguments: lost)
     with pytest.raises(AssertionError, match="1 of 30"):

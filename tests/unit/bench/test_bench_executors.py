@@ -14,7 +14,7 @@ from tompion.errors import LaunchError
 pytestmark = pytest.mark.server
 
 
-def test_every_executor_takes_its_turn(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_executor_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quick", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     (section,) = data["sections"]
@@ -26,7 +26,7 @@ def test_every_executor_takes_its_turn(capsys: pytest.CaptureFixture[str]) -> No
     assert (judged["label"], judged["target"]) == ("http (aiohttp)", "≥ 50 %")
 
 
-def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_only_the_selected_executors(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--quick", "--only", "function"])
     text = capsys.readouterr().out
     assert text.startswith("Tompion's executors · ")
@@ -34,7 +34,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "http" not in text
 
 
-def test_as_many_are_under_way_as_wanted() -> None:
+def test_the_requested_number_of_calls_is_concurrent() -> None:
     under_way, most, numbers = 0, 0, []
 
     async def call(number: int) -> None:
@@ -49,7 +49,7 @@ def test_as_many_are_under_way_as_wanted() -> None:
     assert (most, sorted(numbers)) == (4, list(range(1, 21)))
 
 
-def test_a_launch_that_fails_is_no_result() -> None:
+def test_a_failed_launch_fails_the_measurement() -> None:
     async def call(number: int) -> None:
         raise LaunchError(f"cannot reach {number}")
 

@@ -12,7 +12,7 @@ from bench.rest.measures import BARE, SHARE, running
 pytestmark = pytest.mark.server
 
 
-def test_everything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_request_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quick", "--json"]) == 0
     requests, lists = json.loads(capsys.readouterr().out)["sections"]
     assert [row["label"] for row in requests["rows"]] == [
@@ -25,11 +25,11 @@ def test_everything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["figures"]["schedules"] >= QUICK.schedules for row in lists["rows"]] == [True, True]
 
 
-def test_a_request_that_is_refused_is_no_result() -> None:
+def test_a_rejected_request_fails_the_measurement() -> None:
     with running("bench.rest.bare_app") as url, pytest.raises(RuntimeError, match="404"):
         asyncio.run(rate(url, "get", 4, 1))
 
 
-def test_requests_are_of_the_same_shape() -> None:
+def test_requests_have_the_same_shape() -> None:
     assert request("get", 5).startswith(b"GET /api/v1/schedules/s5 HTTP/1.1\r\n")
     assert request("put", NAMES + 5).startswith(b"PUT /api/v1/schedules/s5 HTTP/1.1\r\n")

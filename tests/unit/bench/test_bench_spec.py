@@ -37,19 +37,19 @@ def test_a_full_run_has_its_expressions() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape.name for shape in SHAPES])
-def test_every_shape_is_understood(shape: Shape) -> None:
+def test_every_shape_can_be_compiled(shape: Shape) -> None:
     random = Random(3)
     for _expression in range(50):
         assert tompion.compile(shape.draw(random)).next_epoch(0) is not None
 
 
-def test_shapes_add_up() -> None:
+def test_the_shares_of_the_shapes_add_up_to_100_percent() -> None:
     assert sum(shape.percent for shape in SHAPES) == 100
     random = Random(4)
-    assert len({draw_expression(random) for _expression in range(500)}) < 500, "people repeat themselves"
+    assert len({draw_expression(random) for _expression in range(500)}) < 500, "expressions repeat"
 
 
-def test_half_of_the_questions_are_in_utc_and_no_zone_is_missing() -> None:
+def test_half_of_the_cases_are_in_utc_and_no_zone_is_missing() -> None:
     work = build_workload(5, 30, 2, 150)
     zones = Counter(case.zone for cases in work.rounds for case in cases)
     assert work.cases == 300
@@ -65,7 +65,7 @@ def test_both_forms_of_an_instant_are_the_same() -> None:
             assert case.moment.utcoffset() == moment_of(case.after, case.zone).utcoffset()
 
 
-def test_a_question_on_which_the_libraries_differ_is_left_out() -> None:
+def test_a_case_on_which_the_libraries_differ_is_omitted() -> None:
     """In New York's autumn night croniter fires `30 1` in both passes. After the first, the others wait a day."""
     after = int(datetime(2025, 11, 2, 5, 45, tzinfo=UTC).timestamp())
     moment = moment_of(after, "America/New_York")
@@ -78,7 +78,7 @@ def test_a_question_on_which_the_libraries_differ_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("expression", ["0 9 LW * *", "0 9 * * 5L", "nonsense"])
-def test_an_expression_that_one_library_refuses_is_left_out(expression: str) -> None:
+def test_an_expression_that_one_library_rejects_is_omitted(expression: str) -> None:
     assert reusable(expression) is None
 
 
@@ -90,7 +90,7 @@ def size_of(name: str) -> int:
     return int(cache.cache_info().currsize)  # type: ignore[attr-defined]  # functools gives its caches no public type
 
 
-def test_cold_is_cold() -> None:
+def test_a_cold_start_clears_every_cache() -> None:
     zone = load_zone("Europe/Berlin")
     compiled = tompion.compile("17 4 * * 2", "Europe/Berlin")
     assert tompion.compile("17 4 * * 2", "Europe/Berlin") is compiled
@@ -100,7 +100,7 @@ def test_cold_is_cold() -> None:
     assert load_zone("Europe/Berlin") is zone, "zone tables stay"
 
 
-def test_warm_keeps_the_parts_and_compiles_again() -> None:
+def test_a_warm_start_keeps_fields_and_days() -> None:
     clear_all()
     compiled, rule = tompion.compile("17 4 * * 2", "Europe/Berlin"), parse_cron("17 4 * * 2")
     fields, days = size_of("parse_field"), size_of("select_days")
@@ -111,7 +111,7 @@ def test_warm_keeps_the_parts_and_compiles_again() -> None:
     assert parse_cron("17 4 * * 2") is not rule
 
 
-def test_between_the_two_only_fields_are_known() -> None:
+def test_clearing_all_but_fields_keeps_parsed_fields() -> None:
     tompion.compile("17 4 * * 2", "Europe/Berlin")
     clear_all_but_fields()
     assert {name for name in engine_caches() if size_of(name)} == {"parse_field"}
@@ -120,8 +120,8 @@ def test_between_the_two_only_fields_are_known() -> None:
 # --- the sums ---------------------------------------------------------------------------------------------------
 
 
-def test_contenders_take_turns_and_ratios_stay_within_a_round() -> None:
-    """The second round is five times as slow for both, as on a busy machine: the ratio does not see it."""
+def test_libraries_alternate_and_ratios_are_computed_per_round() -> None:
+    """The second round is five times as slow for both, as on a busy machine, and the ratio does not change."""
     order: list[str] = []
 
     def turn(name: str, nanoseconds: list[float]) -> Turn:
@@ -137,12 +137,12 @@ def test_contenders_take_turns_and_ratios_stay_within_a_round() -> None:
     assert rounds.microseconds("slow") == pytest.approx(1.1)
 
 
-def test_one_round_is_its_own_spread() -> None:
+def test_the_spread_of_one_round_is_its_value() -> None:
     assert spread([3.0]) == Spread(3, 3, 3)
     assert Rounds({"a": [10], "b": [40]}).times_faster("a", "b").middle == 4
 
 
-def test_memory_counts_what_is_kept() -> None:
+def test_memory_counts_retained_objects() -> None:
     pairs = [(str(number), "UTC") for number in range(500)]
     assert bytes_each(pairs, lambda pair: bytes(len(pair[1]) * 500)) == pytest.approx(1500 + getsizeof(b""), abs=20)
     assert bytes_each(pairs, lambda pair: pair) < 20
@@ -151,14 +151,14 @@ def test_memory_counts_what_is_kept() -> None:
 @pytest.mark.parametrize(
     ("target", "good", "bad"), [(Target("≥", 25), 25, 24.9), (Target(">", 1), 1.01, 1), (Target("≤", 200), 200, 201)]
 )
-def test_targets(target: Target, good: float, bad: float) -> None:
+def test_a_target_is_compared_with_the_ratio_first(target: Target, good: float, bad: float) -> None:
     assert target.reached_by(good)
     assert not target.reached_by(bad)
     assert Row("", bad, "µs", target=target).reached is False
     assert Row("", good, "µs", Spread(bad, bad, bad), target).reached is False, "a ratio counts before the value"
 
 
-def test_a_missed_target_is_an_error_only_if_one_wants_it_so() -> None:
+def test_a_missed_target_is_an_error_only_in_strict_mode() -> None:
     work = Workload([], [], 0, 0)
     missed = Report(work, [Section("", [Row("late", 300, "B", target=Target("≤", 200)), Row("info", 1, "µs")])])
     reached = Report(work, [Section("", [Row("good", 100, "B", target=Target("≤", 200))])])
@@ -170,7 +170,7 @@ def test_a_missed_target_is_an_error_only_if_one_wants_it_so() -> None:
 # --- a whole run ------------------------------------------------------------------------------------------------
 
 
-def test_a_run_measures_everything(report: Report) -> None:
+def test_a_full_run_measures_every_section(report: Report) -> None:
     rows = [row for section in report.sections for row in section.rows]
     assert report.workload.cases == QUICK.rounds * QUICK.cases
     assert len(report.sections) == 5

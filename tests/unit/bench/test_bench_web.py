@@ -13,7 +13,7 @@ pytestmark = pytest.mark.server
 
 @pytest.mark.browser
 def test_memory_of_live_updates_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    assert BUILT.joinpath("index.html").is_file(), "the page has not been built: python hatch_build.py"
+    assert BUILT.joinpath("index.html").is_file(), "the web UI has not been built: python hatch_build.py"
     report = measure(QUICK, (LIVE,), lambda _: None)
     sent, live = report.sections
     assert sent.rows[0].reached
@@ -21,7 +21,7 @@ def test_memory_of_live_updates_is_measured(capsys: pytest.CaptureFixture[str]) 
     assert all(figure for row in live.rows for figure in row.figures.values())
 
 
-def test_there_is_nothing_to_measure_less_than_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_zero_rounds_are_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--rounds", "0"])
     assert "--rounds: at least 1" in capsys.readouterr().err

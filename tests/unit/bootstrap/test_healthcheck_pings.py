@@ -1,4 +1,4 @@
-"""A service without an engine tells its monitor that it is there."""
+"""A service without an engine sends health-check pings."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ SECONDS = 120
 
 
 class Monitor:
-    """Somebody who would miss it."""
+    """Records the pings. The first one fails."""
 
     every_s = 0.001
 
     def __init__(self) -> None:
-        self.heard: list[Sequence[str]] = []
-        self.often = asyncio.Event()
+        self.pings: list[Sequence[str]] = []
+        self.third_ping = asyncio.Event()
         self.closed = False
 
     async def ping(self, problems: Sequence[str]) -> None:
-        self.heard.append(problems)
-        if len(self.heard) == 1:
-            raise OSError("nobody is there")
-        if len(self.heard) == 3:
-            self.often.set()
+        self.pings.append(problems)
+        if len(self.pings) == 1:
+            raise OSError("unreachable")
+        if len(self.pings) == 3:
+            self.third_ping.set()
 
     async def aclose(self) -> None:
         self.closed = True
 
 
 def test_a_service_without_an_engine_pings() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         monitor = Monitor()
         tompion = AsyncTompion("sqlite://", engine=False)
         tompion.outbound = Outbound(pinger=monitor)
         async with asyncio.timeout(SECONDS), tompion, healthcheck_pings(tompion):
-            await monitor.often.wait()
-            assert monitor.heard[:3] == [[], [], []]
+            await monitor.third_ping.wait()
+            assert monitor.pings[:3] == [[], [], []]
             assert tompion.runner.tally.counts["pings_failed"] == 1
             assert tompion.runner.tally.counts["pings"] >= 1
         assert monitor.closed
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_without_a_ping_url_there_is_no_ping() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with AsyncTompion("sqlite://", engine=False) as tompion, healthcheck_pings(tompion):
             assert len(asyncio.all_tasks()) == 1
 
-    asyncio.run(story())
+    asyncio.run(scenario())

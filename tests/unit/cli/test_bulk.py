@@ -1,4 +1,4 @@
-"""Many schedules with one command: which are meant, who is asked first, and what is said of those that are refused."""
+"""Many schedules with one command: the selection, the confirmation, and the schedules that were rejected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fill(count: int = 4) -> None:
-    """Schedules of two teams, the second half of them of b."""
+    """Create schedules of two teams. The second half belongs to team b."""
     with Tompion(engine=False) as tompion:
         for number in range(count):
             team = "a" if number < count / 2 else "b"
@@ -83,8 +83,8 @@ def test_a_dry_run_lists_schedules_without_confirmation_or_change() -> None:
 
 def test_ids_need_no_confirmation_and_rejections_exit_with_1() -> None:
     fill()
-    left = run(["schedules", "pause", "s001", "nobody", "s002"])
-    assert (left.code, left.out) == (1, "nobody: rejected: there is no schedule 'nobody'\n")
+    left = run(["schedules", "pause", "s001", "missing", "s002"])
+    assert (left.code, left.out) == (1, "missing: rejected: there is no schedule 'missing'\n")
     assert left.err == "Paused 2 schedules, 1 rejected.\n"
     assert paused() == ["s001", "s002"]
     assert run(["schedules", "resume", "s001", "s003"]).err == "Resumed 1 schedule, 1 not paused.\n"
@@ -124,7 +124,7 @@ def test_an_interrupted_action_prints_how_to_continue(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("answer", "code", "count"), [(b"y\n", 0, 4), (b"n\n", 130, 0)])
-def test_a_terminal_asks_for_confirmation(answer: bytes, code: int, count: int) -> None:
+def test_a_terminal_prompts_for_confirmation(answer: bytes, code: int, count: int) -> None:
     fill()
     reader, writer = pty.openpty()
     command = [sys.executable, "-m", "tompion", "schedules", "pause", "--all"]
@@ -159,8 +159,8 @@ def test_runs_list_covers_all_schedules_and_source_needs_one() -> None:
 
 def test_upcoming_ticks_and_stats_are_tables() -> None:
     fill(2)
-    coming = run(["upcoming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
-    assert [line.split()[-1] for line in coming.out.splitlines()] == ["schedule", "s001", "s001"]
+    upcoming = run(["upcoming", "--for", "3d", "--schedule", "s001", "--limit", "2"])
+    assert [line.split()[-1] for line in upcoming.out.splitlines()] == ["schedule", "s001", "s001"]
     assert run(["upcoming", "--for", "soon"]).code == 2
     run(["schedules", "trigger", "--all", "--yes"])
     output = run(["stats"]).out

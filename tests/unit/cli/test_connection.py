@@ -1,4 +1,4 @@
-"""Where commands ask, what they read, how they end, and what they say when there is nothing."""
+"""Connections of the commands: store or service, input files, exit codes and empty answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPORT = ("schedules", "create", "report", "--cron", "@daily", "--function", "ta
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty directory, and none of what whoever runs the tests has set."""
+    """An empty directory, and an environment without the developer's own variables."""
     for name in ("TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -151,7 +151,7 @@ def test_a_calendar_comes_from_an_icalendar_file() -> None:
 @pytest.mark.parametrize(
     ("argv", "code", "problem"),
     [
-        (("schedules", "get", "nobody"), 3, "not_found"),
+        (("schedules", "get", "missing"), 3, "not_found"),
         (("schedules", "create", "report", "--cron", "@daily", "--function", "a:b"), 4, "already_exists"),
         (("schedules", "pause", "report", "--token", "99"), 4, "stale_token"),
         (("schedules", "list", "--limit", "0"), 2, "invalid_field"),

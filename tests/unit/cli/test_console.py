@@ -37,7 +37,7 @@ class Screen(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """The text that a person sees, line by line."""
+        """The visible text, line by line."""
         return STYLE.sub("", self.raw).replace("\r\n", "\n").rstrip("\n").split("\n")
 
     @property
@@ -58,8 +58,8 @@ def read_all(descriptor: int, into: list[bytes]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have set these."""
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the variables that a developer may have set."""
     for name in NOISE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -100,7 +100,7 @@ def in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return run
 
 
-# Each of these has more to say than fits one line.
+# Each of these is longer than one line.
 WIDE: list[tuple[str, ...]] = [
     ("next", "30 2 * * *", "--tz", BERLIN, "-n", "3", "--after", "2026-03-28T00:00Z"),
     ("next", "30 2 * * *", "--tz", BERLIN, "--dst-overlap", "both", "-n", "3", "--after", "2026-10-24T12:00Z"),
@@ -147,7 +147,7 @@ def test_a_narrow_terminal_wraps_findings_with_an_indent(on_a_terminal: Callable
 
 
 def test_a_lint_code_is_not_split_across_lines(on_a_terminal: Callable[..., Screen]) -> None:
-    """An opening "[too-" at the end of one line and "dense]" on the next cannot be searched for."""
+    """A code that is split across two lines cannot be searched for."""
     codes = {"uneven-step", "either-day", "dst-gap", "too-dense"}
     for columns in range(40, 81):
         lines = on_a_terminal("lint", "*/7 * 1-7 * MON", "--min-interval", "1d", columns=columns).lines
@@ -199,13 +199,13 @@ def test_json_is_never_coloured_or_wrapped(on_a_terminal: Callable[..., Screen])
 
 
 def test_an_error_is_not_wrapped(on_a_terminal: Callable[..., Screen]) -> None:
-    """Copied from a terminal, a message with line breaks of ours in it could not be searched for."""
+    """An error message with added line breaks cannot be searched for after copying it from a terminal."""
     screen = on_a_terminal("next", "0 9 * * * 2026", columns=40)
     assert (screen.code, len(screen.lines)) == (2, 1)
 
 
 def test_only_the_prefix_of_an_error_is_coloured(on_a_terminal: Callable[..., Screen]) -> None:
-    """Two lines of bold red are harder to read than the word that says whose they are."""
+    """Two lines of bold red are hard to read."""
     _prefix, _end, message = on_a_terminal("next", "bogus").raw.partition("\x1b[0m")
     assert message.startswith("cron: ")
 
@@ -255,7 +255,7 @@ def test_a_fire_time_has_milliseconds(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_text_that_looks_like_markup_is_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:
-    """Square brackets are how rich spells colours, and how we spell a place in a list."""
+    """Square brackets are markup in rich, and an index in our messages."""
     console.error_line("exclude.dates[0]: '[bold]x[/bold]' is not a date")
     console.finding_lines([Finding("x", "info", "cron[0]", "see [red]this[/red]", "[b]hint[/b]")])
     console.paragraph("- all of [green]it[/green]\nand :smile:")
@@ -280,7 +280,7 @@ def test_json_keeps_non_ascii_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_output_works_with_an_ascii_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One ellipsis in a finding ended in a traceback: LC_ALL=C, or PYTHONIOENCODING=ascii in a container."""
+    """Regression: an ellipsis in a finding was a traceback with LC_ALL=C or PYTHONIOENCODING=ascii."""
     pipe = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", pipe)
     console.finding_lines([Finding("x", "info", "cron", "02:00, 02:10, …")])
@@ -322,7 +322,7 @@ def test_the_installed_command_uses_the_terminal_width() -> None:
 
 @pytest.fixture(scope="module")
 def closed_pipe() -> tuple[int, str]:
-    """Run the command when whoever read its output has already gone."""
+    """Run the command after the reader of its output has exited."""
     reader, writer = os.pipe()
     os.close(reader)
     command = [INSTALLED, "next", "* * * * *", "-n", "3000", "--json"]

@@ -1,4 +1,4 @@
-"""``tompion doctor`` and ``tompion top``: what they see on a store that something is wrong with."""
+"""``tompion doctor`` and ``tompion top`` on stores with problems."""
 
 from __future__ import annotations
 

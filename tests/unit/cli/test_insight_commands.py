@@ -20,7 +20,7 @@ DAILY = ("--cron", "0 9 * * *", "--function", "tasks:report")
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory with one schedule, and none of what whoever runs the tests has set."""
+    """A directory with one schedule, and an environment without the developer's own variables."""
     for name in ("TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE", "TOMPION_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)

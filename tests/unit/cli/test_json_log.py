@@ -1,4 +1,4 @@
-"""Logs as JSON: one object on one line, everything that is known, and nothing that is secret."""
+"""Logs as JSON: one object per line, with all known fields and no secrets."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def test_both_formats_respect_the_log_level(clock: ManualClock, capsys: pytest.C
 def test_log_records_are_json_and_printed_once(clock: ManualClock, capsys: pytest.CaptureFixture[str]) -> None:
     lines = JsonLog(clock)
     log = logging.getLogger(ENGINE)
-    log.warning("the engine has told this already")
-    lines(Event("error", "", "the log says it with its traceback"))
-    log.error("something was not to happen", exc_info=ValueError("a mistake"))
+    log.warning("the engine has logged this already")
+    lines(Event("error", "", "the log record has the traceback"))
+    log.error("an internal error", exc_info=ValueError("a defect"))
     logging.getLogger("some.library").warning("beware")
-    mistake, library = printed(capsys)
-    assert (mistake["level"], mistake["message"]) == ("error", "something was not to happen")
-    assert "ValueError: a mistake" in mistake["exception"]
+    error, library = printed(capsys)
+    assert (error["level"], error["message"]) == ("error", "an internal error")
+    assert "ValueError: a defect" in error["exception"]
     assert (library["logger"], library["message"]) == ("some.library", "beware")
 
 

@@ -1,4 +1,4 @@
-"""Lines that nobody reads: an engine whose output was a full pipe stood still, and its service did not answer."""
+"""Log lines without a reader. Regression: a full output pipe blocked the engine, and its service did not answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 120
 
 
 class Reader:
-    """Prints when it is let."""
+    """Prints when it is released."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []

@@ -1,4 +1,4 @@
-"""``tompion migrate``: what is done, what is only shown, and what is refused in one line."""
+"""``tompion migrate``: applied migrations, read-only commands, and one-line errors."""
 
 from __future__ import annotations
 
@@ -127,10 +127,10 @@ def test_a_file_that_is_not_a_database_is_a_one_line_error(command: str, migrate
         "PRAGMA application_id = 7",
     ],
 )
-def test_a_file_of_another_program_is_refused_and_left_alone(
+def test_a_file_of_another_program_is_rejected_and_unchanged(
     command: str, script: str, migrate: Run, url: str, file: Path
 ) -> None:
-    """Its tables were mixed with ours, or its number taken for the number of our migrations."""
+    """Regression: its tables were mixed with ours, or its version was read as the number of our migrations."""
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(script)
     before = file.read_bytes()
@@ -168,7 +168,7 @@ def test_an_empty_file_is_accepted_as_a_new_store(migrate: Run, url: str, file: 
     ],
 )
 def test_an_unknown_store_url_is_masked_and_corrected(store: str, message: str, migrate: Run) -> None:
-    """A regression: only ``sqlite:`` of ``sqlite://jobs.db`` was printed."""
+    """Regression: only ``sqlite:`` of ``sqlite://jobs.db`` was printed."""
     result = migrate("status", "--store", store)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"tompion: store: {message}")
@@ -184,7 +184,7 @@ def test_an_unreachable_server_is_a_one_line_error_without_password(migrate: Run
 
 @pytest.mark.parametrize("command", ["up", "status", "sql"])
 def test_a_query_string_is_rejected_in_a_sqlite_url(migrate: Run, url: str, file: Path, command: str) -> None:
-    """Whoever asked for ``?mode=ro`` got a new file that was called so."""
+    """Regression: ``?mode=ro`` created a new file of that name."""
     assert migrate(command, "--store", f"{url}?mode=ro").code == 2
     assert list(file.parent.iterdir()) == []
 

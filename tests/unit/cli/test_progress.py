@@ -1,4 +1,4 @@
-"""Bars for work that takes a while: there on a terminal, and never in a pipe."""
+"""Progress bars: on a terminal, and never in a pipe."""
 
 from __future__ import annotations
 

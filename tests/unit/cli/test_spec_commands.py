@@ -1,4 +1,4 @@
-"""``tompion next``, ``explain`` and ``lint`` as a person or a script meets them: options, output, exit codes."""
+"""``tompion next``, ``explain`` and ``lint``: options, output, exit codes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
-def plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have set these."""
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the variables that a developer may have set."""
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "PYTHONIOENCODING"):
         monkeypatch.delenv(name, raising=False)
 
@@ -64,13 +64,13 @@ def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> datetime:
 
 
 def table(result: Result) -> list[str]:
-    """The lines of a good answer, without the padding at their ends."""
+    """The lines of a successful answer, without padding."""
     assert (result.code, result.err) == (0, "")
     return [line.rstrip() for line in result.out.splitlines()]
 
 
 def locals_of(result: Result) -> list[str]:
-    """The local times of a good answer in JSON, to the minute."""
+    """The local times of a successful JSON answer, to the minute."""
     assert (result.code, result.err) == (0, "")
     return [tick["local"][5:16] for tick in json.loads(result.out)]
 
@@ -221,7 +221,7 @@ def test_a_spec_can_be_a_file_or_standard_input(document: str, tompion: Run) -> 
 
 
 def test_options_replace_fields_of_the_file_and_add_exclusions(document: str, tompion: Run) -> None:
-    """``--exclude`` beside ``--spec`` made the holidays and windows of the file vanish without a word."""
+    """Regression: ``--exclude`` with ``--spec`` silently dropped the exclusions of the file."""
     options = ("0 10 * * *", "--tz", "UTC", "--exclude", "2026-03-28")
     assert locals_of(tompion("next", "--spec", document, *options, "-n", "2", "--after", SPRING, "--json")) == [
         "03-30T10:00",
@@ -230,7 +230,7 @@ def test_options_replace_fields_of_the_file_and_add_exclusions(document: str, to
 
 
 def test_a_named_calendar_comes_from_a_file(tmp_path: Path, tompion: Run) -> None:
-    """A spec that excludes one by name could be explained, but not asked."""
+    """Regression: a spec with a named calendar could be explained, but had no next ticks."""
     spec, file = tmp_path / "spec.json", tmp_path / "company.ics"
     spec.write_text('{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}')
     file.write_text("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260328\nEND:VEVENT\nEND:VCALENDAR\n")
@@ -379,18 +379,18 @@ BAD: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "says"), BAD)
-def test_bad_input_is_a_one_line_error_with_exit_code_2(arguments: list[str], says: str, tompion: Run) -> None:
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_input_is_a_one_line_error_with_exit_code_2(arguments: list[str], message: str, tompion: Run) -> None:
     result = tompion(*arguments)
     assert (result.code, result.out) == (2, "")
     assert result.err.endswith("\n")
     assert len(result.err.splitlines()) == 1
     assert result.err.startswith("tompion: ")
-    assert says in result.err
+    assert message in result.err
 
 
 @pytest.mark.parametrize(
-    ("stdin", "says"),
+    ("stdin", "message"),
     [
         ("{", "not JSON: "),
         ("[]", "[] is not a spec; expected a JSON object"),
@@ -400,10 +400,10 @@ def test_bad_input_is_a_one_line_error_with_exit_code_2(arguments: list[str], sa
         ('{"cron": "0 9 * * *", "exclude": {"named": ["company"]}}', "exclude.named[0]: unknown calendar 'company'"),
     ],
 )
-def test_a_bad_spec_on_standard_input_is_a_one_line_error(stdin: str, says: str, tompion: Run) -> None:
+def test_a_bad_spec_on_standard_input_is_a_one_line_error(stdin: str, message: str, tompion: Run) -> None:
     result = tompion("next", "--spec", "-", stdin=stdin)
     assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
-    assert says in result.err
+    assert message in result.err
 
 
 def test_a_binary_file_is_a_one_line_error(tmp_path: Path, tompion: Run) -> None:
@@ -418,7 +418,7 @@ def test_a_binary_file_is_a_one_line_error(tmp_path: Path, tompion: Run) -> None
 
 
 def test_no_arguments_print_the_help(tompion: Run) -> None:
-    """A regression: ``tompion`` without arguments printed its help and then an empty error."""
+    """Regression: ``tompion`` without arguments printed its help and then an empty error."""
     result = tompion()
     assert "Usage: tompion" in result.out
     assert result.err == ""
@@ -426,12 +426,12 @@ def test_no_arguments_print_the_help(tompion: Run) -> None:
 
 @pytest.mark.parametrize("option", ["--tz", "--start", "--end", "--dialect", "--dst-gap"])
 def test_an_empty_value_is_rejected(option: str, tompion: Run) -> None:
-    """``--tz "$ZONE"`` with the variable unset showed UTC without a word."""
+    """Regression: ``--tz "$ZONE"`` with an unset variable silently used UTC."""
     assert tompion("next", "0 9 * * *", option, "").code == 2
 
 
 def test_the_suggested_after_value_works(tompion: Run) -> None:
-    """The advice to write 2026-03-29Z for UTC was refused in turn."""
+    """Regression: the suggested value 2026-03-29Z was itself rejected."""
     error = tompion("next", "0 9 * * *", "--after", "2026-03-29").err
     offered = error.partition("write ")[2].split(" for ")[0]
     assert tompion("next", "0 9 * * *", "--after", offered).code == 0
@@ -451,7 +451,7 @@ def test_a_fire_time_on_another_day_shows_its_date(tompion: Run) -> None:
 
 
 def test_a_cron_string_without_quotes_is_recognised(tompion: Run) -> None:
-    """The commonest mistake of all was answered with "1 field at position 1 of '0'"."""
+    """Regression: the error was "1 field at position 1 of '0'"."""
     result = tompion("next", "0", "9", "*", "*", "MON-FRI")
     assert result.code == 2
     assert "quote" in result.err

@@ -2,33 +2,122 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import tompion
+from tests.support.command_line import run
+from tompion.cli import main
+from tompion.cli.lazy import CommandEntry, LazyCommand
 
-HEAVY = ("psycopg", "starlette", "uvicorn", "sqlite3", "tompion.sdk.app", "tompion.engine", "tompion.store")
-LOADED = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
-NEXT = "import sys; sys.argv = ['tompion', 'next', '@daily', '-n', '1']; from tompion.cli.main import main"
-
-
-HELP = "import sys; sys.argv = ['tompion', '--help']; from tompion.cli.main import main"
-LEAVING = "\ntry: main()\nexcept SystemExit: pass"
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["import tompion", f"{NEXT}{LEAVING}", f"{HELP}{LEAVING}"],
-    ids=["import tompion", "tompion next", "tompion --help"],
+HEAVY = (
+    "psycopg",
+    "starlette",
+    "uvicorn",
+    "sqlite3",
+    "asyncio",
+    "tompion.sdk.app",
+    "tompion.engine",
+    "tompion.store",
 )
-def test_importing_tompion_loads_no_heavy_module(code: str) -> None:
+COMMAND_MODULES = "tompion.cli.commands."
+MAX_MODULES = 12
+"""Limit of our own modules that help, version and completion may load. The command table and the errors need 5."""
+RUN = """
+import sys
+sys.argv = ["tompion", *sys.argv[1:]]
+from tompion.cli.main import main
+try:
+    main()
+except SystemExit:
+    pass
+print("loaded:", *sys.modules)
+"""
+
+
+def loaded_modules(code: str, *words: str, **environment: str) -> set[str]:
+    """Return the modules that are loaded after the code, in a new interpreter."""
     result = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{LOADED}"], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, **environment},
     )
-    assert result.stdout.splitlines()[-1] == "[]"
+    return set(result.stdout.splitlines()[-1].split()[1:])
+
+
+def own_modules(modules: set[str]) -> list[str]:
+    """Return the modules of Tompion."""
+    return sorted(name for name in modules if name.partition(".")[0] == "tompion")
+
+
+def test_importing_tompion_loads_no_other_module_of_it() -> None:
+    assert own_modules(loaded_modules('import sys, tompion; print("loaded:", *sys.modules)')) == ["tompion"]
+
+
+def test_computing_ticks_loads_no_heavy_module() -> None:
+    modules = loaded_modules(RUN, "next", "@daily", "-n", "1")
+    assert [name for name in HEAVY if name in modules] == []
+
+
+def test_help_loads_no_command() -> None:
+    modules = loaded_modules(RUN, "--help")
+    assert [name for name in modules if name.startswith(COMMAND_MODULES)] == []
+    assert [name for name in HEAVY if name in modules] == []
+    assert len(own_modules(modules)) <= MAX_MODULES
+
+
+def test_a_command_loads_no_other_group() -> None:
+    modules = loaded_modules(RUN, "keys", "--help")
+    assert [name for name in modules if name.startswith(COMMAND_MODULES)] == ["tompion.cli.commands.keys"]
+    assert [name for name in HEAVY if name in modules] == []
+
+
+def test_version_loads_no_other_command() -> None:
+    modules = loaded_modules(RUN, "--version")
+    assert [name for name in modules if name.startswith(COMMAND_MODULES)] == ["tompion.cli.commands.version"]
+    assert [name for name in HEAVY if name in modules] == []
+
+
+@pytest.mark.parametrize("words", ["tompion sched", "tompion schedules pau", "tompion schedules pause --"])
+def test_completion_of_commands_and_options_loads_no_heavy_module(words: str) -> None:
+    environment = {
+        "_TOMPION_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+    }
+    modules = loaded_modules(RUN, **environment)
+    assert [name for name in HEAVY if name in modules] == []
+    if words == "tompion sched":
+        assert [name for name in modules if name.startswith(COMMAND_MODULES)] == []
+
+
+@pytest.mark.parametrize("entry", [entry for entries in main.COMMANDS.values() for entry in entries])
+def test_the_table_of_commands_has_their_descriptions(entry: CommandEntry) -> None:
+    command = LazyCommand(entry, "panel").command
+    assert command.name == entry.name
+    assert command.help.splitlines()[0] == entry.help
+
+
+def test_a_wrong_command_is_rejected_with_a_suggestion() -> None:
+    result = run(["schedule", "list"])
+    assert (result.code, result.out) == (2, "")
+    assert "No such command 'schedule'" in result.err
+    assert "'schedules'" in result.err
+
+
+def test_version_is_a_command_and_an_option() -> None:
+    by_command, by_option = run(["version"]), run(["--version"])
+    assert by_command == by_option
+    assert by_command.out.startswith(f"tompion {version('tompion')} (time zone data 20")
 
 
 def test_the_app_classes_are_imported_on_first_use() -> None:

@@ -1,4 +1,4 @@
-"""Tables that fit: names give way in the middle, prose at its end, extra columns where there is room."""
+"""Tables that fit the terminal: names are shortened in the middle, prose at its end, and wide terminals show more."""
 
 from __future__ import annotations
 

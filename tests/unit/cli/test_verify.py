@@ -1,4 +1,4 @@
-"""``tompion verify``: a whole ledger is one line, a damaged one is exit code 1 and says where."""
+"""``tompion verify``: one line for a complete ledger, and exit code 1 with the place of the damage."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 
 @pytest.fixture
 def schedules(url: str) -> None:
-    """Two that are open and one that has been deleted."""
+    """Two open schedules and a deleted one."""
     with Tompion(url, engine=False) as tompion:
         for name in ("a", "b", "gone"):
             tompion.create(name, cron="* * * * * *", function="tasks:nothing")
@@ -62,7 +62,7 @@ def schedules(url: str) -> None:
 
 
 def damage(file: Path, name: str, seconds: int = 3) -> None:
-    """Move a schedule's dial past ticks that nobody has decided."""
+    """Move the cursor of a schedule past undecided ticks."""
     with closing(sqlite3.connect(file)) as connection, connection:
         key = connection.execute("SELECT schedule_key FROM schedules WHERE schedule_id = ?", [name]).fetchone()[0]
         connection.execute(
@@ -86,7 +86,7 @@ def test_a_complete_ledger_is_one_line(verify: Run, schedules: None, file: Path)
 
 
 def test_an_empty_namespace_exits_with_3(verify: Run, schedules: None) -> None:
-    """A mistyped name was answered by: each accounted for."""
+    """Regression: a mistyped name was reported as complete."""
     message = "tompion: nothing to verify: no schedule in namespace 'other'\n"
     assert verify("--namespace", "other") == Result(3, "", message)
 
@@ -102,7 +102,7 @@ def test_a_missing_tick_is_reported_with_exit_code_1(verify: Run, schedules: Non
 
 
 def test_each_damaged_schedule_is_one_line_and_the_others_are_checked(verify: Run, schedules: None, file: Path) -> None:
-    """A spec that cannot be read was a traceback, and a schedule without its dial was passed over."""
+    """Regression: an unreadable spec was a traceback, and a schedule without its state row was left out."""
     with Tompion(f"sqlite:///{file}", engine=False) as tompion:
         tompion.create("c", cron="* * * * *", function="tasks:nothing")
     key = "schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = ?)"
@@ -150,8 +150,8 @@ def test_all_pages_of_schedules_are_verified(
     assert verify().out.splitlines()[-1].startswith("1 of 3 schedules")
 
 
-def grown_old(file: Path, days: int) -> None:
-    """Let all schedules have been made so many days ago, and their dials stand where nothing was decided."""
+def age_schedules(file: Path, days: int) -> None:
+    """Move the creation of all schedules back by some days, without deciding any tick."""
     seconds = days * 86_400
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE schedule_versions SET after_s = after_s - ?, until_s = until_s - ?", [seconds] * 2)
@@ -159,10 +159,10 @@ def grown_old(file: Path, days: int) -> None:
 
 
 def test_ticks_older_than_the_retention_are_not_verified(verify: Run, url: str, file: Path) -> None:
-    """It looked for 90 days of ticks, however long runs are kept."""
+    """Regression: it expected 90 days of ticks for every retention."""
     with Tompion(url, engine=False) as tompion:
         tompion.create("old", cron="0 0 * * *", function="tasks:nothing")
-    grown_old(file, 120)
+    age_schedules(file, 120)
     assert re.match(r"old: (89|90) ticks missing", verify().out)
     assert re.match(r"old: (29|30) ticks missing", verify("--retention", "30d").out)
     assert re.match(r"old: at least 100 ticks missing", verify("--retention", "1000d").out)
@@ -203,7 +203,7 @@ def test_a_missing_file_is_rejected_and_not_created(verify: Run, file: Path) -> 
 
 
 def test_an_empty_file_is_rejected_and_not_changed(verify: Run, file: Path) -> None:
-    """It was made a store, with nothing in it, and that was said to be the problem."""
+    """Regression: it was turned into a store, and then reported as an empty store."""
     file.touch()
     message = f"tompion: store: the file {file} is empty, it holds no store; nothing was written\n"
     assert verify() == Result(2, "", message)
@@ -212,7 +212,7 @@ def test_an_empty_file_is_rejected_and_not_changed(verify: Run, file: Path) -> N
 
 def test_a_store_of_an_older_release_is_not_migrated(verify: Run, file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
-        connection.execute("VACUUM")  # a file with a header, and nothing that any release has put into it
+        connection.execute("VACUUM")  # a file with a header and no table of any release
     before = file.read_bytes()
     assert before
     result = verify()
@@ -221,7 +221,7 @@ def test_a_store_of_an_older_release_is_not_migrated(verify: Run, file: Path) ->
     assert (file.read_bytes(), [item.name for item in file.parent.iterdir()]) == (before, [file.name])
 
 
-def test_a_file_of_another_program_is_refused_and_left_alone(verify: Run, file: Path) -> None:
+def test_a_file_of_another_program_is_rejected_and_unchanged(verify: Run, file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE schedules (name TEXT)")
     before = file.read_bytes()
@@ -252,14 +252,14 @@ def test_many_problems_are_counted_by_kind() -> None:
 
 
 def test_a_wrong_counter_is_not_counted_as_a_tick() -> None:
-    """It said: 1 counter of 0 ticks."""
+    """Regression: the line was "1 counter of 0 ticks"."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
-    verification = Verification("report", when, when, 0, 0, 0, (Violation("counter", None, "the dial counts 2"),))
-    assert problem_line(verification) == "report: 1 counter wrong; first the dial counts 2"
+    verification = Verification("report", when, when, 0, 0, 0, (Violation("counter", None, "the state counts 2"),))
+    assert problem_line(verification) == "report: 1 counter wrong; first the state counts 2"
 
 
 def test_every_kind_of_problem_has_a_description() -> None:
-    """As the documentation of a problem lists them."""
+    """The documentation of a problem lists them."""
     when = datetime(2026, 3, 29, 1, tzinfo=UTC)
     kinds = re.findall(r"``(\w+)``", Violation.__doc__ or "")
     assert len(kinds) > 10

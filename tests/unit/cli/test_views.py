@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from tompion import Tompion
-from tompion.cli.commands import notifications, stats, top, workers
+from tompion.cli.commands import instances, notifications, queues, stats, top
 from tompion.cli.output import console, views
 from tompion.cli.snapshot import read_top_snapshot
 from tompion.errors import TompionError
@@ -21,9 +21,9 @@ LONG = "reporting.department-of-long-names.nightly-warehouse-mirror.of-the-south
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A store with one of everything, each with a long name."""
+    """A store with one of every resource, each with a long name."""
     path: Path = tmp_path_factory.mktemp("views") / "tompion.db"
-    with Tompion(f"sqlite:///{path}", engine=False, actor="somebody-with-a-long-name@example.com") as tompion:
+    with Tompion(f"sqlite:///{path}", engine=False, actor="an-operator-with-a-long-name@example.com") as tompion:
         tompion.create(
             LONG,
             intervals="1m",
@@ -59,14 +59,14 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     ),
     "upcoming": (lambda home: home.upcoming(seconds=86_400 * 7), stats.print_upcoming),
     "stats": (lambda home: home.stats(), stats.print_stats),
-    "notices": (lambda home: home.list_notifications(), notifications.print_notifications),
+    "notifications": (lambda home: home.list_notifications(), notifications.print_notifications),
     "run": (lambda home: home.runs(LONG).items[0], views.print_run),
     "backfills": (lambda home: home.backfills("other"), views.print_backfills),
     "history": (lambda home: home.history(LONG), views.print_changes),
     "versions": (lambda home: home.versions("other"), views.print_versions),
     "audit": (lambda home: home.history(), views.print_changes),
-    "queues": (lambda home: home.list_queues(), workers.print_queues),
-    "instances": (lambda home: home.list_instances(), workers.print_instances),
+    "queues": (lambda home: home.list_queues(), queues.print_queues),
+    "instances": (lambda home: home.list_instances(), instances.print_instances),
     "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.print_dropped),
     "verification": (lambda home: home.verify("other"), views.print_verification),
 }
@@ -88,8 +88,8 @@ def test_views_fit_the_terminal(name: str, width: int, home: Tompion, monkeypatc
     answer = ask(home)
     lines = seen(monkeypatch, width, lambda: people(answer))
     assert lines
-    notes = ("hint by", "no ", "nobody ", "there ")  # sentences, which a terminal wraps by itself
-    assert [line for line in lines if len(line) > width and not line.startswith(notes)] == []
+    sentences = ("hint by", "no ", "there ")  # a terminal wraps these
+    assert [line for line in lines if len(line) > width and not line.startswith(sentences)] == []
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -31,8 +31,8 @@ from tompion.runtime.url_masking import mask_password
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
 
 
-class Hand:
-    """A clock that is moved by hand."""
+class SettableClock:
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.time: float = NOON
@@ -42,13 +42,13 @@ class Hand:
 
 
 @pytest.fixture
-def clock() -> Hand:
-    return Hand()
+def clock() -> SettableClock:
+    return SettableClock()
 
 
 @pytest.fixture(autouse=True)
 def log() -> Iterator[None]:
-    """A logger as it is in a new process, and as it was afterwards."""
+    """A logger as in a new process. The fixture restores it."""
     engine = logging.getLogger("tompion.engine")
     before = list(engine.handlers)
     engine.handlers[:] = []
@@ -70,7 +70,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
 # --- the lines --------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_logged_in_two_lines_with_its_duration(clock: Hand, printed: Printed) -> None:
+def test_a_run_is_logged_in_two_lines_with_its_duration(clock: SettableClock, printed: Printed) -> None:
     lines = TextLog(clock)
     lines(Event("launched", "report", "schedule", NOON))
     clock.time += 1.25
@@ -81,7 +81,7 @@ def test_a_run_is_logged_in_two_lines_with_its_duration(clock: Hand, printed: Pr
     ]
 
 
-def test_each_kind_of_event_is_one_line(clock: Hand, printed: Printed) -> None:
+def test_each_kind_of_event_is_one_line(clock: SettableClock, printed: Printed) -> None:
     lines = TextLog(clock)
     lines(Event("launched", "report", "catch_up", NOON - 86_400))
     lines(Event("ended", "report", "FAILED: OSError: a: b", NOON - 86_400))
@@ -98,12 +98,12 @@ def test_each_kind_of_event_is_one_line(clock: Hand, printed: Printed) -> None:
 
 
 @pytest.mark.parametrize("text", ["schedule", "catch_up", "trigger", "backfill"])
-def test_a_launch_fits_80_columns(text: str, clock: Hand, printed: Printed) -> None:
+def test_a_launch_fits_80_columns(text: str, clock: SettableClock, printed: Printed) -> None:
     TextLog(clock)(Event("launched", "a-schedule-of-18-c", text, 0))
     assert len(printed()[0]) <= 80
 
 
-def test_an_unknown_duration_is_omitted(clock: Hand, printed: Printed) -> None:
+def test_an_unknown_duration_is_omitted(clock: SettableClock, printed: Printed) -> None:
     """A trigger and a tick of the same second are ambiguous, and a clock may be set back."""
     lines = TextLog(clock)
     for _ in range(2):
@@ -116,7 +116,7 @@ def test_an_unknown_duration_is_omitted(clock: Hand, printed: Printed) -> None:
     assert [line.split("ended")[1].strip() for line in printed() if "ended" in line] == ["SUCCESS"] * 3
 
 
-def test_old_launches_are_dropped(clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_launches_are_dropped(clock: SettableClock, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tompion.cli.logging.text._MAX_LAUNCHES", 2)
     lines = TextLog(clock)
     for name in ("a", "b", "c"):
@@ -124,7 +124,7 @@ def test_old_launches_are_dropped(clock: Hand, printed: Printed, monkeypatch: py
     assert [run[0] for run in lines._launched] == ["b", "c"]
 
 
-def test_quiet_prints_only_warnings(clock: Hand, printed: Printed) -> None:
+def test_quiet_prints_only_warnings(clock: SettableClock, printed: Printed) -> None:
     lines = TextLog(clock, quiet=True)
     lines.say("running")
     lines(Event("launched", "report", "schedule", NOON))
@@ -133,19 +133,19 @@ def test_quiet_prints_only_warnings(clock: Hand, printed: Printed) -> None:
     assert printed() == ["2026-03-28 12:00:00Z                    warning   this clock is off", "warning: left behind"]
 
 
-def test_control_characters_are_removed_from_log_lines(clock: Hand, printed: Printed) -> None:
+def test_control_characters_are_removed_from_log_lines(clock: SettableClock, printed: Printed) -> None:
     TextLog(clock)(Event("ended", "report", "FAILED: x\n2026 forged\x1b[31m", NOON))
     assert printed() == ["2026-03-28 12:00:00Z report             ended     FAILED: x?2026 forged?[31m"]
 
 
-def test_a_warning_is_printed_once(clock: Hand, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_is_printed_once(clock: SettableClock, capsys: pytest.CaptureFixture[str]) -> None:
     EngineEvents(TextLog(clock)).warn("this clock is off")
     out, err = capsys.readouterr()
     assert (out.count("this clock is off"), err) == (1, "")
 
 
 def test_an_internal_error_is_printed_if_quiet_with_a_traceback_on_stderr(
-    clock: Hand, capsys: pytest.CaptureFixture[str]
+    clock: SettableClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         _ = 1 // 0
@@ -155,7 +155,7 @@ def test_an_internal_error_is_printed_if_quiet_with_a_traceback_on_stderr(
     assert "Traceback" in err
 
 
-def test_an_engine_survives_a_closed_pipe(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_survives_a_closed_pipe(clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as pipe:
@@ -165,7 +165,7 @@ def test_an_engine_survives_a_closed_pipe(clock: Hand, monkeypatch: pytest.Monke
             lines(Event("launched", "report", "schedule", NOON))
 
 
-def test_an_engine_survives_a_closed_stdout(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_survives_a_closed_stdout(clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
     lines = TextLog(clock)
@@ -177,7 +177,7 @@ Terminal = Callable[..., str]
 
 
 @pytest.fixture
-def terminal(clock: Hand, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+def terminal(clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Return the lines of events on a terminal of this width."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
@@ -218,7 +218,7 @@ LONG = "warehouse.eu-west-1.nightly-reconciliation-of-invoices"
 
 
 def test_a_long_id_keeps_its_column_on_a_terminal(terminal: Terminal) -> None:
-    """Everything after it was pushed to the right, and the terminal broke the line where it liked."""
+    """Regression: the rest of the line was pushed to the right, and the terminal wrapped it anywhere."""
     output = plain(
         terminal(
             Event("launched", LONG, "catch_up", NOON - 86_400),
@@ -254,7 +254,7 @@ def test_a_long_text_is_wrapped_below_its_id(terminal: Terminal) -> None:
     assert "".join(output).replace(" ", "").endswith(text.replace(" ", "")[-100:])
 
 
-def test_a_pipe_gets_full_lines(clock: Hand, printed: Printed) -> None:
+def test_a_pipe_gets_full_lines(clock: SettableClock, printed: Printed) -> None:
     TextLog(clock)(Event("ended", LONG, f"FAILED: {'x ' * 200}end", NOON))
     (line,) = printed()
     assert line == f"2026-03-28 12:00:00Z {LONG} ended     FAILED: {'x ' * 200}end"
@@ -323,7 +323,7 @@ class Ended(NamedTuple):
 
 
 def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
-    """Send signals to this process while it would stop gracefully."""
+    """Send signals to this process during a graceful stop."""
     left: list[int] = []
     monkeypatch.setattr(signals, "exit_now", left.append)
 
@@ -355,9 +355,9 @@ def test_a_second_sigint_exits_immediately(first: int, monkeypatch: pytest.Monke
 
 
 def test_a_running_function_does_not_block_the_exit(
-    clock: Hand, printed: Printed, monkeypatch: pytest.MonkeyPatch
+    clock: SettableClock, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python waits for every thread before it ends, and a worker that was told to stop would never have stopped."""
+    """Python joins every thread at exit, so a worker with a busy thread would never have stopped."""
     left: list[int] = []
     monkeypatch.setattr(signals, "exit_now", left.append)
     release = threading.Event()
@@ -373,7 +373,7 @@ def test_a_running_function_does_not_block_the_exit(
     assert (left, printed(), ended.value.exit_code) == ([0], [], 130)
 
 
-# --- what is refused --------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_an_unknown_variable_is_rejected(variable: str, hint: str) -> None:
 
 
 def test_foreign_variables_are_ignored(tmp_path: Path) -> None:
-    """A client's, a test's, those a command finds, those of Kubernetes, and a secret's that the file names."""
+    """Variables of clients, tests, executed commands and Kubernetes, and secrets that the file names."""
     file = tmp_path / "secret.toml"
     file.write_text('[[notification]]\nname = "ops"\nsecret_env = "TOMPION_OPS_SECRET"\n')
     names = ["URL", "CERT_KEY", "CONFIG", "TEST_ROLE", "RUN_ID", "SERVICE_HOST", "PORT_8640_TCP"]

@@ -1,4 +1,4 @@
-"""Settings: a limit that cannot be obeyed is refused before anything starts."""
+"""Settings: an invalid limit is rejected at startup."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_lease_outlives_a_missed_heartbeat() -> None:
 
 
 def test_every_setting_has_a_unit_or_is_a_count() -> None:
-    """A number of milliseconds without its unit is the beginning of a mistake."""
+    """A number of milliseconds without its unit leads to errors."""
     suffixes = ("_ms", "_bytes", "_chars", "_per_s")
     counts = ("max_", "fire_batch", "settle_batch", "launch_tries", "backfills_per_iteration")
     numbers = [name for name in NAMES if name not in ENUM_SETTINGS]

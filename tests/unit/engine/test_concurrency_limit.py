@@ -66,7 +66,7 @@ def run_engines(harness: EngineHarness, seconds: float) -> list[OverloadedStore]
 
 
 def test_instance_claims_less_after_losing_its_lease_with_many_runs(harness: EngineHarness) -> None:
-    """Two workers on an overloaded machine took a backlog from each other without end.
+    """Regression: two workers on an overloaded machine claimed a backlog from each other without end.
 
     Each claimed everything, was too busy to renew its lease, and lost everything to the other: 58,000 launches, of
     which 2,200 counted.
@@ -102,7 +102,7 @@ def test_limit_shrinks_to_a_quarter_and_grows_by_half_with_each_heartbeat() -> N
     assert concurrency.limit == 1_000, "so few can always be executed: it was not that"
     concurrency.on_lease_lost(200)
     assert concurrency.limit == 50
-    concurrency.on_lease_lost(300)  # more than it may take by now: what it held before
+    concurrency.on_lease_lost(300)  # more than the current limit: runs that it held before
     assert concurrency.limit == 12
     assert [after_beats(concurrency, 1) for _ in range(3)] == [18, 27, 41]
     for _ in range(20):

@@ -74,7 +74,7 @@ def test_instance_registers_again_after_its_lease_expired(harness: EngineHarness
         await pause(60)
         assert cut_off.launcher.active
         await pause(60)
-        await successor.stop()  # or it would be chance who of the two fires next
+        await successor.stop()  # otherwise either engine could fire next
         harness.create("other", cron="* * * * *")
         await pause(60)
         assert cut_off.context.number > number + 1
@@ -377,7 +377,7 @@ def test_events_of_a_run_are_in_order(harness: EngineHarness) -> None:
 
 
 def test_failed_run_is_retried_after_its_delay(harness: EngineHarness) -> None:
-    """Its old owner took it for one of its own and renewed a lease that no instance had, so it was never retried."""
+    """Regression: its old owner renewed a lease that no instance had, so the run was never retried."""
     harness.create(cron="1 8 * * *", max_attempts=3, retry_delay_ms=5_000)
     harness.plan = lambda launch: (
         0.0,

@@ -1,4 +1,4 @@
-"""Every metric of an engine, each by causing what it counts."""
+"""Every metric of an engine. Each test causes the event that the metric counts."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_missed_ticks_are_counted_one_by_one(harness: EngineHarness, window: str
 
 
 def test_ticks_without_a_free_slot_are_skipped_and_not_missed(harness: EngineHarness) -> None:
-    """After an outage the first ticks took every slot. The others were counted and reported as missed."""
+    """Regression: after an outage the first ticks took every slot, and the others counted as missed."""
     harness.create(cron="* 1-4 8 * * *", catchup_policy="all")
     harness.plan = lambda _: (3_600.0, Completed())
     engine = harness.engine()

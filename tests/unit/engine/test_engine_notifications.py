@@ -37,7 +37,7 @@ class Sent:
 
 
 class Recorder:
-    """Records deliveries, and answers as a test wants."""
+    """Records deliveries, and answers as the test configures."""
 
     def __init__(self, harness: EngineHarness, *rules: NotificationRule) -> None:
         self.harness = harness

@@ -54,7 +54,7 @@ def test_run_fails_after_it_has_lost_too_many_workers(harness: EngineHarness) ->
         for _ in range(11):
             engine = harness.engine()
             await engine.start()
-            await pause(200)  # the lease of the one before, and a while
+            await pause(200)  # the lease of the previous engine, and a margin
             await kill(engine)
         await harness.engine().start()
         await pause(130)

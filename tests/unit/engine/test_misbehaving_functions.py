@@ -15,7 +15,7 @@ from tompion.operations.schedules import control
 from tompion.runtime.clock import pause
 
 
-class Rude(BaseException):
+class UncatchableError(BaseException):
     """An error that ``except Exception`` does not catch."""
 
 
@@ -29,8 +29,8 @@ class Misbehaving(Executor):
         return await self._way(meta)
 
 
-async def raises_rudely(launch: RunContext) -> Completed:
-    raise Rude("no")
+async def raises_uncatchable(launch: RunContext) -> Completed:
+    raise UncatchableError("no")
 
 
 async def cancels_itself(launch: RunContext) -> Completed:
@@ -49,7 +49,7 @@ async def cancels_all_tasks(launch: RunContext) -> Completed:
     return Completed()
 
 
-@pytest.mark.parametrize("function", [raises_rudely, cancels_itself, cancels_all_tasks])
+@pytest.mark.parametrize("function", [raises_uncatchable, cancels_itself, cancels_all_tasks])
 def test_misbehaving_function_has_an_outcome_and_the_engine_continues(
     harness: EngineHarness, function: Callable[[RunContext], Coroutine[Any, Any, Completed]]
 ) -> None:
@@ -65,7 +65,7 @@ def test_misbehaving_function_has_an_outcome_and_the_engine_continues(
 
 
 def test_busy_engine_marks_runs_as_started(harness: EngineHarness) -> None:
-    """Outcomes came so often that runs were never marked. A run that is not STARTED cannot be cancelled."""
+    """Regression: with frequent outcomes, runs were never marked. A run that is not STARTED cannot be cancelled."""
     harness.create("long", cron="1 8 * * *")
     harness.create("short", intervals=[1], overlap_policy="allow")
     harness.plan = lambda launch: (600.0 if launch.schedule_id == "long" else 0.2, Completed())
@@ -102,7 +102,7 @@ def test_outcomes_are_written_while_an_engine_stops(harness: EngineHarness) -> N
 
 @pytest.mark.parametrize("interrupted", ["cancelled", "lost", "by other code"])
 def test_run_that_is_cancelled_before_its_first_step_ends(harness: EngineHarness, interrupted: str) -> None:
-    """A task that is cancelled before its first step never runs. Its run stayed in flight and blocked the schedule."""
+    """Regression: a task that is cancelled before its first step never runs, so its run stayed in flight."""
     engine = harness.engine()
     launcher, begin = engine.launcher, engine.launcher.start
 
@@ -161,7 +161,7 @@ def test_cancelled_run_is_not_retried(harness: EngineHarness) -> None:
 
 @pytest.mark.parametrize("overlap", ["cancel_other", "terminate_other"])
 def test_run_is_cancelled_at_once(harness: EngineHarness, overlap: str) -> None:
-    """It was cancelled at the next check, up to a second later, and two runs overlapped meanwhile."""
+    """Regression: it was cancelled at the next check, up to a second later, and two runs overlapped."""
     harness.plan = lambda _: (1_000.0, Completed())
     engine = harness.engine()
 
@@ -189,7 +189,7 @@ def test_run_is_cancelled_at_once(harness: EngineHarness, overlap: str) -> None:
 def test_run_that_is_released_and_terminated_by_one_transaction_does_not_start(
     harness: EngineHarness, overlap: str, expected: list[str]
 ) -> None:
-    """A queued run was released, and the tick of the same transaction terminated it. It was launched all the same.
+    """Regression: a queued run was released, terminated by the tick of the same transaction, and still launched.
 
     It was terminated before it was active, so no attempt could be cancelled, and it overlapped with the next run.
     """

@@ -259,7 +259,7 @@ def test_refused_launch_is_not_retried(harness: EngineHarness) -> None:
 
 
 def test_cancelled_run_may_clean_up(harness: EngineHarness) -> None:
-    """It was cancelled again each second and could never finish its cleanup."""
+    """Regression: it was cancelled again each second and could never finish its cleanup."""
     harness.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
     tidied: list[int] = []
 

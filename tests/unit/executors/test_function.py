@@ -1,4 +1,4 @@
-"""Functions by their import path: how they are found, called, and what their end is made of."""
+"""Functions by their import path: lookup, call and outcome."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def returns_async_generator() -> AsyncIterator[int]:
     yield 1
 
 
-def returns_a_made_generator() -> Iterator[int]:
+def returns_a_created_generator() -> Iterator[int]:
     return (number for number in [1])
 
 
@@ -122,12 +122,12 @@ def runs_out() -> None:
     next(iter([]))
 
 
-def fails_without_words() -> None:
-    raise Speechless
+def fails_without_a_message() -> None:
+    raise UnprintableError
 
 
-async def fails_without_words_asynchronously() -> None:
-    raise Speechless
+async def fails_without_a_message_asynchronously() -> None:
+    raise UnprintableError
 
 
 async def cancels_itself() -> None:
@@ -138,15 +138,15 @@ async def times_out() -> None:
     raise TimeoutError("no answer")
 
 
-class Speechless(Exception):
-    """An error that cannot even say what it is."""
+class UnprintableError(Exception):
+    """An error whose text cannot be read."""
 
     def __str__(self) -> str:
         raise SystemExit("not even this")
 
 
 class Holder:
-    """A place for functions that are not at the top of a module."""
+    """A namespace for functions that are not at the top of a module."""
 
     @staticmethod
     def inside(run: RunContext) -> str:
@@ -185,8 +185,8 @@ def test_function_result_is_recorded(name: str, result: str | None) -> None:
         ("fails", "ValueError: no luck"),
         ("fails_with_surrogate", "ValueError: file \\udc80"),
         ("runs_out", "StopIteration: "),
-        ("fails_without_words", "Speechless: <unprintable Speechless: SystemExit>"),
-        ("fails_without_words_asynchronously", "Speechless: <unprintable Speechless: SystemExit>"),
+        ("fails_without_a_message", "UnprintableError: <unprintable UnprintableError: SystemExit>"),
+        ("fails_without_a_message_asynchronously", "UnprintableError: <unprintable UnprintableError: SystemExit>"),
         ("leaves", "SystemExit: 3"),
         ("leaves_asynchronously", "SystemExit: enough"),
         ("cancels_itself", "CancelledError: another task's"),
@@ -202,8 +202,8 @@ def test_error_of_a_function_is_its_outcome(name: str, error: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["fails", "times_out"])
-def test_an_error_shows_the_users_frames_and_no_others(name: str) -> None:
-    """The text of a synchronous function's error began with frames of the thread pool."""
+def test_an_error_has_only_the_frames_of_the_user(name: str) -> None:
+    """Regression: the error of a synchronous function began with frames of the thread pool."""
     first, *where = (run(name).error or "").splitlines()
     files = [line for line in where if line.lstrip().startswith("File ")]
     assert len(files) == 1, where
@@ -212,9 +212,9 @@ def test_an_error_shows_the_users_frames_and_no_others(name: str) -> None:
     assert f"raise {first.split(':')[0]}(" in where[1]
 
 
-@pytest.mark.parametrize("name", ["returns_generator", "returns_async_generator", "returns_a_made_generator"])
+@pytest.mark.parametrize("name", ["returns_generator", "returns_async_generator", "returns_a_created_generator"])
 def test_generator_is_a_failure(name: str) -> None:
-    """Nothing of its body had run, and the run was a success with the generator's repr as its result."""
+    """Regression: its body never ran, and the run was a success with the generator's repr as its result."""
     ended = run(name)
     assert (ended.state, ended.result) == (RunState.FAILED, None)
     assert "generator, which was not run" in (ended.error or "")
@@ -265,7 +265,7 @@ def test_invalid_function_path_is_rejected(path: str, problem: str) -> None:
         resolve(path)
 
 
-def test_a_module_that_fails_while_it_is_imported(tmp_path: Any) -> None:
+def test_a_module_that_fails_at_import_can_be_fixed(tmp_path: Any) -> None:
     (tmp_path / "broken_module.py").write_text("1 / 0\n")
     add_import_path(str(tmp_path))
     add_import_path(str(tmp_path))
@@ -274,7 +274,7 @@ def test_a_module_that_fails_while_it_is_imported(tmp_path: Any) -> None:
         with pytest.raises(LaunchError, match="ZeroDivisionError"):
             resolve("broken_module:f")
         (tmp_path / "broken_module.py").write_text("def f(): return 1\n")
-        assert resolve("broken_module:f")[1] is False  # what failed is not remembered
+        assert resolve("broken_module:f")[1] is False  # the failure is not cached
     finally:
         sys.path.remove(str(tmp_path))
 
@@ -290,7 +290,7 @@ def test_a_module_that_fails_while_it_is_imported(tmp_path: Any) -> None:
 def test_module_that_exits_fails_its_run_only(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
 ) -> None:
-    """A script without a main guard left the process, and the engine with it, when it was imported."""
+    """Regression: importing a script without a main guard ended the process and its engine."""
     name = f"leaving_{abs(hash(source))}"
     (tmp_path / f"{name}.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -312,7 +312,7 @@ def test_a_workflow_names_its_function() -> None:
 
 
 def test_run_without_a_free_thread_waits() -> None:
-    """Its deadline counted while it waited: with every thread taken, runs timed out that had never begun."""
+    """Regression: its deadline counted while it waited, so runs timed out before they began."""
 
     async def scenario() -> None:
         held, let_go, waits_seen = threading.Event(), threading.Event(), list[tuple[str, bool]]()
@@ -344,7 +344,7 @@ def test_run_without_a_free_thread_waits() -> None:
 
 
 def test_function_context_can_be_pickled() -> None:
-    """A function may hand the run to another process: what it gets must be as plain as the rest of it."""
+    """A function may pass the run to another process."""
 
     async def scenario() -> Completed:
         context = launch("function_tests:pickles", waits=lambda waits: None)

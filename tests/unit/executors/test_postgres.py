@@ -37,7 +37,7 @@ def arguments(function: str, *values: Any, payload: Any = None) -> list[SqlArgum
     return list(call_of({"function": function, "args": list(values)}, dag=["step"], payload=payload).arguments)
 
 
-def test_a_row() -> None:
+def test_columns_of_a_table_are_filled() -> None:
     columns = {"key": "$key", "body": {"n": "$attempt", "text": "$$key", "list": ["$run_id", None, 1.5]}}
     call = call_of({"table": "app.jobs", "columns": columns})
     launch = launch_of({})
@@ -70,12 +70,12 @@ def test_a_row() -> None:
         ("$callback", '{"url": "https://tompion.example/api/v1/callbacks", "token": "7-1800000060-0.1.signed"}'),
     ],
 )
-def test_values(option: Any, expected: str | None) -> None:
+def test_placeholders_are_replaced(option: Any, expected: str | None) -> None:
     """A placeholder for a document is JSON even if the value is text, as a JSON column requires."""
     assert arguments("plain", option, payload="me") == [SqlArgument(expected)]
 
 
-def test_the_key_after_a_failure() -> None:
+def test_delivery_id_and_meta_are_available() -> None:
     launch = launch_of({"function": "plain", "args": ["$delivery_id", "$meta"]})
     first, second = executor().call(None, launch).arguments
     assert first.value == launch.delivery_id
@@ -87,7 +87,7 @@ def test_no_payload_is_null() -> None:
     assert arguments("plain", "$payload") == [SqlArgument(None)]
 
 
-def test_declared_types() -> None:
+def test_declared_types_are_applied() -> None:
     typed = [SqlArgument("a", "text"), SqlArgument('"b"', "jsonb"), SqlArgument("5", "integer")]
     assert arguments("app.typed", "a", "b", 5) == typed
     assert arguments("rows", [{"kind": "$source"}]) == [
@@ -102,7 +102,7 @@ def test_declared_types() -> None:
     assert arguments("none") == []
 
 
-def test_when_a_run_is_done() -> None:
+def test_the_done_option_selects_the_outcome() -> None:
     postgres_executor = executor()
     assert postgres_executor.outcome_of_call(launch_of({}), "5") == Completed(execution_id="5")
     assert postgres_executor.outcome_of_call(launch_of({"done": "taken"}), None) == Completed()
@@ -160,11 +160,11 @@ def test_invalid_options_are_rejected(options: dict[str, Any], problem: str) -> 
         {"tables": ["jobs"], "timeout_ms": 60_000},
     ],
 )
-def test_a_configuration_that_cannot_be(configured: dict[str, Any]) -> None:
+def test_invalid_configurations_are_rejected(configured: dict[str, Any]) -> None:
     with pytest.raises(InvalidField, match=r"executors\.postgres"):
         PostgresExecutor(configured, SITE)
 
 
-def test_without_a_transaction_there_is_no_run() -> None:
+def test_a_run_without_a_transaction_is_rejected() -> None:
     with pytest.raises(LaunchRefused, match="postgresql://"):
         asyncio.run(executor().run(None, launch_of({"function": "plain"})))

@@ -18,7 +18,7 @@ from tompion.executors.options import ExecutorEnv
 from tompion.executors.registry import build_executors
 
 
-class Foreign(Executor):
+class OtherPackageExecutor(Executor):
     """An executor of another package."""
 
     def __init__(self, configured: Mapping[str, Any], site: ExecutorEnv) -> None:
@@ -49,10 +49,10 @@ def test_commands_are_off_unless_they_are_configured() -> None:
 
 
 def test_executor_of_another_package_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, foreign=f"{__name__}:Foreign")
+    offer(monkeypatch, foreign=f"{__name__}:OtherPackageExecutor")
     site = ExecutorEnv(max_threads=3)
     foreign = build_executors({"foreign": {"a": 1}}, site)["foreign"]
-    assert isinstance(foreign, Foreign)
+    assert isinstance(foreign, OtherPackageExecutor)
     assert (foreign.configured, foreign.site) == ({"a": 1}, site)
 
 

@@ -1,4 +1,4 @@
-"""Results are JSON that every store can hold, with a mark where they are truncated."""
+"""Results are JSON that every store can hold, marked where they are truncated."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)
 
 
-class Silent:
-    """Something that cannot be shown."""
+class Unprintable:
+    """A value without a repr."""
 
     def __repr__(self) -> str:
         raise ValueError("no")
 
 
-class Angry(dict[str, int]):
-    """Something that cannot even be looked at."""
+class Unreadable(dict[str, int]):
+    """A mapping that cannot be read."""
 
     def items(self) -> Any:
         raise LookupError("not now")
@@ -42,8 +42,8 @@ def test_json_is_kept_as_it_is(value: object) -> None:
         ([float("inf")], "ValueError: Out of range float values are not JSON compliant", "[inf]"),
         (ENDLESS, "ValueError: Circular reference detected", "[[...]]"),
         (10**5_000, "ValueError: Exceeds the limit", "<unprintable int: ValueError>"),
-        (Silent(), "TypeError: Object of type Silent", "<unprintable Silent: ValueError>"),
-        (Angry(a=1), "LookupError: not now", "{'a': 1}"),
+        (Unprintable(), "TypeError: Object of type Unprintable", "<unprintable Unprintable: ValueError>"),
+        (Unreadable(a=1), "LookupError: not now", "{'a': 1}"),
     ],
     ids=["set", "nan", "inf", "endless", "huge", "silent", "angry"],
 )
@@ -55,8 +55,8 @@ def test_value_that_is_not_json_has_an_error(value: object, why: str, text: str)
 
 @pytest.mark.parametrize("value", ["\udc80", ["\ud83e", "ä"], {"\udc80": "\x00"}, {"a": {"\udc80"}}])
 @pytest.mark.parametrize("limit", [90, 1_000])
-def test_every_store_can_hold_it(value: object, limit: int) -> None:
-    """Half a surrogate pair has no bytes in any encoding, and PostgreSQL takes no NUL."""
+def test_surrogates_and_nul_are_escaped(value: object, limit: int) -> None:
+    """A lone surrogate has no bytes in any encoding, and PostgreSQL rejects NUL."""
     kept = json_value(value, limit)
     assert "\x00" not in kept
     kept.encode()

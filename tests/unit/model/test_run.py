@@ -1,4 +1,4 @@
-"""States, and the key that makes every launch of a run the same launch."""
+"""Run states, and the key that identifies every launch of a run."""
 
 from __future__ import annotations
 

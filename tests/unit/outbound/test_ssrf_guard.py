@@ -1,4 +1,4 @@
-"""Which addresses are connected to: every way to write, reach or hide one that is not public."""
+"""Allowed addresses: every way to write, reach or hide one that is not public."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tompion.errors import InvalidField, LaunchRefused
 from tompion.outbound.ssrf_guard import AllowRule, SsrfGuard, parse_allow_rule
 
 REFUSED_URLS = [
-    # loopback, as it is and in every form that some library reads
+    # loopback, in every form that some library reads
     "http://127.0.0.1/", "http://127.0.0.1:8080/x", "http://127.255.255.254/", "http://127.1/", "http://127.0.1/",
     "http://2130706433/", "http://0x7f000001/", "http://0x7f.0.0.1/", "http://0177.0.0.1/", "http://017700000001/",
     "http://①②⑦.0.0.1/", "http://127。0。0。1/", "http://１２７.０.０.１/", "http://①②⑦.⓪.⓪.①/", "http://ⓛocalhost/",
@@ -35,7 +35,7 @@ REFUSED_URLS = [
     "http://239.255.255.250/", "http://[ff02::1]/", "http://255.255.255.255/", "http://240.0.0.1/",
     "http://192.0.2.1/", "http://198.18.0.1/", "http://198.51.100.7/", "http://203.0.113.9/", "http://192.88.99.1/",
     "http://[2001:db8::1]/", "http://[100::1]/", "http://[4000::1]/", "http://[3fff::1]/", "http://[5f00::1]/",
-    # not a way to speak HTTP, or not a host
+    # not HTTP, or not a host
     "ftp://example.org/", "file:///etc/passwd", "gopher://example.org/", "//example.org/", "example.org", "", "http://",
     "http:///path", "http://user@example.org/", "http://user:secret@example.org/", "http://exa mple.org/",
     "http://example.org\\@127.0.0.1/", "http://[::1", "http://example.org:99999/", "http://127.0.0.1%2f@example.org/",
@@ -47,7 +47,7 @@ ALLOWED_URLS = [
 ]  # fmt: skip
 
 
-def test_list_of_refused_urls_is_long() -> None:
+def test_list_of_rejected_urls_is_long() -> None:
     assert len(REFUSED_URLS) >= 60
 
 
@@ -113,5 +113,5 @@ def test_invalid_rule_is_rejected(text: str) -> None:
         SsrfGuard([text])
 
 
-def test_a_rule_about_a_port() -> None:
+def test_a_rule_can_be_limited_to_a_port() -> None:
     assert parse_allow_rule("[::1]:99") == AllowRule(parse_allow_rule("::1").network, 99)

@@ -1,4 +1,4 @@
-"""The signature scheme, held against the example of its specification and against itself."""
+"""The signature scheme, compared with the example of its specification and verified by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLE = ("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
 EXAMPLE_SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_the_published_example() -> None:
+def test_the_signature_matches_the_published_example() -> None:
     headers = signature_headers(*EXAMPLE, [parse_secret(EXAMPLE_SECRET)])
     assert headers == {
         "webhook-id": EXAMPLE[0],
@@ -26,7 +26,7 @@ def test_the_published_example() -> None:
     }
 
 
-def test_while_a_secret_is_replaced_there_are_two_signatures() -> None:
+def test_two_secrets_give_two_signatures() -> None:
     keys = [bytes(range(24)), bytes(range(32))]
     first, second = signature_headers("id", 5, b"body", keys)["webhook-signature"].split()
     for key, signature in zip(keys, (first, second), strict=True):

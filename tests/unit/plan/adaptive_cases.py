@@ -23,14 +23,14 @@ def hint(value: int, lives_ms: int = HOUR_MS) -> HintRow:
 
 
 def hints(interval: int | None = None, once: int | None = None, lives_ms: int = HOUR_MS) -> str | None:
-    """Hints that were given at noon: an interval in seconds, a time in seconds after noon."""
+    """Hints sent at noon: an interval in seconds, a time in seconds after noon."""
     return HintRows(
         None if interval is None else hint(interval * 1000, lives_ms),
         None if once is None else hint(NOON_MS + once * 1000, lives_ms),
     ).text()
 
 
-def ran(compiled: CompiledSchedule, took_s: float = 10, **changes: Any) -> ScheduleState:
-    """A state whose run has started at noon, and ended."""
+def after_run(compiled: CompiledSchedule, took_s: float = 10, **changes: Any) -> ScheduleState:
+    """A state whose run started at noon and has ended."""
     ended_ms = NOON_MS + int(took_s * 1000)
     return state_of(compiled, NOON, last_start_ms=NOON_MS, last_end_ms=ended_ms, next_nominal_s=None, **changes)

@@ -53,10 +53,10 @@ def run_of(nominal_s: int = NOON, **changes: Any) -> RunRow:
     )._replace(**changes)  # fmt: skip
 
 
-def decided(
+def decide_and_check(
     state: ScheduleState, compiled: CompiledSchedule, context: DecisionContext, budget: int = 1_000
 ) -> tuple[Decision, ScheduleState]:
-    """Decide, and check whatever must hold after any decision."""
+    """Decide, and check the invariants of every decision."""
     decision, after, used = decide(state, compiled, context, budget)
     assert 0 <= used <= budget
     assert after.cursor_s >= state.cursor_s
@@ -67,7 +67,7 @@ def decided(
 
 
 def check_ticks(state: ScheduleState, decision: Decision, after: ScheduleState) -> None:
-    """Each tick between the cursors is one run or in one span."""
+    """Each tick between the cursors is one run or in one dropped range."""
     nominals = [run.nominal_s for run in decision.runs]
     assert nominals == sorted(set(nominals))
     covered = Counter(nominals)
@@ -89,7 +89,7 @@ def check_ticks(state: ScheduleState, decision: Decision, after: ScheduleState) 
 
 
 def check_state(state: ScheduleState, decision: Decision, after: ScheduleState) -> None:
-    """The state agrees with the rows."""
+    """Check that the state agrees with the rows."""
     states = Counter(run.state for run in decision.runs)
     starts = states[RunState.ENQUEUED]
     assert after.in_flight == starts + (0 if decision.terminate else state.in_flight)

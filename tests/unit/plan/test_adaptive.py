@@ -1,4 +1,4 @@
-"""The governor, rule by rule: each row of a table is one rule at one moment."""
+"""The rules of adaptive schedules: each row of a table is one rule at one moment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.plan.adaptive_cases import FIVE_MINUTES, HOUR_MS, adaptive_schedule, hint, hints, ran
+from tests.unit.plan.adaptive_cases import FIVE_MINUTES, HOUR_MS, adaptive_schedule, after_run, hint, hints
 from tests.unit.plan.cases import DELAY, KEY, NOON, NOON_MS, compiled_of, every, state_of
 from tompion.model.hint import HintRows
 from tompion.model.run import RunSource
@@ -18,10 +18,10 @@ from tompion.plan.adaptive import AdaptivePlan, has_conflicting_hints, hints_of,
 from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
 
 
-def planned(state: ScheduleState, compiled: CompiledSchedule, now_s: float) -> int | None:
-    """When the next run is, in seconds after noon."""
-    planned = plan_next_run(state, compiled, NOON_MS + int(now_s * 1000))
-    return None if planned is None else planned.nominal_s - NOON
+def planned_after_noon(state: ScheduleState, compiled: CompiledSchedule, now_s: float) -> int | None:
+    """The time of the next run in seconds after noon."""
+    planned_after_noon = plan_next_run(state, compiled, NOON_MS + int(now_s * 1000))
+    return None if planned_after_noon is None else planned_after_noon.nominal_s - NOON
 
 
 # --- the baseline -----------------------------------------------------------------------------------------------------
@@ -32,30 +32,30 @@ def planned(state: ScheduleState, compiled: CompiledSchedule, now_s: float) -> i
     [
         (every(60), 10, 60),  # from start to start
         (every(60), 60, 60),  # just in time
-        (every(60), 90, 150),  # it took too long: the interval begins with its end
+        (every(60), 90, 150),  # it took longer: the interval begins with its end
         (every(60), 60.5, 60),  # seconds count
         (every(60), 61.5, 121),
         (SpecDocument(cron=("@every 1m",)), 90, 150),
         (DELAY, 10, 70),  # a fixed delay always begins with the end
         (DELAY, 90, 150),
         (FIVE_MINUTES, 10, 300),
-        (FIVE_MINUTES, 600, 600),  # it has missed one and meets the next: it runs once, at once
+        (FIVE_MINUTES, 600, 600),  # it has missed one and the next is due: it runs once, at once
         (FIVE_MINUTES, 700, 700),
         (FIVE_MINUTES, 700.2, 700),
     ],
 )
 def test_the_next_run_follows_the_last_one(spec: SpecDocument, took_s: float, expected: int) -> None:
     compiled = adaptive_schedule(spec)
-    assert planned(ran(compiled, took_s), compiled, took_s) == expected
+    assert planned_after_noon(after_run(compiled, took_s), compiled, took_s) == expected
 
 
 def test_next_run_returns_to_the_grid() -> None:
     """A five-minute cron whose run takes ten minutes runs once at once, then at its usual times."""
     compiled = adaptive_schedule(FIVE_MINUTES)
-    again = ran(compiled, 600)._replace(
+    again = after_run(compiled, 600)._replace(
         cursor_s=NOON + 700, last_start_ms=NOON_MS + 700_000, last_end_ms=NOON_MS + 710_000
     )
-    assert planned(again, compiled, 710) == 900
+    assert planned_after_noon(again, compiled, 710) == 900
 
 
 @pytest.mark.parametrize(
@@ -72,23 +72,23 @@ def test_first_run_is_planned_as_in_any_schedule(spec: SpecDocument, first: int)
 )
 def test_failures_double_the_interval(failures: int, expected: int) -> None:
     compiled = adaptive_schedule()
-    assert planned(ran(compiled, failures=failures), compiled, 10) == expected
+    assert planned_after_noon(after_run(compiled, failures=failures), compiled, 10) == expected
 
 
 @pytest.mark.parametrize("failures", [1, 5, 50])
 def test_failures_do_not_move_a_grid(failures: int) -> None:
     compiled = adaptive_schedule(FIVE_MINUTES)
-    assert planned(ran(compiled, failures=failures), compiled, 10) == 300
+    assert planned_after_noon(after_run(compiled, failures=failures), compiled, 10) == 300
 
 
 def test_failure_backoff_can_be_disabled() -> None:
     compiled = adaptive_schedule(failure_backoff=False)
-    assert planned(ran(compiled, failures=5), compiled, 10) == 60
+    assert planned_after_noon(after_run(compiled, failures=5), compiled, 10) == 60
 
 
 def test_two_sources_count_as_a_grid() -> None:
     compiled = adaptive_schedule(SpecDocument(intervals=(IntervalDocument(60), IntervalDocument(90))))
-    assert planned(ran(compiled, 95, failures=5), compiled, 95) == 95
+    assert planned_after_noon(after_run(compiled, 95, failures=5), compiled, 95) == 95
 
 
 # --- hints ------------------------------------------------------------------------------------------------------------
@@ -98,45 +98,47 @@ def test_two_sources_count_as_a_grid() -> None:
 @pytest.mark.parametrize(
     ("hint_values", "expected"),
     [
-        ({"interval": 20}, (20, RunSource.HINT)),  # an interval replaces the baseline, be it sooner …
+        ({"interval": 20}, (20, RunSource.HINT)),  # an interval replaces the baseline, if it is sooner …
         ({"interval": 1_000}, (1_000, RunSource.HINT)),  # … or later
         ({"once": 30}, (30, RunSource.HINT)),  # a one-shot competes with it
         ({"once": 1_000}, None),
-        ({"interval": 40, "once": 30}, (30, RunSource.HINT)),  # of both, the earlier
+        ({"interval": 40, "once": 30}, (30, RunSource.HINT)),  # the earlier of both
         ({"interval": 30, "once": 40}, (30, RunSource.HINT)),
-        ({"interval": 1_000, "once": 900}, (900, RunSource.HINT)),  # and the baseline is replaced all the same
+        ({"interval": 1_000, "once": 900}, (900, RunSource.HINT)),  # and the baseline is still replaced
     ],
 )
-def test_live_hints(spec: SpecDocument, hint_values: dict[str, int], expected: tuple[int, RunSource] | None) -> None:
+def test_hints_replace_or_precede_the_baseline(
+    spec: SpecDocument, hint_values: dict[str, int], expected: tuple[int, RunSource] | None
+) -> None:
     compiled = adaptive_schedule(spec)
     baseline = (60 if compiled.interval_ms else 300, RunSource.SCHEDULE)
-    planned = plan_next_run(ran(compiled, hints=hints(**hint_values)), compiled, NOON_MS + 10_000)
-    assert planned is not None
-    assert (planned.nominal_s - NOON, planned.source) == (expected or baseline)
+    planned_after_noon = plan_next_run(after_run(compiled, hints=hints(**hint_values)), compiled, NOON_MS + 10_000)
+    assert planned_after_noon is not None
+    assert (planned_after_noon.nominal_s - NOON, planned_after_noon.source) == (expected or baseline)
 
 
 def test_baseline_wins_a_tie_with_a_hint() -> None:
     compiled = adaptive_schedule()
-    planned = plan_next_run(ran(compiled, hints=hints(once=60)), compiled, NOON_MS + 10_000)
-    assert planned == AdaptivePlan(NOON_MS + 60_000)
+    planned_after_noon = plan_next_run(after_run(compiled, hints=hints(once=60)), compiled, NOON_MS + 10_000)
+    assert planned_after_noon == AdaptivePlan(NOON_MS + 60_000)
 
 
 def test_failures_do_not_back_off_a_hint() -> None:
     compiled = adaptive_schedule()
-    assert planned(ran(compiled, failures=5, hints=hints(interval=20)), compiled, 10) == 20
+    assert planned_after_noon(after_run(compiled, failures=5, hints=hints(interval=20)), compiled, 10) == 20
 
 
 def test_hinted_interval_counts_from_the_end_of_a_long_run() -> None:
     compiled = adaptive_schedule()
-    assert planned(ran(compiled, 90, hints=hints(interval=20)), compiled, 90) == 110
+    assert planned_after_noon(after_run(compiled, 90, hints=hints(interval=20)), compiled, 90) == 110
 
 
 @pytest.mark.parametrize(
     ("hint_values", "lives_s", "now_s", "expected"),
     [
-        ({"interval": 20}, 15, 15, 60),  # expired: at its very end a hint no longer counts
+        ({"interval": 20}, 15, 15, 60),  # expired: at its end a hint no longer counts
         ({"once": 12}, 15, 15, 60),
-        ({"interval": 20}, 15, 10, 60),  # it will have expired before it could count
+        ({"interval": 20}, 15, 10, 60),  # it expires before it applies
         ({"interval": 20}, 21, 10, 20),
         ({"interval": 1_000}, 100, 10, 100),  # it holds the baseline back until it expires
         ({"interval": 1_000}, 40, 10, 60),
@@ -145,29 +147,32 @@ def test_hinted_interval_counts_from_the_end_of_a_long_run() -> None:
 )
 def test_a_hint_counts_until_it_expires(hint_values: dict[str, int], lives_s: int, now_s: int, expected: int) -> None:
     compiled = adaptive_schedule()
-    assert planned(ran(compiled, hints=hints(**hint_values, lives_ms=lives_s * 1000)), compiled, now_s) == expected
+    assert (
+        planned_after_noon(after_run(compiled, hints=hints(**hint_values, lives_ms=lives_s * 1000)), compiled, now_s)
+        == expected
+    )
 
 
-def test_hints_that_expire_one_after_the_other() -> None:
+def test_the_baseline_returns_when_the_interval_hint_expires() -> None:
     compiled = adaptive_schedule()
     rows = HintRows(hint(1_000_000, 200_000), hint(NOON_MS + 500_000, 600_000))
-    assert planned(ran(compiled, hints=rows.text()), compiled, 10) == 200
+    assert planned_after_noon(after_run(compiled, hints=rows.text()), compiled, 10) == 200
 
 
 def test_unreadable_hints_are_ignored() -> None:
     compiled = adaptive_schedule()
-    state = ran(compiled, hints="[1, 2]")
+    state = after_run(compiled, hints="[1, 2]")
     assert hints_of(state) == HintRows()
-    assert planned(state, compiled, 10) == 60
+    assert planned_after_noon(state, compiled, 10) == 60
 
 
 def test_two_live_hints_conflict() -> None:
     compiled = adaptive_schedule()
-    both = ran(compiled, hints=hints(interval=40, once=30))
+    both = after_run(compiled, hints=hints(interval=40, once=30))
     assert has_conflicting_hints(both, NOON_MS)
     assert not has_conflicting_hints(both, NOON_MS + HOUR_MS)
-    assert not has_conflicting_hints(ran(compiled, hints=hints(interval=40)), NOON_MS)
-    assert not has_conflicting_hints(ran(compiled), NOON_MS)
+    assert not has_conflicting_hints(after_run(compiled, hints=hints(interval=40)), NOON_MS)
+    assert not has_conflicting_hints(after_run(compiled), NOON_MS)
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -188,28 +193,30 @@ def test_two_live_hints_conflict() -> None:
         ({"min_interval_ms": 30_000, "max_interval_ms": 40_000}, {"interval": 35}, 35, None),
     ],
 )
-def test_bounds(policy: dict[str, Any], hint_values: dict[str, int], expected: int, bound: str | None) -> None:
+def test_bounds_limit_the_interval(
+    policy: dict[str, Any], hint_values: dict[str, int], expected: int, bound: str | None
+) -> None:
     compiled = adaptive_schedule(**policy)
-    planned = plan_next_run(ran(compiled, hints=hints(**hint_values)), compiled, NOON_MS + 10_000)
-    assert planned is not None
-    assert (planned.nominal_s - NOON, planned.bound) == (expected, bound)
+    planned_after_noon = plan_next_run(after_run(compiled, hints=hints(**hint_values)), compiled, NOON_MS + 10_000)
+    assert planned_after_noon is not None
+    assert (planned_after_noon.nominal_s - NOON, planned_after_noon.bound) == (expected, bound)
 
 
 def test_bounds_apply_after_the_backoff() -> None:
     compiled = adaptive_schedule(max_interval_ms=200_000)
-    assert planned(ran(compiled, failures=3), compiled, 10) == 200
+    assert planned_after_noon(after_run(compiled, failures=3), compiled, 10) == 200
 
 
 def test_bounds_move_a_grid_too() -> None:
     compiled = adaptive_schedule(FIVE_MINUTES, max_interval_ms=100_000)
-    assert planned(ran(compiled), compiled, 10) == 100
+    assert planned_after_noon(after_run(compiled), compiled, 10) == 100
     compiled = adaptive_schedule(FIVE_MINUTES, min_interval_ms=400_000)
-    assert planned(ran(compiled), compiled, 10) == 400
+    assert planned_after_noon(after_run(compiled), compiled, 10) == 400
 
 
 def test_next_run_follows_the_end_of_a_run_longer_than_the_maximum_interval() -> None:
     compiled = adaptive_schedule(every(3_600), max_interval_ms=60_000)
-    assert planned(ran(compiled, 90), compiled, 90) == 150
+    assert planned_after_noon(after_run(compiled, 90), compiled, 90) == 150
 
 
 def test_maximum_interval_counts_from_creation_before_the_first_run() -> None:
@@ -220,28 +227,28 @@ def test_maximum_interval_counts_from_creation_before_the_first_run() -> None:
 @pytest.mark.parametrize("hint_values", [{}, {"interval": 20}, {"once": 30}])
 def test_next_run_is_never_in_the_past(hint_values: dict[str, int]) -> None:
     compiled = adaptive_schedule(min_interval_ms=10_000, max_interval_ms=100_000)
-    planned = plan_next_run(ran(compiled, hints=hints(**hint_values)), compiled, NOON_MS + 500_500)
-    assert planned is not None
-    assert (planned.fire_ms, planned.nominal_s) == (NOON_MS + 500_500, NOON + 500)
+    planned_after_noon = plan_next_run(after_run(compiled, hints=hints(**hint_values)), compiled, NOON_MS + 500_500)
+    assert planned_after_noon is not None
+    assert (planned_after_noon.fire_ms, planned_after_noon.nominal_s) == (NOON_MS + 500_500, NOON + 500)
 
 
 def test_interval_does_not_drift() -> None:
     """A fire is always a little late. Counted in milliseconds, each run would start later than the last."""
     compiled = adaptive_schedule()
-    late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
+    late = after_run(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
     assert plan_next_run(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_000)
 
 
 def test_minimum_interval_wins_over_the_maximum() -> None:
-    """The maximum counts in whole seconds. A run that it moved before the minimum was skipped for a whole interval."""
+    """Regression: the maximum counts in whole seconds and moved a run before the minimum, where it was skipped."""
     compiled = adaptive_schedule(min_interval_ms=33_000, max_interval_ms=33_000)
-    late = ran(compiled)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
+    late = after_run(compiled)._replace(last_start_ms=NOON_MS + 6, last_end_ms=NOON_MS + 5_008)
     assert plan_next_run(late, compiled, NOON_MS + 5_008) == AdaptivePlan(NOON_MS + 33_006, bound="max")
 
 
 def test_minimum_interval_is_exact_to_the_millisecond() -> None:
     compiled = adaptive_schedule(min_interval_ms=60_000)
-    late = ran(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
+    late = after_run(compiled)._replace(last_start_ms=NOON_MS + 25, last_end_ms=NOON_MS + 10_025)
     assert plan_next_run(late, compiled, NOON_MS + 10_025) == AdaptivePlan(NOON_MS + 60_025, bound="min")
     assert edit.replan_adaptive(late, compiled, NOON_MS + 10_025).next_fire_ms == NOON_MS + 60_025
 
@@ -249,8 +256,8 @@ def test_minimum_interval_is_exact_to_the_millisecond() -> None:
 def test_two_runs_never_share_a_second() -> None:
     """The nominal time makes a run unique."""
     compiled = adaptive_schedule()
-    state = ran(compiled, 0, hints=hints(once=0))
-    assert planned(state, compiled, 0) == 1
+    state = after_run(compiled, 0, hints=hints(once=0))
+    assert planned_after_noon(state, compiled, 0) == 1
 
 
 # --- other fields of the spec -----------------------------------------------------------------------------------------
@@ -264,16 +271,16 @@ def at(seconds: int) -> str:
 def test_exclusions_apply_to_hints(hint_values: dict[str, int]) -> None:
     blackout = ExcludeDocument(windows=(WindowDocument(at(20), at(200)),))
     compiled = adaptive_schedule(every(60, exclude=blackout), max_interval_ms=100_000)
-    assert planned(ran(compiled, hints=hints(**hint_values)), compiled, 10) == 200
+    assert planned_after_noon(after_run(compiled, hints=hints(**hint_values)), compiled, 10) == 200
 
 
 def test_bounds_of_the_spec_apply_to_hints() -> None:
     compiled = adaptive_schedule(every(60, end_at=at(50)))
-    assert planned(ran(compiled), compiled, 10) is None
-    assert planned(ran(compiled, hints=hints(interval=20)), compiled, 10) == 20
-    assert planned(ran(compiled, hints=hints(interval=55)), compiled, 10) is None
+    assert planned_after_noon(after_run(compiled), compiled, 10) is None
+    assert planned_after_noon(after_run(compiled, hints=hints(interval=20)), compiled, 10) == 20
+    assert planned_after_noon(after_run(compiled, hints=hints(interval=55)), compiled, 10) is None
     compiled = adaptive_schedule(every(60, start_at=at(40)))
-    assert planned(state_of(compiled, hints=hints(once=5)), compiled, 1) == 40
+    assert planned_after_noon(state_of(compiled, hints=hints(once=5)), compiled, 1) == 40
 
 
 def test_a_named_calendar_and_the_zone_of_a_cron_string_count() -> None:
@@ -281,19 +288,19 @@ def test_a_named_calendar_and_the_zone_of_a_cron_string_count() -> None:
     calendar = NamedCalendar("off", dates=("2026-01-01",))  # there, this day ends at 15:00 UTC
     parts = (KEY, 1, "default", "report", spec, adaptive_schedule().policy, Action(function="jobs:run"))
     compiled = compile_schedule(*parts, None, (calendar,))
-    assert planned(ran(compiled, hints=hints(once=30)), compiled, 10) == 3 * 3600
+    assert planned_after_noon(after_run(compiled, hints=hints(once=30)), compiled, 10) == 3 * 3600
 
 
 def test_ended_spec_has_no_next_run() -> None:
     compiled = adaptive_schedule(SpecDocument(times=(at(0),)))
-    assert planned(ran(compiled), compiled, 10) is None
-    assert planned(ran(compiled, hints=hints(once=30)), compiled, 10) == 30
+    assert planned_after_noon(after_run(compiled), compiled, 10) is None
+    assert planned_after_noon(after_run(compiled, hints=hints(once=30)), compiled, 10) == 30
 
 
 def test_jitter_moves_a_grid() -> None:
     spec = SpecDocument(cron=("*/5 * * * *",), jitter_ms=60_000)
     compiled, plain = adaptive_schedule(spec), compiled_of(spec)
-    state = ran(compiled)
+    state = after_run(compiled)
     fire_ms = plain.fire_ms(NOON + 300)
     assert fire_ms % 300_000
     assert plan_next_run(state, compiled, NOON_MS + 10_000) == AdaptivePlan(fire_ms)

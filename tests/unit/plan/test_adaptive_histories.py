@@ -1,4 +1,4 @@
-"""Adaptive schedules run after run, as an engine would decide and settle them: what holds over a whole life."""
+"""Adaptive schedules run after run, as an engine decides and settles them: invariants of whole histories."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ pasts = st.builds(
 )
 
 
-class Judge:
+class ReferenceRules:
     """The rules again, evaluated for one second at a time."""
 
     def __init__(self, past: Past) -> None:
@@ -102,7 +102,7 @@ class Judge:
         return min(fire for tick in ticks if (fire := self.compiled.fire_ms(tick)) // 1000 > self.state.cursor_s)
 
     def wish_in(self, second: int) -> int:
-        """When the rules want the next run, with the hints that are live in a second."""
+        """The time of the next run by the rules, with the hints that are live in a second."""
         past = self.past
         hinted = past.interval is not None and NOON_MS + past.interval[1] > second * 1000
         wish = self.after(past.interval[0]) if hinted and past.interval else self.usual_ms
@@ -112,7 +112,7 @@ class Judge:
         return min(wish, self.latest_ms or wish)
 
     def verdict(self) -> int:
-        """The first moment at which the rules want a run."""
+        """The first moment at which the rules plan a run."""
         earliest = max(self.past.now_ms, (self.state.cursor_s + 1) * 1000)
         for second in range(earliest // 1000, NOON + FAR):
             wish = max(self.wish_in(second), earliest, second * 1000)
@@ -126,7 +126,7 @@ class Judge:
 def test_plan_is_the_first_moment_that_the_rules_allow(past: Past) -> None:
     planned = plan_next_run(past.state, past.compiled, past.now_ms)
     assert planned is not None
-    assert planned.fire_ms == Judge(past).verdict()
+    assert planned.fire_ms == ReferenceRules(past).verdict()
 
 
 @given(pasts)
@@ -170,7 +170,7 @@ def test_a_paused_schedule_never_fires(past: Past, until: int | None) -> None:
 
 @given(pasts, st.floats(0, 1))
 def test_plan_does_not_change_until_it_is_due(past: Past, share: float) -> None:
-    """A later look plans the same run. When it is due, its cause is known, and its time if that matters."""
+    """A later evaluation plans the same run. When it is due, it has its cause, and its time if that matters."""
     planned = plan_next_run(past.state, past.compiled, past.now_ms)
     assert planned is not None
     moment_ms = past.now_ms + int((planned.fire_ms - past.now_ms) * share)

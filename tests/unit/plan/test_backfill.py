@@ -1,4 +1,4 @@
-"""Backfills: exactly their range, at the pace that leaves room for the schedule's own ticks."""
+"""Backfills: exactly their range, at a pace that leaves slots for the schedule's own ticks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def backfill_of(start_s: int = NOON - 5 * HOUR, end_s: int = NOON - HOUR, **chan
     return row._replace(**changes)
 
 
-def stepped(
+def step_and_check(
     backfill: BackfillRow,
     schedule_state: ScheduleState,
     compiled: CompiledSchedule,
@@ -68,7 +68,7 @@ def stepped(
     return result
 
 
-def ran(result: BackfillChunk) -> list[int]:
+def hours_of(result: BackfillChunk) -> list[int]:
     return [(run.nominal_s - NOON) // HOUR for run in result.decision.runs]
 
 
@@ -87,22 +87,22 @@ def ran(result: BackfillChunk) -> list[int]:
 )
 def test_both_ends_are_included(start_s: int, end_s: int, hours: list[int]) -> None:
     compiled = compiled_of(every(HOUR))
-    result = stepped(backfill_of(start_s, end_s), state_of(compiled), compiled, 100, {})
-    assert ran(result) == hours
+    result = step_and_check(backfill_of(start_s, end_s), state_of(compiled), compiled, 100, {})
+    assert hours_of(result) == hours
     assert rows_of(result.decision) == [(RunState.ENQUEUED, None)] * len(hours)
     assert (result.backfill.state, result.backfill.finished_ms) == (DONE, NOON_MS)
 
 
-def test_nothing_beyond_the_ends_of_the_schedule() -> None:
+def test_no_tick_beyond_the_bounds_of_the_schedule() -> None:
     compiled = compiled_of(every(HOUR, start_at="2026-01-01T09:00:00Z", end_at="2026-01-01T10:30:00Z"))
-    result = stepped(backfill_of(), state_of(compiled), compiled, 100, {})
-    assert ran(result) == [-3, -2]
+    result = step_and_check(backfill_of(), state_of(compiled), compiled, 100, {})
+    assert hours_of(result) == [-3, -2]
     assert result.backfill.state == DONE
 
 
 def test_a_schedule_without_ticks_is_done_at_once() -> None:
     compiled = compiled_of(SpecDocument(cron=("0 0 30 2 *",)))
-    result = stepped(backfill_of(), state_of(compiled), compiled, 100, {})
+    result = step_and_check(backfill_of(), state_of(compiled), compiled, 100, {})
     assert (result.decision.runs, result.backfill.state, result.backfill.done) == ([], DONE, 0)
 
 
@@ -112,9 +112,9 @@ def test_backfill_runs_in_chunks(limit: int) -> None:
     backfill, nominals, steps = backfill_of(), [], 0
     while backfill.state == RUNNING:
         assert backfill.next_ms == NOON_MS
-        result = stepped(backfill, state_of(compiled), compiled, limit, {})
+        result = step_and_check(backfill, state_of(compiled), compiled, limit, {})
         assert len(result.decision.runs) <= limit
-        nominals += ran(result)
+        nominals += hours_of(result)
         backfill = result.backfill
         steps += 1
     assert nominals == [-5, -4, -3, -2, -1]
@@ -141,7 +141,7 @@ ONLY: list[tuple[str | None, bool, bool, bool]] = [
 
 
 @pytest.mark.parametrize(("state", "everything", "missing", "failed"), ONLY)
-def test_only(state: str | None, everything: bool, missing: bool, failed: bool) -> None:
+def test_only_selects_ticks_by_their_state(state: str | None, everything: bool, missing: bool, failed: bool) -> None:
     states = set() if state is None else {state}
     assert [is_wanted(only, states) for only in ("all", "missing", "failed")] == [everything, missing, failed]
 
@@ -188,15 +188,15 @@ def test_filters_cover_every_run_state() -> None:
 def test_filter_selects_a_part_of_the_range(only: str, hours: list[int]) -> None:
     compiled = compiled_of(every(HOUR))
     earlier = {NOON - 4 * HOUR: "SKIPPED", NOON - 3 * HOUR: "SUCCESS", NOON - 2 * HOUR: "FAILED"}
-    result = stepped(backfill_of(only=only), state_of(compiled), compiled, 100, earlier)
-    assert ran(result) == hours
+    result = step_and_check(backfill_of(only=only), state_of(compiled), compiled, 100, earlier)
+    assert hours_of(result) == hours
     assert (result.backfill.done, result.backfill.state) == (len(hours), DONE)
 
 
 def test_unwanted_ticks_count_towards_the_limit() -> None:
     compiled = compiled_of(every(HOUR))
     earlier = {NOON - HOUR * number: "SUCCESS" for number in range(1, 6)}
-    result = stepped(backfill_of(only="failed"), state_of(compiled), compiled, 2, earlier)
+    result = step_and_check(backfill_of(only="failed"), state_of(compiled), compiled, 2, earlier)
     assert (result.decision.runs, result.backfill.cursor_s) == ([], NOON - 4 * HOUR)
     assert (result.backfill.state, result.backfill.done) == (RUNNING, 0)
 
@@ -219,8 +219,8 @@ def test_unwanted_ticks_count_towards_the_limit() -> None:
 def test_a_queue_waits_for_a_free_slot(in_flight: int, waiting: int, most: int, hours: list[int]) -> None:
     compiled = compiled_of(every(HOUR), max_concurrent=most)
     state = state_of(compiled, in_flight=in_flight, waiting=waiting)
-    result = stepped(backfill_of(overlap=Overlap.QUEUE), state, compiled, 100, {})
-    assert ran(result) == hours
+    result = step_and_check(backfill_of(overlap=Overlap.QUEUE), state, compiled, 100, {})
+    assert hours_of(result) == hours
     assert all(run.state == RunState.ENQUEUED for run in result.decision.runs)
     assert result.decision.state_after_requests().waiting == waiting
     assert (result.backfill.state, result.backfill.next_ms) == (RUNNING, NOON_MS + RECHECK_MS)
@@ -228,8 +228,8 @@ def test_a_queue_waits_for_a_free_slot(in_flight: int, waiting: int, most: int, 
 
 def test_queue_with_free_slots_continues_at_once() -> None:
     compiled = compiled_of(every(HOUR), max_concurrent=3)
-    result = stepped(backfill_of(overlap=Overlap.QUEUE), state_of(compiled), compiled, 2, {})
-    assert (ran(result), result.backfill.next_ms) == ([-5, -4], NOON_MS)
+    result = step_and_check(backfill_of(overlap=Overlap.QUEUE), state_of(compiled), compiled, 2, {})
+    assert (hours_of(result), result.backfill.next_ms) == ([-5, -4], NOON_MS)
 
 
 @pytest.mark.parametrize(
@@ -244,34 +244,34 @@ def test_queue_with_free_slots_continues_at_once() -> None:
 )
 def test_other_policies_hand_out_every_tick(overlap: Overlap, states: list[str]) -> None:
     compiled = compiled_of(every(HOUR))
-    result = stepped(backfill_of(overlap=overlap), state_of(compiled), compiled, 100, {})
+    result = step_and_check(backfill_of(overlap=overlap), state_of(compiled), compiled, 100, {})
     assert [run.state for run in result.decision.runs] == states
     assert result.backfill.state == DONE
 
 
 @pytest.mark.parametrize("overlap", list(Overlap))
 def test_backfill_waits_while_its_target_is_paused(overlap: Overlap) -> None:
-    """A backfill filled the buffer of a schedule whose target was paused, and the schedule's own ticks were skipped.
+    """Regression: a backfill filled the buffer of a schedule with a paused target, and ticks were skipped.
 
     Its remaining ticks were skipped too, and lost: a thousand of them waited, the others found the buffer full.
     """
     compiled = compiled_of(every(HOUR))
     backfill = backfill_of(overlap=overlap)
-    result = stepped(backfill, state_of(compiled), compiled, 100, {}, target_paused=True, max_buffer=2)
+    result = step_and_check(backfill, state_of(compiled), compiled, 100, {}, target_paused=True, max_buffer=2)
     assert result.decision.runs == []
     assert result.backfill == backfill._replace(next_ms=NOON_MS + RECHECK_MS)
 
 
 def test_backfill_of_a_shadow_is_recorded() -> None:
     compiled = compiled_of(every(HOUR), shadow=True)
-    result = stepped(backfill_of(), state_of(compiled), compiled, 100, {})
+    result = step_and_check(backfill_of(), state_of(compiled), compiled, 100, {})
     assert rows_of(result.decision) == [(RunState.SKIPPED, Reason.SHADOW)] * 5
 
 
 def test_pause_and_limits_do_not_apply_to_a_backfill() -> None:
     compiled = compiled_of(every(HOUR), min_interval_ms=10**9)
     state = state_of(compiled, paused=True, remaining=0, last_start_ms=NOON_MS - 1, skips=str(NOON - 2 * HOUR))
-    result = stepped(backfill_of(), state, compiled, 100, {})
+    result = step_and_check(backfill_of(), state, compiled, 100, {})
     assert rows_of(result.decision) == [(RunState.ENQUEUED, None)] * 5
     assert result.decision.state_after_requests() == state._replace(in_flight=5, starts=5)
 
@@ -293,7 +293,7 @@ def test_any_backfill_runs_exactly_its_range(
     backfill, nominals = backfill_of(start_s, end_s, overlap=overlap), []
     state = state_of(compiled)
     for _ in range(200):
-        result = stepped(backfill, state, compiled, limit, {})
+        result = step_and_check(backfill, state, compiled, limit, {})
         nominals += [run.nominal_s for run in result.decision.runs]
         backfill = result.backfill
         assert overlap != Overlap.QUEUE or result.decision.in_flight <= most

@@ -1,4 +1,4 @@
-"""Counters after a write: each correction changes the schedules it is about, and no others."""
+"""Counters after a write: each correction changes only the schedules that it names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATE = state_of(compiled_of(), in_flight=3, waiting=2, starts=9, skipped=4, nex
 OTHER = STATE._replace(schedule_key=KEY + 1)
 
 
-def test_superseded_runs_wait_no_more_and_count_as_skipped() -> None:
+def test_superseded_runs_count_as_skipped() -> None:
     first, second = without_superseded([STATE, OTHER], [run_of(), run_of(NOON + 60)])
     assert first == STATE._replace(waiting=0, skipped=6)
     assert second is OTHER

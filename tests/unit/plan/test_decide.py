@@ -1,4 +1,4 @@
-"""One schedule, one moment: the rows, and the state that agrees with them."""
+"""Decisions of one schedule at one moment: the rows, and the state that agrees with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.plan.cases import (
     check_rows,
     compiled_of,
     context_at,
-    decided,
+    decide_and_check,
     every,
     rows_of,
     state_of,
@@ -40,7 +40,7 @@ def skipped(reason: Reason) -> tuple[RunState, Reason]:
 
 OVER, OUT, FULL = skipped(Reason.OVERLAP), skipped(Reason.SUPERSEDED), skipped(Reason.BUFFER_FULL)
 
-# policy, in flight before: what becomes of the first tick alone, and of three in one pass
+# policy, in flight before: the outcome of one tick, and of three in one pass
 POLICIES: list[tuple[str, int, Rows, Rows, set[str]]] = [
     ("skip", 0, [E], [E, OVER, OVER], set()),
     ("skip", 1, [OVER], [OVER, OVER, OVER], set()),
@@ -70,7 +70,7 @@ def choices(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("owner", [OWNER, None])
 @pytest.mark.parametrize(("name", "running", "one", "three", "marks"), POLICIES)
-def test_overlap(
+def test_overlap_policy_decides_each_tick(
     name: str,
     running: int,
     one: Rows,
@@ -80,12 +80,12 @@ def test_overlap(
 ) -> None:
     compiled = compiled_of(TENS, **choices(name))
     state = state_of(compiled, in_flight=running, starts=9, skipped=8, missed=7, remaining=6)
-    decision, after = decided(state, compiled, context_at(NOON_MS - 1, owner=owner))
+    decision, after = decide_and_check(state, compiled, context_at(NOON_MS - 1, owner=owner))
     assert (decision.runs, after, flags(decision)) == ([], state, set())
-    decision, after = decided(state, compiled, context_at(NOON_MS, owner=owner))
+    decision, after = decide_and_check(state, compiled, context_at(NOON_MS, owner=owner))
     assert rows_of(decision) == one
     assert flags(decision) == (marks if running else set())
-    decision, after = decided(state, compiled, context_at(NOON_MS + 20_000, owner=owner))
+    decision, after = decide_and_check(state, compiled, context_at(NOON_MS + 20_000, owner=owner))
     assert rows_of(decision) == three
     assert flags(decision) == marks
     assert (after.cursor_s, after.next_nominal_s, after.next_fire_ms) == (NOON + 20, NOON + 30, NOON_MS + 30_000)
@@ -94,38 +94,38 @@ def test_overlap(
 @pytest.mark.parametrize("name", ["buffer_one", "cancel_other", "terminate_other"])
 def test_waiting_run_is_superseded(name: str) -> None:
     compiled = compiled_of(TENS, **choices(name))
-    decision, after = decided(state_of(compiled, in_flight=1, waiting=1), compiled, context_at())
+    decision, after = decide_and_check(state_of(compiled, in_flight=1, waiting=1), compiled, context_at())
     assert decision.supersede
     assert after.waiting == 1 + (name != "terminate_other")
 
 
 def test_many_slots_fill_one_after_another() -> None:
     compiled = compiled_of(TENS, overlap_policy=Overlap.QUEUE, max_concurrent=3)
-    decision, _ = decided(state_of(compiled, in_flight=1), compiled, context_at(NOON_MS + 30_000))
+    decision, _ = decide_and_check(state_of(compiled, in_flight=1), compiled, context_at(NOON_MS + 30_000))
     assert rows_of(decision) == [E, E, B, B]
 
 
 def test_tick_of_the_same_decision_is_superseded_not_cancelled() -> None:
-    """Under ``cancel_other`` two ticks in one pass both ran, the second when the first had ended in its own time.
+    """Regression: under ``cancel_other`` two ticks in one pass both ran, the second after the end of the first.
 
     The first was not in the ledger yet when every run in flight was cancelled, so it was not cancelled.
     """
     compiled = compiled_of(TENS, overlap_policy=Overlap.CANCEL_OTHER)
-    decision, after = decided(state_of(compiled, remaining=2), compiled, context_at(NOON_MS + 10_000))
+    decision, after = decide_and_check(state_of(compiled, remaining=2), compiled, context_at(NOON_MS + 10_000))
     assert rows_of(decision) == [OUT, E]
     assert (after.remaining, flags(decision)) == (1, set())
 
 
 def test_everything_in_flight_is_terminated() -> None:
     compiled = compiled_of(TENS, overlap_policy=Overlap.TERMINATE_OTHER, max_concurrent=3)
-    decision, after = decided(state_of(compiled, in_flight=3), compiled, context_at())
+    decision, after = decide_and_check(state_of(compiled, in_flight=3), compiled, context_at())
     assert decision.terminate
     assert after.in_flight == 1
 
 
-def test_a_full_buffer() -> None:
+def test_ticks_beyond_the_buffer_are_skipped() -> None:
     compiled = compiled_of(TENS, overlap_policy=Overlap.QUEUE)
-    decision, _ = decided(
+    decision, _ = decide_and_check(
         state_of(compiled, in_flight=1, waiting=3), compiled, context_at(NOON_MS + 20_000, max_buffer=4)
     )
     assert rows_of(decision) == [B, FULL, FULL]
@@ -135,9 +135,9 @@ def test_a_full_buffer() -> None:
 
 
 @pytest.mark.parametrize(("remaining", "started"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)])
-def test_remaining_actions(remaining: int, started: int) -> None:
+def test_remaining_actions_limit_the_starts(remaining: int, started: int) -> None:
     compiled = compiled_of(TENS, overlap_policy=Overlap.ALLOW)
-    decision, after = decided(state_of(compiled, remaining=remaining), compiled, context_at(NOON_MS + 20_000))
+    decision, after = decide_and_check(state_of(compiled, remaining=remaining), compiled, context_at(NOON_MS + 20_000))
     assert rows_of(decision) == [E] * started + [skipped(Reason.LIMIT_REACHED)] * (3 - started)
     assert after.remaining == remaining - started
     assert (after.next_fire_ms is None) == (after.remaining == 0)
@@ -151,63 +151,63 @@ def test_remaining_actions(remaining: int, started: int) -> None:
 def test_skipped_tick_consumes_no_action(policy: dict[str, Any]) -> None:
     compiled = compiled_of(TENS, **policy)
     state = state_of(compiled, in_flight=1, remaining=2, last_start_ms=NOON_MS - 1)
-    _, after = decided(state, compiled, context_at(NOON_MS + 20_000))
+    _, after = decide_and_check(state, compiled, context_at(NOON_MS + 20_000))
     assert (after.remaining, after.starts) == (2, 0)
 
 
 def test_superseded_tick_returns_its_action() -> None:
-    """Three ticks in one pass under ``terminate_other`` used up three actions, though only one run was launched.
+    """Regression: three ticks in one pass under ``terminate_other`` used three actions for one launched run.
 
     The first two were taken back as superseded before they began, but had been counted as starts by then.
     """
     compiled = compiled_of(TENS, overlap_policy=Overlap.TERMINATE_OTHER)
-    decision, after = decided(state_of(compiled, remaining=3), compiled, context_at(NOON_MS + 20_000))
+    decision, after = decide_and_check(state_of(compiled, remaining=3), compiled, context_at(NOON_MS + 20_000))
     assert rows_of(decision) == [OUT, OUT, E]
     assert after.remaining == 2
 
 
 @pytest.mark.parametrize(("last", "starts"), [(None, True), (60_000, True), (59_999, False), (0, False)])
-def test_minimal_interval(last: int | None, starts: bool) -> None:
+def test_ticks_within_the_minimal_interval_are_skipped(last: int | None, starts: bool) -> None:
     compiled = compiled_of(HOURLY, min_interval_ms=60_000)
     state = state_of(compiled, last_start_ms=None if last is None else NOON_MS - last)
-    decision, _ = decided(state, compiled, context_at())
+    decision, _ = decide_and_check(state, compiled, context_at())
     assert rows_of(decision) == [E if starts else skipped(Reason.MIN_INTERVAL)]
 
 
 def test_minimal_interval_between_ticks_of_one_pass() -> None:
     compiled = compiled_of(TENS, min_interval_ms=1, overlap_policy=Overlap.ALLOW)
-    decision, _ = decided(state_of(compiled), compiled, context_at(NOON_MS + 20_000))
+    decision, _ = decide_and_check(state_of(compiled), compiled, context_at(NOON_MS + 20_000))
     assert rows_of(decision) == [E, skipped(Reason.MIN_INTERVAL), skipped(Reason.MIN_INTERVAL)]
 
 
 # ---------------------------------------------------------------- skips, shadow, paused targets
 
 
-def test_skip_requests() -> None:
+def test_requested_skips_are_applied_and_forgotten() -> None:
     compiled = compiled_of(TENS, overlap_policy=Overlap.ALLOW)
     state = state_of(compiled, skips=f"{NOON},{NOON + 20},{NOON + 30}", remaining=5)
-    decision, after = decided(state, compiled, context_at(NOON_MS + 20_000))
+    decision, after = decide_and_check(state, compiled, context_at(NOON_MS + 20_000))
     assert rows_of(decision) == [skipped(Reason.SKIP_REQUESTED), E, skipped(Reason.SKIP_REQUESTED)]
     assert after.skips == str(NOON + 30)
-    _, after = decided(after, compiled, context_at(NOON_MS + 30_000))
+    _, after = decide_and_check(after, compiled, context_at(NOON_MS + 30_000))
     assert after.skips is None
 
 
 def test_a_skip_request_is_not_found_inside_another_number() -> None:
     compiled = compiled_of(TENS)
-    decision, _ = decided(state_of(compiled, skips=f"1{NOON},{NOON}0"), compiled, context_at())
+    decision, _ = decide_and_check(state_of(compiled, skips=f"1{NOON},{NOON}0"), compiled, context_at())
     assert rows_of(decision) == [E]
 
 
 def test_a_skip_request_also_holds_for_a_tick_that_is_spread() -> None:
-    """A tick with a dated exception ran all the same, because it was missed and then spread.
+    """Regression: a skipped tick ran, because it was missed and then spread.
 
-    It was planned without a look at the exceptions, and when its time came the state had forgotten this one, its cursor
-    being past it.
+    It was planned without the skips, and at its time the state had already dropped this skip, because its cursor was
+    past it.
     """
     compiled = compiled_of(HOURLY, catchup_policy=CatchUp.SPREAD)
     state = state_of(compiled, skips=str(NOON + 3_600))
-    decision, after = decided(state, compiled, context_at(NOON_MS + 3 * 3_600_000 - 1))
+    decision, after = decide_and_check(state, compiled, context_at(NOON_MS + 3 * 3_600_000 - 1))
     assert rows_of(decision) == [P, skipped(Reason.SKIP_REQUESTED), P]
     assert after.skips is None
 
@@ -215,7 +215,7 @@ def test_a_skip_request_also_holds_for_a_tick_that_is_spread() -> None:
 @pytest.mark.parametrize("catchup", list(CatchUp))
 def test_a_shadow_launches_nothing(catchup: CatchUp) -> None:
     compiled = compiled_of(TENS, shadow=True, catchup_policy=catchup, overlap_policy=Overlap.QUEUE)
-    decision, after = decided(state_of(compiled), compiled, context_at(NOON_MS + 120_000))
+    decision, after = decide_and_check(state_of(compiled), compiled, context_at(NOON_MS + 120_000))
     assert {row for row in rows_of(decision) if row[0] in OPEN} == set()
     assert {row[1] for row in rows_of(decision)} == {Reason.SHADOW}
     assert (after.starts, after.waiting, after.last_start_ms) == (0, 0, None)
@@ -225,7 +225,7 @@ def test_a_shadow_launches_nothing(catchup: CatchUp) -> None:
 def test_while_the_target_is_paused_ticks_wait(overlap: Overlap) -> None:
     compiled = compiled_of(TENS, overlap_policy=overlap)
     context = context_at(NOON_MS + 30_000, target_paused=True, max_buffer=3)
-    decision, after = decided(state_of(compiled, remaining=9, waiting=1), compiled, context)
+    decision, after = decide_and_check(state_of(compiled, remaining=9, waiting=1), compiled, context)
     waits = (RunState.BUFFERED, Reason.TARGET_PAUSED)
     assert rows_of(decision) == [waits, waits, FULL, FULL]
     assert (after.in_flight, after.waiting, after.remaining, after.last_start_ms) == (0, 3, 9, None)
@@ -238,10 +238,10 @@ def test_order_of_the_reasons_that_keep_a_tick_from_starting() -> None:
     context = context_at(target_paused=True)
     rows = []
     for changed, spec in ((state, compiled), (state._replace(skips=None), compiled)):
-        rows += rows_of(decided(changed, spec, context)[0])
+        rows += rows_of(decide_and_check(changed, spec, context)[0])
     plain = compiled_of(HOURLY, min_interval_ms=60_000)
     for remaining in (0, 1):
-        rows += rows_of(decided(state._replace(skips=None, remaining=remaining), plain, context)[0])
+        rows += rows_of(decide_and_check(state._replace(skips=None, remaining=remaining), plain, context)[0])
     reasons = [Reason.SKIP_REQUESTED, Reason.SHADOW, Reason.LIMIT_REACHED, Reason.MIN_INTERVAL]
     assert rows == [skipped(reason) for reason in reasons]
 
@@ -251,12 +251,12 @@ def test_order_of_the_reasons_that_keep_a_tick_from_starting() -> None:
 
 @pytest.mark.parametrize("overlap", list(Overlap))
 def test_planned_runs_do_not_block_other_ticks(overlap: Overlap) -> None:
-    """With ``spread`` the ticks on time were skipped for a minute, or stood behind the planned ones.
+    """Regression: with ``spread``, ticks on time were skipped for a minute or waited behind planned runs.
 
-    Planned runs were counted as waiting, and a tick with anything waiting before it does not start.
+    Planned runs counted as waiting, and a tick behind a waiting run does not start.
     """
     compiled = compiled_of(HOURLY, catchup_policy=CatchUp.SPREAD, overlap_policy=overlap)
-    decision, after = decided(state_of(compiled), compiled, context_at(NOON_MS + 2 * 3_600_000))
+    decision, after = decide_and_check(state_of(compiled), compiled, context_at(NOON_MS + 2 * 3_600_000))
     assert rows_of(decision) == [P, P, E]
     assert (after.waiting, after.in_flight, after.starts) == (0, 1, 1)
 
@@ -266,14 +266,14 @@ def test_planned_runs_do_not_block_other_ticks(overlap: Overlap) -> None:
 )
 def test_caught_up_run_has_its_reason(catchup: CatchUp, reason: str) -> None:
     compiled = compiled_of(HOURLY, catchup_policy=catchup, overlap_policy=Overlap.QUEUE)
-    decision, after = decided(state_of(compiled), compiled, context_at(NOON_MS + 2 * 3_600_000 - 1))
+    decision, after = decide_and_check(state_of(compiled), compiled, context_at(NOON_MS + 2 * 3_600_000 - 1))
     assert {run.reason for run in decision.runs} == {reason}
     assert after.missed == 2 - len(decision.runs)
 
 
 def test_budget_limits_a_pass() -> None:
     compiled = compiled_of(HOURLY, catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.ALLOW)
-    decision, after = decided(state_of(compiled), compiled, context_at(NOON_MS + 10 * 3_600_000), budget=4)
+    decision, after = decide_and_check(state_of(compiled), compiled, context_at(NOON_MS + 10 * 3_600_000), budget=4)
     assert rows_of(decision) == [(RunState.ENQUEUED, Reason.CATCH_UP)] * 4
     assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 4 * 3_600, (NOON + 4 * 3_600) * 1000)
 
@@ -281,16 +281,16 @@ def test_budget_limits_a_pass() -> None:
 def test_state_forgets_a_resume_once_its_ticks_are_decided() -> None:
     compiled = compiled_of(HOURLY)
     state = state_of(compiled, carry=OnResume.SKIP, carry_until_s=NOON + 3_600)
-    _, half = decided(state, compiled, context_at(NOON_MS, limits=LIMITS._replace(max_dropped_range_ticks=1)))
+    _, half = decide_and_check(state, compiled, context_at(NOON_MS, limits=LIMITS._replace(max_dropped_range_ticks=1)))
     assert (half.carry, half.carry_until_s) == (OnResume.SKIP, NOON + 3_600)
-    _, after = decided(half, compiled, context_at(NOON_MS + 3_600_000))
+    _, after = decide_and_check(half, compiled, context_at(NOON_MS + 3_600_000))
     assert (after.carry, after.carry_until_s) == (None, None)
 
 
 def test_row_has_the_local_time() -> None:
     compiled = compiled_of(SpecDocument(cron=("30 2 * * *",), timezone="Europe/Berlin"))
     tick = 1_774_746_000  # 2026-03-29T01:00:00Z, when 02:00 became 03:00
-    decision, _ = decided(state_of(compiled, tick - 1), compiled, context_at(tick * 1000))
+    decision, _ = decide_and_check(state_of(compiled, tick - 1), compiled, context_at(tick * 1000))
     (run,) = decision.runs
     assert (run.nominal_s, run.local_s, run.dst_adjustment) == (tick, tick + 5_400, "gap")
 
@@ -300,34 +300,34 @@ def test_row_has_the_local_time() -> None:
 
 def test_a_fixed_delay_waits_for_the_end_of_its_run() -> None:
     compiled = compiled_of(DELAY)
-    decision, after = decided(state_of(compiled), compiled, context_at())
+    decision, after = decide_and_check(state_of(compiled), compiled, context_at())
     assert rows_of(decision) == [E]
     assert (after.cursor_s, after.next_nominal_s, after.next_fire_ms) == (NOON, None, None)
 
 
 @pytest.mark.parametrize(("in_flight", "waiting"), [(1, 0), (1, 1)])
 def test_a_fixed_delay_whose_tick_is_skipped_counts_from_now(in_flight: int, waiting: int) -> None:
-    """A fixed delay never ran again after a tick was skipped while a trigger waited.
+    """Regression: a fixed delay never ran again after a tick was skipped while a trigger waited.
 
-    It took the waiting trigger for its own run, whose end would begin the next delay.
+    It treated the waiting trigger as its own run, whose end would begin the next delay.
     """
     compiled = compiled_of(DELAY)
     state = state_of(compiled, in_flight=in_flight, waiting=waiting)
-    decision, after = decided(state, compiled, context_at(NOON_MS + 2_500))
+    decision, after = decide_and_check(state, compiled, context_at(NOON_MS + 2_500))
     assert rows_of(decision) == [OVER]
     assert (after.next_nominal_s, after.next_fire_ms) == (NOON + 63, NOON_MS + 63_000)
 
 
 def test_a_fixed_delay_that_waits_has_no_next_tick() -> None:
     compiled = compiled_of(DELAY, overlap_policy=Overlap.QUEUE)
-    decision, after = decided(state_of(compiled, in_flight=1), compiled, context_at())
+    decision, after = decide_and_check(state_of(compiled, in_flight=1), compiled, context_at())
     assert rows_of(decision) == [B]
     assert after.next_nominal_s is None
 
 
 def test_exhausted_fixed_delay_has_no_next_fire() -> None:
     compiled = compiled_of(DELAY)
-    decision, after = decided(state_of(compiled, remaining=0), compiled, context_at())
+    decision, after = decide_and_check(state_of(compiled, remaining=0), compiled, context_at())
     assert rows_of(decision) == [skipped(Reason.LIMIT_REACHED)]
     assert after.next_fire_ms is None
 
@@ -335,7 +335,7 @@ def test_exhausted_fixed_delay_has_no_next_fire() -> None:
 # ---------------------------------------------------------------- requests
 
 
-def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any) -> Decision:
+def decide_request(overlap: Overlap | None, running: int, waiting: int, **policy: Any) -> Decision:
     compiled = compiled_of(HOURLY, **policy)
     state = state_of(
         compiled, in_flight=running, waiting=waiting, remaining=1, last_start_ms=5, skips=str(NOON), paused=True
@@ -351,7 +351,7 @@ def requested(overlap: Overlap | None, running: int, waiting: int, **policy: Any
     ("overlap", "running", "waiting"), list(product([None, *Overlap], [0, 1], [0, 1]))
 )  # fmt: skip
 def test_request_changes_neither_cursor_nor_limits(overlap: Overlap | None, running: int, waiting: int) -> None:
-    decision = requested(overlap, running, waiting, min_interval_ms=10**9)
+    decision = decide_request(overlap, running, waiting, min_interval_ms=10**9)
     before, after = decision.state, decision.state_after_requests()
     same = ("cursor_s", "next_nominal_s", "next_fire_ms", "remaining", "last_start_ms", "skips", "paused", "missed")
     assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
@@ -379,18 +379,18 @@ REQUESTS: list[tuple[Overlap | None, int, Rows]] = [
 
 
 @pytest.mark.parametrize(("overlap", "running", "rows"), REQUESTS)
-def test_requests(overlap: Overlap | None, running: int, rows: Rows) -> None:
-    assert rows_of(requested(overlap, running, 0)) == rows
+def test_overlap_policy_decides_each_request(overlap: Overlap | None, running: int, rows: Rows) -> None:
+    assert rows_of(decide_request(overlap, running, 0)) == rows
 
 
 def test_later_of_two_buffered_requests_wins() -> None:
-    decision = requested(Overlap.BUFFER_ONE, 1, 0)
+    decision = decide_request(Overlap.BUFFER_ONE, 1, 0)
     assert rows_of(decision) == [skipped(Reason.SUPERSEDED), B]
-    assert rows_of(requested(Overlap.CANCEL_OTHER, 1, 0)) == [B, B]
+    assert rows_of(decide_request(Overlap.CANCEL_OTHER, 1, 0)) == [B, B]
 
 
 def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
-    assert rows_of(requested(Overlap.ALLOW, 0, 0, shadow=True)) == [skipped(Reason.SHADOW)] * 2
+    assert rows_of(decide_request(Overlap.ALLOW, 0, 0, shadow=True)) == [skipped(Reason.SHADOW)] * 2
     decision = Decision(state_of(compiled_of()), compiled_of(), context_at(target_paused=True))
     decision.request(Due(NOON, NOON_MS), Origin(RunSource.BACKFILL, 4, Overlap.ALLOW))
     assert rows_of(decision) == [(RunState.BUFFERED, Reason.TARGET_PAUSED)]
@@ -402,28 +402,28 @@ def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
 
 @pytest.mark.parametrize("running", [0, 1])
 def test_starts_after_an_outage_do_not_depend_on_the_number_of_passes(running: int) -> None:
-    """A minutely schedule that had been away for a day started nine times under ``skip``.
+    """Regression: a minutely schedule started nine times under ``skip`` after a day of downtime.
 
     A hundred ticks are decided in a pass, each run had ended before the next pass, and so each found the slot free.
     """
     compiled = compiled_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.SKIP)
     state = state_of(compiled, in_flight=running)
     now_ms = NOON_MS + 1_440 * 60_000
-    decision, after = decided(state, compiled, context_at(now_ms))
+    decision, after = decide_and_check(state, compiled, context_at(now_ms))
     assert decision.starts == 1 - running
     assert [(dropped_range.ticks, dropped_range.reason) for dropped_range in decision.dropped_ranges] == [
         (1_340, Reason.OVERLAP)
     ]
     assert after.skipped == 1_440 - 100 + 99 + running
     assert after.missed == 0
-    later, after = decided(after._replace(in_flight=0), compiled, context_at(now_ms + 1_000))
+    later, after = decide_and_check(after._replace(in_flight=0), compiled, context_at(now_ms + 1_000))
     assert [run.nominal_s for run in later.runs] == [NOON + 1_440 * 60]
 
 
 def test_a_queue_is_filled_pass_by_pass() -> None:
-    """Each tick that can still start or wait is decided in its turn."""
+    """Each tick that can start or wait is decided in order."""
     compiled = compiled_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, overlap_policy=Overlap.QUEUE)
-    decision, after = decided(state_of(compiled), compiled, context_at(NOON_MS + 1_440 * 60_000))
+    decision, after = decide_and_check(state_of(compiled), compiled, context_at(NOON_MS + 1_440 * 60_000))
     assert (len(decision.runs), decision.dropped_ranges) == (100, [])
     assert after.next_nominal_s == NOON + 100 * 60
 
@@ -432,7 +432,7 @@ def test_ticks_of_a_pause_are_not_counted_as_missed() -> None:
     compiled = compiled_of(catchup_policy=CatchUp.FIRE_IMMEDIATELY, on_resume=OnResume.SKIP)
     now_ms = NOON_MS + 600_000
     state = resume_state(pause_state(state_of(compiled), None), compiled, now_ms, OnResume.SKIP)
-    decision, after = decided(state, compiled, context_at(now_ms))
+    decision, after = decide_and_check(state, compiled, context_at(now_ms))
     assert [(dropped_range.ticks, dropped_range.reason) for dropped_range in decision.dropped_ranges] == [
         (11, Reason.RESUMED)
     ]

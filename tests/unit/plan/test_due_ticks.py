@@ -1,4 +1,4 @@
-"""Late or missed, and what catch-up makes of the missed: edge by edge."""
+"""Late and missed ticks, and the catch-up policies: every edge case."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_nothing_is_due_without_a_next_tick() -> None:
 # ---------------------------------------------------------------- policy × window × missed × on time
 
 # Ticks are hours and it is five seconds past the last one.  With n missed they are -n … -1, the on-time one is 0.
-# policy, window in hours (less ten seconds), missed: which run, and the spans (count, reason) of the others
+# policy, window in hours (less ten seconds), missed: the runs, and the dropped ranges (count, reason) of the others
 MATRIX: list[tuple[str, int | None, int, list[int], list[tuple[int, str]]]] = [
     ("none", None, 0, [], []),
     ("none", None, 1, [], [(1, "missed")]),
@@ -117,7 +117,7 @@ MATRIX: list[tuple[str, int | None, int, list[int], list[tuple[int, str]]]] = [
 
 @pytest.mark.parametrize("on_time", [True, False])
 @pytest.mark.parametrize(("policy", "window", "missed", "run", "lost"), MATRIX)
-def test_policy_and_window(
+def test_policy_and_window_decide_missed_ticks(
     policy: str, window: int | None, missed: int, run: list[int], lost: list[tuple[int, str]], on_time: bool
 ) -> None:
     window_s = window * HOUR - 10 if window else window
@@ -148,10 +148,10 @@ def test_only_ticks_inside_the_window_are_caught_up(age_ms: int, runs: bool) -> 
 
 
 def test_window_of_zero_drops_a_tick_that_jitter_moved_forward() -> None:
-    """A window of 0 caught up a missed tick all the same.
+    """Regression: a window of 0 caught up a missed tick.
 
-    Jitter had put its fire time minutes before the tick, so when it was missed the tick itself was still to come, and
-    the window only looked at that.
+    Jitter had moved its fire time minutes before the tick. When it was missed, the tick itself was still in the future,
+    and the window only checked that.
     """
     compiled = compiled_of(
         every(HOUR, jitter_ms=1_500_000), catchup_policy=CatchUp.FIRE_IMMEDIATELY, catchup_window_s=0
@@ -240,7 +240,7 @@ def test_ticks_outside_the_window_need_no_budget() -> None:
     assert (due_ticks.due, due_ticks.cursor_s, due_ticks.next_nominal_s) == ([], NOON - 3 * HOUR, NOON - 2 * HOUR)
 
 
-# the most ticks of a span: what the passes run, and how many ticks each drops, for six missed ticks
+# maximum ticks of a dropped range: the runs of the passes, and the ticks that each drops, for six missed ticks
 CHUNKS: dict[str, tuple[int, list[list[int]], list[list[int]]]] = {
     "none": (4, [[], [0]], [[4], [2]]),
     "none, even": (3, [[], [0]], [[3], [3]]),
@@ -268,7 +268,7 @@ def test_missed_ticks_are_walked_in_chunks(name: str) -> None:
 
 # ---------------------------------------------------------------- after a pause
 
-# on_resume, ticks of the pause, whether the last of them is inside the grace: what runs
+# on_resume, ticks of the pause, whether the last of them is inside the grace: the runs
 CARRIED: list[tuple[OnResume, int, int, list[int]]] = [
     (OnResume.SKIP, 1, 60_000, []),
     (OnResume.SKIP, 4, 60_000, []),
@@ -283,7 +283,9 @@ CARRIED: list[tuple[OnResume, int, int, list[int]]] = [
 
 @pytest.mark.parametrize("policy", list(CatchUp))
 @pytest.mark.parametrize(("on_resume", "ticks", "after_ms", "run"), CARRIED)
-def test_ticks_of_a_pause(on_resume: OnResume, ticks: int, after_ms: int, run: list[int], policy: CatchUp) -> None:
+def test_on_resume_decides_the_ticks_of_a_pause(
+    on_resume: OnResume, ticks: int, after_ms: int, run: list[int], policy: CatchUp
+) -> None:
     compiled = compiled_of(HOURLY, catchup_policy=policy, catchup_window_s=0)
     state = state_of(compiled, NOON - HOUR * ticks, carry=on_resume, carry_until_s=NOON + after_ms // 1000)
     due_ticks = find_due_ticks(state, compiled, NOON_MS + after_ms, LIMITS, 100)
@@ -331,10 +333,10 @@ def test_a_long_pause_still_fires_once(most: int, passes: int) -> None:
 
 
 def test_a_late_tick_of_a_pause_needs_no_budget() -> None:
-    """After a short pause with ``fire_once`` the one run came half a minute late, and the engine was busy until then.
+    """Regression: after a short pause with ``fire_once`` the run came half a minute late, and the engine was busy.
 
     The tick was inside the grace, so the pass for ticks on time found the schedule, which has no budget for catching
-    up. The planner required budget all the same, and did nothing until the grace was over.
+    up. The planner still required budget, and did nothing until the grace was over.
     """
     compiled = compiled_of(every(10))
     state = state_of(compiled, carry=OnResume.FIRE_ONCE, carry_until_s=NOON + 12)
@@ -423,7 +425,7 @@ def test_lateness_counts_from_the_jittered_fire_time() -> None:
 
 @pytest.mark.parametrize("on_resume", [OnResume.FIRE_ONCE, OnResume.SKIP])
 def test_resumed_tick_is_not_decided_before_its_time(on_resume: OnResume) -> None:
-    """The schedule was resumed while the clock was ahead. After its correction, carry_until lies in the future."""
+    """The schedule was resumed while the clock was ahead. After its correction, carry_until is in the future."""
     compiled = compiled_of(every(30), catchup_policy=CatchUp.COALESCE, catchup_window_s=0)
     state = state_of(compiled, carry=on_resume, carry_until_s=NOON + 38)
     due_ticks = find_due_ticks(state, compiled, NOON_MS, LIMITS, 100)

@@ -1,4 +1,4 @@
-"""Every tick is accounted for: over any passes at any times, against a walk of all seconds."""
+"""Every tick is accounted for, over any passes at any times, compared with a walk of all seconds."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ scenarios = st.builds(
 )
 
 
-def walked(spec: int, after_s: int, until_s: int) -> list[int]:
-    """All ticks after one second up to another, found by asking about each."""
+def walk_seconds(spec: int, after_s: int, until_s: int) -> list[int]:
+    """All ticks after one second up to another, by checking each second."""
     ticks = all_ticks(spec)
     assert until_s < NOON + LONGEST
     return ticks[bisect_right(ticks, after_s) : bisect_right(ticks, until_s)]
@@ -80,7 +80,7 @@ def all_ticks(spec: int) -> list[int]:
     return [second for second in range(NOON, NOON + LONGEST) if SPECS[spec][1](second)]
 
 
-def begun(scenario: Scenario) -> tuple[CompiledSchedule, ScheduleState, int]:
+def start_of(scenario: Scenario) -> tuple[CompiledSchedule, ScheduleState, int]:
     """The rule, the state and the time at which a scenario begins: at noon, or after a pause since noon."""
     compiled = compiled_of(SPECS[scenario.spec][0], catchup_policy=scenario.policy, catchup_window_s=scenario.window_s)
     state = state_of(compiled)
@@ -91,8 +91,8 @@ def begun(scenario: Scenario) -> tuple[CompiledSchedule, ScheduleState, int]:
 
 
 def play(scenario: Scenario) -> tuple[CompiledSchedule, list[tuple[int, int, DueTicks]]]:
-    """The passes of a scenario: the cursor before, the time, what was generated."""
-    compiled, state, now_ms = begun(scenario)
+    """Return the passes of a scenario: the cursor before, the time, and the due ticks."""
+    compiled, state, now_ms = start_of(scenario)
     passes = []
     for wait_ms, budget in scenario.passes:
         now_ms += wait_ms
@@ -115,14 +115,14 @@ def test_every_tick_is_in_exactly_one_place(scenario: Scenario) -> None:
         assert [due.nominal_s for due in due_ticks.due] == sorted({due.nominal_s for due in due_ticks.due})
         places.update(due.nominal_s for due in due_ticks.due)
         for dropped in due_ticks.dropped:
-            inside = walked(scenario.spec, dropped.after_s, dropped.until_s)
+            inside = walk_seconds(scenario.spec, dropped.after_s, dropped.until_s)
             assert len(inside) == dropped.ticks > 0
             assert inside[-1] == dropped.until_s
             assert before_s <= dropped.after_s < dropped.until_s <= cursor_s
             places.update(inside)
         assert all(due.planned or due.fire_ms <= now_ms for due in due_ticks.due)
-        assert all(compiled.fire_ms(second) <= now_ms for second in walked(scenario.spec, before_s, cursor_s))
-    assert places == Counter(walked(scenario.spec, NOON - 1, cursor_s))
+        assert all(compiled.fire_ms(second) <= now_ms for second in walk_seconds(scenario.spec, before_s, cursor_s))
+    assert places == Counter(walk_seconds(scenario.spec, NOON - 1, cursor_s))
     event(f"{scenario.policy}: {min(len(places), 20) // 5 * 5}+ ticks")
 
 
@@ -148,7 +148,7 @@ def test_age_decides_how_each_tick_is_treated(scenario: Scenario) -> None:
 
 
 def check_dropped(scenario: Scenario, compiled: CompiledSchedule, dropped: Dropped, now_ms: int) -> None:
-    for second in walked(scenario.spec, dropped.after_s, dropped.until_s):
+    for second in walk_seconds(scenario.spec, dropped.after_s, dropped.until_s):
         if is_carried(scenario, compiled, second):
             assert dropped.reason == Reason.RESUMED
             continue
@@ -161,7 +161,7 @@ def check_dropped(scenario: Scenario, compiled: CompiledSchedule, dropped: Dropp
 
 
 def is_carried(scenario: Scenario, compiled: CompiledSchedule, second: int) -> bool:
-    """Whether a tick's fire time was in the pause."""
+    """Return whether a tick's fire time was in the pause."""
     return scenario.carry is not None and compiled.fire_ms(second) <= NOON_MS + scenario.carry_for_s * 1000
 
 
@@ -175,9 +175,9 @@ def is_young(scenario: Scenario, compiled: CompiledSchedule, second: int, now_ms
 @given(scenarios, st.integers(1, 6))
 @settings(max_examples=60)
 def test_repeated_passes_bring_a_schedule_up_to_date(scenario: Scenario, budget: int) -> None:
-    """With any budget at all the passes end, and what is left is in the future.
+    """With any budget the passes end, and only future ticks are left.
 
-    Spreading must only take more ticks at a time than the lookahead has.
+    Spreading must take more ticks at a time than the lookahead has.
     """
     compiled, passes = play(scenario)
     limits = scenario.limits._replace(max_spread=10)

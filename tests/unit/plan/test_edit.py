@@ -1,4 +1,4 @@
-"""Control operations: where a state stands afterwards, and what it passed over."""
+"""Control operations: the state afterwards, and the dropped ticks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_fixed_delay_begins_at_once(now_ms: int, first: int) -> None:
     ],
 )
 def test_a_fixed_delay_within_bounds_begins_at_once(bounds: dict[str, Any], first: int | None) -> None:
-    """A fixed delay with a start, an end or an exclusion began one delay late.
+    """Regression: a fixed delay with a start, an end or an exclusion began one delay late.
 
     Only a delay without bounds started its first run at once. With bounds it counted as if a run had just ended.
     """
@@ -128,9 +128,9 @@ def test_update_with_the_same_ticks_keeps_the_state(state: ScheduleState) -> Non
 
 
 def test_equal_specs_have_the_same_ticks_even_if_compiled_twice() -> None:
-    """An upsert that changed nothing passed over the missed ticks of a schedule, as if its spec were another one.
+    """Regression: an unchanged upsert dropped the missed ticks of a schedule, as if its spec had changed.
 
-    The compiled form of its spec had been dropped from the cache in the meantime, and only identity was compared.
+    The compiled form of its spec had been evicted from the cache, and only identity was compared.
     """
     old, again = compiled_of(HOURLY), compiled_of(every(HOUR, end_at="2100-01-01"))
     new = again._replace(spec=old.spec, version=4)
@@ -184,7 +184,7 @@ def test_changed_jitter_counts_as_another_spec() -> None:
 
 
 def ahead_of_now() -> tuple[CompiledSchedule, int]:
-    """A rule and a tick whose fire time lies long before it."""
+    """A rule and a tick whose fire time is long before it."""
     compiled = compiled_of(every(HOUR, jitter_ms=1_500_000))
     return compiled, next(
         tick for tick in range(NOON, NOON + 50 * HOUR, HOUR) if compiled.fire_ms(tick) < (tick - 600) * 1000
@@ -192,7 +192,7 @@ def ahead_of_now() -> tuple[CompiledSchedule, int]:
 
 
 def test_the_cursor_never_moves_back() -> None:
-    """Negative jitter let the cursor run ahead of the clock: the tick at hand has run, though it is still to come."""
+    """With negative jitter the cursor can be ahead of the clock: the tick has run before its nominal time."""
     old, tick = ahead_of_now()
     now_ms = old.fire_ms(tick)
     state = state_of(old, tick)
@@ -257,7 +257,7 @@ def test_edit_neither_loses_nor_repeats_a_tick(every_s: int, other_s: int, late_
 
 
 @pytest.mark.parametrize("until_ms", [None, LATER])
-def test_paused(until_ms: int | None) -> None:
+def test_pause_stops_the_next_fire(until_ms: int | None) -> None:
     state = state_of(compiled_of(HOURLY), in_flight=1, waiting=2)
     stopped = pause_state(state, until_ms)
     assert stopped == state._replace(paused=True, pause_until_ms=until_ms, next_fire_ms=until_ms)
@@ -273,7 +273,7 @@ def test_end_of_a_pause_does_not_reopen_a_deleted_schedule() -> None:
     ("on_resume", "carry", "until"),
     [(OnResume.POLICY, None, None), (OnResume.SKIP, "skip", UNTIL), (OnResume.FIRE_ONCE, "fire_once", UNTIL)],
 )
-def test_resumed(on_resume: OnResume, carry: str | None, until: int | None) -> None:
+def test_resume_restores_the_next_fire(on_resume: OnResume, carry: str | None, until: int | None) -> None:
     compiled = compiled_of(HOURLY)
     state = state_of(compiled)
     again = resume_state(pause_state(state, LATER), compiled, LATER, on_resume)
@@ -281,7 +281,7 @@ def test_resumed(on_resume: OnResume, carry: str | None, until: int | None) -> N
     assert resume_state(again, compiled, LATER + 99, OnResume.FIRE_ONCE) == again
 
 
-# what the next pass makes of four ticks of a pause, the last of them half a second old
+# the runs of the next pass for four ticks of a pause, the last of them half a second old
 RESUMES: list[tuple[OnResume, CatchUp, list[int], list[tuple[int, str]]]] = [
     (OnResume.POLICY, CatchUp.NONE, [3], [(3, "missed")]),
     (OnResume.POLICY, CatchUp.COALESCE, [2, 3], [(2, "coalesced")]),
@@ -294,7 +294,7 @@ RESUMES: list[tuple[OnResume, CatchUp, list[int], list[tuple[int, str]]]] = [
 
 
 @pytest.mark.parametrize(("on_resume", "policy", "run", "lost"), RESUMES)
-def test_what_runs_after_a_resume(
+def test_on_resume_selects_the_runs_after_a_resume(
     on_resume: OnResume, policy: CatchUp, run: list[int], lost: list[tuple[int, str]]
 ) -> None:
     compiled = compiled_of(HOURLY, catchup_policy=policy)
@@ -325,7 +325,7 @@ def test_resume_of_an_exhausted_or_deleted_schedule_has_no_next_fire(on_resume: 
 
 @pytest.mark.parametrize(("mode", "sign"), [("symmetric", -1), ("delay", 1)])
 def test_ticks_of_a_pause_are_those_whose_fire_time_was_in_it(mode: Any, sign: int) -> None:
-    """A tick that jitter had moved forward into a pause ran after a resume with ``skip``.
+    """Regression: a tick that jitter had moved forward into a pause ran after a resume with ``skip``.
 
     At the resume it was an upcoming tick, so it did not count as a tick of the pause. But its fire time was in the
     past, so it counted as missed and was caught up.
@@ -378,7 +378,7 @@ def test_exhausted_schedule_starts_from_now(remaining: int | None) -> None:
 # ---------------------------------------------------------------- closed, created again, skipping
 
 
-def test_closed() -> None:
+def test_close_drops_undecided_ticks_and_clears_the_state() -> None:
     compiled = compiled_of(HOURLY)
     state = state_of(compiled, in_flight=1, carry=OnResume.SKIP, carry_until_s=NOON, skips=str(NOON), paused=True)
     edited = close_state(state, compiled, LATER)
@@ -408,7 +408,7 @@ def test_recreated_schedule_never_runs_a_tick_twice(spec: SpecDocument, wait_ms:
     assert edited.state.next_nominal_s == first + (HOUR if spec == HOURLY else 1_800)
 
 
-def test_skipping() -> None:
+def test_skips_are_added_sorted_and_once() -> None:
     state = state_of(compiled_of(HOURLY))
     once = add_skips(state, [NOON + HOUR, NOON])
     assert once == state._replace(skips=f"{NOON},{NOON + HOUR}")

@@ -1,4 +1,4 @@
-"""The common case against the general one: whatever the short way decides, the long way decides, too."""
+"""The fast path decides the same as the full decision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.plan.cases import DELAY, MINUTELY, NOON, NOON_MS, compiled_of, context_at, decided, every, state_of
+from tests.unit.plan.cases import (
+    DELAY,
+    MINUTELY,
+    NOON,
+    NOON_MS,
+    compiled_of,
+    context_at,
+    decide_and_check,
+    every,
+    state_of,
+)
 from tompion.model.policy import Overlap
 from tompion.model.run import START_COLUMNS, RunRow
 from tompion.model.schedule_state import FAST_ADVANCE_COLUMNS, ScheduleState
@@ -101,7 +111,7 @@ def check(state: ScheduleState, compiled: CompiledSchedule, now_ms: int, **conte
     if fast is None:
         return False
     row, start_row, step_row = fast
-    decision, after = decided(state, compiled, context_at(now_ms, **context))
+    decision, after = decide_and_check(state, compiled, context_at(now_ms, **context))
     assert decision.runs == [row]
     assert (decision.dropped_ranges, decision.supersede, decision.cancel, decision.terminate) == (
         [],

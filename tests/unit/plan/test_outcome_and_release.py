@@ -1,4 +1,4 @@
-"""Outcomes: of a run, for its state, and for the runs that wait."""
+"""Outcomes of runs, their effect on the state, and the release of buffered runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUTCOMES = [SUCCESS, FAILED, TIMED_OUT, CANCELLED, TERMINATED]
 
 # ---------------------------------------------------------------- settle
 
-# outcome, reason, failures before, attempts allowed, closed: tried again?
+# outcome, reason, failures before, attempts allowed, closed: retried?
 RETRIES: list[tuple[RunState, Reason | None, int, int, bool, bool]] = [
     (SUCCESS, None, 0, 3, False, False),
     (CANCELLED, None, 0, 3, False, False),
@@ -48,7 +48,7 @@ RETRIES: list[tuple[RunState, Reason | None, int, int, bool, bool]] = [
 
 @pytest.mark.parametrize("pause_on_failure", [False, True])
 @pytest.mark.parametrize(("state", "reason", "failures", "most", "closed", "again"), RETRIES)
-def test_outcome(
+def test_outcome_is_retried_or_final(
     state: RunState, reason: Reason | None, failures: int, most: int, closed: bool, again: bool, pause_on_failure: bool
 ) -> None:
     policy = Policy(max_attempts=most, retry_delay_ms=500, pause_on_failure=pause_on_failure)
@@ -135,7 +135,7 @@ def flying_delay(**changes: Any) -> ScheduleState:
     ],
 )
 def test_a_fixed_delay_begins_when_its_run_ends(changes: dict[str, Any], nominal: int | None, fire_ms: int) -> None:
-    """The last case once woke a deleted schedule at the end of its pause."""
+    """Regression (last case): the end of a pause woke a deleted schedule."""
     after = free_slot(flying_delay(**changes), compiled_of(DELAY), SUCCESS, 0, NOW + 999)
     assert (after.next_nominal_s, after.next_fire_ms) == (nominal, fire_ms)
 
@@ -149,10 +149,10 @@ def test_a_trigger_does_not_move_a_fixed_delay() -> None:
 
 
 def test_fixed_delay_edited_during_a_trigger_continues() -> None:
-    """A fixed delay never ran again after it was edited while a trigger was in flight.
+    """Regression: a fixed delay never ran again after an edit during a trigger.
 
-    The edit took the trigger for the schedule's own run and left the next tick to its end. But the end of a
-    trigger does not begin a delay.
+    The edit treated the trigger as the schedule's own run and left the next tick to its end. But the end of a trigger
+    does not begin a delay.
     """
     after = free_slot(flying_delay(), compiled_of(DELAY), SUCCESS, 9, NOW)
     assert (after.in_flight, after.next_nominal_s, after.next_fire_ms) == (0, NOON + 70, NOON_MS + 70_000)
@@ -175,7 +175,7 @@ def requests(count: int, overlap: Overlap = Overlap.QUEUE) -> list[RunRow]:
     return [run_of(NOON, origin=number + 1, source=RunSource.TRIGGER, overlap=overlap) for number in range(count)]
 
 
-def released(
+def release_and_check(
     state: ScheduleState, compiled: CompiledSchedule, rows: list[RunRow], context: DecisionContext
 ) -> tuple[list[str], QueueRelease]:
     """Release, and check that the state agrees with the changes: ``+`` started, or the reason of a drop."""
@@ -205,7 +205,7 @@ def released(
     return ["+" if change.state == RunState.ENQUEUED else str(change.reason) for change in result.changes], result
 
 
-# rows, state, policy, context: what leaves the queue
+# rows, state, policy, context: the released runs
 RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str, Any], list[str]]] = {
     "nothing waits": ([], {}, {}, {}, []),
     "one slot": (ticks(3), {}, {}, {}, ["+"]),
@@ -250,11 +250,11 @@ RELEASES: dict[str, tuple[list[RunRow], dict[str, Any], dict[str, Any], dict[str
 
 @pytest.mark.parametrize("owner", [OWNER, None])
 @pytest.mark.parametrize("name", RELEASES)
-def test_release(name: str, owner: int | None) -> None:
+def test_release_starts_or_drops_waiting_runs(name: str, owner: int | None) -> None:
     rows, changes, policy, situation, expected = RELEASES[name]
     compiled = compiled_of(MINUTELY, **{"overlap_policy": Overlap.QUEUE, **policy})
     state = state_of(compiled, NOON, waiting=len(rows), **changes)
-    summaries, result = released(state, compiled, rows, context_at(NOW, owner=owner, **situation))
+    summaries, result = release_and_check(state, compiled, rows, context_at(NOW, owner=owner, **situation))
     assert summaries == expected
     if name == "paused, but requested":
         assert [row.source for row in result.started] == [RunSource.TRIGGER]
@@ -262,16 +262,18 @@ def test_release(name: str, owner: int | None) -> None:
 
 def test_oldest_waiting_run_starts_first() -> None:
     rows = ticks(3)
-    _, result = released(state_of(compiled_of(), waiting=3), compiled_of(max_concurrent=2), rows, context_at(NOW))
+    _, result = release_and_check(
+        state_of(compiled_of(), waiting=3), compiled_of(max_concurrent=2), rows, context_at(NOW)
+    )
     assert [row.nominal_s for row in result.started] == [rows[0].nominal_s, rows[1].nominal_s]
 
 
 def test_last_action_clears_the_next_fire() -> None:
     state = state_of(compiled_of(), NOON, waiting=1, remaining=1)
     assert state.next_fire_ms is not None
-    _, result = released(state, compiled_of(), ticks(1), context_at(NOW))
+    _, result = release_and_check(state, compiled_of(), ticks(1), context_at(NOW))
     assert (result.state.remaining, result.state.next_fire_ms) == (0, None)
-    _, requested = released(state, compiled_of(), requests(1), context_at(NOW))
+    _, requested = release_and_check(state, compiled_of(), requests(1), context_at(NOW))
     assert (requested.state.remaining, requested.state.next_fire_ms) == (1, state.next_fire_ms)
 
 
@@ -281,9 +283,11 @@ def test_last_action_clears_the_next_fire() -> None:
 def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
     rows: list[RunRow], in_flight: int, waiting: int, policy: dict[str, Any]
 ) -> None:
-    """It never ran again when what it waited for, a tick or a trigger, was dropped: no run was left to end."""
+    """Regression: it never ran again after its waiting tick or trigger was dropped, because no run was left to end."""
     compiled = compiled_of(DELAY, shadow=True, **policy)
-    summaries, result = released(flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, context_at(NOW))
+    summaries, result = release_and_check(
+        flying_delay(in_flight=in_flight, waiting=waiting), compiled, rows, context_at(NOW)
+    )
     assert summaries == ["shadow"]
     follows_another = in_flight or (rows[0].origin and waiting > 1)
     assert (result.state.next_nominal_s is None) == bool(follows_another)
@@ -291,12 +295,12 @@ def test_a_schedule_whose_waiting_run_is_dropped_counts_from_now(
 
 
 @pytest.mark.parametrize(("rows", "moves"), [(ticks(1), True), (requests(1), False)])
-def test_an_adaptive_schedule_waits_for_the_end_of_what_leaves_the_queue(rows: list[RunRow], moves: bool) -> None:
-    """Its next run was planned from the run before, and could come sooner than the shortest interval allows."""
+def test_an_adaptive_schedule_waits_for_the_end_of_a_released_run(rows: list[RunRow], moves: bool) -> None:
+    """Regression: its next run was planned from the previous run, and could violate the minimum interval."""
     compiled = compiled_of(MINUTELY, adaptive=True, min_interval_ms=40_000)
     state = state_of(compiled, NOON, waiting=1)
     assert state.next_fire_ms is not None
-    _, result = released(state, compiled, rows, context_at(NOW))
+    _, result = release_and_check(state, compiled, rows, context_at(NOW))
     expected = (None, None) if moves else (state.next_nominal_s, state.next_fire_ms)
     assert (result.state.next_nominal_s, result.state.next_fire_ms) == expected
 

@@ -1,4 +1,4 @@
-"""The overlap table of the semantics page, written out."""
+"""The overlap table of the semantics page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tompion.plan.overlap import OverlapAction, OverlapDecision, decide_overlap
 
 MAX_BUFFER = 5
 
-# "In flight < max_concurrent → start."  Otherwise, by policy and by what waits: nothing, one, a full buffer.
+# "In flight < max_concurrent → start." Otherwise by policy and by the waiting runs: none, one, a full buffer.
 FREE = "start"
 TAKEN = {
     "skip": ("skip overlap", "skip overlap", "skip overlap"),
@@ -23,7 +23,7 @@ TAKEN = {
     "cancel_other": ("cancel and wait", "cancel and wait", "cancel and wait"),
     "terminate_other": ("terminate and start", "terminate and start", "terminate and start"),
 }
-# A request with a policy of its own: the ticks that wait stay where they are, so as many may wait as the buffer holds.
+# A request with its own policy: waiting ticks stay, so the buffer may be filled.
 TAKEN_BY_REQUEST = {
     Overlap.SKIP: TAKEN["skip"],
     Overlap.ALLOW: TAKEN["allow"],
@@ -44,7 +44,7 @@ MEANING = {
     "skip superseded": OverlapDecision(OverlapAction.SKIP, Reason.SUPERSEDED),
     "skip buffer_full": OverlapDecision(OverlapAction.SKIP, Reason.BUFFER_FULL),
 }
-# most at once, how many are in flight, whether there is a slot
+# maximum at once, number in flight, whether a slot is free
 SLOTS = [
     (1, 0, "free"), (1, 1, "taken"), (1, 2, "taken"),
     (3, 0, "free"), (3, 2, "free"), (3, 3, "taken"), (3, 4, "taken"),
@@ -89,11 +89,10 @@ def test_buffer_of_size_zero() -> None:
 
 
 def test_free_slot_is_taken_although_runs_wait() -> None:
-    """A paused schedule had a buffered tick and nothing in flight, and a caller triggered it.
+    """Regression: a trigger of a paused schedule waited behind a buffered tick, although the slot was free.
 
-    A trigger with ``queue`` was put behind that tick, beside a free slot, and since nothing was in flight nothing ever
-    ended and set it free: it waited for the resume, though a trigger bypasses the pause.  With ``skip`` the trigger was
-    even skipped, because of an overlap with nothing.
+    With ``queue`` it waited for the resume, because no run was in flight whose end would have released it. With
+    ``skip`` it was even skipped as an overlap. A trigger bypasses the pause.
     """
     for overlap in Overlap:
         assert decide_overlap(Policy(), 0, 1, MAX_BUFFER, overlap) == MEANING["start"]

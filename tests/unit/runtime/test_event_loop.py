@@ -1,4 +1,4 @@
-"""Leaving an event loop, whatever is left in it."""
+"""Shutdown of an event loop with tasks left in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_remaining_tasks_are_cancelled_and_awaited_briefly() -> None:
 
 
 def test_a_task_that_ignores_cancellation_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It swallowed every cancellation, and the process never ended."""
+    """Regression: it suppressed every cancellation, and the process never ended."""
     monkeypatch.setattr(event_loop, "MAX_CANCEL_S", 0.01)
     kept: list[asyncio.Task[None]] = []
 

@@ -12,7 +12,7 @@ import pytest
 from tompion.cli.main import main
 from tompion.runtime.url_masking import mask_password, scrub_secrets
 
-# Each has the canary, or a part of it, where a password stands or was meant to stand.
+# Each has the canary, or a part of it, in the place of a password.
 URLS = [
     "postgresql://me:canary@[::1",
     "postgresql://me:can%zzary@localhost/jobs",

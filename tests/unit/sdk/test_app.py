@@ -1,4 +1,4 @@
-"""Tompion inside a process of one's own: both twins, on a SQLite file, with the machine's own clock."""
+"""The app inside a process: both classes, on an SQLite file, with the machine's own clock."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A module of functions that only this test knows."""
+    """A module of functions for this test only."""
     name = f"tasks_{tmp_path.name.replace('-', '_')}"
     (tmp_path / f"{name}.py").write_text(TASKS)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -87,7 +87,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 class Waiter:
-    """A listener that somebody can wait on."""
+    """A listener that a test can wait on."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -153,7 +153,7 @@ def test_both_app_classes_accept_hints(url: str) -> None:
 
 
 def test_both_app_classes_preview_ticks(url: str) -> None:
-    """A preview was for the page alone."""
+    """Regression: only the web UI had a preview."""
 
     async def ask() -> Any:
         async with AsyncTompion(url, engine=False) as tompion:
@@ -173,16 +173,16 @@ def test_operations_fail_before_open(url: str) -> None:
 
 
 def test_opening_twice_is_rejected(url: str) -> None:
-    """The second 'with' opened the store again, and what the first had opened was never closed."""
+    """Regression: a second 'with' opened the store again, and the first one was never closed."""
     tompion = Tompion(url)
     with tompion:
         with pytest.raises(TompionError, match="already open"):
             tompion.open()
-        tompion.create("job", cron=YEARLY, function="a:b")  # the refusal closed nothing
+        tompion.create("job", cron=YEARLY, function="a:b")  # the rejected call closed nothing
     with tompion:
         assert tompion.get("job").token == 1
 
-    async def story() -> None:
+    async def scenario() -> None:
         twin = AsyncTompion(url)
         async with twin:
             with pytest.raises(TompionError, match="already open"):
@@ -191,7 +191,7 @@ def test_opening_twice_is_rejected(url: str) -> None:
         async with twin:
             assert (await twin.get("job")).token == 1
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_closing_twice_has_no_effect(url: str) -> None:
@@ -203,7 +203,7 @@ def test_closing_twice_has_no_effect(url: str) -> None:
         tompion.get("job")
     Tompion(url).close()
 
-    async def story() -> None:
+    async def scenario() -> None:
         twin = await AsyncTompion(url).open()
         assert (await twin.get("job")).token == 1
         await twin.close()
@@ -211,13 +211,13 @@ def test_closing_twice_has_no_effect(url: str) -> None:
         with pytest.raises(TompionError, match="not open"):
             await twin.get("job")
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 # --- real runs --------------------------------------------------------------------------------------------------------
 
 
-def ran(url: str, function: str, **arguments: Any) -> Run:
+def run_function(url: str, function: str, **arguments: Any) -> Run:
     """Trigger a function, wait for its end and return the run."""
     waiter = Waiter()
     with Tompion(url, settings=QUICK, listener=waiter) as tompion:
@@ -227,8 +227,8 @@ def ran(url: str, function: str, **arguments: Any) -> Run:
         return tompion.get_run(created.run_id)
 
 
-def test_an_asynchronous_function(url: str, tasks: Any) -> None:
-    run = ran(url, f"{tasks.__name__}:asynchronous", payload={"a": 1}, user_id="u1")
+def test_an_asynchronous_function_succeeds(url: str, tasks: Any) -> None:
+    run = run_function(url, f"{tasks.__name__}:asynchronous", payload={"a": 1}, user_id="u1")
     assert (run.state, run.result) == ("SUCCESS", {"key": run.key, "user": "u1"})
     assert tasks.seen == [("job", {"a": 1}, "tompion-engine")]
     assert run.started_at is not None
@@ -236,13 +236,13 @@ def test_an_asynchronous_function(url: str, tasks: Any) -> None:
 
 
 def test_a_synchronous_function_runs_in_a_thread(url: str, tasks: Any) -> None:
-    run = ran(url, f"{tasks.__name__}:synchronous")
+    run = run_function(url, f"{tasks.__name__}:synchronous")
     assert (run.state, run.result) == ("SUCCESS", "trigger")
     assert tasks.seen[0][2].startswith("tompion-function")
 
 
-def test_a_function_without_argument(url: str, tasks: Any) -> None:
-    assert ran(url, f"{tasks.__name__}:without_argument").result == 7
+def test_a_function_without_argument_succeeds(url: str, tasks: Any) -> None:
+    assert run_function(url, f"{tasks.__name__}:without_argument").result == 7
 
 
 @pytest.mark.parametrize(
@@ -254,18 +254,18 @@ def test_a_function_without_argument(url: str, tasks: Any) -> None:
     ],
 )
 def test_a_failing_function_has_an_error(url: str, tasks: Any, name: str, error: str, reason: str | None) -> None:
-    run = ran(url, f"{tasks.__name__}:{name}")
+    run = run_function(url, f"{tasks.__name__}:{name}")
     assert (run.state, run.reason) == ("FAILED", reason)
     assert error in (run.error or "")
 
 
-def test_a_module_that_is_missing(url: str) -> None:
-    run = ran(url, "nowhere_at_all:f")
+def test_a_missing_module_is_a_launch_failure(url: str) -> None:
+    run = run_function(url, "nowhere_at_all:f")
     assert (run.state, run.reason) == ("FAILED", "launch_failed")
 
 
-def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
-    async def story() -> Run:
+def test_the_asynchronous_app_executes_a_trigger(url: str, tasks: Any) -> None:
+    async def scenario() -> Run:
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -283,10 +283,10 @@ def test_the_asynchronous_twin(url: str, tasks: Any) -> None:
             assert tompion.counts["runs_settled"] == 1
             return await tompion.get_run(created.run_id)
 
-    assert asyncio.run(story()).state == "SUCCESS"
+    assert asyncio.run(scenario()).state == "SUCCESS"
 
 
-def test_a_tick_fires(url: str, tasks: Any) -> None:
+def test_ticks_fire_and_the_ledger_verifies(url: str, tasks: Any) -> None:
     waiter = Waiter()
     with Tompion(url, settings=QUICK, listener=waiter) as tompion:
         tompion.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
@@ -317,7 +317,7 @@ def test_namespaces_and_actors_are_separate(url: str) -> None:
 
 @pytest.mark.parametrize("function", ["holding", "endless"])
 def test_a_graceful_stop_releases_leases(url: str, tasks: Any, function: str) -> None:
-    """A run goes on beyond the grace: its lease ends with the engine, and the next one has it at once."""
+    """A run continues after the grace: the stopping engine releases its lease, and the next one claims it at once."""
     waiter = Waiter()
     settings = Settings(tick_ms=20, shutdown_grace_ms=0)
     with Tompion(url, settings=settings, listener=waiter) as tompion:
@@ -330,7 +330,7 @@ def test_a_graceful_stop_releases_leases(url: str, tasks: Any, function: str) ->
     tasks.let_go.set()
     tasks.held.clear()
     with Tompion(url, settings=settings, listener=waiter) as tompion:
-        if function == "endless":  # the run is of the version that was in force: it is executed again
+        if function == "endless":  # the run belongs to the version that was current: it is executed again
             assert tasks.held.wait(SECONDS)
         else:
             waiter.wait("ended")
@@ -352,8 +352,8 @@ def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
         assert again.get_run(created.run_id).state == "SUCCESS"
 
 
-def test_two_stores_on_one_file(url: str, tasks: Any) -> None:
-    """One process fires, another manages: neither knows of the other but by the file."""
+def test_one_app_executes_the_triggers_of_another(url: str, tasks: Any) -> None:
+    """One app has the engine, the other manages. They share only the file."""
     waiter = Waiter()
     with Tompion(url, settings=QUICK, listener=waiter), Tompion(url, engine=False) as manager:
         manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
@@ -380,7 +380,7 @@ print("closed", flush=True)
 
 
 def test_a_function_that_never_returns_does_not_block_the_exit(url: str) -> None:
-    """The process hung at its exit, because the thread of the function was joined there."""
+    """Regression: the process hung at its exit, because the thread of the function was joined."""
     child = subprocess.run(
         [sys.executable, "-c", SLEEPER, url], stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False
     )
@@ -401,8 +401,8 @@ with Tompion(sys.argv[1], settings=Settings(tick_ms=20), listener=listen):
 """
 
 
-def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
-    """Two processes have an engine each. Exactly one of them executes each trigger."""
+def test_two_processes_execute_each_trigger_once(url: str, tmp_path: Path) -> None:
+    """Two processes have one engine each. Exactly one of them executes each trigger."""
     waiter = Waiter()
     with subprocess.Popen(
         [sys.executable, "-c", CHILD, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -427,7 +427,7 @@ def test_two_processes_on_one_file(url: str, tmp_path: Path) -> None:
 
 
 def wait_for_all(tompion: Tompion, run_ids: list[str], waiter: Waiter) -> None:
-    """The child may have ended some of them: what is ours comes as an event."""
+    """Wait until all runs have ended. Only the runs of this process are events."""
     ended = 0
     while any(tompion.get_run(run_id).state != "SUCCESS" for run_id in run_ids):
         ended += 1

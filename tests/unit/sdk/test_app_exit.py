@@ -1,4 +1,4 @@
-"""Whoever forgets to close, or closes too late: the end of the process is quiet, and what was held is handed back."""
+"""Apps that are never closed, or closed too late: the process exits quietly and releases its runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def nothing():
     pass
 """
 
-# An end that takes its time: what runs meanwhile is heard.
+# A slow exit: the runs meanwhile are recorded.
 PROGRAM = """
 import atexit, os, sys, threading, time
 
@@ -84,7 +84,7 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/tompion.db"
 
 
-def ended(url: str, tmp_path: Path, program: str) -> str:
+def output_of(url: str, tmp_path: Path, program: str) -> str:
     """Return the output of a program that never closes its app, and check that stderr is empty."""
     command = [sys.executable, "-c", PROGRAM + program, url]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -95,8 +95,8 @@ def ended(url: str, tmp_path: Path, program: str) -> str:
 def test_an_unclosed_app_exits_quietly_and_hands_back_runs(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its engine went on without a store, and printed a traceback for everything that it tried."""
-    assert ended(url, tmp_path, HOLDING) == ""
+    """Regression: its engine continued without a store, and printed a traceback for every attempt."""
+    assert output_of(url, tmp_path, HOLDING) == ""
     (tmp_path / "tasks.py").write_text(TASKS.replace("threading.Event().wait()", "pass"))
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "tasks", raising=False)
@@ -107,55 +107,55 @@ def test_an_unclosed_app_exits_quietly_and_hands_back_runs(
             over.set()
 
     with Tompion(url, settings=QUICK, listener=listen):
-        assert over.wait(SECONDS)  # soon, and not when a lease of two minutes has ended
+        assert over.wait(SECONDS)  # soon, and not only after a lease of two minutes
     sys.modules.pop("tasks")
 
 
 def test_an_open_app_works_until_the_last_thread_ends(url: str, tmp_path: Path) -> None:
-    """The main thread ends first: the threads of the store began nothing more, though others needed them."""
-    assert ended(url, tmp_path, THREAD) == "late\n"
+    """Regression: after the end of the main thread, the store started no more threads, though others needed them."""
+    assert output_of(url, tmp_path, THREAD) == "late\n"
 
 
 def test_a_fork_does_not_close_the_app_of_its_parent(url: str, tmp_path: Path) -> None:
-    assert ended(url, tmp_path, FORK) == "parent\n"
+    assert output_of(url, tmp_path, FORK) == "parent\n"
 
 
 def test_a_blocked_engine_does_not_block_the_exit(url: str, tmp_path: Path) -> None:
-    assert ended(url, tmp_path, BLOCKED) == ""
+    assert output_of(url, tmp_path, BLOCKED) == ""
 
 
 # --- event loops ------------------------------------------------------------------------------------------------------
 
 
-async def opened(url: str) -> AsyncTompion:
+async def open_app(url: str) -> AsyncTompion:
     return await AsyncTompion(url, settings=QUICK).open()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_closing_after_the_event_loop_raises(url: str) -> None:
-    """It was the RuntimeError of a loop that nobody had asked about."""
+    """Regression: it was an unrelated RuntimeError of the event loop."""
     loop = asyncio.new_event_loop()
-    tompion = loop.run_until_complete(opened(url))
+    tompion = loop.run_until_complete(open_app(url))
     left = asyncio.all_tasks(loop)
     loop.close()
     with pytest.raises(TompionError, match="its event loop was closed before"):
         asyncio.run(tompion.close())
     for task in left:
-        task._log_destroy_pending = False  # type: ignore[attr-defined]  # it is pending for ever
+        task._log_destroy_pending = False  # type: ignore[attr-defined]  # it stays pending
     asyncio.run(tompion.close())  # it is closed
     with Tompion(url, engine=False) as other:
         other.create("job", cron=YEARLY, function="tasks:nothing")
 
 
 def test_closing_after_asyncio_run_works(url: str) -> None:
-    """That has cancelled the loops of the engine, so that nothing is in the way of a goodbye."""
-    tompion = asyncio.run(opened(url))
+    """``asyncio.run`` has cancelled the loops of the engine, so nothing blocks the deregistration."""
+    tompion = asyncio.run(open_app(url))
     asyncio.run(tompion.close())
 
 
 def test_closing_in_another_event_loop_is_rejected(url: str) -> None:
     loop = asyncio.new_event_loop()
-    tompion = loop.run_until_complete(opened(url))
+    tompion = loop.run_until_complete(open_app(url))
     with pytest.raises(TompionError, match="opened in another event loop: close it there"):
         asyncio.run(tompion.close())
     created = loop.run_until_complete(tompion.create("job", cron=YEARLY, function="tasks:nothing"))

@@ -1,4 +1,4 @@
-"""Functions that a program declares as schedules: made once, left alone by a restart, changed with the code."""
+"""Functions that a program declares as schedules: created once, unchanged by a restart, updated with the code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def url(tmp_path: Path) -> str:
 
 
 def declared(url: str, cron: str = YEARLY, **arguments: Any) -> tuple[Tompion, list[Event]]:
-    """A program with one schedule, and what it says."""
+    """A program with one schedule, and its events."""
     events: list[Event] = []
     app = Tompion(url, engine=False, listener=events.append)
 
@@ -37,8 +37,8 @@ def declared(url: str, cron: str = YEARLY, **arguments: Any) -> tuple[Tompion, l
     return app, events
 
 
-def message(url: str, cron: str = YEARLY, **arguments: Any) -> list[tuple[str, str]]:
-    """Start the program, and return what it says."""
+def events_at_start(url: str, cron: str = YEARLY, **arguments: Any) -> list[tuple[str, str]]:
+    """Start the program and return its events."""
     app, events = declared(url, cron, **arguments)
     with app:
         return [(event.kind, event.text) for event in events]
@@ -58,23 +58,23 @@ def test_a_declared_schedule_is_created_at_start(url: str) -> None:
 
 
 def test_a_restart_with_the_same_code_changes_nothing(url: str) -> None:
-    assert message(url) == [("created", "as declared in the code")]
+    assert events_at_start(url) == [("created", "as declared in the code")]
     app, events = declared(url)
     with app:
         assert (app.get(ID).version, app.get(ID).token, events) == (1, 1, [])
 
 
 def test_changes_by_operators_are_kept(url: str) -> None:
-    """Until the code changes: then it wins, and the pause stays."""
-    message(url)
+    """A change of the code overrides them, except the pause."""
+    events_at_start(url)
     with Tompion(url, engine=False) as operator:
         operator.pause(ID, note="maintenance")
         operator.patch(ID, cron="0 6 * * *", max_attempts=3)
-    assert message(url) == [("drift", "differs from the code: cron, max_attempts")]
+    assert events_at_start(url) == [("drift", "differs from the code: cron, max_attempts")]
     app, _ = declared(url)
     with app:
         assert app.get(ID).definition.policy.max_attempts == 3
-    assert message(url, cron="0 7 * * *") == [("updated", "as declared in the code")]
+    assert events_at_start(url, cron="0 7 * * *") == [("updated", "as declared in the code")]
     app, _ = declared(url, cron="0 7 * * *")
     with app:
         now = app.get(ID)
@@ -82,10 +82,10 @@ def test_changes_by_operators_are_kept(url: str) -> None:
 
 
 def test_a_deleted_schedule_is_created_again(url: str) -> None:
-    message(url)
+    events_at_start(url)
     with Tompion(url, engine=False) as operator:
         operator.delete(ID)
-    assert message(url) == [("created", "as declared in the code")]
+    assert events_at_start(url) == [("created", "as declared in the code")]
 
 
 def test_a_function_of_the_main_program_is_called(url: str) -> None:
@@ -113,25 +113,25 @@ def test_wrong_declarations_raise_at_the_declaration(url: str) -> None:
     with pytest.raises(InvalidField, match="declared twice"):
         app.schedule(YEARLY, schedule_id="twice")(print)
     with pytest.raises(InvalidField, match="is not a function"):
-        app.schedule(YEARLY)("tasks:report")  # type: ignore[type-var]  # as somebody might write
+        app.schedule(YEARLY)("tasks:report")  # type: ignore[type-var]  # an incorrect use
     other = Tompion(url, engine=False)
     other.schedule("61 * * * *", schedule_id="wrong")(print)
     with pytest.raises(ValueError, match="61"), other:
         pass
 
 
-def test_the_asynchronous_twin_declares_too(url: str) -> None:
+def test_the_asynchronous_app_declares_too(url: str) -> None:
     app = AsyncTompion(url, engine=False)
 
     @app.schedule(YEARLY, schedule_id="async")
     async def report() -> None:
         """Nothing."""
 
-    async def story() -> str:
+    async def scenario() -> str:
         async with app:
             return (await app.get("async")).schedule_id
 
-    assert asyncio.run(story()) == "async"
+    assert asyncio.run(scenario()) == "async"
 
 
 SCRIPT = """

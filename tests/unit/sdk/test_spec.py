@@ -1,4 +1,4 @@
-"""The public class: made from loose values, checked at once, asked in datetimes, written as JSON."""
+"""The public Spec class: built from plain values, checked at once, queried with datetimes, written as JSON."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_spec_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(spec)) == copy.deepcopy(spec) == spec  # noqa: S301 - pickled on this line
 
 
-# --- asked ------------------------------------------------------------------------------------------------------
+# --- queries ----------------------------------------------------------------------------------------------------
 
 SECOND = timedelta(seconds=1)
 HALF = timedelta(milliseconds=500)
@@ -133,7 +133,7 @@ def test_an_instant_may_be_an_aware_datetime_or_seconds(when: datetime | float) 
 
 @pytest.mark.parametrize("as_seconds", [False, True])
 def test_a_fraction_of_a_second_is_neither_lost_nor_rounded(as_seconds: bool) -> None:
-    """At 12:00:00.5 the tick of 12:00:00 has been, and is not to come."""
+    """At 12:00:00.5 the tick of 12:00:00 is in the past."""
 
     def at(moment: datetime) -> datetime | float:
         return moment.timestamp() if as_seconds else moment
@@ -261,7 +261,7 @@ def tick(spec: Spec, after: str) -> Tick:
 
 
 MOVED: list[tuple[dict[str, Any], str, str, str, str, str, str]] = [
-    # spec, asked after, at, local, wall, moved, reason
+    # spec, after, at, local, wall, moved, reason
     ({}, "2026-03-27T12:00", "03-28 01:30", "03-28 02:30", "03-28 02:30", "", ""),
     (
         {},
@@ -486,7 +486,7 @@ def test_the_package_has_a_py_typed_marker() -> None:
 
 
 def test_a_fold_that_iso_text_cannot_express_is_rejected() -> None:
-    """The second 02:30 of that night was stored as "02:30", and ran as the first."""
+    """Regression: the second 02:30 of that night was stored as "02:30", and ran as the first."""
     second = datetime(2026, 10, 25, 2, 30, fold=1)
     with pytest.raises(InvalidSpec, match="fold"):
         Spec(times=[second], timezone="Europe/Berlin")

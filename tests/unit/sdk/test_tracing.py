@@ -36,13 +36,13 @@ def test_a_span_processor_can_be_passed(monkeypatch: pytest.MonkeyPatch) -> None
         if event.kind == "ended":
             ended.set()
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with AsyncTompion("sqlite://", tracing=SimpleSpanProcessor(exporter), listener=listen) as tompion:
             await tompion.create("report", cron="0 0 1 1 *", function=f"{__name__}:work")
             await tompion.trigger("report")
             assert await asyncio.to_thread(ended.wait, SECONDS)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     (root,) = [span for span in exporter.get_finished_spans() if span.name == "tompion.run"]
     assert current == [root.context.trace_id]
     assert message[0] is not None

@@ -1,4 +1,4 @@
-"""The compiler: what is shared, what depends on the schedule's id, and which zone, dialect and bounds count."""
+"""The compiler: shared forms, the dependence on the schedule's id, and the effective zone, dialect and bounds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_spec_without_h_is_shared_by_all_schedules(text: str) -> None:
 
 @pytest.mark.parametrize("text", WITH_A_LETTER_H)
 def test_letter_h_in_a_name_does_not_depend_on_the_id(text: str) -> None:
-    """A hundred thousand schedules with ``@hourly`` were compiled a hundred thousand times."""
+    """Regression: a hundred thousand schedules with ``@hourly`` were compiled a hundred thousand times."""
     assert not depends_on_schedule_id(Spec(cron=text))
     assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
 

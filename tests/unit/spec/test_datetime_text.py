@@ -1,4 +1,4 @@
-"""Dates and times as users write them: which kind each is, and which instants it stands for when clocks change."""
+"""Dates and times as users write them: their kinds, and their instants around clock changes."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_time_is_rejected_where_a_date_is_expected(text: str) -> None:
 
 
 def test_date_error_does_not_suggest_a_time() -> None:
-    """``exclude.dates`` answered "tomorrow" with "expected … 2026-03-29T09:00", and then refused that."""
+    """Regression: the error for ``exclude.dates`` suggested "2026-03-29T09:00", which was then rejected."""
     with pytest.raises(InvalidSpec) as caught:
         read_day("tomorrow", field="exclude.dates[0]")
     assert caught.value.expected == "a date such as 2026-12-25"

@@ -29,7 +29,7 @@ def excluding(**exclude: Any) -> Data:
 
 # --- bad input --------------------------------------------------------------------------------------------------
 
-# what is written, the field that the error names, and what its line must say
+# the input, the field that the error names, and a part of its message
 BAD: list[tuple[Data, str, str]] = [
     ({"cron": 5}, "cron", "5 is not a list; expected one value or a list"),
     ({"cron": {"minute": 5}}, "cron", "is not a list; expected one value or a list"),
@@ -160,7 +160,7 @@ def test_every_field_has_an_invalid_value_case() -> None:
 
 
 def test_date_error_does_not_suggest_a_time() -> None:
-    """``--exclude x`` was answered with "expected … 2026-03-29T09:00", which was refused in turn."""
+    """Regression: the error for ``--exclude x`` suggested "2026-03-29T09:00", which was then rejected."""
     with pytest.raises(InvalidSpec) as caught:
         Spec.from_dict(excluding(dates="x"))
     assert caught.value.expected == "a date such as 2026-12-25"
@@ -193,7 +193,7 @@ def test_long_value_is_shortened_in_the_message() -> None:
 
 
 def test_long_zone_name_is_shortened_in_the_message() -> None:
-    """A megabyte in ``timezone`` came back as a megabyte of error, in every log that it passed."""
+    """Regression: a megabyte in ``timezone`` was a megabyte of error message in every log."""
     with pytest.raises(UnknownZone) as caught:
         Spec.from_dict({"timezone": "Europe/" * 1_000})
     assert len(str(caught.value)) < 300
@@ -378,7 +378,7 @@ def test_any_text_gives_a_spec_or_invalid_spec(text: str) -> None:
     [{"intervals": [IntervalDocument(0)]}, {"exclude": {"windows": [WindowDocument(1, 2)]}}],  # type: ignore[arg-type]  # wrong on purpose
 )
 def test_model_document_is_checked_like_data(data: Data) -> None:
-    """A model object went through unread: an interval of 0 seconds ended in a ZeroDivisionError."""
+    """Regression: a model object was not checked, and an interval of 0 seconds was a ZeroDivisionError."""
     with pytest.raises(InvalidSpec):
         Spec.from_dict(data)
 
@@ -410,7 +410,7 @@ def test_number_too_long_to_print_is_rejected(name: str) -> None:
 
 
 def test_deep_nesting_is_rejected_without_recursion_error() -> None:
-    """JSON nested a little less deeply than the stack allows was parsed, and then broke the message about it."""
+    """Regression: JSON nested almost as deeply as the stack allows was parsed, and then broke its error message."""
     for depth in range(500, sys.getrecursionlimit()):
         with pytest.raises(InvalidSpec):
             Spec.from_json('{"cron": ' + "[" * depth + "]" * depth + "}")
@@ -433,14 +433,14 @@ def test_falsy_invalid_value_is_rejected(data: Data) -> None:
 
 @pytest.mark.parametrize("bounds", [{"start_at": "2300-01-01"}, {"end_at": "1960-01-01"}])
 def test_error_names_the_bound_that_is_out_of_range(bounds: Data) -> None:
-    """``start_at="2300-01-01"`` was refused with "end_at: None is before start_at 2300-01-01"."""
+    """Regression: ``start_at="2300-01-01"`` was rejected with "end_at: None is before start_at 2300-01-01"."""
     with pytest.raises(InvalidSpec) as caught:
         Spec(cron="0 9 * * *", **bounds)
     assert "None" not in str(caught.value)
 
 
 def test_interval_in_cron_equals_interval_in_intervals() -> None:
-    """``15m/20m`` was refused under ``intervals`` and silently read as ``15m/5m`` after ``@every``."""
+    """Regression: ``15m/20m`` was rejected in ``intervals`` and silently read as ``15m/5m`` after ``@every``."""
     accepted = []
     for data in ({"intervals": "15m/20m"}, {"cron": "@every 15m/20m"}):
         try:

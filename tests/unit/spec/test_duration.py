@@ -1,4 +1,4 @@
-"""Lengths of time: every spelling that is accepted, and that nothing is ever rounded."""
+"""Durations: every accepted spelling, without rounding."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_fraction_of_a_second_is_rejected(value: str | timedelta) -> None:
 
 @pytest.mark.parametrize("value", [True, False, 1.5, 90.0, None, [], {}, b"15m", object()])
 def test_duration_of_another_type_is_rejected(value: object) -> None:
-    """True is an int to Python, and ``every=True`` would have meant every second."""
+    """True is an int in Python, and ``every=True`` would have meant every second."""
     with pytest.raises(InvalidSpec, match="is not a duration"):
         parse_duration(value, field="every")  # type: ignore[arg-type]  # that is what is tested
 

@@ -1,4 +1,4 @@
-"""The hash of Temporal, by the delays that its own tests expect."""
+"""Temporal's hash, compared with the delays of Temporal's own tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tompion.spec.jitter import temporal_delay_ms
 
 HOUR_MS = 3_600_000
 
-# nominal time, seed, the most in milliseconds, and the delay in milliseconds
+# nominal time, seed, maximum in milliseconds, and the delay in milliseconds
 DELAYS = [
     ("2022-03-24T00:00", "", HOUR_MS, 2_124_276),
     ("2022-03-24T00:00", "seed-1", HOUR_MS, 372_519),

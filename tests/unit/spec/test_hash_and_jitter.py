@@ -28,7 +28,7 @@ HOUR = 3600
 
 
 def assert_even(counts: Counter[int], buckets: Iterable[int], tolerance: float = 0.25) -> None:
-    """Each bucket holds its share, give or take a quarter."""
+    """Check that each bucket holds its share, within a quarter."""
     expected = list(buckets)
     assert set(counts) <= set(expected)
     share = sum(counts.values()) / len(expected)

@@ -1,4 +1,4 @@
-"""Public holidays: looked up once, when a spec is made, and never again."""
+"""Public holidays: looked up once, when a spec is created, and never again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def other_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in for a later release of the library that thinks otherwise about every date."""
+    """Simulate a later release of the library with other dates."""
 
     class Later:
         __version__ = "99.0"
@@ -160,7 +160,7 @@ def test_stored_spec_is_not_changed_by_a_later_release(request: pytest.FixtureRe
 
 
 def test_stored_spec_with_empty_dates_is_not_looked_up_again(no_library: None) -> None:
-    """An empty list is an answer, too."""
+    """An empty list is a valid answer."""
     document = written({"country": "DE", "dates": []})
     assert document.dates == ()
     assert Spec.from_json(spec_without({"country": "DE", "dates": []}).to_json()).exclude.holidays == (document,)
@@ -239,13 +239,13 @@ def test_error_names_the_invalid_part(excluded: Any, field: str) -> None:
 
 @pytest.mark.parametrize("name", ["__name__", "registry", "utils", "country_holidays", "HolidaySum"])
 def test_other_names_of_the_library_are_not_countries(name: str) -> None:
-    """``country_holidays(name)`` calls whatever the library has under that name: a str, a module, a function."""
+    """``country_holidays(name)`` calls any attribute of the library: a str, a module, a function."""
     with pytest.raises(InvalidSpec):
         spec_without([name])
 
 
 def test_other_classes_of_the_library_are_rejected() -> None:
-    """It was accepted, and the spec then excluded nothing at all."""
+    """Regression: it was accepted, and the spec excluded nothing."""
     with pytest.raises(InvalidSpec):
         spec_without("HolidayBase")
 

@@ -121,7 +121,7 @@ def test_interval_ignores_dst() -> None:
 
 
 def test_interval_does_not_depend_on_its_creation() -> None:
-    """Anchored on the epoch: the ticks of a spec that starts later are a part of those of one that starts earlier."""
+    """Intervals are anchored at the epoch, so a later start only removes ticks."""
     early = Spec(intervals="7h", start_at="2026-01-01T00:00:00Z").between(
         utc("2026-02-01T00:00"), utc("2026-02-08T00:00")
     )
@@ -168,7 +168,7 @@ def test_fixed_delay_in_a_window_fires_after_it() -> None:
 
 
 def test_fixed_delay_fires_at_the_start() -> None:
-    """With ``start_at`` the first tick came a second short of a whole delay after it."""
+    """Regression: with ``start_at`` the first tick came almost a whole delay after it."""
     start = utc("2026-01-01T00:00:00")
     ticks = Spec(intervals=[{"every": "1h", "anchor": "completion"}], start_at="2026-01-01T00:00:00Z").compile()
     assert ticks.next_epoch(start - DAY) in {start, start + HOUR}
@@ -190,7 +190,7 @@ WALL_TIMES = [
     ("Europe/Berlin", "2026-03-29T02:30:00", ["2026-03-29T01:00"]),  # lost: the first instant after the gap
     ("Europe/Berlin", "2026-10-25T02:30:00", ["2026-10-25T00:30"]),  # twice: the first
     (None, "2026-07-01T09:00:00", ["2026-07-01T09:00"]),
-    ("Pacific/Apia", "2011-12-30T09:00:00", []),  # a day that never was
+    ("Pacific/Apia", "2011-12-30T09:00:00", []),  # a day that did not exist
 ]
 
 
@@ -256,7 +256,7 @@ class Counting(Ticks):
 
 
 def test_excluded_range_is_skipped_as_a_whole() -> None:
-    """A tick each second, and one second of the year allowed: a question a day at most, never one a tick."""
+    """A tick each second, with one allowed second of the year, costs at most one step a day."""
     counting = Counting(IntervalTicks(1, 0, GREENWICH))
     ticks = AllowedTicks(counting, ListedWall((utc("2026-12-31T00:00:00"),)), load_zone("Europe/Berlin"))
     assert ticks.next_epoch(utc("2026-01-01T00:00:00")) == utc("2026-12-30T23:00:00")
@@ -433,7 +433,7 @@ def test_window_includes_its_beginning_and_not_its_end(windows: list[tuple[str, 
 
 
 def test_date_is_a_whole_day_in_both_iso_spellings() -> None:
-    """``20260103`` was read as its midnight, so that a window up to it left that day open."""
+    """Regression: ``20260103`` was read as its midnight, so a window up to it did not include that day."""
     windows = [{"from": "20260102", "to": "20260103"}]
     try:
         spec = Spec(cron="0 12 * * *", exclude={"windows": windows})

@@ -357,7 +357,7 @@ def test_lost_time_is_reported_if_another_tick_replaces_it(text: str, policy: st
 
 @pytest.mark.parametrize("text", ["30 2,3 * * *", "0,30 2-3 * * *"])
 def test_lost_time_is_reported_if_the_next_hour_fires_too(text: str) -> None:
-    """02:30 moved by an hour is 03:30, which ticks anyway: the linter took it for untouched."""
+    """Regression: 02:30 moved by an hour is 03:30, which ticks anyway, and the linter did not report it."""
     assert any("02:30" in message for message in messages(cron(text, timezone=BERLIN), "dst-gap"))
 
 
@@ -385,7 +385,7 @@ def test_clock_change_is_reported_once_for_its_zone() -> None:
 
 
 def test_hourly_ticks_in_both_passes_are_not_a_warning() -> None:
-    """``tompion lint "0 * * * *" --tz Europe/Berlin`` exited 1 for the plainest of all specs."""
+    """Regression: ``tompion lint "0 * * * *" --tz Europe/Berlin`` exited with 1."""
     assert {finding.severity for finding in findings(cron("0 * * * *", timezone=BERLIN))} <= {"info"}
 
 
@@ -447,7 +447,7 @@ def test_hint_names_bounds_that_leave_no_ticks(spec: Data) -> None:
 
 
 def test_source_that_never_fires_is_reported_by_index() -> None:
-    """``tompion lint "0 0 30 2 *" "0 9 * * *"`` had nothing to say."""
+    """Regression: ``tompion lint "0 0 30 2 *" "0 9 * * *"`` had no finding."""
     reported = findings({"cron": ["0 0 30 2 *", "0 9 * * *"]})
     assert [(finding.code, finding.severity, finding.field) for finding in reported] == [
         ("never-fires", "warning", "cron[0]")

@@ -101,7 +101,7 @@ def exclusions(draw: st.DrawFn, near: int) -> Document:
 
 @st.composite
 def cases(draw: st.DrawFn, *, excluding: bool = True) -> tuple[Document, int]:
-    """A spec of one to four sources, and an instant that is interesting for it."""
+    """A spec of one to four sources, and an instant near its ticks."""
     zone = draw(st.sampled_from(ZONES))
     near = draw(instants(zone))
     spec: Document = {"timezone": zone, **draw(policies)}
@@ -325,7 +325,7 @@ def test_dst_policies_differ_only_as_documented(case: tuple[Document, int]) -> N
 # ---------------------------------------------------------------- a pure function of the spec
 
 
-def forget_everything() -> None:
+def clear_caches() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("tompion."):
             for value in list(vars(module).values()):
@@ -339,7 +339,7 @@ def test_recompiled_spec_has_the_same_ticks(case: tuple[Document, int]) -> None:
     spec, near = case
     before = compiled(spec)
     ticks = walk(before, near - DAY, 30)
-    forget_everything()
+    clear_caches()
     again = compiled(spec)
     assert again is not before
     assert walk(again, near - DAY, 30) == ticks

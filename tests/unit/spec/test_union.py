@@ -42,5 +42,5 @@ def test_between_equals_repeated_next_across_windows_and_bounds() -> None:
 
 
 def test_instant_far_before_the_range_is_handled() -> None:
-    """-10¹⁹ was answered with -9999999999999990000."""
+    """Regression: -10¹⁹ was answered with -9999999999999990000."""
     assert Spec(cron="0 9 * * *", timezone="Europe/Berlin").compile().next_epoch(-(10**19)) == 28_800

@@ -1,4 +1,4 @@
-"""Tests of one's own schedules: a real engine, a store in memory, and time that passes when it is told to."""
+"""Rehearsals of schedules: a real engine, a store in memory, and virtual time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tompion.testing.executor import RecordingExecutor
 FRIDAY = "2026-03-27T00:00:00Z"
 
 
-def test_a_week_across_a_clock_change() -> None:
+def test_a_week_across_a_clock_change_runs_at_local_times() -> None:
     app = Tompion("sqlite:///never-opened.db")
     seen: list[str] = []
 
@@ -72,7 +72,7 @@ def test_operator_actions_can_be_rehearsed() -> None:
         assert run.error is not None
         assert run.error.startswith("ValueError: no luck")
         fails = False
-        rehearsal.pause("report", note="mending")
+        rehearsal.pause("report", note="repair")
         rehearsal.advance("5h")
         rehearsal.resume("report")
         rehearsal.advance(1)
@@ -87,7 +87,7 @@ def test_an_outage_passes_time_without_an_engine() -> None:
         rehearsal.create("report", cron="*/10 * * * *", function="builtins:dict", catchup_policy="coalesce")
         rehearsal.outage("35m")
         assert rehearsal.now == datetime(2026, 3, 27, 0, 36, tzinfo=UTC)
-        assert rehearsal.all_runs("report") == [], "nobody was there"
+        assert rehearsal.all_runs("report") == [], "no engine was running"
         rehearsal.advance(1)
         (run,) = rehearsal.all_runs("report")
         assert (f"{run.scheduled_for:%H:%M}", run.reason) == ("00:30", "coalesced")

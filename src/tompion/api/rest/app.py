@@ -145,7 +145,8 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
         if service.read_only and route.writes and route.role is not Role.PUBLIC:
             raise Forbidden("this service is read-only")
         arguments = await bind_arguments(route, request)
-        operation = partial(call_operation, route.operation, arguments)
+        conditional = route.if_match if "if-match" in request.headers else None
+        operation = partial(call_operation, conditional or route.operation, arguments)
 
         async def run() -> Any:
             if is_point_read:

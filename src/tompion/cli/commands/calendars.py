@@ -16,6 +16,7 @@ from tompion.cli.connection import (
     watch_options,
     with_options,
 )
+from tompion.cli.lazy import command_group
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, facts, table
 from tompion.cli.schedule_options import read_document, read_text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.spec import NamedCalendar
 
-calendars_app = typer.Typer(help="Store and show named calendars.", no_args_is_help=True, rich_markup_mode="rich")
+calendars_app = command_group("Store and show named calendars of excluded dates.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the calendar.")]
 

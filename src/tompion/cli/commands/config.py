@@ -7,7 +7,7 @@ from tompion.cli.output import console
 
 
 def config_command(config_file: ConfigFile = None, pairs: Pairs = None, as_json: Json = False) -> None:
-    """Show every setting, its value and its origin.
+    """Check the configuration and show every setting.
 
     The origin is a file, an environment variable or a flag.
     Exits 2 if a setting or a schedule in the file is invalid.

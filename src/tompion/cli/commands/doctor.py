@@ -57,7 +57,7 @@ class DoctorLimits:
 
 @with_options(connection=watch_options)
 def doctor_command(connection: Connection) -> None:
-    """Check store, clocks, versions, instances, queues and runs.
+    """Check store, clocks, versions, engines, queues and runs.
 
     Exits 1 if a check fails.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.connection import Ca, Cert, CertKey, Connection, Json, Key, Store, Url, connection_options
+from tompion.cli.lazy import command_group
 from tompion.cli.options import ConfigFile
 from tompion.cli.output import console
 
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from tompion.model.import_result import ImportResult
     from tompion.sdk.app import AsyncTompion
 
-import_app = typer.Typer(help="Import schedules from other systems.", no_args_is_help=True, rich_markup_mode="rich")
+import_app = command_group("Import schedules from other schedulers.")
 SOME_FAILED = 1
 FILE = "FILE"
 
 
 @import_app.callback()
 def _group() -> None:
-    """Import schedules from other systems."""
+    """Import schedules from other schedulers."""
 
 
 @import_app.command("temporal")

@@ -16,6 +16,7 @@ from tompion.cli.connection import (
     watch_options,
     with_options,
 )
+from tompion.cli.lazy import command_group
 from tompion.cli.options import parse_instant
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, table
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.security import ApiKey, NewKey
 
-keys_app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode="rich")
+keys_app = command_group("Create, list and revoke API keys.")
 
 
 @keys_app.command("create")

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from tompion.cli.lazy import command_group
 from tompion.cli.options import DEFAULT_STORE, Json, Store
 from tompion.cli.output import console
 
 Worker = Annotated[str, typer.Option("--worker", metavar="ROLE", help="Role that processes connect as.")]
 Tenant = Annotated[str, typer.Option("--tenant", metavar="ROLE", help="Role of each request's transaction.")]
 
-migrate_app = typer.Typer(help="Upgrade the schema of a store.", no_args_is_help=True, rich_markup_mode="rich")
+migrate_app = command_group("Create or upgrade the schema of a store.")
 
 
 @migrate_app.command("up")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tompion.cli.connection import Before, Connection, Limit, OneSchedule, drop_unset, watch_options, with_options
+from tompion.cli.lazy import command_group
 from tompion.cli.options import ConfigFile, Json
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, table
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tompion.model.notification import Notification
     from tompion.model.page import Page
 
-notifications_app = typer.Typer(help="Test and list notifications.", no_args_is_help=True, rich_markup_mode="rich")
+notifications_app = command_group("Test and list notifications.")
 
 NOT_DELIVERED = 1
 

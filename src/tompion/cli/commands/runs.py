@@ -18,6 +18,7 @@ from tompion.cli.connection import (
     watch_options,
     with_options,
 )
+from tompion.cli.lazy import command_group
 from tompion.cli.output import console, views
 from tompion.cli.schedule_options import read_json
 from tompion.cli.snapshot import latest_runs
@@ -26,7 +27,7 @@ from tompion.errors import InvalidInput
 if TYPE_CHECKING:
     from tompion.model.schedule import Run
 
-runs_app = typer.Typer(help="Show and control runs.", no_args_is_help=True, rich_markup_mode="rich")
+runs_app = command_group("List, cancel and retry runs.")
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 DEFAULT_LIMIT = 50

@@ -24,14 +24,12 @@ from tompion.cli.connection import (
 from tompion.cli.output import console, views
 from tompion.cli.schedule_options import action_options, definition_fields, document_options, timing_options
 
-schedules_app = typer.Typer(
-    help="Create, change, control and show schedules.", no_args_is_help=True, rich_markup_mode="rich"
-)
+definition_app = typer.Typer()
 Document = tuple[dict[str, Any], dict[str, Any]]
 Fields = dict[str, Any]
 
 
-@schedules_app.command("list")
+@definition_app.command("list")
 @with_options(connection=watch_options)
 def list_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -53,7 +51,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(lambda api: api.list_schedules(**filters), views.print_schedules)
 
 
-@schedules_app.command("count")
+@definition_app.command("count")
 @with_options(connection=watch_options)
 def count_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -71,7 +69,7 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(lambda api: api.count_schedules(**filters), views.print_count)
 
 
-@schedules_app.command("same-spec")
+@definition_app.command("same-spec")
 @with_options(connection=watch_options)
 def same_spec_command(
     connection: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None
@@ -85,7 +83,7 @@ def same_spec_command(
     )
 
 
-@schedules_app.command("get")
+@definition_app.command("get")
 @with_options(connection=watch_options)
 def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show one schedule.
@@ -95,7 +93,7 @@ def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     connection.show(lambda api: api.get(schedule_id), views.print_schedule)
 
 
-@schedules_app.command("describe")
+@definition_app.command("describe")
 @with_options(connection=watch_options)
 def describe_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show a schedule with its runs, next ticks and backfills.
@@ -105,7 +103,7 @@ def describe_command(connection: Connection, schedule_id: ScheduleId) -> None:
     connection.show(lambda api: api.describe(schedule_id), views.print_description)
 
 
-@schedules_app.command("create")
+@definition_app.command("create")
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -131,7 +129,7 @@ def create_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule)
 
 
-@schedules_app.command("put")
+@definition_app.command("put")
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -152,7 +150,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule)
 
 
-@schedules_app.command("update")
+@definition_app.command("update")
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -171,7 +169,7 @@ def update_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.update(schedule_id, **fields, **change), views.print_schedule)
 
 
-@schedules_app.command("patch")
+@definition_app.command("patch")
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -190,7 +188,7 @@ def patch_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.patch(schedule_id, **fields, **change), views.print_schedule)
 
 
-@schedules_app.command("diff")
+@definition_app.command("diff")
 @with_options(timing=timing_options, action=action_options, document=document_options, connection=connection_options)
 def diff_command(  # noqa: PLR0913 - bundles of options
     connection: Connection,
@@ -210,7 +208,7 @@ def diff_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.diff(schedule_id, **fields), print_diff)
 
 
-@schedules_app.command("delete")
+@definition_app.command("delete")
 @with_options(change=change_options, connection=connection_options)
 def delete_command(
     connection: Connection,
@@ -230,7 +228,7 @@ def delete_command(
     )
 
 
-@schedules_app.command("history")
+@definition_app.command("history")
 @with_options(connection=watch_options)
 def history_command(
     connection: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None
@@ -243,7 +241,7 @@ def history_command(
     connection.show(lambda api: api.history(schedule_id, **options), views.print_changes)
 
 
-@schedules_app.command("versions")
+@definition_app.command("versions")
 @with_options(connection=watch_options)
 def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the versions of a schedule, the newest first.
@@ -253,7 +251,7 @@ def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Lim
     connection.show(lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions)
 
 
-@schedules_app.command("restore")
+@definition_app.command("restore")
 @with_options(change=change_options, connection=connection_options)
 def restore_command(
     connection: Connection,
@@ -268,7 +266,7 @@ def restore_command(
     connection.show(lambda api: api.restore(schedule_id, version, **change), views.print_schedule)
 
 
-@schedules_app.command("preview")
+@definition_app.command("preview")
 @with_options(timing=timing_options, document=document_options, connection=connection_options)
 def preview_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,

@@ -36,7 +36,7 @@ Buckets = Annotated[int | None, typer.Option("--buckets", metavar="N", help="Num
 def upcoming_command(
     connection: Connection, schedule: OneSchedule = None, within: Within = None, limit: Limit = None
 ) -> None:
-    """Show the upcoming ticks of all schedules, the earliest first.
+    """List the upcoming ticks of all schedules, the earliest first.
 
     Example: tompion upcoming --for 2h
     """
@@ -56,7 +56,7 @@ def stats_command(connection: Connection, since: Since = None, buckets: Buckets 
 
 @with_options(connection=watch_options)
 def problems_command(connection: Connection, limit: Limit = None) -> None:
-    """Show current problems, the most urgent first.
+    """List current problems, the most urgent first.
 
     Example: tompion problems --watch 10
     """
@@ -65,7 +65,7 @@ def problems_command(connection: Connection, limit: Limit = None) -> None:
 
 @with_options(connection=watch_options)
 def forecast_command(connection: Connection, within: Within = None, buckets: Buckets = None) -> None:
-    """Forecast how many runs start, and find load spikes.
+    """Forecast how many runs start when, and find load spikes.
 
     Example: tompion forecast --for 24h --buckets 24
     """

@@ -31,7 +31,7 @@ def top_command(
     once: Annotated[bool, typer.Option("--once", help="Print one frame and exit.")] = False,
     every: Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.1, help="Refresh interval.")] = 2.0,
 ) -> None:
-    """Watch ticks, runs, instances and queues. Press q to quit.
+    """Watch ticks, runs, engines and queues. Press q to quit.
 
     Example: tompion top --url http://127.0.0.1:8640
     """

@@ -77,7 +77,7 @@ def verify_command(
     end: End = None,
     retention: Retention = None,
 ) -> None:
-    """Verify the ledger and the audit log.
+    """Verify that each tick was recorded exactly once.
 
     Each tick must be in the ledger exactly once, and the audit log unchanged.
     Exits 1 if there are problems, 3 if there is nothing to verify.

@@ -57,7 +57,7 @@ def worker_command(  # noqa: PLR0913 - each is an option of the command
     cert_key: CertKey = None,
     namespace: Namespace = None,
 ) -> None:
-    """Run schedules: fire due ticks and execute the runs.
+    """Run schedules without the API, or as a worker of a service.
 
     SIGTERM or Ctrl-C stops it gracefully, a second Ctrl-C immediately.
 

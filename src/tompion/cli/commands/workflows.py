@@ -19,6 +19,7 @@ from tompion.cli.connection import (
     watch_options,
     with_options,
 )
+from tompion.cli.lazy import command_group
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, facts, table
 from tompion.cli.schedule_options import read_document, read_json
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import Workflow
 
-workflows_app = typer.Typer(help="Store, pause and start workflows.", no_args_is_help=True, rich_markup_mode="rich")
+workflows_app = command_group("Store, pause and start workflows, the targets of runs.")
 
 WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Id of the workflow.")]
 Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Version (newest).")]

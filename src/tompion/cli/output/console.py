@@ -21,7 +21,7 @@ PIPE_WIDTH = 10_000
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
-class BrokenOutput(Exception):
+class BrokenOutput(BrokenPipeError):
     """The reader of the output has closed the pipe. This is not an error."""
 
 

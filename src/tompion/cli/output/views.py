@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, facts, heading, length, moment, now, relative, table
-from tompion.model.insight import SameSpecSchedule
-from tompion.model.page import Page
-from tompion.model.schedule import (
-    Backfill,
-    Change,
-    Definition,
-    Description,
-    DroppedTicks,
-    Run,
-    Schedule,
-    ScheduleCount,
-    Version,
-)
 
 if TYPE_CHECKING:
     from tompion.model.hint import Outlook
+    from tompion.model.insight import SameSpecSchedule
+    from tompion.model.page import Page
+    from tompion.model.schedule import (
+        Backfill,
+        Change,
+        Definition,
+        Description,
+        DroppedTicks,
+        Run,
+        Schedule,
+        ScheduleCount,
+        Version,
+    )
     from tompion.model.verification import Verification
 
 MAX_NEXT_TICKS = 5

@@ -20,8 +20,10 @@ class WorkflowLookup:
         self._store = store
 
     async def document(self, compiled: CompiledSchedule) -> Any:
-        """Return the document of the workflow that a schedule starts."""
+        """Return the document of the workflow that a schedule starts, stored or in the schedule itself."""
         action = compiled.action
+        if action.executor is not None:
+            return {"executor": action.executor, "options": action.options}
         assert action.workflow_id is not None
         name, version = action.workflow_id, action.workflow_version
         try:

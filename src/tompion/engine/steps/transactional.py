@@ -71,13 +71,16 @@ class TransactionalStep:
             return
         launches, others = result.launches, Launches()
         for rounds_left in reversed(range(MAX_ROUNDS)):
-            workflows = self._workflows_of(transaction, (compiled for _, compiled in launches))
-            runs = [
-                self._prepare(row, compiled, workflows[ref])
-                for row, compiled in launches
-                if (ref := _workflow_ref(compiled)) in workflows
+            stored = self._workflows_of(transaction, (compiled for _, compiled in launches))
+            workflows = [
+                self._workflow_in_schedule(compiled) or stored.get(_workflow_ref(compiled)) for _, compiled in launches
             ]
-            others += [launch for launch in launches if _workflow_ref(launch[1]) not in workflows]
+            runs = [
+                self._prepare(row, compiled, workflow)
+                for (row, compiled), workflow in zip(launches, workflows, strict=True)
+                if workflow is not None
+            ]
+            others += [launch for launch, workflow in zip(launches, workflows, strict=True) if workflow is None]
             if not runs:
                 break
             outcomes = self._outcomes(transaction, runs if rounds_left else [], result.now_ms)
@@ -94,13 +97,18 @@ class TransactionalStep:
 
     # --- which runs -----------------------------------------------------------------------------------------------
 
+    def _workflow_in_schedule(self, compiled: CompiledSchedule) -> TransactionalWorkflow | None:
+        """Return the target of a schedule that names a transactional executor itself."""
+        executor = self._executors.get(compiled.action.executor or "")
+        return None if executor is None else TransactionalWorkflow(executor, compiled.action.options, None)
+
     def _workflows_of(
         self, transaction: Transaction, schedules: Iterable[CompiledSchedule]
-    ) -> dict[WorkflowRef, TransactionalWorkflow]:
-        """Return the workflows of schedules that have a transactional executor."""
+    ) -> dict[WorkflowRef | None, TransactionalWorkflow]:
+        """Return the stored workflows of schedules that have a transactional executor."""
         refs = {ref for compiled in schedules if (ref := _workflow_ref(compiled)) is not None}
         newest = transaction.workflow_list_newest(sorted({ref[:2] for ref in refs if ref[2] is None}))
-        workflows: dict[WorkflowRef, TransactionalWorkflow] = {}
+        workflows: dict[WorkflowRef | None, TransactionalWorkflow] = {}
         for ref in refs:
             version = newest.get(ref[:2]) if ref[2] is None else ref[2]
             workflow = None if version is None else self._workflow(transaction, (ref[0], ref[1], version))

@@ -35,15 +35,12 @@ from tompion.executors.temporal.workflow_ids import (
     reuse_policy,
     workflow_ids,
 )
+from tompion.model.action_options import EXECUTOR_OPTIONS
 from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 
 SETTINGS = ("address", "namespace", "api_key", "tls", "timeout_ms", "max_active", "namespaces")
-OPTIONS = (
-    "workflow", "task_queue", "workflow_id", "id", "args", "memo", "search_attributes", "done", "start",
-    "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms",
-)  # fmt: skip
 TRACER_HEADER = "_tracer-data"
 """The header in which Temporal's OpenTelemetry interceptors expect the trace context."""
 POLL_TIMEOUT = timedelta(seconds=70)
@@ -115,7 +112,7 @@ class TemporalExecutor(Executor):
         """Start the workflow, unless an earlier attempt did, and wait until it ends."""
         if meta.namespace in self._by_namespace:
             return await self._by_namespace[meta.namespace].run(dag, meta)
-        check_workflow_options(meta.options, *OPTIONS)
+        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["temporal"])
         done = meta.options.get("done", "followed")
         if done not in ("followed", "taken"):
             raise LaunchRefused("the workflow's option done is neither 'followed' nor 'taken'")

@@ -182,6 +182,8 @@ def _latest_started(context: OperationContext, row: ScheduleRow) -> list[RunRow]
 
 def _document(context: OperationContext, row: ScheduleRow, loaded: LoadedSchedule) -> Any:
     action = loaded.compiled.action
+    if action.executor is not None:
+        return {"executor": action.executor, "options": action.options}
     if action.workflow_id is None:
         return None
     workflow = context.transaction.workflow_get(row.namespace, action.workflow_id, action.workflow_version)

@@ -51,14 +51,13 @@ def list_keys(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: st
     return Page(tuple(map(_view, rows[:limit])), rows[limit - 1].key_id if len(rows) > limit else None)
 
 
-@idempotent(bool)
-def revoke_key(context: OperationContext, key_id: str, *, request_id: str | None = None) -> bool:
+@idempotent(type(None))
+def revoke_key(context: OperationContext, key_id: str, *, request_id: str | None = None) -> None:
     """Revoke an API key. It takes effect on all instances within seconds."""
     check_name("key_id", key_id, context.settings)
     if not context.transaction.api_key_revoke(context.namespace, key_id, context.now_ms):
         raise NotFound(f"there is no key {key_id!r}")
     audit_other(context, AuditEntry("revoke_key", request_id, None, {"key_id": key_id}))
-    return True
 
 
 def find_key(context: OperationContext, text: str) -> ApiKey | None:

@@ -13,7 +13,6 @@ from tompion.model.spec import NamedCalendar, SpecDocument
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
-from tompion.operations.schedules.crud import new_version
 from tompion.operations.schedules.repository import (
     AuditEntry,
     audit_other,
@@ -22,6 +21,7 @@ from tompion.operations.schedules.repository import (
     open_schedule,
     save,
 )
+from tompion.operations.schedules.version_rows import new_version
 from tompion.operations.validation import check_name, check_version
 from tompion.plan import edit
 from tompion.plan.stored_definition import calendar_text, compact, stored_calendar

@@ -99,14 +99,18 @@ def heartbeat_worker(
     return HeartbeatAck(tuple(to_cancel), tuple(lost))
 
 
-def remove_worker(context: OperationContext, worker_id: int, *, tokens: Sequence[str] = ()) -> int:
-    """Deregister a worker, hand its unfinished runs back, and return their number."""
+def release_runs(context: OperationContext, worker_id: int, *, tokens: Sequence[str]) -> int:  # noqa: ARG001 - the path
+    """Hand unfinished runs of a worker back, so that others can claim them at once, and return their number."""
     held = [(*run, attempt) for run, attempt in (read_run_token(context, token) for token in _tokens(tokens))]
-    returned = context.transaction.run_hand_back(held, context.now_ms)
+    released = context.transaction.run_hand_back(held, context.now_ms)
+    context.transaction.notify()
+    return len(released)
+
+
+def remove_worker(context: OperationContext, worker_id: int) -> None:
+    """Deregister a worker. The leases of its runs end as usual, unless it has released them."""
     if type(worker_id) is int:
         context.transaction.worker_remove(context.namespace, worker_id, context.now_ms)
-    context.transaction.notify()
-    return len(returned)
 
 
 def _touch_worker(context: OperationContext, worker_id: int, queues: Sequence[str]) -> str:

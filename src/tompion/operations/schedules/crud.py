@@ -7,11 +7,10 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
-from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, NotFound, StoreError, TompionError, display
+from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, StoreError, TompionError, display
 from tompion.model.backfill import CANCELLED
-from tompion.model.codec import to_plain
 from tompion.model.page import Page
-from tompion.model.rows import CalendarRow, ScheduleFilter, ScheduleRow, VersionRow
+from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from tompion.model.run import Reason, RunState
 from tompion.model.schedule import Definition, Schedule, ScheduleCount, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
@@ -21,7 +20,6 @@ from tompion.operations.paging import DEFAULT_PAGE, MAX_FILTER_CHARS, page_limit
 from tompion.operations.schedules.definition import ScheduleInput, parse_schedule
 from tompion.operations.schedules.never_fires import reject_never_firing
 from tompion.operations.schedules.repository import (
-    ANY_TOKEN,
     AuditEntry,
     LoadedSchedule,
     audit,
@@ -36,11 +34,17 @@ from tompion.operations.schedules.repository import (
     save,
     schedule_view_of,
 )
+from tompion.operations.schedules.version_rows import (
+    audit_document,
+    is_same_version,
+    listed_action,
+    new_version,
+    with_description,
+)
 from tompion.operations.validation import UNSET, check_flag, check_name, check_text
 from tompion.plan import edit
 from tompion.plan.counters import without_deleted
 from tompion.plan.pause import pause_schedule, resume_schedule
-from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text, zones_text
 
 MAX_COUNTED = 200_000
 """The maximum number of schedules that a count looks at."""
@@ -76,19 +80,23 @@ def upsert(
     request_id: str | None = None,
     **fields: Any,
 ) -> Schedule:
-    """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them."""
+    """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
+
+    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    """
     if schedule_id is None:
         raise InvalidField("schedule_id", "upsert needs the id of the schedule; use create for a generated id")
+    if token is not None:
+        loaded = open_schedule(context, schedule_id, token)
+        entry = AuditEntry("update", request_id)
+        return replace_definition(context, loaded, parse_schedule(fields, context.settings), entry)
     check_name("schedule_id", schedule_id, context.settings)
     schedule_input = parse_schedule(fields, context.settings)
-    entry = AuditEntry("upsert", request_id)
     context.transaction.name_lock("schedule", context.namespace, schedule_id)
-    loaded = open_if_exists(context, schedule_id, token, closed=True)
-    if loaded is not None:
-        return replace_definition(context, loaded, schedule_input, entry)
-    if token is not None:
-        expected = "exists" if token is ANY_TOKEN else f"has token {token}"
-        raise NotFound(f"there is no schedule {schedule_id!r}; the request requires that it {expected}")
+    existing = open_if_exists(context, schedule_id, closed=True)
+    entry = AuditEntry("upsert", request_id)
+    if existing is not None:
+        return replace_definition(context, existing, schedule_input, entry)
     return insert_definition(context, schedule_id, schedule_input, entry)
 
 
@@ -155,8 +163,9 @@ def list_schedules(  # noqa: PLR0913 - the filters of a list
 ) -> Page[Schedule]:
     """Return schedules in the order of their ids. Deleted ones are listed only with ``state="closed"``.
 
-    A damaged schedule has the state ``damaged``, and ``degraded`` has the reason. A list has no payloads, because they
-    may hold secrets. Use ``get`` for the payload.
+    A damaged schedule has the state ``damaged``, and ``degraded`` has the reason. A list has no payloads, and of the
+    options of an executor only those that identify the target, because the others may hold secrets. Use ``get`` for
+    the whole definition.
     """
     filters = schedule_filter(state, workflow_id, user_id, label, text)
     limit = page_limit(context, limit)
@@ -165,7 +174,7 @@ def list_schedules(  # noqa: PLR0913 - the filters of a list
     keys = [row.schedule_key for row in page]
     states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
     items = (_list_item(context, row, states.get(row.schedule_key), versions.get(row.schedule_key)) for row in page)
-    return Page(tuple(map(_without_payload, items)), page[-1].schedule_id if len(rows) > limit else None)
+    return Page(tuple(map(_without_secrets, items)), page[-1].schedule_id if len(rows) > limit else None)
 
 
 def count_schedules(  # noqa: PLR0913 - the filters of a list
@@ -208,8 +217,9 @@ def schedule_filter(
     )
 
 
-def _without_payload(schedule: Schedule) -> Schedule:
-    return replace(schedule, definition=replace(schedule.definition, payload=None))
+def _without_secrets(schedule: Schedule) -> Schedule:
+    definition = schedule.definition
+    return replace(schedule, definition=replace(definition, payload=None, action=listed_action(definition.action)))
 
 
 def _list_item(
@@ -330,7 +340,7 @@ def insert_definition(
     transaction.state_insert(loaded.state)
     if calendars:
         transaction.calendar_use_replace(key, context.namespace, definition.spec.exclude.named)
-    audit(context, loaded.row, entry._replace(after=_audit_document(definition, version)))
+    audit(context, loaded.row, entry._replace(after=audit_document(definition, version)))
     transaction.notify()
     return schedule_view_of(context, loaded)
 
@@ -387,7 +397,7 @@ def replace_definition(
     if was_closed:
         _check_quota(context)
     definition = schedule_input.definition
-    before = None if was_closed else _audit_document(loaded.definition, loaded.version)
+    before = None if was_closed else audit_document(loaded.definition, loaded.version)
     changed, dropped_ranges = _with_version(context, loaded, definition)
     if was_closed:
         changed = _reopen(changed, may_never_fire=may_never_fire)
@@ -395,7 +405,7 @@ def replace_definition(
         edited = edit.set_remaining(changed.state, changed.compiled, schedule_input.remaining, now_ms)
         changed, dropped_ranges = changed._replace(state=edited.state), dropped_ranges + edited.dropped_ranges
     changed = _with_pause(context, changed, schedule_input)
-    entry = entry._replace(before=before, after=_audit_document(definition, changed.version))
+    entry = entry._replace(before=before, after=audit_document(definition, changed.version))
     return save(context, changed, entry, dropped_ranges)
 
 
@@ -407,7 +417,7 @@ def _with_version(
     row = with_description(loaded.row, definition)._replace(purge=False)
     calendars = newest_calendars(context, definition)
     version = new_version(context, row._replace(version=row.version + 1), definition, calendars)
-    if loaded.row.state != ScheduleStatus.CLOSED and _is_same_version(version, loaded.version):
+    if loaded.row.state != ScheduleStatus.CLOSED and is_same_version(version, loaded.version):
         return loaded._replace(row=row), []
     row = row._replace(version=version.version)
     compiled = compile_definition(row, version, definition, calendars)
@@ -441,58 +451,3 @@ def _with_pause(context: OperationContext, loaded: LoadedSchedule, schedule_inpu
     if schedule_input.note is not UNSET:
         row = row._replace(pause_note=schedule_input.note)
     return loaded._replace(row=row, state=state)
-
-
-def _audit_document(definition: Definition, version: VersionRow) -> dict[str, Any]:
-    """Return a definition for the audit.
-
-    A payload may hold secrets, so the audit only has the number of its version.
-    """
-    payload = None if definition.payload is None else f"that of version {version.version}"
-    document: dict[str, Any] = to_plain(replace(definition, payload=payload))
-    return document
-
-
-def with_description(row: ScheduleRow, definition: Definition) -> ScheduleRow:
-    """Return the row with the columns that lists filter by."""
-    return row._replace(
-        workflow_id=definition.action.workflow_id,
-        user_id=definition.action.user_id,
-        labels=compact(dict(definition.labels)),
-        description=definition.description,
-        zones=zones_text(definition.spec),
-    )
-
-
-def new_version(
-    context: OperationContext,
-    row: ScheduleRow,
-    definition: Definition,
-    calendars: Sequence[CalendarRow],
-    after_s: int = 0,
-) -> VersionRow:
-    """Return a definition as a version row, with the versions of the calendars it excludes."""
-    about: dict[str, Any] = {"description": definition.description, "labels": dict(definition.labels)}
-    optional = {"memo": definition.memo, "search_attributes": definition.search_attributes}
-    about |= {name: value for name, value in optional.items() if value is not None}
-    return VersionRow(
-        schedule_key=row.schedule_key,
-        version=row.version,
-        spec=spec_text(definition.spec),
-        policy=policy_text(definition.policy),
-        action=action_text(definition.action),
-        payload=None if definition.payload is None else compact(definition.payload),
-        about=compact(about),
-        calendars=compact({calendar.name: calendar.version for calendar in calendars}),
-        after_s=after_s,
-        until_s=None,
-        author=context.actor,
-        created_ms=context.now_ms,
-    )
-
-
-_CONTENT = ("spec", "policy", "action", "payload", "about", "calendars")
-
-
-def _is_same_version(one: VersionRow, other: VersionRow) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in _CONTENT)

@@ -23,6 +23,7 @@ from tompion.model.policy import (
 )
 from tompion.model.schedule import Action, Definition
 from tompion.model.spec import SpecDocument
+from tompion.operations.schedules.action import ACTION_FIELDS, parse_action
 from tompion.operations.schedules.attributes import read_attributes
 from tompion.operations.validation import (
     MAX_DEPTH,
@@ -42,8 +43,6 @@ from tompion.spec.document import document_json, read_spec
 from tompion.spec.duration import parse_duration
 
 SPEC_FIELDS = tuple(field.name for field in fields(SpecDocument))
-
-ACTION_FIELDS = ("function", "workflow_id", "workflow_version", "queue", "user_id")
 
 ABOUT_FIELDS = ("payload", "description", "labels", "memo", "search_attributes")
 
@@ -164,41 +163,10 @@ def _read_new(document: Mapping[str, Any], jitter_ms: int) -> SpecDocument:
 
 
 def _action(document: Mapping[str, Any], base: Definition | None, settings: Settings) -> Action:
-    action = base.action if base else Action()
-    changes: dict[str, Any] = {}
-    for name in ACTION_FIELDS:
-        if name not in document:
-            continue
-        value = document[name]
-        if name == "workflow_version":
-            changes[name] = check_optional_whole(name, value, 1, 1 << 31)
-        elif value is None and name != "queue":
-            changes[name] = None
-        else:
-            changes[name] = check_name(name, value, settings)
-    if changes.get("function") and "workflow_id" not in changes:
-        changes["workflow_id"] = changes["workflow_version"] = None
-    if changes.get("workflow_id") and "function" not in changes:
-        changes["function"] = None
-    if changes.get("workflow_id", action.workflow_id) != action.workflow_id:
-        changes.setdefault("workflow_version", None)  # it was a version of the other workflow
-    action = replace(action, **changes)
-    if action.function is not None and document.get("workflow_version") is not None:
-        raise InvalidField("workflow_version", "a function has no versions; send workflow_id instead of function")
-    if (action.function is None) == (action.workflow_id is None):
-        raise InvalidField(
-            "function", "there is nothing to run; add either function ('package.module:name') or workflow_id"
-        )
-    if action.function is not None and not _is_path(action.function):
-        raise InvalidField(
-            "function", f"{display(action.function)} is not an import path; expected 'package.module:name'"
-        )
-    return action
-
-
-def _is_path(text: str) -> bool:
-    module, colon, name = text.partition(":")
-    return bool(colon) and all(part.isidentifier() for part in [*module.split("."), *name.split(".")])
+    action = parse_action(document, base.action if base else None, settings)
+    if action.executor is None:
+        return action
+    return replace(action, options=payload_of(action.options, settings, action.executor))
 
 
 def _policy(document: Mapping[str, Any], base: Definition | None, settings: Settings) -> Policy:

@@ -202,7 +202,7 @@ def test_hashed_field_uses_its_whole_range(name: str, text: str, low: int, high:
 
 
 def test_hashed_weekday_range_may_end_at_7() -> None:
-    """``H(5-7)`` set a bit for weekday 7, which no month has: on Sundays that begin a month nothing happened."""
+    """Regression: ``H(5-7)`` selected weekday 7, which does not exist, so Sundays never fired."""
     matches = [values(field_of("day_of_week", "H(5-7)"), f"schedule-{number}") for number in range(50)]
     assert {next(iter(one)) for one in matches} == {5, 6, 0}
 
@@ -415,7 +415,7 @@ INVALID: list[tuple[Dialect, str, str, int | None, str]] = [
     # zone prefixes
     ("tompion", "CRON_TZ= 0 9 * * *", "cron", 8, "a zone after '='"),
     ("quartz", "TZ=UTC 0 0 12 * * ?", "cron", 0, "set timezone instead"),
-    # what is not text a person writes
+    # characters that are not plain text
     ("tompion", "0 9 * * *\0", "cron.day_of_week", 8, "cannot read"),
     ("tompion", "\0", "cron", 0, "1 field"),
     ("tompion", "٣ * * * *", "cron.minute", 0, "cannot read '٣'"),
@@ -453,7 +453,7 @@ NEVER_SHORTENED = [
 
 @pytest.mark.parametrize(("text", "name", "expected"), NEVER_SHORTENED)
 def test_number_with_leading_zeros_is_accepted_or_rejected_as_a_whole(text: str, name: str, expected: set[int]) -> None:
-    """Only the first six digits were looked at, so that 0000059 silently meant 5."""
+    """Regression: only the first six digits were read, so 0000059 silently meant 5."""
     try:
         rule = rule_of(text)
     except InvalidSpec:
@@ -462,7 +462,7 @@ def test_number_with_leading_zeros_is_accepted_or_rejected_as_a_whole(text: str,
 
 
 def test_nth_weekday_beyond_five_is_rejected() -> None:
-    """Only the first four digits were checked: ``FRI#00015`` passed as ``#0001`` and never fired."""
+    """Regression: only the first four digits were checked, so ``FRI#00015`` passed as ``#0001`` and never fired."""
     for text in ("0 0 * * FRI#15", "0 0 * * FRI#015", "0 0 * * FRI#00015", "0 0 * * FRI#0000000015"):
         with pytest.raises(InvalidSpec):
             parse_cron(text)
@@ -473,7 +473,7 @@ BACKWARDS: list[tuple[Dialect, str, int, int]] = [("tompion", "year", 2030, 2026
 
 @pytest.mark.parametrize(("dialect", "name", "start", "end"), BACKWARDS)
 def test_structured_range_wraps_only_where_text_may(dialect: Dialect, name: str, start: int, end: int) -> None:
-    """``{"start": 2030, "end": 2026}`` silently meant all years but three."""
+    """Regression: ``{"start": 2030, "end": 2026}`` silently meant all years but three."""
     for calendar in ({name: f"{start}-{end}"}, {name: [{"start": start, "end": end}]}):
         with pytest.raises(InvalidSpec):
             Spec(calendars=[calendar], dialect=dialect)

@@ -1,4 +1,4 @@
-"""Days from masks, held against a walk that looks at every date with the standard library."""
+"""Days from masks, compared with a walk over every date with the standard library."""
 
 from __future__ import annotations
 

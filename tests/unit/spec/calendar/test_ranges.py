@@ -1,4 +1,4 @@
-"""Specs in ranges: the same ticks, and what ranges cannot say is named."""
+"""Specs as ranges: the same ticks, and a list of the parts that ranges cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``H`` instead of the minute, where that is the same spec but for the minute."""
+"""``H`` instead of the minute, where the spec otherwise stays the same."""
 
 from __future__ import annotations
 

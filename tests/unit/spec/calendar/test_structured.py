@@ -1,4 +1,4 @@
-"""Structured calendars: a number and the text of it are the same thing."""
+"""Structured calendars: a number and its text are equal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_date_and_time_are_separated_by_t_or_a_space(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1s" * 100_000, "9" * 1_000_000])
 def test_overlong_duration_is_rejected(text: str) -> None:
-    """A million characters took seconds before they were refused."""
+    """Regression: a million characters took seconds to be rejected."""
     with pytest.raises(InvalidSpec, match="characters"):
         parse_duration(text, field="every")
 

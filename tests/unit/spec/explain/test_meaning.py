@@ -1,8 +1,8 @@
-"""Whether an explanation means what the engine does.
+"""Explanations describe exactly the ticks of the engine.
 
-The sentences are read back by a reader that knows English but neither cron nor the engine: it turns "on the weekday
-(Monday to Friday) nearest the 15th of the month" into days and "every 15 minutes from 09:00 to 17:45" into seconds of
-the day, and the ticks must be exactly those.  A word that the reader does not know fails the test.
+A reader that knows English, but neither cron nor the engine, parses the sentences: it turns "on the weekday (Monday to
+Friday) nearest the 15th of the month" into days and "every 15 minutes from 09:00 to 17:45" into seconds of the day. The
+ticks must be exactly those. A word that the reader does not know fails the test.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def draw_rule(draw: random.Random, frequency: str) -> str:
     for name, size, share in (("BYHOUR", 24, 0.3), ("BYMINUTE", 60, 0.3), ("BYSECOND", 60, 0.25)):
         if draw.random() < share:
             parts.append(f"{name}=" + numbers(draw, list(range(size)), 6))
-    # A position that no period has makes dateutil look at every period there is: short ones have one time at least.
+    # A position that no period has makes dateutil search every period, so short ones have one time at least.
     if len(parts) > 2 and "BY" in parts[-1] and draw.random() < 0.3:
         most = 1 if frequency in SUB_DAILY else draw.choice([2, 2, 8])
         parts.append("BYSETPOS=" + numbers(draw, both_ways(1, most), 3))
@@ -129,14 +129,14 @@ def test_drawn_rules_agree_with_dateutil(frequency: str, monkeypatch: pytest.Mon
         text, start = draw_rule(draw, frequency), draw_start(draw)
         last_year = start.year + YEARS[frequency]
         expected = judged(text, start, last_year, MAX_OCCURRENCES[frequency], monkeypatch)
-        agree(text, wall(start), expected, wall(f"{last_year + 1}-01-01"), draw)
+        assert_agreement(text, wall(start), expected, wall(f"{last_year + 1}-01-01"), draw)
         if frequency in SUB_DAILY:
             with monkeypatch.context() as patched:  # no leaps: every meeting of grid and clock is computed
                 patched.setattr(grid, "MAX_LEAPS", 0)
-                agree(text, wall(start), expected, wall(f"{last_year + 1}-01-01"), draw)
+                assert_agreement(text, wall(start), expected, wall(f"{last_year + 1}-01-01"), draw)
 
 
-def agree(text: str, start: int, expected: list[int] | None, end: int, draw: random.Random) -> None:
+def assert_agreement(text: str, start: int, expected: list[int] | None, end: int, draw: random.Random) -> None:
     """Compare a rule with what was expected of it before ``end``, in both directions and from anywhere."""
     context = f"seed {SEED}: {text} from {text_of(start)}"
     rule, begin = parse_rrule(text, start=start), start - 1
@@ -332,7 +332,7 @@ def test_until_is_inclusive(until: str, last: str | None) -> None:
     start = wall("2026-01-01T09:00:00")
     rule = parse_rrule(f"FREQ=DAILY;UNTIL={until}", start=start, to_local=lambda epoch: epoch + 3600)
     assert rule.next_local(start if last is None else wall(last)) is None
-    assert text_of(rule.prev_local(10**10)) == last  # a search in vain has not made it forget
+    assert text_of(rule.prev_local(10**10)) == last  # a search without a result keeps the state
 
 
 def test_parts_are_kept_as_written() -> None:
@@ -375,7 +375,7 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize("text", IMPOSSIBLE)
 def test_impossible_rule_ends_in_bounded_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No step per tick: at most a look at each month of the range, and as few meetings of grid and days."""
+    """The search checks each month of the range at most once, and takes no step per tick."""
     looks = count_calls(RuleDays, "mask", monkeypatch)
     meetings = count_calls(grid.Grid, "first_from", monkeypatch)
     tuesday = wall("2026-09-01T00:00:00")

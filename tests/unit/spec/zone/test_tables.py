@@ -1,4 +1,4 @@
-"""Zone tables: equal to those of another implementation, built from the pinned package and from nothing else."""
+"""Zone tables: equal to those of another implementation, and built only from the pinned package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def utc(text: str) -> int:
 
 @pytest.fixture
 def whenever_reads_the_package() -> Iterator[None]:
-    """Left alone, `whenever` looks at the machine's own database first, which may be years older."""
+    """Without this, `whenever` reads the machine's own database first, which may be years older."""
     before = whenever.get_tzpath()
     whenever.reset_tzpath(())
     whenever.clear_tzcache()
@@ -64,7 +64,7 @@ def test_zone_tables_equal_those_of_whenever(whenever_reads_the_package: None) -
 
 
 def test_comparison_with_whenever_is_not_empty(whenever_reads_the_package: None) -> None:
-    """The comparison above would be worthless if both sides were empty."""
+    """The comparison above would prove nothing if both sides were empty."""
     rows = changes_by_whenever("Europe/Berlin")
     assert rows[0] == (0, HOUR)
     assert (utc("2026-03-29T01:00:00"), 2 * HOUR) in rows
@@ -101,7 +101,7 @@ def test_pieces_of_every_zone_are_sorted() -> None:
 
 
 def disturbed_spans(zone: Zone) -> list[tuple[int, int]]:
-    """Where adding the offset is not the whole truth: both passes of a repeated hour, and the hour after a gap."""
+    """The spans where adding the offset is not enough: both passes of a repeated hour, and the hour after a gap."""
     spans = []
     for start, (before, after) in zip(zone.starts, pairwise(zone.offsets), strict=True):
         width = abs(after - before)
@@ -319,7 +319,7 @@ sys.stdout.write("\\n".join(os.fsdecode(path) for path in paths))
 
 
 def test_loading_every_zone_opens_no_file_outside_the_tzdata_package(tmp_path: Path) -> None:
-    """The variables point elsewhere on purpose: zoneinfo would follow them, the engine must not."""
+    """The variables point elsewhere on purpose. zoneinfo would follow them, and the engine must not."""
     environment = os.environ | {"PYTHONTZPATH": str(tmp_path), "TZDIR": str(tmp_path), "TZ": "Asia/Tokyo"}
     done = subprocess.run([sys.executable, "-c", WATCH], capture_output=True, text=True, check=True, env=environment)
     package = Path(tzdata.__file__).parent

@@ -1,4 +1,4 @@
-"""The next changes of a zone's clocks, and what they do to ticks."""
+"""The next clock changes of a zone, and their effect on ticks."""
 
 from __future__ import annotations
 

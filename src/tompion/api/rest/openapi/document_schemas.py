@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tompion.model.action_options import EXECUTOR_OPTIONS, HTTP_METHODS
 from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap
 from tompion.model.spec import DIALECTS, DST_GAPS, DST_OVERLAPS, DST_PROFILES, JITTER_MODES
 
@@ -77,6 +78,61 @@ SPEC_FIELDS: dict[str, Schema] = {
     "dst_profile": _nullable(_choice("A set of rules for clock changes.", *DST_PROFILES)),
     "dialect": _choice("Dialect of the cron expressions.", *DIALECTS),
 }
+_OPTIONS: dict[str, Schema] = {
+    "url": _text("The URL to call.", "https://example.org/run"),
+    "method": _choice("The HTTP method, POST by default.", *HTTP_METHODS),
+    "headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Additional headers."},
+    "body": {"description": "The body of the request. Text is sent as it is, other values as JSON."},
+    "secret": _text("Name of the configured secret that signs the request.", "reports"),
+    "expect": _one_or_many(
+        "Statuses that count as success, 2xx by default.", {"type": ["integer", "string"]}, 204, ["2xx", 404]
+    ),
+    "timeout_ms": _number("Time limit of the request.", 1),
+    "cancel_url": _text("URL to call when a run that the target has accepted is cancelled."),
+    "task": _text("Name of the Celery task.", "shop.close_day"),
+    "args": {"type": "array", "description": "Positional arguments."},
+    "kwargs": {"type": "object", "description": "Keyword arguments."},
+    "queue": _text("Name of the queue at the target."),
+    "done": _text("When the run counts as complete: followed, reported or taken."),
+    "workflow": _text("Type of the Temporal workflow."),
+    "task_queue": _text("Task queue of the Temporal workflow."),
+    "workflow_id": _text("Prefix of the id of the Temporal workflow."),
+    "id": _choice("Whether the nominal time is added to the id of the workflow.", "suffix", "as_is"),
+    "memo": {"type": "object", "description": "Memo of the Temporal workflow."},
+    "search_attributes": {"type": "object", "description": "Search attributes of the Temporal workflow."},
+    "start": {"type": "object", "description": "Start request of the Temporal workflow, as protobuf JSON."},
+    "execution_timeout_ms": _number("Execution timeout of the Temporal workflow.", 1),
+    "run_timeout_ms": _number("Run timeout of the Temporal workflow.", 1),
+    "task_timeout_ms": _number("Task timeout of the Temporal workflow.", 1),
+    "subject": _text("Subject of the message.", "jobs.report"),
+    "stream": _text("Name of the stream.", "jobs"),
+    "exchange": _text("Name of the exchange."),
+    "routing_key": _text("Routing key of the message."),
+    "table": _text("Name of a declared table.", "app.jobs"),
+    "columns": {"type": "object", "description": "Values by column."},
+    "function": _text("Name of a declared SQL function.", "app.enqueue"),
+}
+_TARGETS = {
+    "http": "Send an HTTP request.",
+    "celery": "Send a Celery task.",
+    "temporal": "Start a Temporal workflow.",
+    "nats": "Publish a message to a JetStream stream.",
+    "redis": "Add an entry to a Redis or Valkey stream.",
+    "rabbitmq": "Publish a message to RabbitMQ.",
+    "postgres": "Insert a row or call a function in the database of the store.",
+}
+EXECUTOR_FIELDS: dict[str, Schema] = {
+    "command": _nullable(_text("Name of the configured command to run.", "backup")),
+    **{
+        executor: {
+            "type": ["object", "null"],
+            "description": description,
+            "properties": {name: _OPTIONS[name] for name in EXECUTOR_OPTIONS[executor]},
+            "additionalProperties": False,
+        }
+        for executor, description in _TARGETS.items()
+    },
+}
 OTHER_FIELDS: dict[str, Schema] = {
     "spec": {
         "type": "object",
@@ -86,6 +142,7 @@ OTHER_FIELDS: dict[str, Schema] = {
     },
     "function": _nullable(_text("Import path of the function to run.", "tasks:report")),
     "workflow_id": _nullable(_text("Id of the stored workflow to run.", "nightly-etl")),
+    **EXECUTOR_FIELDS,
     "workflow_version": {"type": ["integer", "null"], "minimum": 1, "description": "null is the newest version."},
     "queue": _text("Queue of the processes that execute the runs.", "default"),
     "user_id": _nullable(_text("User on whose behalf the runs are executed.", "u-17")),

@@ -92,7 +92,8 @@ def action_message(schedule: Schedule, document: Any) -> NewWorkflowExecutionInf
     elif isinstance(options.get("args"), list):
         message.input.payloads.extend(map(json_payload, options["args"]))
     message.workflow_id = str(options.get("workflow_id", schedule.schedule_id))
-    message.workflow_type.name = str(options.get("workflow", action.function or action.workflow_id or ""))
+    name = action.function or action.workflow_id or action.executor or ""
+    message.workflow_type.name = str(options.get("workflow", name))
     message.task_queue.name = str(options.get("task_queue", action.queue))
     return message
 

@@ -1,4 +1,4 @@
-"""``tompion queues`` and ``tompion instances``."""
+"""``tompion queues``: list, pause and resume queues."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import typer
 from tompion.cli.commands.schedule_control import Note
 from tompion.cli.connection import (
     Connection,
-    Limit,
     connection_options,
     drop_unset,
     request_options,
     watch_options,
     with_options,
 )
+from tompion.cli.lazy import command_group
 from tompion.cli.output import console
-from tompion.cli.output.tables import Column, absolute, now, relative, table
+from tompion.cli.output.tables import Column, now, relative, table
 
 if TYPE_CHECKING:
-    from tompion.model.worker import InstanceInfo, Queue
+    from tompion.model.worker import Queue
 
-queues_app = typer.Typer(help="Show, pause and resume queues.", no_args_is_help=True, rich_markup_mode="rich")
-instances_app = typer.Typer(help="Show engines and workers.", no_args_is_help=True, rich_markup_mode="rich")
+queues_app = command_group("List, pause and resume queues of runs.")
 
 QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
 
@@ -65,16 +64,6 @@ def resume_queue_command(connection: Connection, change: dict[str, Any], queue: 
     )
 
 
-@instances_app.command("list")
-@with_options(connection=watch_options)
-def list_instances_command(connection: Connection, limit: Limit = None) -> None:
-    """Show engines and workers and their last heartbeats.
-
-    Example: tompion instances list
-    """
-    connection.show(lambda api: api.list_instances(**drop_unset(limit=limit)), print_instances)
-
-
 def print_queues(queues: Sequence[Queue]) -> None:
     """Print queues."""
     if not queues:
@@ -93,41 +82,5 @@ def print_queues(queues: Sequence[Queue]) -> None:
                 relative(queue.waiting_since, present),
             )
             for queue in queues
-        ],
-    )
-
-
-def print_instances(instances: Sequence[InstanceInfo]) -> None:
-    """Print engines and workers."""
-    if not instances:
-        console.note("No engine is running. Start one with 'tompion serve' or 'tompion worker'.")
-        return
-    present = now()
-    columns = (
-        Column("id"),
-        Column("name", 12),
-        Column("kind"),
-        Column("state"),
-        Column("heartbeat"),
-        Column("queues", 8),
-        Column("skew", extra=True),
-        Column("release", extra=True),
-        Column("started", extra=True),
-    )
-    table(
-        columns,
-        [
-            (
-                str(instance.instance_id),
-                instance.name,
-                instance.kind,
-                "stopped" if instance.stopped_at else "alive" if instance.alive else "silent",
-                relative(instance.last_heartbeat_at, present),
-                ", ".join(instance.queues),
-                f"{instance.skew_ms} ms",
-                instance.release or "-",
-                absolute(instance.started_at),
-            )
-            for instance in instances
         ],
     )
