@@ -25,11 +25,13 @@ from tompion.cli.lazy import LazyCommand
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
     "src", "bench", "examples",
-    "tests/chaos", "tests/differential", "tests/documentation", "tests/e2e", "tests/endurance", "tests/fuzz",
-    "tests/interleavings", "tests/load", "tests/migration", "tests/models", "tests/node", "tests/oracle", "tests/prove",
-    "tests/simulation", "tests/soak", "tests/support", "tests/web",
+    "tests/chaos", "tests/conformance/api", "tests/conformance/engine", "tests/conformance/executor",
+    "tests/conformance/operations", "tests/conformance/spec", "tests/conformance/store", "tests/conformance/temporal",
+    "tests/differential", "tests/documentation", "tests/e2e", "tests/endurance", "tests/fuzz", "tests/interleavings",
+    "tests/load", "tests/migration", "tests/models", "tests/node", "tests/oracle", "tests/prove", "tests/simulation",
+    "tests/soak", "tests/support", "tests/unit", "tests/web",
 )  # fmt: skip
-MIN_TEST_FILES = 100
+MIN_TEST_FILES = 300
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

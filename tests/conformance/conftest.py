@@ -18,7 +18,7 @@ TEMPLATE = "tompion_migrated"
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres_server: PostgresServer) -> str:
-    """A migrated database that nobody uses; copying it is quicker than migrating another."""
+    """A migrated database without connections. Copying it is faster than migrating another one."""
     from tompion.store.postgres.driver import PostgresMigrator  # here, because the tests of specs need no database
 
     PostgresMigrator(postgres_server.create_database(TEMPLATE)).up()
@@ -39,10 +39,10 @@ def migrated_databases(postgres_server: PostgresServer, postgres_template: str) 
 
 @pytest.fixture
 def migrated_url(migrated_databases: Recycling) -> Iterator[str]:
-    """A migrated PostgreSQL database that is the test's own while it runs, for the role that processes are to have.
+    """The URL of a migrated PostgreSQL database, with the role of the service's processes.
 
-    That role can change no table, and its requests are behind the walls of their tenants: what works in the tests works
-    with the least of rights.  A test that changes tables by hand asks for `owner_url` of it.
+    That role cannot change the schema, and row security limits its requests to their tenant, so that the tests run
+    with the least privileges.  A test that changes tables directly uses the `owner_url` of this URL.
     """
     with migrated_databases.lent() as url:
         yield url.replace(f"://{OWNER}@", f"://{WORKER}@")

@@ -38,7 +38,7 @@ def first_address(process: subprocess.Popen[str]) -> str:
     for line in process.stdout:
         if result := ADDRESS.search(line):
             return result.group()
-    raise AssertionError("it ended without a word about where it is")
+    raise AssertionError("it ended without printing its address")
 
 
 def seconds_until_healthy(home: Path) -> float:

@@ -1,7 +1,7 @@
 """The primary PostgreSQL is killed while workers fire, its standby is promoted, and every tick is accounted for.
 
-``python -m tests.endurance.failover --seconds 300`` does so again and again: what was killed comes back as the standby
-of the other.  Replication is synchronous. ``--careless`` cuts it before the kill, and then the check must fail.
+``python -m tests.endurance.failover --seconds 300`` repeats this: a killed server returns as the standby of the other.
+Replication is synchronous. ``--careless`` cuts it before the kill, and then the check must fail.
 """
 
 from __future__ import annotations

@@ -36,6 +36,8 @@ T = TypeVar("T")
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 OLD_RUNS = 100_000
 PART = 10_000
+SPREAD = 20
+"""Schedules whose jitter spreads their fires over each second, because the clean-up may take less than one."""
 WORK = "tests.endurance.test_retention:work"
 STEPS, SWEEPING = "StepRunner.in_transaction", "SweepStep.expire"
 SECONDS = 120
@@ -159,6 +161,8 @@ async def sweep_all(url: str, store: Watched) -> None:
     async with AsyncTompion(url, engine=False) as tompion:
         await tompion.create("old", cron="0 0 1 1 *", function=WORK)
         await tompion.create("ticks", cron="* * * * * *", function=WORK, overlap_policy="allow")
+        for number in range(SPREAD):
+            await tompion.create(f"spread-{number}", cron="* * * * * *", jitter_ms=400, function=WORK)
         for part in range(OLD_RUNS // PART):
             await await_store(store.write(partial(grow_old, key=1, part=part)))
         assert await await_store(store.read(partial(counts, key=1))) == [9, 9, 1, 9]
@@ -166,7 +170,7 @@ async def sweep_all(url: str, store: Watched) -> None:
         engine = Engine(store, {"function": FunctionExecutor(4)}, clock=SystemClock(), settings=SETTINGS)
         await engine.start()
         async with asyncio.timeout(SECONDS):
-            while any(await await_store(store.read(partial(counts, key=1)))) or not fire_once(store):
+            while any(await await_store(store.read(partial(counts, key=1)))) or not step_transactions(store):
                 await pause(0.02)
         await engine.stop()
         assert (await tompion.verify("ticks")).ok
@@ -224,7 +228,7 @@ def one_batch(worker: Worker, transaction: Transaction) -> None:
     worker.sweeping.expire(transaction)
 
 
-def fire_once(store: Watched) -> list[int]:
+def step_transactions(store: Watched) -> list[int]:
     return [number for what, number, name in store.seen if what == "begun" and name.startswith(STEPS)]
 
 
@@ -234,8 +238,10 @@ def batches_ahead(store: Watched) -> int:
     begun = {number: at for at, (what, number, _) in enumerate(store.seen) if what == "begun"}
     sweeps = [at for at, (what, _, name) in enumerate(store.seen) if what == "begun" and SWEEPING in name]
     assert len(sweeps) >= OLD_RUNS // SWEEP_BATCH
-    assert any(sweeps[0] < begun[number] < sweeps[-1] for number in fire_once(store)), "nothing was fired meanwhile"
-    return max(sum(submitted[number] < at < begun[number] for at in sweeps) for number in fire_once(store))
+    assert any(sweeps[0] < begun[number] < sweeps[-1] for number in step_transactions(store)), (
+        "nothing was fired meanwhile"
+    )
+    return max(sum(submitted[number] < at < begun[number] for at in sweeps) for number in step_transactions(store))
 
 
 def assert_bounded(statements: list[tuple[str, Params, int]]) -> None:

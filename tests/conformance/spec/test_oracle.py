@@ -80,7 +80,7 @@ FACTS: list[tuple[str, str, int, dict[str, Any], list[str]]] = [
     ]),
     # midnight does not exist in São Paulo on 2018-11-04: 01:00 -02
     ("America/Sao_Paulo", "2018-11-04T01:00Z", 20, {"cron": "0 0 * * *"}, ["2018-11-04T03:00:00Z"]),
-    # Apia had no 30 December 2011: no DST, nothing is caught up, whatever the policy
+    # Apia had no 30 December 2011: no DST, no policy catches up
     ("Pacific/Apia", "2011-12-29T18:00Z", 40, {"cron": "0 9 * * *"}, ["2011-12-29T19:00:00Z", "2011-12-30T19:00:00Z"]),
     ("Pacific/Apia", "2011-12-29T18:00Z", 40, {"cron": "0 9 30 12 *", "dst_gap": "shift"}, []),
     # three hours at Casey are still DST: 2009-10-18 02:00 to 05:00 (+11)

@@ -84,7 +84,7 @@ def test_a_steady_load_is_due_each_second(url: str, monkeypatch: pytest.MonkeyPa
     assert all(ran >= due for due, ran in seen.ticks)
 
 
-def test_steady_runs_count_what_was_due_and_ran_in_time(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steady_load_counts_due_and_punctual_runs(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     in_time = [(1_000 + number % 2, 1_000 + number % 2 + number / 100) for number in range(10)]
     too_late = [(999, 1_000), (1_001, 1_002.5), (1_002, 1_002.1)]
     seen = burst.Outcome(1_000, [*in_time, *too_late], [2.0], 0.0, {})

@@ -117,7 +117,7 @@ def test_retry_has_a_link_to_the_first_attempt(harness: EngineHarness) -> None:
 
 
 def test_another_instance_continues_the_trace_after_a_crash(harness: EngineHarness) -> None:
-    """The span of the first attempt is never written. Its children and the second attempt have its id all the same."""
+    """The span of the first attempt is never written. Its children and the second attempt still have its id."""
     harness.create(cron="1 8 * * *")
     harness.plan = lambda _: (20.0, Completed())
     traced = Traced(harness)

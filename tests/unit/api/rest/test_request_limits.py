@@ -1,4 +1,4 @@
-"""Rate limits: an authenticated caller has a limit of its own, whatever credential it uses."""
+"""Rate limits: an authenticated caller has one limit for all its credentials."""
 
 from __future__ import annotations
 
