@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tompion.config.settings import Settings
+    from tompion.engine.telemetry.events import Event
     from tompion.errors import (
         AlreadyExists,
         Conflict,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         UnknownZone,
     )
     from tompion.executors.base import RunContext
+    from tompion.executors.current_run import RunLogFilter, current_run
     from tompion.model.page import Page
     from tompion.model.schedule import Run, Schedule
     from tompion.model.spec import Finding, NamedCalendar, Tick
@@ -46,6 +48,7 @@ __all__ = [
     "AlreadyExists",
     "AsyncTompion",
     "Conflict",
+    "Event",
     "Finding",
     "InvalidField",
     "InvalidInput",
@@ -61,6 +64,7 @@ __all__ = [
     "Run",
     "RunContext",
     "RunLauncher",
+    "RunLogFilter",
     "Schedule",
     "ScheduleClosed",
     "SchemaOutdated",
@@ -78,6 +82,7 @@ __all__ = [
     "UnknownZone",
     "Verification",
     "compile",
+    "current_run",
     "next_many",
     "read_icalendar",
 ]
@@ -85,12 +90,14 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker uses the imports above, and must not accept every name
     _MODULES = {
         "AsyncTompion": "tompion.sdk.app",
+        "Event": "tompion.engine.telemetry.events",
         "Finding": "tompion.model.spec",
         "NamedCalendar": "tompion.model.spec",
         "Page": "tompion.model.page",
         "Run": "tompion.model.schedule",
         "RunContext": "tompion.executors.base",
         "RunLauncher": "tompion.sdk.run_launcher",
+        "RunLogFilter": "tompion.executors.current_run",
         "Schedule": "tompion.model.schedule",
         "Settings": "tompion.config.settings",
         "Spec": "tompion.sdk.spec",
@@ -99,6 +106,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Tompion": "tompion.sdk.app",
         "Verification": "tompion.model.verification",
         "compile": "tompion.spec.compiler",
+        "current_run": "tompion.executors.current_run",
         "next_many": "tompion.spec.compiler",
         "read_icalendar": "tompion.sdk.spec",
     }

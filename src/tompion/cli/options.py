@@ -51,16 +51,19 @@ LogLevel = Annotated[
 
 def open_log(config: Config, *, quiet: bool = False) -> QueuedLog:
     """Return the log of this process, in the configured format and level."""
+    from tompion.cli.logging.json import JsonLog
     from tompion.cli.logging.queue import QueuedLog
+    from tompion.cli.logging.records import capture_logging
+    from tompion.cli.logging.text import TextLog
     from tompion.runtime.clock import SystemClock
 
+    level = "warning" if quiet else config.log_level
     if config.log_format == "json":
-        from tompion.cli.logging.json import JsonLog
-
-        return QueuedLog(JsonLog(SystemClock(), "warning" if quiet else config.log_level))
-    from tompion.cli.logging.text import TextLog
-
-    return QueuedLog(TextLog(SystemClock(), quiet=quiet, level=config.log_level))
+        process_log = QueuedLog(JsonLog(SystemClock(), level))
+    else:
+        process_log = QueuedLog(TextLog(SystemClock(), quiet=quiet, level=level))
+    capture_logging(process_log, level)
+    return process_log
 
 
 def load_process_config(path: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Config:

@@ -103,3 +103,53 @@ def test_a_problem_that_the_service_finds_is_exit_code_1(url: str, store: Store)
     left = run(["verify", "--url", url])
     assert left.code == 1, left
     assert left.out.startswith("s: ")
+
+
+def test_an_http_job_with_retry_and_signature_is_one_command(url: str) -> None:
+    argv = ["schedules", "create", "report", "--cron", "@daily", "--http", "https://a.example/run", "--method", "put"]
+    argv += ["--header", "X-Team: a", "--body", '{"n": 1}', "--secret", "reports", "--expect", "204", "--expect", "3xx"]
+    created = run([*argv, "--max-attempts", "3", "--url", url])
+    assert (created.code, "http PUT https://a.example/run" in created.out) == (0, True)
+    definition = CommandLine("--url", url).get("report").definition
+    assert definition.action.target == {
+        "url": "https://a.example/run",
+        "method": "PUT",
+        "headers": {"X-Team": "a"},
+        "body": {"n": 1},
+        "secret": "reports",
+        "expect": [204, "3xx"],
+    }
+    assert definition.policy.max_attempts == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "target"),
+    [
+        (["--command", "backup"], "backup"),
+        (["--celery", "shop.refresh"], {"task": "shop.refresh"}),
+        (
+            ["--celery", "shop.close_day", "--arg", "berlin", "--arg", "5", "--kwarg", "dry=true"],
+            {"task": "shop.close_day", "args": ["berlin", 5], "kwargs": {"dry": True}},
+        ),
+        (["--http", "https://a.example", "--body", "plain text"], {"url": "https://a.example", "body": "plain text"}),
+        (["--set", 'nats={"subject": "jobs"}'], {"subject": "jobs"}),
+    ],
+)
+def test_options_name_the_target(url: str, options: list[str], target: object) -> None:
+    assert run(["schedules", "put", "a", "--cron", "@daily", *options, "--url", url]).code == 0
+    assert CommandLine("--url", url).get("a").definition.action.target == target
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--header", "A: b"], "--header: only --http has this option"),
+        (["--arg", "a"], "--arg: only --celery has this option"),
+        (["--http", "https://a.example", "--header", "A"], "--header: expected 'NAME: VALUE'"),
+        (["--celery", "a", "--kwarg", "b"], "--kwarg: 'b'; expected NAME=VALUE"),
+        (["--http", "https://a.example", "--command", "backup"], "http: sent together with command"),
+    ],
+)
+def test_invalid_options_of_a_target_are_rejected(url: str, options: list[str], words: str) -> None:
+    result = run(["schedules", "put", "a", "--cron", "@daily", *options, "--url", url])
+    assert (result.code, words in result.err) == (2, True), result.err

@@ -1,8 +1,7 @@
-"""Compare Tompion with another library for as long as one likes.
+"""Compare Tompion with another library for a given time.
 
-``python -m tests.conformance.peers croner --seconds 600`` draws new expressions in rounds, each with the next seed. A
-disagreement that no documented difference predicts is printed with all that is needed to repeat it, and the command
-ends with 1.
+``python -m tests.conformance.peers croner --seconds 600`` draws new expressions in rounds, each with the next seed. It
+prints every disagreement that no documented difference predicts, with its seed, and then exits with status 1.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import sys
 import time
 from collections import Counter
 
-from tests.conformance.peers.comparing import compare, draw_questions
+from tests.conformance.peers.comparison import compare, draw_questions
 from tests.conformance.peers.examples import PEERS
 from tests.support.seeds import new_seed
 
@@ -22,7 +21,7 @@ PLACES_EACH = 4
 
 
 def main() -> int:
-    """Run rounds until the time is over."""
+    """Run rounds until the time has passed, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.peers", description=__doc__)
     parser.add_argument("peer", choices=PEERS)
     parser.add_argument("--seconds", type=float, default=60)

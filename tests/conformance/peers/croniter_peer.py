@@ -1,4 +1,4 @@
-"""croniter: the Python library that most schedulers build on, and where it and Tompion part."""
+"""croniter, the Python library of many schedulers, and its differences from Tompion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache
 from croniter import croniter
 from croniter.croniter import CroniterBadCronError, CroniterBadDateError
 
-from tests.conformance.peers.comparing import (
+from tests.conformance.peers.comparison import (
     LONGEST_DST_GAP,
     Answer,
     Change,
@@ -21,11 +21,11 @@ from tests.conformance.peers.comparing import (
     Reading,
     Slip,
     Spec,
-    ask,
-    compiled,
+    compile_spec,
     fields_of,
     has_tick,
     steps_are_restrictions,
+    tompion_answer,
     with_field,
 )
 from tests.oracle.walk import DAY, HOUR, load_zone
@@ -35,8 +35,8 @@ FIFTY_YEARS = 50 * 366 * DAY
 
 
 @cache
-def parsed(expression: str) -> croniter:
-    """What croniter makes of an expression; the last Friday of the month is L5 there."""
+def parse(expression: str) -> croniter:
+    """Return the croniter object of an expression. croniter writes the last Friday of the month as L5."""
     fields = expression.split()
     if len(fields) > 1:
         weekday = 4 if len(fields) == 5 else 5
@@ -45,30 +45,30 @@ def parsed(expression: str) -> croniter:
 
 
 def is_accepted(expression: str) -> bool:
-    """Whether croniter is willing to read it."""
+    """Return whether croniter accepts an expression."""
     try:
-        parsed(expression)
+        parse(expression)
     except CroniterBadCronError:
         return False
     return True
 
 
-def takes_ages(question: Question) -> bool:
-    """Near a lost day croniter tries every lost time, and adds minutes to each until it exists: seconds to answer."""
+def is_too_slow(question: Question) -> bool:
+    """Return whether croniter needs seconds: near a lost day it adds minutes to every lost time until it exists."""
     fields = fields_of(Spec(question.expression, question.zone))
     return question.zone == "Pacific/Apia" and fields is not None and not fields[1].isdigit()
 
 
 def answer(question: Question) -> Answer:
-    """What croniter says; that it finds nothing is an error there."""
+    """Return the answer of croniter, which raises an error if there is no tick."""
     zone = UTC if question.zone == "UTC" else load_zone(question.zone)
     start = datetime.fromtimestamp(question.instant, zone)
-    cron = parsed(question.expression)
+    cron = parse(question.expression)
     try:
-        found = cron.get_prev(start_time=start) if question.backwards else cron.get_next(start_time=start)
+        tick = cron.get_prev(start_time=start) if question.backwards else cron.get_next(start_time=start)
     except CroniterBadDateError:
         return None
-    return int(found)
+    return int(tick)
 
 
 # ---------------------------------------------------------------- readings
@@ -88,12 +88,12 @@ def names_every_hour(spec: Spec) -> bool:
 
 
 def looks_at_the_hour_only(spec: Spec) -> Spec | None:
-    """Lost times are caught up unless every hour is named; the minute field and `*/2` do not matter."""
+    """Lost times are caught up unless every hour is named. The minute field and `*/2` do not matter."""
     return None if spec.gap else replace(spec, gap="skip" if names_every_hour(spec) else "catch_up")
 
 
 def special_day_wins(spec: Spec) -> Spec | None:
-    """Beside `5#3` or `5L` the day of the month is ignored, beside `15W` the weekday; these two are ANDed."""
+    """`5#3` or `5L` overrides the day of the month, `15W` overrides the weekday, and the two are ANDed."""
     fields = fields_of(spec)
     if fields is None or fields[3] in "*?" or fields[5] in "*?":
         return None
@@ -111,7 +111,7 @@ def is_nth(day_of_week: str) -> bool:
 
 
 def workday_of_short_months(spec: Spec) -> Spec | None:
-    """In a month without a 31st, `31W` is the last workday; for Tompion such a month has no `31W`."""
+    """In a month without a 31st, `31W` is the last workday. For Tompion such a month has no `31W`."""
     fields = fields_of(spec)
     if fields is None or fields[3] not in ("29W", "30W", "31W"):
         return None
@@ -137,7 +137,7 @@ READINGS = (
 
 
 def finds_nothing(case: Disagreement) -> bool:
-    """Two day fields are two searches; if one of them finds nothing in 50 years, the other's answer is lost too."""
+    """Two day fields are two searches. If one has no result within 50 years, the result of the other is lost, too."""
     spec = Spec(case.question.expression, case.question.zone)
     spec = steps_are_restrictions(spec) or spec
     fields = fields_of(spec)
@@ -152,7 +152,7 @@ def finds_nothing(case: Disagreement) -> bool:
 
 
 def caught_up_at(case: Disagreement, instant: Answer) -> Change | None:
-    """The gap at whose end croniter runs lost times: it adds minutes until they exist, so that their seconds stay."""
+    """Return the gap at whose end croniter runs lost times. It adds minutes, so that the seconds stay."""
     for change in case.changes():
         if isinstance(instant, int) and change.is_gap and 0 <= instant - change.instant < 60:
             second = instant - change.instant
@@ -162,12 +162,12 @@ def caught_up_at(case: Disagreement, instant: Answer) -> Change | None:
 
 
 def lost_walls(case: Disagreement, change: Change) -> Iterator[int]:
-    """The lost wall times that the expression names."""
-    return compiled(replace(case.understood, zone="UTC")).between_epochs(change.walls[0], change.walls[1] - 1)
+    """Return the lost wall times that match the expression."""
+    return compile_spec(replace(case.understood, zone="UTC")).between_epochs(change.walls[0], change.walls[1] - 1)
 
 
 def catches_up_a_lost_day(case: Disagreement) -> bool:
-    """A whole day that a zone skipped is caught up like an hour: at its end."""
+    """A whole day that a zone skipped is caught up at its end, like an hour."""
     change = caught_up_at(case, case.theirs)
     return change is not None and change.length > LONGEST_DST_GAP
 
@@ -178,12 +178,12 @@ def keeps_the_seconds(case: Disagreement) -> bool:
 
 
 def passes_over_lost_times(case: Disagreement) -> bool:
-    """Looking back from the end of a gap, or the minute after it, it passes over lost times, of other years too."""
+    """Backwards from the end of a gap, or the minute after it, croniter skips lost times, of other years too."""
     question = case.question
     for change in case.changes() if question.backwards else ():
         latest = max((wall % 60 for wall in lost_walls(case, change)), default=-1) if change.is_gap else -1
         at_end = question._replace(instant=change.instant)
-        if 0 <= question.instant - change.instant <= latest and case.theirs == ask(
+        if 0 <= question.instant - change.instant <= latest and case.theirs == tompion_answer(
             replace(case.understood, gap="skip"), at_end
         ):
             return True
@@ -191,14 +191,14 @@ def passes_over_lost_times(case: Disagreement) -> bool:
 
 
 def catches_up_now_and_then(case: Disagreement) -> bool:
-    """Where every hour is named, lost times are not caught up; from some instants before a gap, they are."""
+    """If every hour is named, lost times are not caught up, except from some instants before a gap."""
     return case.understood.gap == "skip" and caught_up_at(case, case.theirs) is not None
 
 
 def misses_the_other_pass(case: Disagreement) -> bool:
-    """Asked while an hour happens twice, it may miss the other pass: less than an hour, or more, is not foreseen."""
+    """Within a repeated hour, croniter may miss the other pass if the overlap is shorter or longer than an hour."""
     only = replace(case.understood, overlap="second" if case.question.backwards else "first")
-    return case.theirs == ask(only, case.question) and any(
+    return case.theirs == tompion_answer(only, case.question) and any(
         not change.is_gap and -change.length <= case.question.instant - change.instant < change.length
         for change in case.changes()
     )
@@ -231,5 +231,5 @@ CRONITER = Peer(
     answers=lambda questions: map(answer, questions),
     readings=READINGS,
     slips=SLIPS,
-    takes_ages=takes_ages,
+    is_too_slow=is_too_slow,
 )

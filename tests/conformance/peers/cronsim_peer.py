@@ -1,4 +1,4 @@
-"""cronsim: a careful port of Debian's cron, and where it and Tompion part."""
+"""cronsim, a port of Debian's cron, and its differences from Tompion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 
 from cronsim import CronSim, CronSimError
 
-from tests.conformance.peers.comparing import (
+from tests.conformance.peers.comparison import (
     ENDLESS,
     Answer,
     Change,
@@ -26,22 +26,22 @@ from tests.conformance.peers.comparing import (
 from tests.oracle.walk import DAY, load_zone
 from tests.support.corpus import Syntax
 
-MOST_STEPS = 100_000
-"""More steps than any answer takes: cronsim looks 50 years ahead, day by day."""
+MAX_STEPS = 100_000
+"""More steps than any search needs. cronsim searches 50 years, day by day."""
 
 
 class EndlessError(Exception):
-    """cronsim walks in circles."""
+    """cronsim is in an endless loop."""
 
 
 class CountingCronSim(CronSim):
-    """cronsim that notices when it does not get anywhere."""
+    """cronsim with a limit on the number of steps."""
 
     steps = 0
 
     def count(self) -> None:
         self.steps += 1
-        if self.steps > MOST_STEPS:
+        if self.steps > MAX_STEPS:
             raise EndlessError
 
     def tick(self, seconds: int = 1) -> None:
@@ -53,7 +53,7 @@ class CountingCronSim(CronSim):
         return super().match_day(d)
 
     def names(self, moment: datetime) -> bool:
-        """Whether its own fields name a wall time."""
+        """Return whether a wall time matches the fields."""
         return (
             moment.month in self.months
             and super().match_day(moment.date())
@@ -64,7 +64,7 @@ class CountingCronSim(CronSim):
 
 
 def is_accepted(expression: str) -> bool:
-    """Whether cronsim is willing to read it."""
+    """Return whether cronsim accepts an expression."""
     try:
         CronSim(expression, datetime(2025, 1, 1, tzinfo=UTC))
     except CronSimError:
@@ -73,7 +73,7 @@ def is_accepted(expression: str) -> bool:
 
 
 def answer(question: Question) -> Answer:
-    """What cronsim says."""
+    """Return the answer of cronsim."""
     try:
         return int(next(cronsim_at(question)).timestamp())
     except StopIteration:
@@ -83,7 +83,7 @@ def answer(question: Question) -> Answer:
 
 
 def cronsim_at(question: Question) -> CountingCronSim:
-    """One that is about to look for the answer."""
+    """Return a cronsim object that starts at the instant of the question."""
     zone = UTC if question.zone == "UTC" else load_zone(question.zone)
     start = datetime.fromtimestamp(question.instant, zone)
     return CountingCronSim(question.expression, start, reverse=question.backwards)
@@ -98,7 +98,7 @@ def literal_with_seconds(spec: Spec) -> Spec | None:
 
 
 def open_step_reaches_seven(spec: Spec) -> Spec | None:
-    """`1/2` among weekdays goes on to 7, which is Sunday; for Tompion the week ends with 6."""
+    """`1/2` as a weekday continues to 7, which is Sunday. For Tompion the week ends with 6."""
     weekday = spec.cron.split()[-1]
     match = re.fullmatch(r"(\d)/(\d+)", weekday)
     return with_field(spec, 5, f"{match[1]}-7/{match[2]}") if match else None
@@ -113,21 +113,21 @@ READINGS = (
 
 
 def is_fixed(question: Question) -> bool:
-    """Whether cronsim applies its DST rule."""
+    """Return whether cronsim applies its DST rule."""
     fields = question.expression.split()
     return len(fields) == 5 and not fields[0].startswith("*") and not fields[1].startswith("*")
 
 
 def forgets_the_pass(case: Disagreement) -> bool:
-    """Asked in the second pass of a repeated hour, it answers as if asked in the first: even with the past."""
+    """In the second pass of a repeated hour, cronsim answers as in the first, even with a past time."""
     change = second_pass(case.question.zone, case.question.instant)
     if change is None or not is_fixed(case.question):
         return False
-    return case.theirs == case.ask(case.question.instant - change.length)
+    return case.theirs == case.answer_from(case.question.instant - change.length)
 
 
 def loses_its_place(case: Disagreement, is_odd: Callable[[Change], bool]) -> bool:
-    """Near such a change it misses an instant that its own fields name, and the first of its kind."""
+    """Near such a change cronsim misses the first instant that matches its own fields."""
     question, expected = case.question, case.expected
     if is_fixed(question) or expected is None:
         return False
@@ -135,7 +135,7 @@ def loses_its_place(case: Disagreement, is_odd: Callable[[Change], bool]) -> boo
 
 
 def first_named(question: Question, tick: int, change: Change) -> bool:
-    """Whether by cronsim's own fields the tick is named, and nothing else between the change and the tick."""
+    """Return whether the tick is the first instant after the change that matches the fields of cronsim."""
     zone, fields = load_zone(question.zone), cronsim_at(question)
     fields.dt = fields.dt.replace(tzinfo=None)
     near = change.instant + (2 * DAY if question.backwards else -2 * DAY)
@@ -146,12 +146,12 @@ def first_named(question: Question, tick: int, change: Change) -> bool:
 
 
 def stumbles_within_the_hour(case: Disagreement) -> bool:
-    """It counts in whole hours: half an hour at Lord Howe, 02:45 at Chatham, 00:01 at St John's throw it off."""
+    """Cronsim steps by whole hours, and fails at changes within the hour: Lord Howe, Chatham, St John's."""
     return loses_its_place(case, lambda change: not change.on_the_hour)
 
 
 def stumbles_at_midnight(case: Disagreement) -> bool:
-    """It starts each day at 00:00, also where that does not exist or exists twice."""
+    """Cronsim starts each day at 00:00, even if that time does not exist or happens twice."""
     return loses_its_place(case, lambda change: change.on_the_hour and change.at_midnight)
 
 

@@ -1,9 +1,8 @@
 """The `temporal` dialect against a real Temporal server.
 
-The server's documented rule is the one that Tompion's dialect follows: a wall time that does not exist does not run,
-one that happens twice runs twice. Whether the server keeps it depends on where the zone lies and how its clocks change
-(see `is_mastered`); where it does, the two must agree. Where it does not, its answers are pinned, beside the right
-ones.
+Tompion's dialect follows the documented rule of the server: a wall time that does not exist does not run, and one that
+happens twice runs twice. The server follows the rule only at some clock changes (see `is_handled_correctly`), and there
+both must agree. At the others, the tests pin the wrong answers of the server and the right ones of Tompion.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from itertools import islice
 import pytest
 
 import tompion
-from tests.conformance.peers.comparing import Change, changes, show
-from tests.conformance.peers.examples import page_rows, read_instant
+from tests.conformance.peers.comparison import Change, changes, format_answer
+from tests.conformance.peers.examples import read_instant, table_rows
 from tests.oracle.walk import DAY, HOUR
 from tests.support.corpus import Syntax, draw_expression, draw_places, draw_year
 from tests.support.seeds import suite_seed
@@ -28,7 +27,7 @@ pytestmark = [pytest.mark.server, pytest.mark.xdist_group("temporal")]
 
 SPECS = 150
 WINDOWS_EACH = 2
-MOST_TICKS = 400  # the server lists at most 1,000
+MAX_TICKS = 400  # the server lists at most 1,000
 
 WEST = frozenset(
     {"UTC", "America/New_York", "America/Los_Angeles", "America/St_Johns", "America/Sao_Paulo", "America/Nuuk"}
@@ -48,15 +47,15 @@ def server() -> Iterator[TemporalServer]:
 
 
 def our_ticks(cron: str, zone: str, window: Window) -> list[int]:
-    """What Tompion's dialect says."""
+    """Return the ticks of Tompion's dialect."""
     return list(tompion.Spec(cron=cron, timezone=zone or None, dialect="temporal").compile().between_epochs(*window))
 
 
-# ---------------------------------------------------------------- where they agree
+# ---------------------------------------------------------------- agreement
 
 
 def draw_cron(rng: random.Random) -> str:
-    """An expression that Temporal reads: a sixth field is the year, seconds need all seven."""
+    """Draw an expression for Temporal. A sixth field is the year, and seconds need all seven fields."""
     fields = draw_expression(rng, Syntax(open_steps=True)).split()
     while fields[4] == "1-7":  # the server reads it wrongly, see below
         fields = draw_expression(rng, Syntax(open_steps=True)).split()
@@ -68,64 +67,68 @@ def draw_cron(rng: random.Random) -> str:
 
 
 def draw_window(rng: random.Random, cron: str, zones: frozenset[str]) -> tuple[str, Window]:
-    """A zone and a window, around a transition more often than not, but none that the server gets wrong."""
+    """Draw a zone and a window, mostly around a clock change that the server handles correctly."""
     while True:
         [place] = draw_places(rng, 1, zones)
         first = place.instant - rng.randrange(2 * DAY)
         last = first + rng.choice((4 * HOUR, DAY, 5 * DAY, 60 * DAY))
         ticks = tompion.Spec(cron=cron, timezone=place.zone, dialect="temporal").compile().between_epochs(first, last)
-        found = list(islice(ticks, MOST_TICKS))
-        if len(found) == MOST_TICKS:
-            last = found[-1]
-        if all(is_mastered(place.zone, change) for change in changes(place.zone, first - DAY, last + DAY)):
+        first_ticks = list(islice(ticks, MAX_TICKS))
+        if len(first_ticks) == MAX_TICKS:
+            last = first_ticks[-1]
+        if all(is_handled_correctly(place.zone, change) for change in changes(place.zone, first - DAY, last + DAY)):
             return place.zone, (first, last)
 
 
-def is_mastered(zone: str, change: Change) -> bool:
-    """Whether the server keeps its own rule at a change of the clocks."""
+def is_handled_correctly(zone: str, change: Change) -> bool:
+    """Return whether the server follows its own rule at a clock change."""
     if zone in WEST:
         return change.on_the_hour and not (change.is_gap and change.at_midnight)
     return change.on_the_hour and change.is_gap
 
 
 @pytest.mark.slow
-def test_agrees_with_the_server(server: TemporalServer, capfd: pytest.CaptureFixture[str]) -> None:
+def test_random_expressions_have_the_ticks_of_the_server(
+    server: TemporalServer, capfd: pytest.CaptureFixture[str]
+) -> None:
     seed = suite_seed()
     rng = random.Random(f"temporal {seed}")
-    asked = []
+    queries = []
     for number in range(SPECS):
         cron, zones = draw_cron(rng), WEST if number % 2 else EAST
         zone, window = draw_window(rng, cron, zones)
         more = [draw_window(rng, cron, frozenset({zone}))[1] for _ in range(WINDOWS_EACH - 1)]
-        asked.append((cron, zone, [window, *more]))
-    answered = server.ticks_of_all(asked)
+        queries.append((cron, zone, [window, *more]))
+    answers = server.ticks_of_all(queries)
     total = 0
-    for (cron, zone, windows), found in zip(asked, answered, strict=True):
-        for window, theirs in zip(windows, found, strict=True):
+    for (cron, zone, windows), ticks in zip(queries, answers, strict=True):
+        for window, theirs in zip(windows, ticks, strict=True):
             ours = our_ticks(cron, zone, window)
             total += len(ours)
-            where = f"seed {seed}: {cron!r} in {zone}, {show(window[0], zone)} to {show(window[1], zone)}"
+            where = (
+                f"seed {seed}: {cron!r} in {zone}, {format_answer(window[0], zone)} to {format_answer(window[1], zone)}"
+            )
             assert theirs == ours, f"{where}: {difference(ours, theirs, zone)}"
-    with capfd.disabled():  # the seed is to be seen even when all is well
+    with capfd.disabled():  # the seed is printed even if the test passes
         sys.stderr.write(f"\ntemporal: TOMPION_TEST_SEED={seed}, {SPECS} specs, {total} ticks\n")
     assert total > 1_000
 
 
 def difference(ours: list[int], theirs: list[int], zone: str) -> str:
-    """The first ticks that only one of the two has."""
-    only_ours = [show(tick, zone) for tick in ours if tick not in theirs][:5]
-    only_theirs = [show(tick, zone) for tick in theirs if tick not in ours][:5]
+    """Return the first ticks that only one side has."""
+    only_ours = [format_answer(tick, zone) for tick in ours if tick not in theirs][:5]
+    only_theirs = [format_answer(tick, zone) for tick in theirs if tick not in ours][:5]
     return f"only Tompion {only_ours}, only the server {only_theirs}"
 
 
-# Facts about cron strings that surprise those who come from cron; the server and Tompion's dialect share them.
+# Cron strings that mean something else than in cron. The server and Tompion's dialect read them alike.
 SHARED = {
     "0 0 13 * 5": ["2025-06-13"],  # Friday the 13th: both day fields must match
     "0 0 * * 5#3": ["2025-06-06", "2025-06-13", "2025-06-20", "2025-06-27"],  # '#' begins a comment: every Friday
     "0 0 1 * * 2025": ["2025-06-01"],  # the sixth field is the year
     "0 0 * * 6-7": ["2025-06-01", "2025-06-07", "2025-06-08", "2025-06-14", "2025-06-15", "2025-06-21", "2025-06-22",
                     "2025-06-28", "2025-06-29"],
-    "0 0 */10 jun sund": ["2025-06-01"],  # names may be cut, to two letters for a weekday
+    "0 0 */10 jun sund": ["2025-06-01"],  # names may be shortened, to two letters for a weekday
     # a step without an end reaches 7, which is Sunday
     "0 0 1-14 * 1/2": ["2025-06-01", "2025-06-02", "2025-06-04", "2025-06-06", "2025-06-08", "2025-06-09", "2025-06-11",
                        "2025-06-13"],
@@ -134,7 +137,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize(("cron", "days"), SHARED.items(), ids=list(SHARED))
-def test_reads_cron_strings_as_the_server_does(server: TemporalServer, cron: str, days: list[str]) -> None:
+def test_unusual_cron_strings_have_the_ticks_of_the_server(server: TemporalServer, cron: str, days: list[str]) -> None:
     june = read_instant("2025-06-01T00:00Z"), read_instant("2025-06-30T23:59:59Z")
     expected = [read_instant(f"{day}T00:00Z") for day in days]
     assert server.ticks(cron, "UTC", june) == expected
@@ -148,7 +151,7 @@ READ_ALIKE = [
     *("0 0 * * sat-7", "0 0 * * 7-7", "0 0 * * 0,7", "0 0 * * */7", "0 */25 * * *", "5/20 * * * *", "1-5/2,10 8 * * *"),
     *("00 09 * * *", "0  0   * * *", "0 0 * * * 2024/1", "30 0 0 * * * 2000-2100", "0 0 1-31/5 * *", "0 0 * */5 *"),
 ]
-"""Spellings with a tick in the first week of June 2025."""
+"""Expressions with a tick in the first week of June 2025."""
 
 REJECTED = [
     *("0 0 * * FRI-SUN", "0 22-2 * * *", "0 0 L * *", "0 0 15W * *", "0 0 * * 5L", "0 0 ? * *", "H * * * *"),
@@ -156,40 +159,40 @@ REJECTED = [
     *("0 0 1, * *", "0 0 ,1 * *", "0 0 * ja *", "0 0 * * s", "0 0 * * sundayx", "a * * * *", "-5 * * * *"),
     *("", "0 0 * *", "* * * * * * * *", "# 0 0 * * *", "0 0 0 * * MON", "@reboot", "@every 0s", "@every 500ms"),
 ]
-"""What neither of the two reads."""
+"""Expressions that neither side accepts."""
 
 
-def test_reads_what_the_server_reads(server: TemporalServer) -> None:
+def test_every_accepted_form_has_the_ticks_of_the_server(server: TemporalServer) -> None:
     week = read_instant("2025-06-01T00:00Z"), read_instant("2025-06-07T23:59:59Z")
-    answered = server.ticks_of_all([(cron, "", [week]) for cron in READ_ALIKE])
-    for cron, [theirs] in zip(READ_ALIKE, answered, strict=True):
+    answers = server.ticks_of_all([(cron, "", [week]) for cron in READ_ALIKE])
+    for cron, [theirs] in zip(READ_ALIKE, answers, strict=True):
         assert theirs, cron
         assert our_ticks(cron, "", week) == theirs, cron
 
 
-def test_rejects_what_the_server_rejects(server: TemporalServer) -> None:
+def test_every_form_that_the_server_rejects_is_rejected(server: TemporalServer) -> None:
     for cron in REJECTED:
         assert not server.accepts(cron), cron
         with pytest.raises(tompion.InvalidSpec):
             our_ticks(cron, "", (0, 1))
 
 
-def test_nth_weekday_needs_tompions_own_dialect() -> None:
-    """What the Temporal dialect must take for a comment is the third Friday in Tompion's own."""
+def test_nth_weekday_is_supported_by_the_own_dialect_only() -> None:
+    """In the Temporal dialect `#3` is a comment. In Tompion's own dialect `5#3` is the third Friday."""
     tick = tompion.Spec(cron="0 0 * * 5#3").next(read_instant("2025-06-01T00:00Z"))
     assert tick is not None
     assert tick.isoformat() == "2025-06-20T00:00:00+00:00"
 
 
-# ---------------------------------------------------------------- where the server is wrong
+# ---------------------------------------------------------------- errors of the server
 
 
 @dataclass(frozen=True)
 class Slip:
     """A window in which the server breaks its own rule.
 
-    `right` is the answer by that rule: either so many seconds from tick to tick, from the first instant on (where the
-    offsets before and after are multiples of the step, wall time means real time), or a list of wall times.
+    `right` is the answer by that rule: a list of wall times, or the seconds between two ticks from the first instant.
+    A step in seconds needs offsets that are multiples of the step.
     """
 
     name: str
@@ -212,8 +215,8 @@ class Slip:
 
 
 def walls(ticks: list[int], zone: str) -> list[str]:
-    """Day, time and offset on the wall: 26T02:30+01."""
-    texts = [show(tick, zone) for tick in ticks]
+    """Format ticks as day, wall time and offset: 26T02:30+01."""
+    texts = [format_answer(tick, zone) for tick in ticks]
     return [text[8:16] + text[19:22] + text[22:].removesuffix(":00") for text in texts]
 
 
@@ -254,15 +257,15 @@ SLIPS = [
 
 
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
-def test_server_breaks_its_rule_and_tompion_keeps_it(server: TemporalServer, slip: Slip) -> None:
+def test_ticks_follow_the_rule_that_the_server_breaks(server: TemporalServer, slip: Slip) -> None:
     assert walls(our_ticks(slip.cron, slip.zone, slip.window), slip.zone) == slip.right_walls
     assert walls(server.ticks(slip.cron, slip.zone, slip.window), slip.zone) == slip.theirs.split()
     assert slip.theirs.split() != slip.right_walls
 
 
-def test_the_page_tells_these_and_no_others() -> None:
-    """One row for each, with the numbers of ticks on both sides."""
-    rows = [cells[:6] for heading, cells in page_rows() if heading == "Temporal's server"]
+def test_every_slip_is_documented() -> None:
+    """The document has one row for each slip, with the numbers of ticks on both sides."""
+    rows = [cells[:6] for heading, cells in table_rows() if heading == "Temporal's server"]
     assert rows == [
         [
             *(slip.name, slip.cron, slip.zone, f"{slip.first} to {slip.last}"),

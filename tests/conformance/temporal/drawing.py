@@ -9,8 +9,8 @@ from google.protobuf.duration_pb2 import Duration
 from temporalio.api.schedule.v1 import CalendarSpec, IntervalSpec, Range, ScheduleSpec, StructuredCalendarSpec
 
 import tompion
-from tests.conformance.peers.comparing import changes
-from tests.conformance.peers.test_temporal import EAST, WEST, is_mastered
+from tests.conformance.peers.comparison import changes
+from tests.conformance.peers.test_temporal import EAST, WEST, is_handled_correctly
 from tests.oracle.walk import DAY, HOUR
 from tests.support.corpus import Syntax, draw_expression, draw_places, draw_year
 
@@ -33,7 +33,9 @@ def draw(rng: random.Random) -> DrawnSpec:
         [place] = draw_places(rng, 1, WEST if rng.random() < 0.5 else EAST)
         first = place.instant - rng.randrange(2 * DAY)
         last = first + rng.choice((4 * HOUR, DAY, 5 * DAY, 40 * DAY))
-        if all(is_mastered(place.zone, change) for change in changes(place.zone, first - 2 * DAY, last + 2 * DAY)):
+        if all(
+            is_handled_correctly(place.zone, change) for change in changes(place.zone, first - 2 * DAY, last + 2 * DAY)
+        ):
             break
     spec = ScheduleSpec(timezone_name=place.zone)
     while not (spec.cron_string or spec.calendar or spec.structured_calendar or spec.interval):

@@ -1,14 +1,14 @@
-"""Ask Tompion and a peer the same questions, and account for every disagreement.
+"""Compare the answers of Tompion and a peer to the same questions, and explain every disagreement.
 
-A documented difference is one of two kinds:
+There are two kinds of documented differences:
 
-* a :class:`Reading`: the peer understands something else than Tompion. The difference *restates* the spec so that it
-  says in Tompion's words what the peer understood, and Tompion's answer to that must be the peer's, to the second;
-* a :class:`Slip`: the peer contradicts its own rule in some corner. The difference says in which, and as exactly as
-  can be said what the peer answers there.
+* A :class:`Reading`: the peer gives the expression another meaning. The difference *restates* the spec with the meaning
+  of the peer, and Tompion's answer to the restated spec must be the peer's answer, to the second.
+* A :class:`Slip`: the peer breaks its own rule in some cases. The difference defines these cases, and the peer's answer
+  as exactly as possible.
 
-Several readings may meet in one expression; then all of them together must give the peer's answer. A disagreement that
-nothing predicts fails the test.
+If several readings apply to one expression, all of them together must give the peer's answer. A disagreement that no
+difference predicts fails the test.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HORIZON = int(datetime(2201, 1, 1, tzinfo=UTC).timestamp())
 
 
 class Question(NamedTuple):
-    """The first tick after an instant, or the last one before it."""
+    """A query for the first tick after an instant, or for the last tick before it."""
 
     expression: str
     zone: str
@@ -42,7 +42,7 @@ class Question(NamedTuple):
 
 
 class Endless:
-    """What a peer answers that never answers."""
+    """The answer of a peer that never ends its search."""
 
     def __repr__(self) -> str:
         return "an endless loop"
@@ -55,19 +55,20 @@ Answer = int | None | Endless
 
 @dataclass(frozen=True)
 class Spec:
-    """As much of a spec as peers see differently."""
+    """The parts of a spec that peers read differently."""
 
     cron: str
     zone: str
-    also: str | None = None  # a second expression, whose ticks come on top
+    also: str | None = None  # a second expression, whose ticks are added
     gap: Literal["catch_up", "skip", "shift"] | None = None
     overlap: Literal["auto", "first", "second", "both"] = "auto"
 
 
 class Reading(NamedTuple):
-    """A difference in what an expression means: how to say it in Tompion's words, or None where it means the same.
+    """A difference in the meaning of an expression.
 
-    With `at_changes` it is about clock changes only, and explains nothing away from them.
+    ``restate`` returns the spec with the meaning of the peer, or None if the meaning is the same. With ``at_changes``,
+    the reading applies only at clock changes.
     """
 
     code: str
@@ -76,14 +77,14 @@ class Reading(NamedTuple):
 
 
 class Slip(NamedTuple):
-    """A corner in which the peer is at odds with its own rule."""
+    """A case in which the peer breaks its own rule."""
 
     code: str
     holds: Callable[[Disagreement], bool]
 
 
 class Disagreement(NamedTuple):
-    """Both answers to a question, and what Tompion says to all of the peer's readings together."""
+    """Both answers to a question, and Tompion's answer to the spec restated by all readings of the peer."""
 
     question: Question
     ours: int | None
@@ -91,12 +92,12 @@ class Disagreement(NamedTuple):
     understood: Spec
     expected: int | None
 
-    def ask(self, instant: int) -> int | None:
-        """What the peer should say by its own reading, asked from another instant."""
-        return ask(self.understood, self.question._replace(instant=instant))
+    def answer_from(self, instant: int) -> int | None:
+        """Return the answer that follows from the readings of the peer, from another instant."""
+        return tompion_answer(self.understood, self.question._replace(instant=instant))
 
     def changes(self) -> list[Change]:
-        """The changes of the zone's offset within two days of the question or of an answer to it."""
+        """Return the offset changes of the zone within two days of the question or of an answer."""
         zone, answers = self.question.zone, (self.ours, self.theirs, self.expected)
         instants = {self.question.instant, *(at for at in answers if isinstance(at, int))}
         return sorted({change for at in instants for change in changes(zone, at - 2 * DAY, at + 2 * DAY)})
@@ -105,15 +106,15 @@ class Disagreement(NamedTuple):
         question = self.question
         direction = "before" if question.backwards else "after"
         return (
-            f"{question.expression!r} in {question.zone} {direction} {show(question.instant, question.zone)}: "
-            f"Tompion {show(self.ours, question.zone)}, the peer {show(self.theirs, question.zone)}, "
-            f"understood as {self.understood}: {show(self.expected, question.zone)}"
+            f"{question.expression!r} in {question.zone} {direction} {format_answer(question.instant, question.zone)}: "
+            f"Tompion {format_answer(self.ours, question.zone)}, the peer {format_answer(self.theirs, question.zone)}, "
+            f"understood as {self.understood}: {format_answer(self.expected, question.zone)}"
         )
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Another implementation: what it can read, what it answers, and how that is known to differ."""
+    """Another implementation: its syntax, its answers, and its documented differences."""
 
     name: str
     syntax: Syntax
@@ -121,22 +122,22 @@ class Peer:
     answers: Callable[[list[Question]], Iterable[Answer]]
     readings: tuple[Reading, ...]
     slips: tuple[Slip, ...]
-    takes_ages: Callable[[Question], bool] = lambda _: False
+    is_too_slow: Callable[[Question], bool] = lambda _: False
 
     @property
     def codes(self) -> list[str]:
-        """The codes of all its differences."""
+        """Return the codes of all differences of the peer."""
         readings, slips = (reading.code for reading in self.readings), (slip.code for slip in (*self.slips, *COMMON))
         return [*readings, *slips]
 
-    def accepted(self, candidates: list[str]) -> list[str]:
-        """Those expressions that it is willing to read."""
-        return [each for each, accepts in zip(candidates, self.accepts(candidates), strict=True) if accepts]
+    def select_accepted(self, candidates: list[str]) -> list[str]:
+        """Return the expressions that the peer accepts."""
+        return [expression for expression, accepts in zip(candidates, self.accepts(candidates), strict=True) if accepts]
 
 
 @dataclass
 class Outcome:
-    """What a comparison came to."""
+    """The result of a comparison."""
 
     questions: int = 0
     agreed: int = 0
@@ -144,25 +145,25 @@ class Outcome:
     unexplained: list[Disagreement] = field(default_factory=list)
 
 
-# ---------------------------------------------------------------- asking Tompion
+# ---------------------------------------------------------------- Tompion's answers
 
 
 @cache
-def compiled(spec: Spec) -> Ticks:
-    """Tompion's compiled form of a spec."""
+def compile_spec(spec: Spec) -> Ticks:
+    """Return Tompion's compiled form of a spec."""
     crons = [spec.cron] if spec.also is None else [spec.cron, spec.also]
     return tompion.Spec(cron=crons, timezone=spec.zone, dst_gap=spec.gap, dst_overlap=spec.overlap).compile()
 
 
-def ask(spec: Spec, question: Question) -> int | None:
-    """Tompion's answer to a question about a spec."""
-    ticks = compiled(spec)
+def tompion_answer(spec: Spec, question: Question) -> int | None:
+    """Return Tompion's answer to a question about a spec."""
+    ticks = compile_spec(spec)
     return ticks.prev_epoch(question.instant) if question.backwards else ticks.next_epoch(question.instant)
 
 
 def has_tick(spec: Spec, start: int, end: int) -> bool:
-    """Whether there is a tick in [start, end)."""
-    tick = compiled(spec).next_epoch(start - 1)
+    """Return whether there is a tick in [start, end)."""
+    tick = compile_spec(spec).next_epoch(start - 1)
     return tick is not None and tick < end
 
 
@@ -170,10 +171,10 @@ def has_tick(spec: Spec, start: int, end: int) -> bool:
 
 
 def compare(peer: Peer, questions: list[Question]) -> Outcome:
-    """Ask both, and account for every disagreement."""
+    """Compare the answers to all questions, and explain every disagreement."""
     outcome = Outcome(questions=len(questions))
     for question, theirs in zip(questions, peer.answers(questions), strict=True):
-        ours = ask(Spec(question.expression, question.zone), question)
+        ours = tompion_answer(Spec(question.expression, question.zone), question)
         if ours == theirs:
             outcome.agreed += 1
             continue
@@ -186,52 +187,58 @@ def compare(peer: Peer, questions: list[Question]) -> Outcome:
 
 
 def draw_questions(rng: random.Random, peer: Peer, count: int, places_each: int) -> list[Question]:
-    """So many expressions at some places, forwards or back; from Tompion's own answer on for a second tick."""
+    """Draw expressions, and for each some queries in both directions. Tompion's answer starts a second query."""
     questions = []
-    for expression in peer.accepted(expressions(rng, peer.syntax, count)):
+    for expression in peer.select_accepted(expressions(rng, peer.syntax, count)):
         for place in draw_places(rng, places_each):
             question = Question(expression, place.zone, place.instant, rng.random() < 0.4)
-            tick = ask(Spec(expression, place.zone), question)
+            tick = tompion_answer(Spec(expression, place.zone), question)
             questions.append(question)
             if tick is not None:
                 questions.append(question._replace(instant=tick))
-    return [question for question in questions if not peer.takes_ages(question)]
+    return [question for question in questions if not peer.is_too_slow(question)]
 
 
 def explain(peer: Peer, question: Question, theirs: Answer) -> tuple[str, ...]:
-    """The codes of the differences that predict the peer's answer: as few as possible, none if nothing does."""
+    """Return the codes of the fewest differences that predict the peer's answer, or no code."""
     plain = Spec(question.expression, question.zone)
-    candidates = [reading for reading in peer.readings if restated([reading], plain) is not None]
+    candidates = [reading for reading in peer.readings if restate_by([reading], plain) is not None]
     for count in range(1, len(candidates) + 1):
-        for chosen in combinations(candidates, count):
-            understood = restated(chosen, plain)
-            if understood is not None and ask(understood, question) == theirs and may_explain(chosen, question, theirs):
-                return tuple(reading.code for reading in chosen)
+        for readings in combinations(candidates, count):
+            understood = restate_by(readings, plain)
+            if (
+                understood is not None
+                and tompion_answer(understood, question) == theirs
+                and may_explain(readings, question, theirs)
+            ):
+                return tuple(reading.code for reading in readings)
     case = disagreement(peer, question, theirs)
     return next(((slip.code,) for slip in (*COMMON, *peer.slips) if slip.holds(case)), ())
 
 
 def may_explain(readings: tuple[Reading, ...], question: Question, theirs: Answer) -> bool:
-    """Whether readings about clock changes have one to talk about: at the peer's answer, or at the one it avoids."""
+    """Return whether readings about clock changes apply: an answer with or without them is at a clock change."""
     if not any(reading.at_changes for reading in readings):
         return True
     others = (reading for reading in readings if not reading.at_changes)
-    without = restated(others, Spec(question.expression, question.zone))
-    answers = (theirs, None if without is None else ask(without, question))
+    without = restate_by(others, Spec(question.expression, question.zone))
+    answers = (theirs, None if without is None else tompion_answer(without, question))
     return any(isinstance(at, int) and is_at_change(question.zone, at) for at in answers)
 
 
 def disagreement(peer: Peer, question: Question, theirs: Answer) -> Disagreement:
-    """A disagreement with all that is known about it."""
+    """Return a disagreement with the answers and the restated spec."""
     plain = Spec(question.expression, question.zone)
     understood = plain
     for reading in peer.readings:
         understood = reading.restate(understood) or understood
-    return Disagreement(question, ask(plain, question), theirs, understood, ask(understood, question))
+    return Disagreement(
+        question, tompion_answer(plain, question), theirs, understood, tompion_answer(understood, question)
+    )
 
 
-def restated(readings: Iterable[Reading], spec: Spec) -> Spec | None:
-    """The spec in the words of all these readings; None if one of them has nothing to say."""
+def restate_by(readings: Iterable[Reading], spec: Spec) -> Spec | None:
+    """Restate a spec by all the readings. Return None if one of them does not apply."""
     for reading in readings:
         other = reading.restate(spec)
         if other is None:
@@ -241,23 +248,23 @@ def restated(readings: Iterable[Reading], spec: Spec) -> Spec | None:
 
 
 def fields_of(spec: Spec) -> list[str] | None:
-    """The fields with seconds in front; None for a shorthand."""
+    """Return the fields including the seconds, or None for a shorthand."""
     fields = spec.cron.split()
     return None if len(fields) == 1 else ["0", *fields] if len(fields) == 5 else fields
 
 
 def with_field(spec: Spec, index: int, text: str) -> Spec:
-    """The spec with one field exchanged; 0 is the seconds, whether written or not."""
+    """Return the spec with one field replaced. Index 0 is the seconds, even if the expression has none."""
     fields = spec.cron.split()
     fields[index - 1 if len(fields) == 5 else index] = text
     return replace(spec, cron=" ".join(fields))
 
 
-# ---------------------------------------------------------------- what several peers share
+# ---------------------------------------------------------------- shared differences
 
 
 def steps_are_restrictions(spec: Spec) -> Spec | None:
-    """Only a bare `*` leaves a day field open; `*/2` is a restriction, and two restrictions are ORed."""
+    """Only a bare `*` leaves a day field open. `*/2` is a restriction, and two restrictions are ORed."""
     fields = fields_of(spec)
     if fields is None or not (fields[3].startswith("*/") or fields[5].startswith("*/")):
         return None
@@ -268,12 +275,12 @@ def steps_are_restrictions(spec: Spec) -> Spec | None:
 
 
 def is_out_of_range(case: Disagreement) -> bool:
-    """Tompion's ticks lie in 1970 to 2200; the peers know other years too."""
+    """Return whether the peer's answer is outside of Tompion's range, 1970 to 2200."""
     return case.ours is None and isinstance(case.theirs, int) and not 0 <= case.theirs < HORIZON
 
 
 def catches_up_a_lost_day(case: Disagreement) -> bool:
-    """Whether the peer catches up a whole day that a zone skipped, at its end, as if it were an hour."""
+    """Return whether the peer catches up a whole day that a zone skipped, at the end of that day."""
     if not isinstance(case.theirs, int):
         return False
     walls = replace(case.understood, zone="UTC")
@@ -289,7 +296,7 @@ COMMON = (Slip("range-1970-2200", is_out_of_range),)
 
 
 class Change(NamedTuple):
-    """At an instant the clocks of a zone go from one offset to another."""
+    """An instant at which the offset of a zone changes."""
 
     instant: int
     before: int
@@ -297,36 +304,36 @@ class Change(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether wall times are lost; otherwise some happen twice."""
+        """Return whether wall times are lost. Otherwise some happen twice."""
         return self.after > self.before
 
     @property
     def length(self) -> int:
-        """By how many seconds the clocks are moved."""
+        """Return the number of seconds by which the offset changes."""
         return abs(self.after - self.before)
 
     @property
     def walls(self) -> tuple[int, int]:
-        """The first wall time, as seconds, that is lost or happens twice, and the first that is not any more."""
+        """Return the range of wall times, in seconds, that are lost or happen twice. The end is exclusive."""
         low, high = sorted((self.before, self.after))
         return self.instant + low, self.instant + high
 
     @property
     def on_the_hour(self) -> bool:
-        """Whether the wall clock moves from a whole hour to a whole hour."""
+        """Return whether the wall clock moves from a whole hour to a whole hour."""
         return all(wall % HOUR == 0 for wall in self.walls)
 
     @property
     def at_midnight(self) -> bool:
-        """Whether midnight is among those wall times or at one of their ends."""
+        """Return whether the range of wall times contains or touches midnight."""
         first, last = self.walls
         return first // DAY != last // DAY or first % DAY == 0
 
 
 def changes(zone_name: str, start: int, end: int) -> list[Change]:
-    """The changes of offset at instants in (start, end]."""
+    """Return the offset changes at instants in (start, end]."""
     zone = load_zone(zone_name)
-    found = []
+    offset_changes = []
     for begin in range(start, end, 6 * HOUR):
         low, high = begin, min(begin + 6 * HOUR, end)
         before, after = offset_at(low, zone), offset_at(high, zone)
@@ -334,12 +341,12 @@ def changes(zone_name: str, start: int, end: int) -> list[Change]:
             middle = (low + high) // 2
             low, high = (low, middle) if offset_at(middle, zone) == after else (middle, high)
         if before != after:
-            found.append(Change(high, before, after))
-    return found
+            offset_changes.append(Change(high, before, after))
+    return offset_changes
 
 
 def second_pass(zone: str, instant: int) -> Change | None:
-    """The change by which the wall time of an instant happens for the second time."""
+    """Return the change that makes the wall time of an instant happen for the second time."""
     for change in changes(zone, instant - DAY, instant):
         if not change.is_gap and instant < change.instant + change.length:
             return change
@@ -347,13 +354,13 @@ def second_pass(zone: str, instant: int) -> Change | None:
 
 
 def is_at_change(zone: str, instant: int) -> bool:
-    """Whether an instant is the first after a gap, or in the second pass of an overlap."""
+    """Return whether an instant is the first after a gap, or in the second pass of an overlap."""
     gaps = [change for change in changes(zone, instant - 1, instant) if change.is_gap]
     return bool(gaps) or second_pass(zone, instant) is not None
 
 
-def show(answer: Answer, zone: str = "UTC") -> str:
-    """An answer as wall time with its offset."""
+def format_answer(answer: Answer, zone: str = "UTC") -> str:
+    """Format an answer as wall time with its offset."""
     if not isinstance(answer, int):
         return str(answer)
     return datetime.fromtimestamp(answer, load_zone(zone) if zone != "UTC" else UTC).isoformat()
