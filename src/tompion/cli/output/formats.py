@@ -96,10 +96,10 @@ def _names(value: Any) -> Iterator[str]:
         else:
             value = [value.get("schedule") or value.get("key") or value]
     for item in value if isinstance(value, list) else [value]:
-        field = next((name for name in NAME_FIELDS if isinstance(item, dict) and item.get(name) is not None), None)
-        if field is None:
+        fields = [name for name in NAME_FIELDS if isinstance(item, dict) and item.get(name) is not None]
+        if not fields:
             raise InvalidInput("-o name: this command shows nothing that has a name; use -o json")
-        yield str(item[field])
+        yield str(item[fields[0]])
 
 
 def _yaml_lines(value: Any, indent: str = "") -> Iterator[str]:
