@@ -19,7 +19,7 @@ import typer
 from tompion.cli.options import DEFAULT_STORE
 from tompion.cli.output import console
 from tompion.cli.output.formats import OutputFormat, print_data, wide_tables
-from tompion.errors import InvalidInput
+from tompion.errors import InvalidInput, StoreUnavailable
 from tompion.runtime.clock import pause_thread
 
 if TYPE_CHECKING:
@@ -143,23 +143,47 @@ class Connection:
     tls: TlsFiles = TlsFiles()
 
     @contextmanager
-    def open(self) -> Iterator[Api]:
-        """Yield a client of the service, or the opened store."""
+    def open(self, *, create: bool = False) -> Iterator[Api]:
+        """Yield a client of the service, or the opened store. Only with ``create`` may it create an SQLite file."""
+        try:
+            with self._unopened(create) as api:
+                yield api
+        except StoreUnavailable as error:
+            remedy = self._remedy(str(error))
+            if not remedy:
+                raise
+            raise StoreUnavailable(f"{error}; {remedy}") from None
+
+    def _remedy(self, message: str) -> str:
+        """Return what to do about a service or a database that does not respond, or an empty text."""
+        if self.is_service:
+            from tompion.client.protocol import NO_ANSWER
+
+            if not message.startswith(NO_ANSWER):
+                return ""
+            return "is the service running? Start one with 'tompion serve', or pass another with --url"
+        if self.address.startswith("sqlite"):
+            return ""
+        return "is the database running? Check --store, or use a service with --url"
+
+    def _unopened(self, create: bool) -> Api:
         unopened: Api
         if self.is_service:
             from tompion.client.sync_client import Client
 
             unopened = Client(self.address, key=self.key, namespace=self.namespace, tls=self.tls.context())
         else:
+            from tompion.bootstrap.store import check_store_exists
             from tompion.sdk.app import Tompion
 
+            if not create:
+                check_store_exists(self.address)
             unopened = Tompion(self.address, engine=False, namespace=self.namespace or DEFAULT_NAMESPACE)
-        with unopened as api:
-            yield api
+        return unopened
 
-    def show(self, read: Callable[[Api], T], render: Callable[[T], None]) -> T:
+    def show(self, read: Callable[[Api], T], render: Callable[[T], None], *, create: bool = False) -> T:
         """Call an operation and print its result. Repeat with ``--watch``."""
-        with self.open() as api:
+        with self.open(create=create) as api:
             return self.repeat(lambda: read(api), render)
 
     def repeat(self, read: Callable[[], T], render: Callable[[T], None]) -> T:

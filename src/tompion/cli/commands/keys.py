@@ -49,7 +49,9 @@ def create_command(
         namespace = connection.namespace or DEFAULT_NAMESPACE
         console.note(f"Created key {new.key.key_id} for {name}: {role} in {namespace}. It is not shown again.")
 
-    connection.show(lambda api: api.create_key(name, role=role, **drop_unset(expires_at=expires_at)), render)
+    connection.show(
+        lambda api: api.create_key(name, role=role, **drop_unset(expires_at=expires_at)), render, create=True
+    )
 
 
 @keys_app.command("list")

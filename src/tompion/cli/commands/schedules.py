@@ -126,7 +126,7 @@ def create_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules create report --cron "0 9 * * MON-FRI" --tz Europe/Berlin --function tasks:report
     """
     fields = definition_fields(document, timing, action)
-    connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule)
+    connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
 @definition_app.command("put")
@@ -147,7 +147,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules put report --file report.json
     """
     fields = definition_fields(document, timing, action)
-    connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule)
+    connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
 @definition_app.command("update")
