@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tompion.cli.output.formats import OutputFormat
 from tompion.errors import InvalidTime
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ StoreFlag = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", help=f"Store: sqlite:///file.db or postgresql://… ({DEFAULT_STORE})."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, also for errors.")]
+Output = Annotated[
+    OutputFormat,
+    typer.Option(
+        "-o", "--output", metavar="FORMAT", help="table, wide, json, yaml or name. Errors, too.", show_default=False
+    ),
+]
 AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Directory of your functions (here).")]
 ConfigFile = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="TOML file (tompion.toml if it exists).")

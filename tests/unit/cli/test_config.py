@@ -27,7 +27,7 @@ def test_set_changes_any_setting_and_its_origin_is_a_flag(monkeypatch: pytest.Mo
     monkeypatch.setenv("TOMPION_READ_ONLY", "false")
     monkeypatch.setenv("TOMPION_TICK_MS", "300")
     arguments = ["read_only=true", "public-url=https://a.example", "queues=a, b", "tick_ms=500", "limits.max_buffer=7"]
-    output = run(["config", "--json", *(f"--set={item}" for item in arguments)])
+    output = run(["config", "-o", "json", *(f"--set={item}" for item in arguments)])
     assert value(output, "read_only") == (True, "flag")
     assert value(output, "public_url") == ("https://a.example", "flag")
     assert value(output, "queues") == (["a", "b"], "flag")

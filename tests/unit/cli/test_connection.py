@@ -28,7 +28,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(*argv: str) -> dict[str, object]:
-    left = run([*argv, "--json"])
+    left = run([*argv, "-o", "json"])
     assert left.code == 0, left
     result: dict[str, object] = json.loads(left.out)
     return result
@@ -164,7 +164,7 @@ def test_an_error_is_one_line_or_a_problem_document_with_its_exit_code(
     argv: tuple[str, ...], code: int, problem: str
 ) -> None:
     read(*REPORT)
-    line, machine = run([*argv]), run([*argv, "--json"])
+    line, machine = run([*argv]), run([*argv, "-o", "json"])
     assert (line.code, line.out, line.err.count("\n"), line.err[:9]) == (code, "", 1, "tompion: ")
     assert (machine.code, machine.out) == (code, "")
     message = json.loads(machine.err)
@@ -212,7 +212,7 @@ def test_backfill_does_not_wait_without_an_engine() -> None:
     assert "No engine is running" in left.err
     assert "0 of 6" in left.out
     ranges = ["--range", "2026-01-01T00:00Z/2026-01-01T01:00Z", "--range", "2026-01-02T00:00Z/2026-01-02T03:00Z"]
-    several = run(["schedules", "backfill", "a", *ranges, "--no-wait", "--json"])
+    several = run(["schedules", "backfill", "a", *ranges, "--no-wait", "-o", "json"])
     assert [item["total"] for item in json.loads(several.out)] == [2, 4]
 
 

@@ -232,10 +232,10 @@ def test_a_file_of_another_program_is_rejected_and_unchanged(verify: Run, file: 
 
 
 def test_json_has_the_counts_and_the_problems(verify: Run, schedules: None, file: Path) -> None:
-    whole = json.loads(verify("--json").out)
+    whole = json.loads(verify("-o", "json").out)
     assert (whole["schedules"], whole["wrong"], whole["problems"]) == (3, 0, [])
     damage(file, "b")
-    result = verify("--json")
+    result = verify("-o", "json")
     verification = json.loads(result.out)
     assert (result.code, verification["wrong"]) == (1, 1)
     assert [item["schedule_id"] for item in verification["problems"]] == ["b"]

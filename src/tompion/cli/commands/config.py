@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tompion.cli.options import ConfigFile, Json, Pairs
+from tompion.cli.options import ConfigFile, Output, Pairs
 from tompion.cli.output import console
+from tompion.cli.output.formats import OutputFormat, print_data
 
 
-def config_command(config_file: ConfigFile = None, pairs: Pairs = None, as_json: Json = False) -> None:
+def config_command(config_file: ConfigFile = None, pairs: Pairs = None, output: Output = OutputFormat.TABLE) -> None:
     """Check the configuration and show every setting.
 
     The origin is a file, an environment variable or a flag.
@@ -22,8 +23,8 @@ def config_command(config_file: ConfigFile = None, pairs: Pairs = None, as_json:
     config = load_config({}, config_file, pairs or ())
     check_schedules(config)
     document = redacted_config(config)
-    if as_json:
-        console.print_json(document)
+    if output.is_data:
+        print_data(document, output)
         return
     width = max(len(setting["name"]) for setting in document["values"])
     for setting in document["values"]:

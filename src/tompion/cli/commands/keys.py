@@ -57,7 +57,7 @@ def create_command(
 def list_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
     """Show the keys of a namespace, without their secrets.
 
-    Example: tompion keys list --json
+    Example: tompion keys list -o json
     """
     connection.show(lambda api: api.list_keys(**drop_unset(limit=limit, after=after)), _print_keys)
 

@@ -88,7 +88,7 @@ def same_spec_command(
 def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show one schedule.
 
-    Example: tompion schedules get report --json
+    Example: tompion schedules get report -o json
     """
     connection.show(lambda api: api.get(schedule_id), views.print_schedule)
 
