@@ -7,7 +7,6 @@ import dataclasses
 import importlib
 import inspect
 import sys
-import types
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -100,5 +99,5 @@ def classes_in(hint: Any) -> Iterator[type]:
     elif typing.get_origin(hint) is not None:
         yield from classes_in(typing.get_origin(hint))
         yield from classes_in(typing.get_args(hint))
-    elif isinstance(hint, type) and not isinstance(hint, types.GenericAlias) and hint.__module__.startswith("tompion"):
+    elif isinstance(hint, type) and hint.__module__.startswith("tompion"):
         yield hint
