@@ -79,6 +79,8 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "__init__": frozenset(
         {
             "sdk",
+            "client",
+            "operations",
             "config.settings",
             "engine.telemetry.events",
             "executors.base",
