@@ -39,8 +39,8 @@ class Reader:
     def warn(self, text: str) -> None:
         self.say(f"warning: {text}")
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        self.say(f"{method} {path} {status}")
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
+        self.say(f"{method} {path} {status} {request_id}")
 
 
 def test_lines_are_printed_in_order() -> None:
@@ -49,9 +49,9 @@ def test_lines_are_printed_in_order() -> None:
     lines.say("a")
     lines(Event("launched", "s", "b"))
     lines.warn("c")
-    lines.request("GET", "/", 200, 0.1)
+    lines.request("GET", "/", 200, 0.1, "7f3a")
     assert lines.finish()
-    assert reader.seen == ["a", "b", "warning: c", "GET / 200"]
+    assert reader.seen == ["a", "b", "warning: c", "GET / 200 7f3a"]
 
 
 def test_dropped_lines_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ class LogWriter(Protocol):
     def warn(self, text: str) -> None:
         """Print a warning about the process itself."""
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
 
 
@@ -72,9 +72,9 @@ class QueuedLog:
         """Print a warning about the process itself."""
         self._put(self._writer.warn, text)
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
-        self._put(self._writer.request, method, path, status, seconds)
+        self._put(self._writer.request, method, path, status, seconds, request_id)
 
     def finish(self) -> bool:
         """Wait briefly until all lines are printed. Return whether they are."""
