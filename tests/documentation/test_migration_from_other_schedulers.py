@@ -70,17 +70,24 @@ def cells(page: str, column: int) -> list[str]:
 
 def test_the_steps_from_cron_work(tmp_path: Path) -> None:
     assert write_files("how-to/replace-cron.md", tmp_path) == ["tompion.toml"]
-    script = tmp_path / "backup"
-    script.write_text(SCRIPT)
-    script.chmod(0o755)
+    for name in ("backup", "sync-orders", "report", "rotate-keys"):
+        (tmp_path / name).write_text(SCRIPT)
+        (tmp_path / name).chmod(0o755)
     file = tmp_path / "tompion.toml"
-    file.write_text(file.read_text().replace("/usr/local/bin/backup", str(script)))
+    file.write_text(file.read_text().replace("/usr/local/bin", str(tmp_path)))
     with run_service(tmp_path) as address:
         run_page("how-to/replace-cron.md", address)
         with Tompion(address) as tompion:
             assert tompion.runs("backup").items[0].result == "backed up to s3://backups"
             policy = tompion.get("backup").definition.policy
             assert (policy.catchup_policy, policy.overlap_policy) == ("coalesce", "skip")
+            schedules = {schedule.schedule_id: schedule.definition for schedule in tompion.list_schedules().items}
+            for name in ("sync-orders", "report", "rotate-keys"):
+                assert wait_for_result(tompion, tompion.trigger(name).run_id) == "backed up to"
+    lines = next(block.text for block in blocks("how-to/replace-cron.md") if block.language == "text").splitlines()[2:]
+    crons = [line.split()[0] if line.startswith("@") else " ".join(line.split()[:5]) for line in lines]
+    assert sorted(definition.spec.cron[0] for definition in schedules.values()) == sorted(crons)
+    assert schedules["warm-up"].action.target == {"method": "GET", "url": "https://shop.example.org/warm-up"}
 
 
 def test_every_line_of_a_crontab_has_a_spec() -> None:

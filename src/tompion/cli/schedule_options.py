@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from tompion.cli import target_options
 from tompion.cli.connection import drop_unset
 from tompion.errors import InvalidField, InvalidInput, display
 
-WHEN, WHAT, WHOLE = "When", "What and how", "Whole definition"
+WHEN, WHAT, WHOLE = "When", "How", "Whole definition"
 
 
 def _option(*names: str, panel: str, metavar: str, text: str) -> Any:
@@ -46,11 +47,15 @@ Jitter = Annotated[int | None, _option("--jitter-ms", panel=WHEN, metavar="MS", 
 Dialect = Annotated[str | None, _option("--dialect", panel=WHEN, metavar="NAME", text="tompion, quartz or temporal.")]
 
 Function = Annotated[
-    str | None, _option("--function", panel=WHAT, metavar="PATH", text="Function, such as tasks:report.")
+    str | None,
+    _option("--function", panel=target_options.PANEL, metavar="PATH", text="Function, such as tasks:report."),
 ]
-Workflow = Annotated[str | None, _option("--workflow", panel=WHAT, metavar="ID", text="Stored workflow.")]
+Workflow = Annotated[
+    str | None, _option("--workflow", panel=target_options.PANEL, metavar="ID", text="Stored workflow.")
+]
 WorkflowVersion = Annotated[
-    int | None, _option("--workflow-version", panel=WHAT, metavar="N", text="Version of the workflow (newest).")
+    int | None,
+    _option("--workflow-version", panel=target_options.PANEL, metavar="N", text="Version of the workflow (newest)."),
 ]
 Queue = Annotated[str | None, _option("--queue", panel=WHAT, metavar="NAME", text="Queue of the runs (default).")]
 User = Annotated[str | None, _option("--user", panel=WHAT, metavar="ID", text="User that the runs belong to.")]
@@ -132,6 +137,16 @@ def timing_options(  # noqa: PLR0913 - each is an option
 
 def action_options(  # noqa: PLR0913 - each is an option
     function: Function = None,
+    command: target_options.Command = None,
+    http: target_options.Http = None,
+    method: target_options.Method = None,
+    header: target_options.Header = None,
+    body: target_options.Body = None,
+    secret: target_options.Secret = None,
+    expect: target_options.Expect = None,
+    celery: target_options.CeleryTask = None,
+    arg: target_options.Argument = None,
+    kwarg: target_options.KeywordArgument = None,
     workflow: Workflow = None,
     workflow_version: WorkflowVersion = None,
     queue: Queue = None,
@@ -151,6 +166,7 @@ def action_options(  # noqa: PLR0913 - each is an option
     """Return the fields of an action and of its policies."""
     fields = drop_unset(
         function=function,
+        command=command,
         workflow_id=workflow,
         workflow_version=workflow_version,
         queue=queue,
@@ -166,6 +182,8 @@ def action_options(  # noqa: PLR0913 - each is an option
         labels=dict(_parse_pair("--label", text) for text in label) if label else None,
         description=description,
     )
+    fields |= target_options.http_fields(http, method, header, body, secret, expect)
+    fields |= target_options.celery_fields(celery, arg, kwarg)
     if payload is not None:
         fields["payload"] = read_json("--payload", payload)
     return fields

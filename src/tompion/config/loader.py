@@ -272,6 +272,8 @@ def _named_blocks(document: Mapping[str, Any], path: str | None, kind: str, key:
 
 def _blocks(document: Mapping[str, Any], name: str, path: str | None) -> tuple[Mapping[str, Any], ...]:
     blocks = document.get(name, [])
+    if name == SCHEDULE and isinstance(blocks, Mapping):
+        blocks = [blocks]  # a file with one schedule can write [schedule]
     if not isinstance(blocks, list) or not all(isinstance(block, Mapping) for block in blocks):
         raise InvalidField(f"{path}: {name}", f"expected blocks, [[{name}]]")
     return tuple(blocks)

@@ -145,8 +145,10 @@ class CommandExecutor(Executor):
 def read_command(name: str, declared: object) -> Command:
     """Return a command from its declaration in the configuration."""
     where = f"executors.command.commands.{name}"
+    if isinstance(declared, list | tuple):
+        declared = {"argv": declared}
     if not isinstance(declared, Mapping):
-        raise InvalidField(where, "expected a table with argv")
+        raise InvalidField(where, "expected a list, the program and its arguments, or a table with argv")
     for key in declared:
         if key not in COMMAND_FIELDS:
             raise InvalidField(f"{where}.{key}", f"there is no such option; expected {', '.join(COMMAND_FIELDS)}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -24,7 +25,7 @@ from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 from tompion.outbound.http_session import open_session, read_start
 from tompion.outbound.ssrf_guard import HttpTarget, SsrfGuard
-from tompion.outbound.webhook_signature import parse_secret, signature_headers
+from tompion.outbound.webhook_signature import parse_secret, read_keys, signature_headers
 from tompion.runtime.clock import Clock, SystemClock
 
 ACCEPTED = 202
@@ -35,6 +36,7 @@ TARGET_CACHE_SIZE = 4_096
 SECRET_HEADER_WORDS = ("auth", "cookie", "credential", "key", "password", "secret", "signature", "token")
 MIN_SECRET_CHARS = 8
 """The value of a header whose name contains one of these words is a secret, unless it is shorter."""
+SECRET_FIELDS = ("secret_env", "secret_file")
 SETTINGS = ("allow", "secrets", "timeout_ms", "max_active", "max_per_target")
 
 
@@ -177,9 +179,17 @@ def _secrets(configured: Any) -> dict[str, tuple[bytes, ...]]:
 
 
 def _keys(name: str, texts: Any) -> tuple[bytes, ...]:
+    """Return the keys of a secret: literal ones, or those that a table with secret_env or secret_file names."""
+    if isinstance(texts, Mapping):
+        where = f"executors.http.secrets.{name}."
+        for field in texts:
+            if field not in SECRET_FIELDS:
+                raise InvalidField(f"{where}{field}", f"there is no such option; expected {' or '.join(SECRET_FIELDS)}")
+        return read_keys(where, texts, os.environ)
     listed = tuple(texts) if isinstance(texts, list | tuple) else (texts,)
     if not 1 <= len(listed) <= 2 or not all(isinstance(text, str) for text in listed):
-        raise InvalidField(f"executors.http.secrets.{name}", "expected one secret, or two while it is being replaced")
+        expected = "expected one secret, two while it is being replaced, or a table with secret_env or secret_file"
+        raise InvalidField(f"executors.http.secrets.{name}", expected)
     return tuple(parse_secret(text) for text in listed)
 
 

@@ -32,7 +32,7 @@ _RESERVED_PREFIXES = ("webhook-", "tompion-")
 
 _LISTED: dict[str, tuple[str, ...]] = {
     "command": ("command",),
-    "http": ("url", "method"),
+    "http": ("method", "url"),
     "celery": ("task", "queue"),
     "temporal": ("workflow", "task_queue"),
     "nats": ("subject",),

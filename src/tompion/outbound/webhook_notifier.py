@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -18,7 +17,7 @@ from tompion.model.codec import truncate
 from tompion.model.notification import CHOICES, Delivery, NotificationKind, NotificationRule
 from tompion.outbound.http_session import CONNECT_TIMEOUT_S, open_session, read_start
 from tompion.outbound.ssrf_guard import SsrfGuard
-from tompion.outbound.webhook_signature import parse_secret, signature_headers
+from tompion.outbound.webhook_signature import read_keys, signature_headers
 from tompion.runtime.clock import Clock, SystemClock
 
 FIELDS = (
@@ -27,7 +26,6 @@ FIELDS = (
 )  # fmt: skip
 GONE = 410
 MAX_RESPONSE_BYTES = 300
-MAX_SECRETS = 2
 MAX_NAME_CHARS = 200
 
 
@@ -123,7 +121,7 @@ def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str
             else ""
         )
         raise InvalidField(f"{where}: url", f"{error}{hint}") from None
-    return WebhookReceiver(rule, url, _keys(where, block, environment), guard)
+    return WebhookReceiver(rule, url, read_keys(f"{where}: ", block, environment), guard)
 
 
 def _text(where: str, block: Mapping[str, Any], field: str, max_chars: int = MAX_NAME_CHARS) -> str:
@@ -164,33 +162,3 @@ def _guard(where: str, allow: Any) -> SsrfGuard:
         return SsrfGuard(allow)
     except InvalidInput as error:
         raise InvalidField(f"{where}: allow", str(error)) from None
-
-
-def _keys(where: str, block: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[bytes, ...]:
-    """Return the signing keys: one, or two while it is being replaced."""
-    if ("secret_env" in block) == ("secret_file" in block):
-        raise InvalidField(
-            f"{where}: secret_env", "expected either secret_env, an environment variable, or secret_file, a file"
-        )
-    field = "secret_env" if "secret_env" in block else "secret_file"
-    value = block[field]
-    names = value if isinstance(value, list) else [value]
-    if not 1 <= len(names) <= MAX_SECRETS or not all(isinstance(name, str) and name for name in names):
-        raise InvalidField(f"{where}: {field}", "expected one name, or two while the secret is being replaced")
-    return tuple(_key(f"{where}: {field}", field, name, environment) for name in names)
-
-
-def _key(where: str, field: str, name: str, environment: Mapping[str, str]) -> bytes:
-    if field == "secret_env":
-        text = environment.get(name, "")
-        if not text:
-            raise InvalidField(where, f"the environment variable {name} is not set")
-    else:
-        try:
-            text = Path(name).expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise InvalidField(where, f"cannot read the file {name}") from None
-    try:
-        return parse_secret(text.strip())
-    except InvalidInput as error:
-        raise InvalidField(where, str(error)) from None

@@ -35,11 +35,11 @@ def test_the_key_comes_from_the_environment_and_a_missing_key_is_exit_code_5(
 ) -> None:
     url, direct = guarded
     monkeypatch.setenv(URL, url)
-    anonymous = run(["schedules", "list", "--json"])
+    anonymous = run(["schedules", "list", "-o", "json"])
     assert (anonymous.code, json.loads(anonymous.err)["code"]) == (5, "unauthenticated")
     monkeypatch.setenv(KEY, direct.create_key("ci", role="reader").secret)
-    assert run(["schedules", "list", "--json"]).code == 0
-    reader = run(["schedules", "create", "report", *DAILY, "--json"])
+    assert run(["schedules", "list", "-o", "json"]).code == 0
+    reader = run(["schedules", "create", "report", *DAILY, "-o", "json"])
     assert (reader.code, json.loads(reader.err)["code"]) == (5, "forbidden")
 
 
@@ -69,7 +69,7 @@ def test_lists_continue_after_the_last_page(url: str) -> None:
 
 def test_doctor_uses_the_limits_of_the_service_if_it_can_read_them(guarded: tuple[str, Direct], url: str) -> None:
     def settings(*where: str) -> str:
-        checks = json.loads(run(["doctor", *where, "--json"]).out)
+        checks = json.loads(run(["doctor", *where, "-o", "json"]).out)
         return str(next(check["text"] for check in checks if check["check"] == "settings"))
 
     assert settings("--url", url) == "limits of the service"
@@ -85,7 +85,7 @@ def test_verify_checks_ledger_and_audit_over_a_service(url: str) -> None:
     for number in range(3):
         command_line.create(f"s{number}", cron="@daily", function="tasks:a")
     command_line.delete("s2")
-    report = json.loads(run(["verify", "--url", url, "--json"]).out)
+    report = json.loads(run(["verify", "--url", url, "-o", "json"]).out)
     assert (report["schedules"], report["wrong"], report["problems"]) == (3, 0, [])
     assert report["audit"]["problem"] is None
     assert run(["verify", "--url", url]).out.splitlines()[-1].startswith("3 schedules, ")
@@ -103,3 +103,53 @@ def test_a_problem_that_the_service_finds_is_exit_code_1(url: str, store: Store)
     left = run(["verify", "--url", url])
     assert left.code == 1, left
     assert left.out.startswith("s: ")
+
+
+def test_an_http_job_with_retry_and_signature_is_one_command(url: str) -> None:
+    argv = ["schedules", "create", "report", "--cron", "@daily", "--http", "https://a.example/run", "--method", "put"]
+    argv += ["--header", "X-Team: a", "--body", '{"n": 1}', "--secret", "reports", "--expect", "204", "--expect", "3xx"]
+    created = run([*argv, "--max-attempts", "3", "--url", url])
+    assert (created.code, "http PUT https://a.example/run" in created.out) == (0, True)
+    definition = CommandLine("--url", url).get("report").definition
+    assert definition.action.target == {
+        "url": "https://a.example/run",
+        "method": "PUT",
+        "headers": {"X-Team": "a"},
+        "body": {"n": 1},
+        "secret": "reports",
+        "expect": [204, "3xx"],
+    }
+    assert definition.policy.max_attempts == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "target"),
+    [
+        (["--command", "backup"], "backup"),
+        (["--celery", "shop.refresh"], {"task": "shop.refresh"}),
+        (
+            ["--celery", "shop.close_day", "--arg", "berlin", "--arg", "5", "--kwarg", "dry=true"],
+            {"task": "shop.close_day", "args": ["berlin", 5], "kwargs": {"dry": True}},
+        ),
+        (["--http", "https://a.example", "--body", "plain text"], {"url": "https://a.example", "body": "plain text"}),
+        (["--set", 'nats={"subject": "jobs"}'], {"subject": "jobs"}),
+    ],
+)
+def test_options_name_the_target(url: str, options: list[str], target: object) -> None:
+    assert run(["schedules", "put", "a", "--cron", "@daily", *options, "--url", url]).code == 0
+    assert CommandLine("--url", url).get("a").definition.action.target == target
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--header", "A: b"], "--header: only --http has this option"),
+        (["--arg", "a"], "--arg: only --celery has this option"),
+        (["--http", "https://a.example", "--header", "A"], "--header: expected 'NAME: VALUE'"),
+        (["--celery", "a", "--kwarg", "b"], "--kwarg: 'b'; expected NAME=VALUE"),
+        (["--http", "https://a.example", "--command", "backup"], "http: sent together with command"),
+    ],
+)
+def test_invalid_options_of_a_target_are_rejected(url: str, options: list[str], words: str) -> None:
+    result = run(["schedules", "put", "a", "--cron", "@daily", *options, "--url", url])
+    assert (result.code, words in result.err) == (2, True), result.err

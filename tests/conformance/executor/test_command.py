@@ -251,3 +251,9 @@ def test_run_ends_although_a_child_keeps_the_output_open() -> None:
     child = "subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])"
     completed = run_command(f"import subprocess, sys; print('done', flush=True); {child}")
     assert (completed.state, completed.result) == (RunState.SUCCESS, '"done"')
+
+
+def test_a_command_can_be_a_list() -> None:
+    executor = CommandExecutor({"commands": {"it": python("print('worked')")}}, SITE)
+    completed = asyncio.run(executor.run(None, launch_of({"command": "it"})))
+    assert (completed.state, completed.result) == (RunState.SUCCESS, '"worked"')

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, closing, suppress
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +85,22 @@ def test_request_has_a_signature_for_each_secret(server: Server) -> None:
     expected = [base64.b64encode(hmac.new(key, content, sha256).digest()).decode() for key in (OLD, NEW)]
     assert seen.headers["webhook-signature"] == " ".join(f"v1,{signature}" for signature in expected)
     assert seen.headers["webhook-id"] == launch_of({}).key
+
+
+def test_secrets_are_read_from_a_variable_and_from_files(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOMPION_TEST_SECRET", secret(OLD))
+    for name, key in (("old", OLD), ("new", NEW)):
+        (tmp_path / name).write_text(f"{secret(key)}\n")
+    files = [str(tmp_path / "old"), str(tmp_path / "new")]
+    secrets = {"variable": {"secret_env": "TOMPION_TEST_SECRET"}, "files": {"secret_file": files}}
+    for name, keys in (("variable", [OLD]), ("files", [OLD, NEW])):
+        call_target(server, {"secret": name}, configured={"secrets": secrets})
+        request = server.seen[-1]
+        content = f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode() + request.body
+        signatures = [base64.b64encode(hmac.new(key, content, sha256).digest()).decode() for key in keys]
+        assert request.headers["webhook-signature"] == " ".join(f"v1,{text}" for text in signatures)
 
 
 ANSWERS: list[tuple[int, bytes, Completed | Accepted | type[LaunchError]]] = [
@@ -296,6 +313,10 @@ def test_invalid_options_are_rejected(server: Server, options: dict[str, Any], p
         ({"timeout_ms": 0}, "executors.http.timeout_ms"),
         ({"secrets": {"a": []}}, "executors.http.secrets.a"),
         ({"secrets": {"a": "short"}}, "secret"),
+        ({"secrets": {"a": {"secret_env": "TOMPION_TEST_UNSET"}}}, r"secrets\.a\.secret_env: .* is not set"),
+        ({"secrets": {"a": {"secret_file": "no/such/file"}}}, r"secrets\.a\.secret_file: cannot read"),
+        ({"secrets": {"a": {"secret": "x"}}}, r"secrets\.a\.secret: there is no such option"),
+        ({"secrets": {"a": {}}}, r"secrets\.a\.secret_env: expected either"),
     ],
 )
 def test_invalid_configuration_is_rejected(configured: dict[str, Any], problem: str) -> None:

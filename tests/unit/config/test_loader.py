@@ -86,6 +86,13 @@ def test_the_configuration_file_is_found(path: str, tmp_path: Path, monkeypatch:
     assert load_config({}).port == 9000
 
 
+def test_a_single_schedule_can_be_a_table(tmp_path: Path) -> None:
+    file = tmp_path / "tompion.toml"
+    file.write_text('[schedule]\nid = "backup"\ncron = "@daily"\nhttp = { url = "https://a.example" }\n')
+    fields = {"cron": "@daily", "http": {"url": "https://a.example"}}
+    assert load({}, path=str(file)).schedules == (("backup", fields),)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

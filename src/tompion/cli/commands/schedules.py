@@ -88,7 +88,7 @@ def same_spec_command(
 def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show one schedule.
 
-    Example: tompion schedules get report --json
+    Example: tompion schedules get report -o json
     """
     connection.show(lambda api: api.get(schedule_id), views.print_schedule)
 
@@ -126,7 +126,7 @@ def create_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules create report --cron "0 9 * * MON-FRI" --tz Europe/Berlin --function tasks:report
     """
     fields = definition_fields(document, timing, action)
-    connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule)
+    connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
 @definition_app.command("put")
@@ -147,7 +147,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules put report --file report.json
     """
     fields = definition_fields(document, timing, action)
-    connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule)
+    connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
 @definition_app.command("update")

@@ -20,6 +20,7 @@ from tompion.cli.connection import (
 )
 from tompion.cli.options import parse_instant
 from tompion.cli.output import console
+from tompion.cli.output.formats import print_data
 from tompion.cli.output.progress import bar
 from tompion.errors import InvalidInput, InvalidTime, NotFound
 
@@ -95,13 +96,13 @@ def verify_command(
         count = verifier.count() if schedule is None and out.is_terminal else None
         with bar("verifying", 1 if schedule else count, out) as advance:
             checks = verifier.every(first, last) if schedule is None else iter([verifier.one(schedule, first, last)])
-            total = _report(checks, None if connection.as_json else out, advance)
+            total = _report(checks, None if connection.output.is_data else out, advance)
             total.audit = verifier.audit() if schedule is None else None
     if not total.schedules and (total.audit is None or total.audit.ok):
         namespace = connection.namespace or DEFAULT_NAMESPACE
         raise NotFound(f"nothing to verify: no schedule in namespace {namespace!r}")
-    if connection.as_json:
-        console.print_json(total.as_json())
+    if connection.output.is_data:
+        print_data(total.as_json(), connection.output)
     else:
         if total.audit is not None and (total.audit.position or not total.audit.ok):
             console.paragraph(audit_line(total.audit))

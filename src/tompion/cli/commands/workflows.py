@@ -98,7 +98,7 @@ def put_command(
     if (file is None) == (document is None):
         raise InvalidInput("give either --file or --document")
     content = read_document(file) if file is not None else read_json("--document", document or "")
-    connection.show(lambda api: api.put_workflow(workflow_id, content, **change), _print_workflow)
+    connection.show(lambda api: api.put_workflow(workflow_id, content, **change), _print_workflow, create=True)
 
 
 @workflows_app.command("pause")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, facts, heading, length, moment, now, relative, table
+from tompion.model.action_options import listed_options
 
 if TYPE_CHECKING:
     from tompion.model.hint import Outlook
@@ -107,6 +108,8 @@ def print_schedule(schedule: Schedule) -> None:
     if schedule.degraded:
         pairs.append(("degraded", schedule.degraded))
     facts(pairs)
+    for warning in schedule.warnings:
+        console.note(f"Warning: {warning}.")
 
 
 def print_description(description: Description) -> None:
@@ -373,8 +376,11 @@ def timing_text(definition: Definition) -> str:
 def action_text(definition: Definition) -> str:
     """Return the action of a schedule."""
     action = definition.action
-    version = "" if action.workflow_version is None else f" version {action.workflow_version}"
-    target = action.function or (f"workflow {action.workflow_id}{version}" if action.workflow_id else "nothing")
+    if action.executor is not None:
+        target = " ".join([action.executor, *map(str, listed_options(action.executor, action.options).values())])
+    else:
+        version = "" if action.workflow_version is None else f" version {action.workflow_version}"
+        target = action.function or (f"workflow {action.workflow_id}{version}" if action.workflow_id else "nothing")
     return target if action.queue == "default" else f"{target} in queue {action.queue}"
 
 
