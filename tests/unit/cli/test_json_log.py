@@ -73,7 +73,7 @@ def test_unknown_fields_are_omitted(clock: ManualClock, capsys: pytest.CaptureFi
     lines = JsonLog(clock)
     lines.say("hello")
     lines.warn("careful")
-    lines.request("GET", "/api/v1/schedules", 200, 0.0123)
+    lines.request("GET", "/api/v1/schedules", 200, 0.0123, "7f3a")
     first, second, third = printed(capsys)
     assert set(first) == {"timestamp", "level", "event", "instance", "message"}
     assert (second["level"], second["event"]) == ("warning", "process")

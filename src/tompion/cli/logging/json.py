@@ -56,9 +56,11 @@ class JsonLog:
         """Print a warning about the process itself."""
         self._print("warning", "process", message=text)
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
-        self._print("info", "request", method=method, path=path, status=status, duration_ms=round(seconds * 1000, 3))
+        duration_ms = round(seconds * 1000, 3)
+        fields = {"method": method, "path": path, "status": status, "duration_ms": duration_ms}
+        self._print("info", "request", **fields, request_id=request_id)
 
     def log_record(self, record: logging.LogRecord) -> None:
         """Print a record of the logging module, with the run in which it was written."""

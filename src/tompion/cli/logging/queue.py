@@ -43,7 +43,7 @@ class LogWriter(Protocol):
     def warn(self, text: str) -> None:
         """Print a warning about the process itself."""
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
 
     def log_record(self, record: logging.LogRecord) -> None:
@@ -73,9 +73,9 @@ class QueuedLog:
         """Print a warning about the process itself."""
         self._put(self._writer.warn, text)
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
-        self._put(self._writer.request, method, path, status, seconds)
+        self._put(self._writer.request, method, path, status, seconds, request_id)
 
     def log_record(self, record: logging.LogRecord) -> None:
         """Print a record of the logging module."""

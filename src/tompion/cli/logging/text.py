@@ -79,9 +79,10 @@ class TextLog:
         with self._lock:
             self._print(f"{WARNING}: {text}", _STYLES[WARNING])
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
-        self.say(f"{_utc(self._clock.now()):%Y-%m-%d %H:%M:%SZ} {method} {path} {status} in {duration(seconds)}")
+        at = f"{_utc(self._clock.now()):%Y-%m-%d %H:%M:%SZ}"
+        self.say(f"{at} {method} {path} {status} in {duration(seconds)} ({request_id})")
 
     def log_record(self, record: logging.LogRecord) -> None:
         """Print a record of the logging module, and its traceback below it."""
