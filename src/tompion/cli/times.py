@@ -102,6 +102,6 @@ def _from_now(present: datetime, duration: str, *, past: bool) -> datetime | Non
 
 def _time_of_day(text: str) -> time:
     try:
-        return time(*map(int, text.split(":")))
+        return time.fromisoformat(f"0{text}" if text[1] == ":" else text)
     except ValueError:
         raise InvalidTime(f"{display(text)} is not a time of day; expected 9:00 or 17:30") from None
