@@ -22,7 +22,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 serve: runtime ## run the service, its web UI and an engine on ./tompion.db
-	@$(BIN)/tompion serve $(ARGS)
+	@trap : INT; $(BIN)/tompion serve $(ARGS) || [ $$? = 130 ] # 130: stopped by Ctrl-C, as intended
 
 test: environment node ui-test ## run the tests (ARGS="-k name" to choose, JOBS=1 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)

@@ -40,7 +40,17 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "outbound": frozenset({"model", "errors", "runtime"}),
     "executors": frozenset({"outbound", "model", "errors", "runtime"}),
     "engine": frozenset(
-        {"model", "spec", "plan", "store.base", "executors.base", "runtime", "config.settings", "errors"}
+        {
+            "model",
+            "spec",
+            "plan",
+            "store.base",
+            "executors.base",
+            "executors.current_run",
+            "runtime",
+            "config.settings",
+            "errors",
+        }
     ),
     "operations": frozenset({"model", "spec", "plan", "store.base", "runtime", "config.settings", "errors"}),
     "contract": frozenset({"operations", "model", "spec.document", "errors"}),
@@ -62,10 +72,25 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
             "errors",
             "spec.duration",
             "engine.telemetry.events",
+            "executors.current_run",
         }
     ),
     "testing": EVERYTHING,
-    "__init__": frozenset({"sdk", "config.settings", "executors.base", "spec", "model", "errors", "runtime.clock"}),
+    "__init__": frozenset(
+        {
+            "sdk",
+            "client",
+            "operations",
+            "config.settings",
+            "engine.telemetry.events",
+            "executors.base",
+            "executors.current_run",
+            "spec",
+            "model",
+            "errors",
+            "runtime.clock",
+        }
+    ),
     "__main__": frozenset({"cli"}),
 }
 
@@ -92,7 +117,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     ),
     "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"starlette"}),
-    "cli": frozenset({"typer", "click", "rich", "structlog", "uvicorn"}),
+    "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
     "sdk": frozenset({"opentelemetry"}),
     "bootstrap": EVERYTHING,
     "testing": EVERYTHING,

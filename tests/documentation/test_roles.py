@@ -48,5 +48,6 @@ def test_only_callbacks_health_and_sessions_need_no_role() -> None:
         "/healthz",
         "/readyz",
         "/openapi.json",
+        "/docs/errors",
         *["/session"] * 3,
     ]

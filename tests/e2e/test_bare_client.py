@@ -86,7 +86,7 @@ def test_the_asynchronous_client_needs_aiohttp_besides(tmp_path: Path, url: str)
 
 @pytest.mark.parametrize(
     "name",
-    ["fastapi", "starlette", "pydantic", "uvicorn", "psycopg", "aiohttp", "typer", "rich", "jwt", "structlog",
+    ["fastapi", "starlette", "pydantic", "uvicorn", "psycopg", "aiohttp", "typer", "rich", "jwt",
      "prometheus_client", "opentelemetry", "cryptography"],
 )  # fmt: skip
 def test_server_dependencies_are_not_installed(tmp_path: Path, name: str) -> None:

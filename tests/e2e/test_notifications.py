@@ -75,7 +75,7 @@ def test_a_worker_notifies_of_a_failure_and_pings(home: Path, server: Server) ->
     seen = next(item for item in server.seen if item.path == "/hook")
     message = Webhook(SECRET).verify(seen.body, seen.headers)
     assert (message["type"], message["data"]["run_id"]) == ("tompion.run.failed", run.run_id)
-    listed = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db", "--json")
+    listed = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db", "-o", "json")
     (notification,) = json.loads(listed.stdout)["items"]
     assert (notification["notification_id"], notification["topic"]) == (seen.headers["webhook-id"], "failed")
     output = tompion(home, "notifications", "list", "--store", "sqlite:///jobs.db").stdout
@@ -91,7 +91,7 @@ def test_a_test_notification_prints_the_response(home: Path, server: Server) -> 
     server.answer = lambda _: (500, {}, b"")
     tried = tompion(home, "notifications", "test", "ops")
     assert (tried.returncode, tried.stdout) == (1, "not delivered: the receiver responded with 500\n")
-    tried = tompion(home, "notifications", "test", "ops", "--json")
+    tried = tompion(home, "notifications", "test", "ops", "-o", "json")
     assert tried.returncode == 1
     assert json.loads(tried.stdout) == {"arrived": False, "message": "the receiver responded with 500"}
 
@@ -113,4 +113,4 @@ def test_config_masks_secrets(home: Path) -> None:
     assert "secret-word" not in output
     assert SECRET not in output
     assert "notification" in output
-    assert json.loads(tompion(home, "config", "--json").stdout)["notifications"] == ["ops"]
+    assert json.loads(tompion(home, "config", "-o", "json").stdout)["notifications"] == ["ops"]

@@ -156,7 +156,7 @@ def test_the_commands_of_the_readme_work(address: str, monkeypatch: pytest.Monke
     for line in typed:
         left = run(shlex.split(line, comments=True)[1:])
         assert left.code == 0, (line, left)
-    assert json.loads(run(["schedules", "get", "report", "--json"]).out)["state"] == "active"
+    assert json.loads(run(["schedules", "get", "report", "-o", "json"]).out)["state"] == "active"
 
 
 def curl(words: list[str], address: str) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def test_api_keys_tokens_and_certificates_are_accepted(home: Home) -> None:
 
 
 def test_the_configuration_lists_issuers_and_certificates(home: Home) -> None:
-    command = [*TOMPION, "config", "--json"]
+    command = [*TOMPION, "config", "-o", "json"]
     left = subprocess.run(command, cwd=home.directory, env=home.environment, capture_output=True, text=True, check=True)
     output = json.loads(left.stdout)
     assert (output["issuers"], output["certificates"]) == (["deploy"], ["robot.example.org"])

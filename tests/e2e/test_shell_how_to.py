@@ -70,16 +70,16 @@ def test_the_commands_of_the_how_to_work(served: str, tmp_path: Path, monkeypatc
         assert left.code == 0, (line, left)
         if file:
             (tmp_path / file).write_text(left.out)
-    output = json.loads(run(["schedules", "get", "report", "--json"]).out)
+    output = json.loads(run(["schedules", "get", "report", "-o", "json"]).out)
     assert output["definition"]["spec"]["exclude"] == {"named": ["bank"]}
     assert json.loads((tmp_path / "report.json").read_text())["definition"]["max_attempts"] == 3
 
 
 def test_commands_work_on_a_store_and_errors_have_exit_codes(tmp_path: Path) -> None:
     existing = environment_for_shell(tmp_path, TOMPION_STORE="sqlite:///jobs.db")
-    created = shell("tompion schedules create report --cron @daily --function tasks:report --json", tmp_path, existing)
+    created = shell("tompion schedules create report --cron @daily --function tasks:report -o json", tmp_path, existing)
     assert (json.loads(created.stdout)["schedule_id"], created.stderr) == ("report", "")
-    left = shell("tompion schedules get missing --json", tmp_path, existing)
+    left = shell("tompion schedules get missing -o json", tmp_path, existing)
     assert (left.returncode, left.stdout, json.loads(left.stderr)["code"]) == (3, "", "not_found")
     gone = shell("tompion schedules list --url http://127.0.0.1:1", tmp_path, existing)
     assert (gone.returncode, gone.stderr.count("\n")) == (6, 1)

@@ -187,7 +187,7 @@ def command_words(operation: Callable[..., Any], fields: dict[str, Any], where: 
         fields |= fields.pop("calendar")
     positional = [word for key in named if fields.get(key) is not None for word in positional_words(fields.pop(key))]
     options = [word for field, value in fields.items() for word in option_words(name, field, value)]
-    return [*command.split(), *options, *where, "--json", "--", *positional]
+    return [*command.split(), *options, *where, "-o", "json", "--", *positional]
 
 
 def option_words(name: str, field: str, value: Any) -> list[str]:

@@ -81,7 +81,7 @@ def serving(home: Path, *arguments: str, key: str | None = None) -> Iterator[Ser
 
 def make_key(home: Path, role: str) -> str:
     """Create an API key directly in the store, as an operator does on the server."""
-    command = [sys.executable, "-m", "tompion", "keys", "create", "tests", "--role", role, "--json"]
+    command = [sys.executable, "-m", "tompion", "keys", "create", "tests", "--role", role, "-o", "json"]
     output = subprocess.run(
         [*command, "--store", "sqlite:///web.db"], cwd=home, capture_output=True, text=True, check=True
     )

@@ -85,7 +85,7 @@ def server_config(app: Starlette, config: Config) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_level="warning",
-        log_config=uvicorn.config.LOGGING_CONFIG if config.log_format == "text" else None,
+        log_config=None,  # the log of the process prints what uvicorn logs
         timeout_graceful_shutdown=MAX_SHUTDOWN_S,
         server_header=False,  # do not reveal the server's software
         **options,

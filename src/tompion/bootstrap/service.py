@@ -25,7 +25,7 @@ def build_service(  # noqa: PLR0913 - every part has a default
     *,
     clock: Clock | None = None,
     tracing: Tracing | None = None,
-    log_request: Callable[[str, str, int, float], None] | None = None,
+    log_request: Callable[[str, str, int, float, str], None] | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
 ) -> Starlette:
     """Return the service with the web UI.
@@ -62,5 +62,5 @@ def build_service(  # noqa: PLR0913 - every part has a default
     return app
 
 
-def _access_log(log_request: Callable[[str, str, int, float], None]) -> Callable[[AccessRecord], None]:
-    return lambda record: log_request(record.method, record.path, record.status, record.seconds)
+def _access_log(log_request: Callable[[str, str, int, float, str], None]) -> Callable[[AccessRecord], None]:
+    return lambda record: log_request(record.method, record.path, record.status, record.seconds, record.request_id)

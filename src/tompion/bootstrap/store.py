@@ -42,6 +42,26 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     raise unknown_store(url)
 
 
+def check_store_url(url: str) -> None:
+    """Raise if a URL names no store. Nothing is opened."""
+    if url.startswith(EMBEDDED):
+        _sqlite_path(url)
+    elif not url.startswith(SERVER):
+        raise unknown_store(url)
+
+
+def check_store_exists(url: str) -> None:
+    """Raise if a URL names an SQLite file that does not exist or is empty. Opening it would create a store."""
+    check_store_url(url)
+    if not url.startswith(EMBEDDED) or (path := _sqlite_path(url)) == MEMORY:
+        return
+    remedy = "pass another one with --store, use a service with --url, or create it with 'tompion migrate up'"
+    if not Path(path).exists():
+        raise InvalidField("store", f"there is no SQLite file {path}; {remedy}")
+    if Path(path).stat().st_size == 0:
+        raise InvalidField("store", f"the file {path} is empty, it holds no store; {remedy}")
+
+
 def tune_garbage_collector() -> None:
     """Configure the garbage collector for a process that only runs Tompion.
 
@@ -94,8 +114,10 @@ def open_verifier(url: str, namespace: str, retention: str | None = None) -> Ite
     from tompion.operations.verify.namespace import NamespaceVerifier
 
     settings = Settings() if retention is None else Settings(retention_ms=_retention_ms(retention))
+    check_store_exists(url)
     if url.startswith(EMBEDDED) and (path := _sqlite_path(url)) != MEMORY:
-        _check_exists(path)
+        with _sqlite_migrator(path, create=False) as migrator:
+            migrator.reject_older()  # opening the store would migrate it
     with closing(open_store(url)) as store:
         yield NamespaceVerifier(store, namespace, settings)
 
@@ -107,16 +129,6 @@ def _retention_ms(text: str) -> int:
     if seconds < 1:
         raise InvalidInput(f"--retention: {text!r} is too short; expected a duration such as 30d")
     return seconds * 1000
-
-
-def _check_exists(path: str) -> None:
-    """Raise unless an embedded file holds a store of this release. Opening it would create or migrate one."""
-    if not Path(path).exists():
-        raise InvalidField("store", f"no such file: {path}")
-    if Path(path).stat().st_size == 0:
-        raise InvalidField("store", f"the file {path} is empty, it holds no store; nothing was written")
-    with _sqlite_migrator(path, create=False) as migrator:
-        migrator.reject_older()
 
 
 def _sqlite_path(url: str) -> str:

@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from tompion.sdk.app import AsyncTompion
 
 
+def check_temporal(config: Config) -> None:
+    """Raise if Temporal's SDKs cannot be served: the namespaces are invalid, or gRPC is not installed."""
+    if not config.temporal_address:
+        return
+    try:
+        from tompion.api.temporal.dispatcher import read_namespaces
+        from tompion.api.temporal.server import TemporalServer  # noqa: F401 - it needs gRPC
+    except ImportError:
+        raise InvalidField("temporal_address", "needs gRPC; install tompion[temporal]") from None
+    read_namespaces(config.temporal_namespaces)
+
+
 @asynccontextmanager
 async def serve_temporal(
     find_runner: Callable[[], OperationRunner],
@@ -33,13 +45,11 @@ async def serve_temporal(
     if not address:
         yield None
         return
-    try:
-        from tompion.api.temporal.dispatcher import Dispatcher, ServiceDeps, read_namespaces
-        from tompion.api.temporal.server import GrpcTls, TemporalServer
-        from tompion.api.temporal.system_service import METHODS
-    except ImportError:
-        raise InvalidField("temporal_address", "needs gRPC; install tompion[temporal]") from None
+    check_temporal(config)
     from tompion.api.rate_limit import NamespaceRateLimiter
+    from tompion.api.temporal.dispatcher import Dispatcher, ServiceDeps, read_namespaces
+    from tompion.api.temporal.server import GrpcTls, TemporalServer
+    from tompion.api.temporal.system_service import METHODS
     from tompion.bootstrap.security import build_authenticator
 
     runner, namespaces = find_runner(), read_namespaces(config.temporal_namespaces)

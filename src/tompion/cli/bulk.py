@@ -140,7 +140,7 @@ def _run_pages(  # noqa: PLR0913 - the request and its progress
                 result = _merge(result, page)
                 advance(len(result.schedule_ids) + result.unchanged + len(result.refused))
     except BaseException:
-        if result.next_page is not None and not connection.as_json:
+        if result.next_page is not None and not connection.output.is_data:
             _print_summary(action, result)
         raise
     return result

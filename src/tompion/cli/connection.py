@@ -18,7 +18,8 @@ import typer
 
 from tompion.cli.options import DEFAULT_STORE
 from tompion.cli.output import console
-from tompion.errors import InvalidInput
+from tompion.cli.output.formats import OutputFormat, print_data, wide_tables
+from tompion.errors import InvalidInput, StoreUnavailable
 from tompion.runtime.clock import pause_thread
 
 if TYPE_CHECKING:
@@ -74,7 +75,17 @@ Namespace = Annotated[
         "--namespace", metavar="NAME", help="Namespace (default: the key's, or default).", rich_help_panel=PANEL
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, also for errors.", rich_help_panel=PANEL)]
+Output = Annotated[
+    OutputFormat,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FORMAT",
+        help="table, wide, json, yaml or name (table).",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
 Watch = Annotated[
     float | None,
     typer.Option("--watch", metavar="SECONDS", min=0.1, help="Refresh every SECONDS.", rich_help_panel=PANEL),
@@ -127,28 +138,52 @@ class Connection:
     is_service: bool = False
     key: str | None = None
     namespace: str | None = None
-    as_json: bool = False
+    output: OutputFormat = OutputFormat.TABLE
     interval_s: float | None = None
     tls: TlsFiles = TlsFiles()
 
     @contextmanager
-    def open(self) -> Iterator[Api]:
-        """Yield a client of the service, or the opened store."""
+    def open(self, *, create: bool = False) -> Iterator[Api]:
+        """Yield a client of the service, or the opened store. Only with ``create`` may it create an SQLite file."""
+        try:
+            with self._unopened(create) as api:
+                yield api
+        except StoreUnavailable as error:
+            remedy = self._remedy(str(error))
+            if not remedy:
+                raise
+            raise StoreUnavailable(f"{error}; {remedy}") from None
+
+    def _remedy(self, message: str) -> str:
+        """Return what to do about a service or a database that does not respond, or an empty text."""
+        if self.is_service:
+            from tompion.client.protocol import NO_ANSWER
+
+            if not message.startswith(NO_ANSWER):
+                return ""
+            return "is the service running? Start one with 'tompion serve', or pass another with --url"
+        if self.address.startswith("sqlite"):
+            return ""
+        return "is the database running? Check --store, or use a service with --url"
+
+    def _unopened(self, create: bool) -> Api:
         unopened: Api
         if self.is_service:
             from tompion.client.sync_client import Client
 
             unopened = Client(self.address, key=self.key, namespace=self.namespace, tls=self.tls.context())
         else:
+            from tompion.bootstrap.store import check_store_exists
             from tompion.sdk.app import Tompion
 
+            if not create:
+                check_store_exists(self.address)
             unopened = Tompion(self.address, engine=False, namespace=self.namespace or DEFAULT_NAMESPACE)
-        with unopened as api:
-            yield api
+        return unopened
 
-    def show(self, read: Callable[[Api], T], render: Callable[[T], None]) -> T:
-        """Call an operation and print its result, as JSON or with ``render``. Repeat with ``--watch``."""
-        with self.open() as api:
+    def show(self, read: Callable[[Api], T], render: Callable[[T], None], *, create: bool = False) -> T:
+        """Call an operation and print its result. Repeat with ``--watch``."""
+        with self.open(create=create) as api:
             return self.repeat(lambda: read(api), render)
 
     def repeat(self, read: Callable[[], T], render: Callable[[T], None]) -> T:
@@ -164,13 +199,17 @@ class Connection:
         return result
 
     def print_result(self, result: T, render: Callable[[T], None]) -> None:
-        """Print a result, as JSON or with ``render``."""
-        if self.as_json:
+        """Print a result in the format of the command. ``render`` prints it as text."""
+        if self.output.is_data:
             from tompion.contract.json import encode
 
-            console.print_json(encode(result))
-        else:
+            print_data(encode(result), self.output)
+            return
+        token = wide_tables.set(self.output == OutputFormat.WIDE)
+        try:
             render(result)
+        finally:
+            wide_tables.reset(token)
 
 
 def connection_options(  # noqa: PLR0913 - each is an option of the command
@@ -181,7 +220,7 @@ def connection_options(  # noqa: PLR0913 - each is an option of the command
     cert_key: CertKey = None,
     store: Store = None,
     namespace: Namespace = None,
-    as_json: Json = False,
+    output: Output = OutputFormat.TABLE,
 ) -> Connection:
     """Return the connection. Options win over environment variables, and a service over a store."""
     if url is not None and store is not None:
@@ -193,13 +232,13 @@ def connection_options(  # noqa: PLR0913 - each is an option of the command
     if tls != TlsFiles() and not (service or "").startswith("https://"):
         raise InvalidInput("--ca, --cert and --cert-key need a service at https://…")
     if not service:
-        return Connection(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, as_json=as_json)
+        return Connection(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, output=output)
     return Connection(
         service,
         is_service=True,
         key=key or os.environ.get(KEY) or None,
         namespace=namespace,
-        as_json=as_json,
+        output=output,
         tls=_tls_files(service, tls),
     )
 
@@ -224,10 +263,10 @@ def watch_options(  # noqa: PLR0913 - each is an option of the command
     store: Store = None,
     namespace: Namespace = None,
     watch: Watch = None,
-    as_json: Json = False,
+    output: Output = OutputFormat.TABLE,
 ) -> Connection:
     """Return the connection of a command that can refresh its output."""
-    return replace(connection_options(url, key, ca, cert, cert_key, store, namespace, as_json), interval_s=watch)
+    return replace(connection_options(url, key, ca, cert, cert_key, store, namespace, output), interval_s=watch)
 
 
 def change_options(token: Token = None, request_id: RequestId = None) -> dict[str, Any]:

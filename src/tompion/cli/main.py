@@ -12,7 +12,7 @@ Exit codes:
 - 7: outcome unknown, because the response was lost
 - 130: interrupted
 
-An error is one line on standard error, with the reason and a remedy. With ``--json`` it is a problem document.
+An error is one line on standard error, with the reason and a remedy. With ``-o json`` it is a problem document.
 """
 
 from __future__ import annotations
@@ -166,17 +166,15 @@ def exit_code(error: TompionError) -> int:
 
 
 def _print_error(error: TompionError) -> None:
-    """Print an error as one line, or as a problem document with ``--json``."""
-    if "--json" not in sys.argv:
-        from tompion.cli.output.console import error_line
+    """Print an error as one line, or as a problem document with ``-o json`` or ``-o yaml``."""
+    from tompion.cli.output.console import error_line
+    from tompion.cli.output.formats import OutputFormat, print_error, requested_format
 
+    output = requested_format(sys.argv[1:])
+    if output in (OutputFormat.JSON, OutputFormat.YAML):
+        print_error(error, output)
+    else:
         error_line(str(error))
-        return
-    import json
-
-    from tompion.contract.json import encode_error
-
-    typer.echo(json.dumps(encode_error(error), ensure_ascii=False), err=True)
 
 
 def _help_hint(error: TyperException) -> str:

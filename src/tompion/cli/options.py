@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tompion.cli.output.formats import OutputFormat
 from tompion.errors import InvalidTime
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ StoreFlag = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", help=f"Store: sqlite:///file.db or postgresql://… ({DEFAULT_STORE})."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, also for errors.")]
+Output = Annotated[
+    OutputFormat,
+    typer.Option(
+        "-o", "--output", metavar="FORMAT", help="table, wide, json, yaml or name. Errors, too.", show_default=False
+    ),
+]
 AppDir = Annotated[str | None, typer.Option("--app-dir", metavar="DIR", help="Directory of your functions (here).")]
 ConfigFile = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="TOML file (tompion.toml if it exists).")
@@ -45,16 +51,19 @@ LogLevel = Annotated[
 
 def open_log(config: Config, *, quiet: bool = False) -> QueuedLog:
     """Return the log of this process, in the configured format and level."""
+    from tompion.cli.logging.json import JsonLog
     from tompion.cli.logging.queue import QueuedLog
+    from tompion.cli.logging.records import capture_logging
+    from tompion.cli.logging.text import TextLog
     from tompion.runtime.clock import SystemClock
 
+    level = "warning" if quiet else config.log_level
     if config.log_format == "json":
-        from tompion.cli.logging.json import JsonLog
-
-        return QueuedLog(JsonLog(SystemClock(), "warning" if quiet else config.log_level))
-    from tompion.cli.logging.text import TextLog
-
-    return QueuedLog(TextLog(SystemClock(), quiet=quiet, level=config.log_level))
+        process_log = QueuedLog(JsonLog(SystemClock(), level))
+    else:
+        process_log = QueuedLog(TextLog(SystemClock(), quiet=quiet, level=level))
+    capture_logging(process_log, level)
+    return process_log
 
 
 def load_process_config(path: str | None, flags: Mapping[str, Any], pairs: Sequence[str] | None = None) -> Config:
@@ -67,17 +76,20 @@ def load_process_config(path: str | None, flags: Mapping[str, Any], pairs: Seque
     return config
 
 
-def parse_instant(text: str | None, option: str) -> datetime | None:
-    """Return the instant that an option names, or ``None`` if it is not set."""
+def parse_instant(text: str | None, option: str, *, zone: str | None = None, past: bool = False) -> datetime | None:
+    """Return the instant that an option names, or ``None`` if it is not set. A wall time is in the zone."""
+    from tompion.cli.times import resolve_time
+
+    text = resolve_time(text, lambda: zone or "UTC", past=past)
     if text is None:
         return None
+    problem = f"{option}: {text!r} is not a time; expected 2h, tomorrow 9:00, 2026-03-29T09:00 or 2026-03-29T09:00Z"
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidTime(f"{option}: {text!r} is not a time; expected ISO 8601 such as 2026-03-29T00:00Z") from None
-    if when.tzinfo is None:
-        full = text if len(text) > len("2026-03-29") else f"{text}T00:00"
-        raise InvalidTime(f"{option}: {text!r} has no offset; write {full}Z for UTC, or {full}+01:00")
+        raise InvalidTime(problem) from None
+    if when.tzinfo is None:  # an unusual notation, such as a week date
+        raise InvalidTime(problem)
     try:
         when.astimezone(UTC)
     except OverflowError:

@@ -34,6 +34,8 @@ MAX_RETRY_AFTER_S = 10.0
 """The limit for a ``Retry-After`` header."""
 TOO_MANY_REQUESTS = 429
 """The service has refused the request and has done nothing."""
+NO_ANSWER = "no answer from"
+"""Beginning of the message about a service that is not reachable."""
 GATEWAY_ERRORS = (502, 504)
 """Responses of a proxy, which does not know whether the service has done the request."""
 RETRYABLE = (TOO_MANY_REQUESTS, *GATEWAY_ERRORS, 503)
@@ -214,7 +216,7 @@ def result_of(request: ApiRequest, response: ApiResponse) -> Any:
 
 def connection_error(address: Address, request: ApiRequest, error: Exception, *, sent: bool) -> TompionError:
     """Return the error for a request without a response."""
-    unreachable = StoreUnavailable(f"no answer from {address.origin}: {str(error) or type(error).__name__}")
+    unreachable = StoreUnavailable(f"{NO_ANSWER} {address.origin}: {str(error) or type(error).__name__}")
     return unreachable if request.repeatable or not sent else _outcome_unknown(request, str(unreachable))
 
 

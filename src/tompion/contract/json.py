@@ -57,6 +57,8 @@ STATUS_CODES: dict[type[TompionError], int] = {
     StoreUnavailable: 503,
 }
 """The HTTP status of each branch of the error tree. The nearest ancestor decides."""
+ERRORS_PAGE = "/docs/errors"
+"""The page of the service that describes the code of each error."""
 DETAILS = ("field", "problem", "position", "expected", "hint", "text", "stale_token", "token")
 """Attributes of errors that become members of the problem document."""
 
@@ -79,7 +81,8 @@ def encode_error(error: TompionError) -> dict[str, Any]:
 
 def problem_document(status: int, code: str, detail: str) -> dict[str, Any]:
     """Return the members that every problem document has."""
-    return {"status": status, "code": code, "title": code.replace("_", " "), "detail": detail}
+    kind = f"{ERRORS_PAGE}#{code}"
+    return {"type": kind, "status": status, "code": code, "title": code.replace("_", " "), "detail": detail}
 
 
 def status_of(error: TompionError) -> int:

@@ -80,6 +80,11 @@ class Route:
         return self.tag == COMPATIBILITY
 
     @property
+    def may_create(self) -> bool:
+        """Return whether a request creates an object if it does not exist yet."""
+        return self.method == "PUT" or self.operation is declare.declare
+
+    @property
     def path_parameters(self) -> tuple[str, ...]:
         """Return the names of the parameters in the path."""
         return tuple(re.findall(r"{(\w+)}", self.path))
@@ -292,6 +297,7 @@ SYSTEM_ROUTES = (
     ),
     SystemRoute("/metrics", Role.READER, "text/plain", "Return metrics for Prometheus", all_namespaces=True, prefix=""),
     SystemRoute("/openapi.json", Role.PUBLIC, _JSON, "Return this OpenAPI document"),
+    SystemRoute("/docs/errors", Role.PUBLIC, "text/html", "Return a page with the codes of errors", prefix=""),
     SystemRoute(
         "/config",
         Role.ADMIN,

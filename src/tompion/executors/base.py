@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -183,12 +183,13 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The outcome of an attempt. ``result`` is JSON."""
+    """The outcome of an attempt. ``result`` is JSON. ``exception`` is logged with its traceback and not stored."""
 
     state: RunState = RunState.SUCCESS
     result: str | None = None
     error: str | None = None
     execution_id: str | None = None
+    exception: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,7 @@ class FunctionExecutor(Executor):
 
     async def _in_thread(self, call: Callable[[], Any], launch: RunContext) -> tuple[Any, BaseException | None]:
         """Call a synchronous function in a thread. Its deadline starts when a thread is free."""
-        if launch.traceparent is not None:  # spans of the function belong to the trace of the run
-            call = partial(copy_context().run, call)
+        call = partial(copy_context().run, call)  # log records and spans of the function belong to the run
         if launch.waits is not ignore_wait:
             launch.waits(True)
             call = partial(_start_in_thread, asyncio.get_running_loop(), launch, call)
@@ -133,11 +132,11 @@ def resolve(path: str) -> ResolvedFunction:
         for part in name.split("."):
             function = getattr(function, part)
     except ImportError as error:
-        raise LaunchError(f"{path!r} cannot be imported: {error_text(str, error)}") from None
+        raise LaunchError(f"{path!r} cannot be imported: {error_text(str, error)}") from error
     except AttributeError as error:
         raise LaunchError(f"{path!r} does not exist: {error_text(str, error)}") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - an error in the module is a failed launch
-        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {error_text(str, error)}") from None
+    except (Exception, SystemExit) as error:
+        raise LaunchError(f"{path!r} cannot be imported: {type(error).__name__}: {error_text(str, error)}") from error
     if not callable(function):
         raise LaunchRefused(f"{path!r} is not a function")
     return inspect_function(function)

@@ -26,10 +26,10 @@ def success_result(value: object, limit: int) -> Completed:
 
 def failure_result(error: BaseException, limit: int) -> Completed:
     """Return the outcome of a run whose function raised an error: the message, then the traceback."""
-    trace = "".join(traceback.format_tb(_users_traceback(error.__traceback__)))
-    return Completed(
-        RunState.FAILED, error=truncate(f"{type(error).__name__}: {error_text(str, error)}\n{trace}".rstrip(), limit)
-    )
+    error.__traceback__ = _users_traceback(error.__traceback__)
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    text = f"{type(error).__name__}: {error_text(str, error)}\n{trace}".rstrip()
+    return Completed(RunState.FAILED, error=truncate(text, limit), exception=error)
 
 
 def _generator_error(value: object, limit: int) -> str:

@@ -35,6 +35,8 @@ class OperationContext:
     actor: str = "local"
     counted: Counter[Counted] = field(default_factory=Counter)
     """The metrics to add once the operation is committed."""
+    created: set[type] = field(default_factory=set)
+    """The types of results that the operation has created, and not replaced."""
     traceparent: Callable[[str, int], str] | None = None
     """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
     check_target: TargetCheck | None = None

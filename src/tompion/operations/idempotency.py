@@ -65,9 +65,13 @@ def answer_once(  # noqa: PLR0913 - the parts of one request
     if stored is not None:
         if (stored.operation, stored.fingerprint) != (operation, fingerprint):
             raise RequestReused(f"request_id {request_id!r} was used for another request ({stored.operation})")
-        return from_plain(kind, json.loads(stored.answer))
+        document = json.loads(stored.answer)
+        if document["created"]:
+            context.created.add(kind)
+        return from_plain(kind, document["result"])
     answer = operation_call()
-    row = RequestRow(operation, fingerprint, compact(to_plain(answer)))
+    document = {"result": to_plain(answer), "created": kind in context.created}
+    row = RequestRow(operation, fingerprint, compact(document))
     context.transaction.request_insert(context.namespace, request_id, row, context.now_ms)
     return answer
 

@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
     """The result of an attempt, as its executor reports it, and the run that the instance held.
 
     STARTED means that the run executes elsewhere. It is checked after ``lease_ms``. ENQUEUED means that it has not
-    begun. Any instance may claim it after ``lease_ms``.
+    begun. Any instance may claim it after ``lease_ms``. ``is_logged`` means that the failure is in the log already.
     """
 
     schedule_key: int
@@ -43,6 +43,7 @@ class Outcome(NamedTuple):
     lease_ms: int = 0
     row: RunRow | None = None
     course: ExecutionTiming | None = None
+    is_logged: bool = False
 
     @property
     def is_plain_success(self) -> bool:

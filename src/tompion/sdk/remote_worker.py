@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import socket
 from collections.abc import Callable, Coroutine
@@ -17,11 +18,12 @@ from typing import Any
 
 from tompion.client import AsyncClient
 from tompion.config.settings import Settings
-from tompion.engine.telemetry.events import EngineEvents
+from tompion.engine.telemetry.events import EngineEvents, Event, log_failure
 from tompion.errors import LaunchError, NotFound, StaleReport, TompionError
 from tompion.executors.base import Completed, RunContext, RunSignals
+from tompion.executors.current_run import enter_run
 from tompion.executors.function import FunctionExecutor
-from tompion.model.run import RunId, RunRow, RunState
+from tompion.model.run import FAILURES, RunId, RunRow, RunState
 from tompion.model.worker import Assignment, Worker
 from tompion.operations.runs import callbacks, remote_workers
 from tompion.runtime import clock
@@ -188,7 +190,7 @@ class RemoteWorker:
         self._idle.clear()
         if len(self._active) >= self._settings.max_active_launches:
             self._has_capacity.clear()
-        self._events.emit("started", assignment.schedule_id, f"attempt {assignment.attempt}")
+        self._events.emit_event(_run_event("started", assignment.source, assignment))
 
     def _cancel(self, token: str, *, lost: bool) -> None:
         task, signals = self._active.get(token, (None, None))
@@ -201,7 +203,10 @@ class RemoteWorker:
 
     async def _execute(self, assignment: Assignment, signals: WorkerSignals) -> None:
         try:
-            outcome = await self._run_function(assignment, signals)
+            run = run_context(assignment, signals)
+            outcome = await self._run_function(assignment, run, signals)
+            if outcome.state in FAILURES:
+                log_failure(run, outcome.error, outcome.exception, is_final=True)
             await self._report(assignment, outcome, EVENTS[outcome.state] if signals.launched else "launch_failed")
         finally:
             self._active.pop(assignment.token, None)
@@ -209,9 +214,10 @@ class RemoteWorker:
             if not self._active:
                 self._idle.set()
 
-    async def _run_function(self, assignment: Assignment, signals: WorkerSignals) -> Completed:
+    async def _run_function(self, assignment: Assignment, run: RunContext, signals: WorkerSignals) -> Completed:
         limit_s = None if assignment.max_execution_ms is None else assignment.max_execution_ms / 1000
-        running = asyncio.ensure_future(self._executor.run(None, run_context(assignment, signals)))
+        enter_run(run)
+        running = asyncio.ensure_future(self._executor.run(None, run))
         try:
             done, _ = await asyncio.wait([running], timeout=limit_s)
             if not done:
@@ -229,7 +235,7 @@ class RemoteWorker:
         except LaunchError as error:
             self._events.count("runs_failed_launch")
             signals.launched = False
-            return Completed(RunState.FAILED, error=str(error))
+            return Completed(RunState.FAILED, error=str(error), exception=error.__cause__)
 
     async def _report(self, assignment: Assignment, outcome: Completed, event: str) -> None:
         """Report the outcome of a run until the service accepts it or the lease is lost."""
@@ -256,8 +262,27 @@ class RemoteWorker:
                     self._events.warn(f"the service rejected the outcome of run {assignment.run_id}: {error}")
                     return
             else:
-                self._events.emit("ended", assignment.schedule_id, outcome.state)
+                self._emit_ended(assignment, outcome)
                 return
+
+    def _emit_ended(self, assignment: Assignment, outcome: Completed) -> None:
+        error = outcome.error.splitlines()[0] if outcome.error else None
+        text = str(outcome.state) if error is None else f"{outcome.state}: {error}"
+        event = _run_event("ended", text, assignment)._replace(state=outcome.state, error=error)
+        self._events.emit_event(event, logging.INFO)  # a failure is logged already, with its traceback
+
+
+def _run_event(kind: str, text: str, assignment: Assignment) -> Event:
+    return Event(
+        kind=kind,
+        schedule_id=assignment.schedule_id,
+        text=text,
+        nominal_s=int(assignment.scheduled_for.timestamp()),
+        namespace=assignment.namespace,
+        run_id=assignment.run_id,
+        source=assignment.source,
+        attempt=assignment.attempt,
+    )
 
 
 def _storable(value: Any) -> Any:

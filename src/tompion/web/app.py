@@ -23,7 +23,7 @@ BUILT = files("tompion.web").joinpath("static")
 NONCE = "__TOMPION_NONCE__"
 """Placeholder in the built HTML for the nonce of each response."""
 ASSETS = "/assets/"
-API_PREFIXES = ("/api/", "/healthz", "/readyz", "/metrics")
+API_PREFIXES = ("/api/", "/healthz", "/readyz", "/metrics", "/docs/errors")
 NOT_BUILT = (
     "The web UI has not been built. The API is available at /api/v1. "
     "To build the web UI, run in a clone of the repository:\n\n"

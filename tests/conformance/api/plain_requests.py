@@ -168,6 +168,7 @@ def json_of(answer: Response) -> Any:
     if answer.status >= 400:
         assert answer.headers["content-type"] == "application/problem+json"
         assert body.pop("status") == answer.status
+        assert body.pop("request_id") == answer.headers["x-request-id"]
     return body
 
 

@@ -97,7 +97,7 @@ def test_objects_of_another_namespace_are_not_found(service: SecuredService) -> 
     """An administrator elsewhere learns nothing, not even that a namespace is there."""
     mine, theirs = service.key("admin", "mine").secret, service.key("admin", "theirs").secret
     created = service.request("PUT", "/api/v1/schedules/1?namespace=mine", mine, {"cron": "@daily", "function": "a:b"})
-    assert created.status == 200
+    assert created.status == 201
     for route in ROUTES:
         if route.role is Role.PUBLIC:
             continue
@@ -174,7 +174,7 @@ def test_only_the_hash_of_a_key_is_stored(tmp_path: Path) -> None:
         cookie = signed_in.headers["set-cookie"].partition(";")[0]
         once = {"Idempotency-Key": "once", "Cookie": cookie, "Origin": served.url}
         made_by_it = http("PUT", "/api/v1/schedules/1", {"cron": "@daily", "function": "a:b"}, **once)
-        assert made_by_it.status == 200
+        assert made_by_it.status == 201
         http.close()
         served.close()
         with closing(sqlite3.connect(tmp_path / "keys.db")) as connection:

@@ -60,7 +60,7 @@ def test_a_certificate_grants_the_role_of_its_block(
     with service.http(service.issue(**who)) as http:
         assert http("GET", LIST).status == 200
         created = http("PUT", f"{LIST}/{role}", {"cron": "@daily", "function": "a:b"})
-        assert created.status == (200 if actor else 403)
+        assert created.status == (201 if actor else 403)
         assert http("GET", "/api/v1/keys").status == (200 if role == "admin" else 403)
         assert http("GET", f"{LIST}?namespace=elsewhere").status == (200 if role == "admin" else 404)
         if actor:

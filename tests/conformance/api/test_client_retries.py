@@ -147,5 +147,5 @@ def test_the_command_line_has_an_exit_code_for_each(
     pauses: list[float], steps: list[Step], code: int, name: str
 ) -> None:
     with closing(Scripted(*steps)) as service:
-        left = run(["keys", "create", "ci", "--url", service.url, "--json"])
+        left = run(["keys", "create", "ci", "--url", service.url, "-o", "json"])
     assert (left.code, json.loads(left.err)["code"]) == (code, name)

@@ -35,11 +35,11 @@ def test_the_key_comes_from_the_environment_and_a_missing_key_is_exit_code_5(
 ) -> None:
     url, direct = guarded
     monkeypatch.setenv(URL, url)
-    anonymous = run(["schedules", "list", "--json"])
+    anonymous = run(["schedules", "list", "-o", "json"])
     assert (anonymous.code, json.loads(anonymous.err)["code"]) == (5, "unauthenticated")
     monkeypatch.setenv(KEY, direct.create_key("ci", role="reader").secret)
-    assert run(["schedules", "list", "--json"]).code == 0
-    reader = run(["schedules", "create", "report", *DAILY, "--json"])
+    assert run(["schedules", "list", "-o", "json"]).code == 0
+    reader = run(["schedules", "create", "report", *DAILY, "-o", "json"])
     assert (reader.code, json.loads(reader.err)["code"]) == (5, "forbidden")
 
 
@@ -69,7 +69,7 @@ def test_lists_continue_after_the_last_page(url: str) -> None:
 
 def test_doctor_uses_the_limits_of_the_service_if_it_can_read_them(guarded: tuple[str, Direct], url: str) -> None:
     def settings(*where: str) -> str:
-        checks = json.loads(run(["doctor", *where, "--json"]).out)
+        checks = json.loads(run(["doctor", *where, "-o", "json"]).out)
         return str(next(check["text"] for check in checks if check["check"] == "settings"))
 
     assert settings("--url", url) == "limits of the service"
@@ -85,7 +85,7 @@ def test_verify_checks_ledger_and_audit_over_a_service(url: str) -> None:
     for number in range(3):
         command_line.create(f"s{number}", cron="@daily", function="tasks:a")
     command_line.delete("s2")
-    report = json.loads(run(["verify", "--url", url, "--json"]).out)
+    report = json.loads(run(["verify", "--url", url, "-o", "json"]).out)
     assert (report["schedules"], report["wrong"], report["problems"]) == (3, 0, [])
     assert report["audit"]["problem"] is None
     assert run(["verify", "--url", url]).out.splitlines()[-1].startswith("3 schedules, ")

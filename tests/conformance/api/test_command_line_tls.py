@@ -54,14 +54,14 @@ def test_tls_options_come_from_the_environment(
 ) -> None:
     for name, value in zip((URL, CA, CERT), (service.url, *papers), strict=True):
         monkeypatch.setenv(name, value)
-    assert run(["schedules", "list", "--json"]).code == 0
+    assert run(["schedules", "list", "-o", "json"]).code == 0
     assert "no engine" in run(["doctor"]).out
     monkeypatch.setenv(URL, "http://127.0.0.1:1")
     assert run(["schedules", "list"]).code == 6, "they are for https only, and ignored elsewhere"
 
 
 def test_an_untrusted_server_gets_no_request(service: TlsService, papers: tuple[str, str]) -> None:
-    left = run(["schedules", "list", "--url", service.url, "--cert", papers[1], "--json"])
+    left = run(["schedules", "list", "--url", service.url, "--cert", papers[1], "-o", "json"])
     assert (left.code, json.loads(left.err)["code"]) == (6, "store_unavailable")
     assert "CERTIFICATE_VERIFY_FAILED" in left.err
 

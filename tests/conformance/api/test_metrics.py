@@ -51,7 +51,7 @@ def test_a_scrape_has_every_metric(http: Http) -> None:
     one = "/api/v1/schedules/{schedule_id}"
     requests = {labels: value for (name, labels), value in values.items() if name == "tompion_http_requests_total"}
     assert requests == {
-        (("method", "PUT"), ("route", one), ("status", "200")): 1,
+        (("method", "PUT"), ("route", one), ("status", "201")): 1,
         (("method", "GET"), ("route", one), ("status", "404")): 1,
         (("method", "GET"), ("route", "other"), ("status", "404")): 1,
     }
@@ -143,5 +143,5 @@ def test_access_records_have_no_query() -> None:
     middleware = AccessLogMiddleware(app, tally=Metrics(), paths={}, on_request=records.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
     asyncio.run(middleware(scope, None, send))
-    ((method, path, route, status, _seconds),) = records
+    ((method, path, route, status, _seconds, _request_id),) = records
     assert (method, path, route, status) == ("other", "/x", "other", 201)

@@ -18,7 +18,8 @@ DAILY = {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "function": "tasks:re
 
 def test_a_schedule_can_be_read_and_sent_back(http: Http) -> None:
     created = http("PUT", ONE, {**DAILY, "labels": {"a": "b"}, "catchup_window": "1h", "on_worker_lost": "fail"})
-    assert (created.status, created.headers["etag"]) == (200, '"1"')
+    assert (created.status, created.headers["location"]) == (201, ONE)
+    assert created.headers["etag"].startswith('"1-')
     definition = created.json["definition"]
     assert definition == {
         "spec": {"cron": ["0 9 * * *"], "timezone": "Europe/Berlin", "jitter_ms": 0},

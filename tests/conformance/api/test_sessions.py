@@ -172,7 +172,7 @@ def test_a_cross_site_form_is_refused(service: SecuredService) -> None:
 def test_a_change_with_a_cookie_needs_an_origin(service: SecuredService) -> None:
     cookie = cookie_of(sign_in(service, service.key("admin").secret))
     assert service.http("PUT", ONE, DAILY, Cookie=cookie).status == 403
-    assert service.http("PUT", ONE, DAILY, Cookie=cookie, Origin=f"http://{host(service)}").status == 200
+    assert service.http("PUT", ONE, DAILY, Cookie=cookie, Origin=f"http://{host(service)}").status == 201
     assert service.http("PUT", ONE, DAILY, Cookie=cookie, Sec_Fetch_Site="same-origin").status == 200
     assert service.request("PUT", ONE, service.key("editor").secret, DAILY).status == 200, "a key needs no page"
 
@@ -185,7 +185,7 @@ def test_cross_site_changes_are_refused_on_loopback(headers: dict[str, str]) -> 
     http = Http(served.url)
     try:
         assert http("PUT", ONE, DAILY, **headers).status == 403
-        assert http("PUT", ONE, DAILY, Origin=served.url).status == 200
+        assert http("PUT", ONE, DAILY, Origin=served.url).status == 201
         assert http("PUT", ONE, DAILY).status == 200, "what is no browser sends no Origin"
         assert http("GET", SESSION).json | {"version": ""} == {
             "actor": "local",

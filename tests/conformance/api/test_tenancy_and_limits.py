@@ -203,13 +203,13 @@ def test_each_size_limit_accepts_the_limit_and_refuses_one_more(tenants: Tenants
     around = len('{"x":""}')
     for size, fine in ((PAYLOAD_BYTES, True), (PAYLOAD_BYTES + 1, False)):
         assert refused(put("payload", {**SCHEDULE, "payload": {"x": "y" * (size - around)}})) != fine
-    assert put("n" * 200, SCHEDULE).status == 200
+    assert put("n" * 200, SCHEDULE).status == 201
     assert refused(put("n" * 201, SCHEDULE))
     assert tenants.ask("mine", "GET", "/api/v1/schedules?limit=1000").status == 200
     for limit in ("1001", "0", "-1", "1e3", "9" * 400):
         assert refused(tenants.ask("mine", "GET", f"/api/v1/schedules?limit={limit}")), limit
     begin = b'{"cron": "0 0 * * *", "function": "tasks:work"'
-    for size, status in ((BODY_BYTES, 200), (BODY_BYTES + 1, 413)):
+    for size, status in ((BODY_BYTES, 201), (BODY_BYTES + 1, 413)):
         assert put("body", begin + b" " * (size - len(begin) - 1) + b"}").status == status
 
 

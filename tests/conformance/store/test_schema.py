@@ -101,9 +101,8 @@ def test_both_dialects_have_the_same_named_indexes(sqlite_connection: sqlite3.Co
 @pytest.mark.parametrize("name", sorted(load_queries(SQLITE)))
 def test_each_statement_can_be_prepared_by_sqlite(name: str, sqlite_connection: sqlite3.Connection) -> None:
     text = load_queries(SQLITE)[name]
-    numbered = [int(number) for number in re.findall(r"\?(\d+)", text)]
-    named = dict.fromkeys(re.findall(r":([a-z_]+)", text))
-    sqlite_connection.execute(f"EXPLAIN {text}", named or [None] * (max(numbered, default=0) or text.count("?")))
+    names = dict.fromkeys(name or number for name, number in re.findall(r":([a-z_]+)|\?(\d+)", text))
+    sqlite_connection.execute(f"EXPLAIN {text}", names or [None] * text.count("?"))
 
 
 @pytest.mark.parametrize(

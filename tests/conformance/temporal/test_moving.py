@@ -60,7 +60,7 @@ async def create_schedules(address: str) -> None:
 
 
 def run_import(address: str, *options: str) -> tuple[int, dict[str, Any]]:
-    result = CliRunner().invoke(app, ["import", "temporal", "--address", address, "--json", *options])
+    result = CliRunner().invoke(app, ["import", "temporal", "--address", address, "-o", "json", *options])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, {row["schedule_id"]: row for row in json.loads(result.stdout)}
 

@@ -48,7 +48,7 @@ def text(left: CommandResult) -> Any:
 
 def test_all_pages_are_processed_and_merged() -> None:
     fill(MANY)
-    left = run(["schedules", "pause", "--all", "--yes", "--note", "moving", "--json"])
+    left = run(["schedules", "pause", "--all", "--yes", "--note", "moving", "-o", "json"])
     assert (left.code, left.err) == (0, "")
     result = text(left)
     assert (len(result["schedule_ids"]), result["unchanged"], result["next_page"]) == (MANY, 0, None)
@@ -68,7 +68,7 @@ def test_a_limit_processes_one_page_and_shows_the_next() -> None:
 
 def test_a_repeated_request_id_triggers_each_schedule_once_across_pages() -> None:
     fill(MANY)
-    command = ["schedules", "trigger", "--all", "--yes", "--request-id", "monday", "--json"]
+    command = ["schedules", "trigger", "--all", "--yes", "--request-id", "monday", "-o", "json"]
     assert text(run(command)) == text(run(command))
     with Tompion(engine=False) as tompion:
         assert tompion.stats().schedules.in_flight == MANY

@@ -27,7 +27,7 @@ def test_set_changes_any_setting_and_its_origin_is_a_flag(monkeypatch: pytest.Mo
     monkeypatch.setenv("TOMPION_READ_ONLY", "false")
     monkeypatch.setenv("TOMPION_TICK_MS", "300")
     arguments = ["read_only=true", "public-url=https://a.example", "queues=a, b", "tick_ms=500", "limits.max_buffer=7"]
-    output = run(["config", "--json", *(f"--set={item}" for item in arguments)])
+    output = run(["config", "-o", "json", *(f"--set={item}" for item in arguments)])
     assert value(output, "read_only") == (True, "flag")
     assert value(output, "public_url") == ("https://a.example", "flag")
     assert value(output, "queues") == (["a", "b"], "flag")
@@ -74,6 +74,26 @@ def test_an_invalid_schedule_in_the_file_is_named(block: str, message: str, tmp_
     left = run(["config"])
     assert (left.code, left.out) == (2, "")
     assert f"tompion.toml: {message}" in left.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[executors.command.commands.backup]\nargv = ["/bin/sh", "-c", "true"]', "executors.command"),
+        ("[executors.http]\nsecrets = 5", "executors.http"),
+        ("[executors.celry]", "executors.celry"),
+        ('[[notification]]\nname = "ops"\nurl = "http://127.0.0.1:9/"\nevents = ["failed"]', "[[notification]] ops"),
+        ('store = "mysql://host/name"', "is not a store"),
+        ('host = "192.0.2.1"', "only a loopback address"),
+        ('app_dir = "missing"', "no such directory"),
+    ],
+)
+@pytest.mark.parametrize("command", ["config", "serve"])
+def test_config_rejects_what_serve_rejects(command: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "tompion.toml").write_text(f"{text}\n")
+    left = run([command])
+    assert (left.code, left.out) == (2, "")
+    assert message in left.err
 
 
 def test_a_calendar_of_the_store_is_not_an_error_in_the_file(tmp_path: Path) -> None:

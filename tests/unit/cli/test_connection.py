@@ -28,7 +28,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(*argv: str) -> dict[str, object]:
-    left = run([*argv, "--json"])
+    left = run([*argv, "-o", "json"])
     assert left.code == 0, left
     result: dict[str, object] = json.loads(left.out)
     return result
@@ -164,7 +164,7 @@ def test_an_error_is_one_line_or_a_problem_document_with_its_exit_code(
     argv: tuple[str, ...], code: int, problem: str
 ) -> None:
     read(*REPORT)
-    line, machine = run([*argv]), run([*argv, "--json"])
+    line, machine = run([*argv]), run([*argv, "-o", "json"])
     assert (line.code, line.out, line.err.count("\n"), line.err[:9]) == (code, "", 1, "tompion: ")
     assert (machine.code, machine.out) == (code, "")
     message = json.loads(machine.err)
@@ -182,9 +182,54 @@ def test_an_error_is_one_line_or_a_problem_document_with_its_exit_code(
     ],
 )
 def test_an_empty_list_names_the_command_that_helps(argv: tuple[str, ...], message: str) -> None:
+    assert run(["migrate", "up"]).code == 0
     left = run(list(argv))
     assert (left.code, left.out) == (0, "")
     assert message in left.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "schedules list",
+        "schedules get a",
+        "schedules pause a",
+        "schedules diff a --cron @daily --function tasks:a",
+        "runs list",
+        "keys list",
+        "queues pause a",
+        "upcoming",
+        "top --once",
+        "doctor",
+        "verify",
+    ],
+)
+def test_a_missing_file_is_an_error_and_is_not_created(argv: str, tmp_path: Path) -> None:
+    result = run([*argv.split(), "--store", "sqlite:///missing.db"])
+    assert result.code == (1 if argv == "doctor" else 2)
+    assert "tompion migrate up" in result.err + result.out
+    assert not Path("missing.db").exists()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "schedules create a --cron @daily --function tasks:a",
+        "schedules put a --cron @daily --function tasks:a",
+        "keys create ci",
+        "calendars put bank --date 2026-12-24",
+    ],
+)
+def test_commands_that_create_something_create_the_file(argv: str, tmp_path: Path) -> None:
+    assert run([*argv.split(), "--store", f"sqlite:///{tmp_path / 'new.db'}"]).code == 0
+    assert (tmp_path / "new.db").exists()
+
+
+def test_a_service_that_does_not_answer_is_an_error_with_a_remedy() -> None:
+    result = run(["schedules", "list", "--url", "http://127.0.0.1:1"])
+    assert (result.code, result.out) == (6, "")
+    assert result.err.startswith("tompion: no answer from http://127.0.0.1:1: ")
+    assert "is the service running? Start one with 'tompion serve', or pass another with --url" in result.err
 
 
 # --- waiting ------------------------------------------------------------------------------------------------------
@@ -212,7 +257,7 @@ def test_backfill_does_not_wait_without_an_engine() -> None:
     assert "No engine is running" in left.err
     assert "0 of 6" in left.out
     ranges = ["--range", "2026-01-01T00:00Z/2026-01-01T01:00Z", "--range", "2026-01-02T00:00Z/2026-01-02T03:00Z"]
-    several = run(["schedules", "backfill", "a", *ranges, "--no-wait", "--json"])
+    several = run(["schedules", "backfill", "a", *ranges, "--no-wait", "-o", "json"])
     assert [item["total"] for item in json.loads(several.out)] == [2, 4]
 
 

@@ -193,7 +193,7 @@ def test_no_color_disables_colours(
 
 
 def test_json_is_never_coloured_or_wrapped(on_a_terminal: Callable[..., Screen]) -> None:
-    screen = on_a_terminal("lint", "*/7 2 1-7 * MON", "--tz", BERLIN, "--json", columns=40)
+    screen = on_a_terminal("lint", "*/7 2 1-7 * MON", "--tz", BERLIN, "-o", "json", columns=40)
     assert "\x1b" not in screen.raw
     assert screen.width > 40
 
@@ -325,7 +325,7 @@ def closed_pipe() -> tuple[int, str]:
     """Run the command after the reader of its output has exited."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [INSTALLED, "next", "* * * * *", "-n", "3000", "--json"]
+    command = [INSTALLED, "next", "* * * * *", "-n", "3000", "-o", "json"]
     try:
         process = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     finally:

@@ -32,7 +32,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def checks(*argv: str) -> tuple[int, dict[str, tuple[str, str]]]:
     """Return the exit code, and the worst state and text of each check."""
-    left = run(["doctor", *argv, "--json"])
+    left = run(["doctor", *argv, "-o", "json"])
     result: dict[str, tuple[str, str]] = {}
     for item in json.loads(left.out):
         if result.get(item["check"], ("ok", ""))[0] == "ok":
@@ -119,7 +119,7 @@ def test_top_prints_one_frame_into_a_pipe() -> None:
     assert lines[lines.index("next ticks") + 2].split()[-1] == "report"
     assert "ENQUEUED" in lines[lines.index("running") + 2]
     assert "No finished runs yet." in lines
-    frame = json.loads(run(["top", "--json"]).out)
+    frame = json.loads(run(["top", "-o", "json"]).out)
     assert {item["schedule_id"] for item in frame["upcoming"]} == {"report"}
     assert (frame["schedules"]["active"], frame["schedules"]["in_flight"]) == (1, 1)
 

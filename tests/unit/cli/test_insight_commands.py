@@ -49,12 +49,12 @@ def test_a_forecast_counts_fires_in_buckets() -> None:
 
 
 def test_diff_marks_removed_and_added_ticks_and_writes_nothing() -> None:
-    before = run(["schedules", "get", "report", "--json"]).out
+    before = run(["schedules", "get", "report", "-o", "json"]).out
     edited = run(["schedules", "diff", "report", "--cron", "30 9 * * *", "--function", "tasks:report", "--count", "2"])
     assert edited.code == 0, edited
     assert {line[0] for line in edited.out.splitlines()} == {"-", "+"}
     assert "Nothing was written" in edited.err
-    assert run(["schedules", "get", "report", "--json"]).out == before
+    assert run(["schedules", "get", "report", "-o", "json"]).out == before
 
 
 def test_audit_all_includes_schedules_and_verifies() -> None:
@@ -75,7 +75,7 @@ def test_a_changed_audit_row_exits_with_1() -> None:
         changed = database.execute("UPDATE audit SET actor = 'mallory' WHERE position IS NOT NULL").rowcount
     broken = run(["audit", "--verify"])
     assert (broken.code, changed > 0) == (1, True)
-    assert json.loads(run(["audit", "--verify", "--json"]).out)["problem"]
+    assert json.loads(run(["audit", "--verify", "-o", "json"]).out)["problem"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_read_commands_can_be_watched(argv: tuple[str, ...], monkeypatch: pytest
             raise KeyboardInterrupt
 
     monkeypatch.setattr(connection, "pause_thread", wait)
-    watched = run([*argv, "--watch", "5", "--json"])
+    watched = run([*argv, "--watch", "5", "-o", "json"])
     assert (watched.code, waits) == (130, [5.0, 5.0])
     decoder, text = json.JSONDecoder(), watched.out
     first, end = decoder.raw_decode(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -39,8 +40,11 @@ class Reader:
     def warn(self, text: str) -> None:
         self.say(f"warning: {text}")
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        self.say(f"{method} {path} {status}")
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
+        self.say(f"{method} {path} {status} {request_id}")
+
+    def log_record(self, record: logging.LogRecord) -> None:
+        self.say(record.getMessage())
 
 
 def test_lines_are_printed_in_order() -> None:
@@ -49,9 +53,10 @@ def test_lines_are_printed_in_order() -> None:
     lines.say("a")
     lines(Event("launched", "s", "b"))
     lines.warn("c")
-    lines.request("GET", "/", 200, 0.1)
+    lines.request("GET", "/", 200, 0.1, "7f3a")
+    lines.log_record(logging.makeLogRecord({"msg": "d"}))
     assert lines.finish()
-    assert reader.seen == ["a", "b", "warning: c", "GET / 200"]
+    assert reader.seen == ["a", "b", "warning: c", "GET / 200 7f3a", "d"]
 
 
 def test_dropped_lines_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

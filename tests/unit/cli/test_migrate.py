@@ -190,18 +190,18 @@ def test_a_query_string_is_rejected_in_a_sqlite_url(migrate: Run, url: str, file
 
 
 def test_json_lists_applied_and_missing_migrations(migrate: Run, url: str) -> None:
-    before = json.loads(migrate("status", "--store", url, "--json").out)
+    before = json.loads(migrate("status", "--store", url, "-o", "json").out)
     assert {item["applied"] for item in before} == {False}
-    done = json.loads(migrate("up", "--store", url, "--json").out)
+    done = json.loads(migrate("up", "--store", url, "-o", "json").out)
     assert len(done["applied"]) == len(before)
-    assert json.loads(migrate("up", "--store", url, "--json").out) == {"applied": []}
+    assert json.loads(migrate("up", "--store", url, "-o", "json").out) == {"applied": []}
 
 
 def test_json_contains_the_sql_scripts(migrate: Run, url: str) -> None:
-    text = json.loads(migrate("sql", "--store", url, "--json").out)
+    text = json.loads(migrate("sql", "--store", url, "-o", "json").out)
     assert text["sql"] == migrate("sql", "--store", url).out.rstrip()
     migrate("up", "--store", url)
-    assert json.loads(migrate("sql", "--store", url, "--json").out) == {"sql": ""}
+    assert json.loads(migrate("sql", "--store", url, "-o", "json").out) == {"sql": ""}
 
 
 def test_a_number_sign_is_part_of_a_file_name(migrate: Run, url: str, file: Path) -> None:

@@ -171,7 +171,7 @@ def test_ticks_older_than_the_retention_are_not_verified(verify: Run, url: str, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
+        (("--start", "2026-W01"), "--start: '2026-W01' is not a time; expected 2h"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
         (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' is outside the years 1 to 9999"),
         (("--start", "0001-01-01T00:00:00+14:00"), "--start: '0001-01-01T00:00:00+14:00' is outside the years"),
@@ -197,15 +197,18 @@ def test_an_unknown_schedule_exits_with_3(verify: Run, schedules: None) -> None:
     assert verify("--schedule", "x") == Result(3, "", "tompion: there is no schedule 'x' in namespace 'default'\n")
 
 
+REMEDY = "pass another one with --store, use a service with --url, or create it with 'tompion migrate up'"
+
+
 def test_a_missing_file_is_rejected_and_not_created(verify: Run, file: Path) -> None:
-    assert verify() == Result(2, "", f"tompion: store: no such file: {file}\n")
+    assert verify() == Result(2, "", f"tompion: store: there is no SQLite file {file}; {REMEDY}\n")
     assert not file.exists()
 
 
 def test_an_empty_file_is_rejected_and_not_changed(verify: Run, file: Path) -> None:
     """Regression: it was turned into a store, and then reported as an empty store."""
     file.touch()
-    message = f"tompion: store: the file {file} is empty, it holds no store; nothing was written\n"
+    message = f"tompion: store: the file {file} is empty, it holds no store; {REMEDY}\n"
     assert verify() == Result(2, "", message)
     assert (file.read_bytes(), [item.name for item in file.parent.iterdir()]) == (b"", [file.name])
 
@@ -232,10 +235,10 @@ def test_a_file_of_another_program_is_rejected_and_unchanged(verify: Run, file: 
 
 
 def test_json_has_the_counts_and_the_problems(verify: Run, schedules: None, file: Path) -> None:
-    whole = json.loads(verify("--json").out)
+    whole = json.loads(verify("-o", "json").out)
     assert (whole["schedules"], whole["wrong"], whole["problems"]) == (3, 0, [])
     damage(file, "b")
-    result = verify("--json")
+    result = verify("-o", "json")
     verification = json.loads(result.out)
     assert (result.code, verification["wrong"]) == (1, 1)
     assert [item["schedule_id"] for item in verification["problems"]] == ["b"]

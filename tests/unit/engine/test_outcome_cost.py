@@ -85,7 +85,6 @@ def cost_of_an_outcome(others: int, ended: Completed, monkeypatch: pytest.Monkey
     harness.create("busy", cron="* * * * *")
     harness.plan = lambda launch: (1.0, ended if _is_second(launch) else Completed())
     engine = harness.engine()
-    monkeypatch.setattr("tompion.cli.logging.text._log_only_errors", lambda: None)  # the log stays as it is
     lines = TextLog(harness.clock)
     engine.events.listener = lines
     counts: Counter[str] = Counter()

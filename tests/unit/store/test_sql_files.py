@@ -13,7 +13,7 @@ from tompion.store.base import Transaction
 from tompion.store.driver_transaction import DriverTransaction
 from tompion.store.postgres.driver import PostgresTransaction
 from tompion.store.sql_loader import load_queries
-from tompion.store.sqlite.driver import SqliteTransaction
+from tompion.store.sqlite.driver import SqliteTransaction, _unnumbered
 
 STORE = Path(base.__file__).parent
 TABLES = {path.stem for path in Path(str(tables.__file__)).parent.glob("*.py")} - {"__init__"}
@@ -59,3 +59,16 @@ def test_driver_overrides_only_methods_of_the_contract(driver: type[Transaction]
     """A renamed method of the contract would leave the driver's faster version unused."""
     own = {name for name, value in vars(driver).items() if inspect.isfunction(value) and not name.startswith("_")}
     assert own - set(dir(Transaction)) <= {"finish"}
+
+
+@pytest.mark.parametrize("name", sorted(load_queries("tompion.store.sqlite")))
+def test_rows_are_bound_without_numbered_parameters(name: str) -> None:
+    """Regression: Python 3.12.0 to 3.12.3 warned for each statement with ``?1`` that was bound to a sequence."""
+    text = load_queries("tompion.store.sqlite")[name]
+    numbers = [int(number) for number in re.findall(r"\?(\d+)", text)]
+    statement, arrange = _unnumbered(text)
+    assert not re.search(r"\?\d", statement)
+    row = [f"value {number}" for number in range(1, max(numbers, default=1) + 1)]
+    expected = [f"value {number}" for number in numbers] or row
+    assert [list(arranged) for arranged in arrange([row])] == [expected]
+    assert not numbers or statement.count("?") == len(expected)

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from tompion.api.auth.authenticator import Authenticator, OpenAuthenticator
 from tompion.api.auth.principal import ANONYMOUS, ANY_NAMESPACE, Principal, authorise
@@ -29,10 +29,10 @@ from tompion.api.rest.middleware.request_limits import AUTHENTICATED_ACTORS, Req
 from tompion.api.rest.openapi.document import describe
 from tompion.api.rest.read_batching import POINT_READS, ReadBatcher
 from tompion.api.rest.request_binding import bind_arguments
+from tompion.api.rest.responses import Created, json_body, json_response
 from tompion.api.rest.single_flight import SingleFlight
 from tompion.api.rest.sse import ChangeStream
 from tompion.api.rest.system_endpoints import ENDPOINTS
-from tompion.contract.json import encode
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SINGLE_FLIGHT, SYSTEM_ROUTES, Route, SystemRoute
 from tompion.errors import Forbidden, StoreUnavailable, TompionError
@@ -40,6 +40,7 @@ from tompion.model.run import RunSource
 from tompion.model.schedule import Run, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.runner import OperationRunner
+from tompion.operations.schedules.declare import DeclareResult
 from tompion.operations.validation import check_namespace
 
 MAX_STORE_S = 30.0
@@ -87,9 +88,9 @@ class Service:
         return SingleFlight()
 
     @cached_property
-    def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI document."""
-        return describe(self.version)
+    def openapi(self) -> bytes:
+        """Return the OpenAPI document as JSON."""
+        return json_body(describe(self.version, self.public_url or "/"))
 
 
 def create_app(service: Service) -> Starlette:
@@ -146,7 +147,7 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
             raise Forbidden("this service is read-only")
         arguments = await bind_arguments(route, request)
         conditional = route.if_match if "if-match" in request.headers else None
-        operation = partial(call_operation, conditional or route.operation, arguments)
+        operation = partial(call_operation, route, conditional or route.operation, arguments)
 
         async def run() -> Any:
             if is_point_read:
@@ -169,7 +170,7 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
             result = await run()
         if service.on_trigger is not None and isinstance(result, Run) and result.source == RunSource.TRIGGER:
             service.on_trigger(result.key, request.headers.get("traceparent", ""))
-        return json_response(result, route.status)
+        return await json_response(request, route, result)
 
     return endpoint
 
@@ -219,14 +220,14 @@ def namespace_of(service: Service, request: Request, caller: Principal) -> str:
     return check_namespace(name, service.runner.settings) if name else caller.home
 
 
-def call_operation(operation: Callable[..., Any], arguments: dict[str, Any], context: OperationContext) -> Any:
+def call_operation(
+    route: Route, operation: Callable[..., Any], arguments: dict[str, Any], context: OperationContext
+) -> Any:
     """Call an operation with the arguments of a request."""
-    return operation(context, **arguments)
-
-
-def json_response(result: object, status: int) -> Response:
-    """Return a result as JSON. The ETag of a schedule is its conflict token."""
-    if result is None:
-        return Response(status_code=204)
-    headers = {"ETag": f'"{result.token}"'} if isinstance(result, Schedule) else None
-    return JSONResponse(encode(result), status, headers=headers)
+    result = operation(context, **arguments)
+    if not context.created:
+        return result
+    has_created = route.response in context.created or (
+        isinstance(result, DeclareResult) and Schedule in context.created
+    )
+    return Created(result) if has_created else result

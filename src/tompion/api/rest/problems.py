@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
+from tompion.api.rest.request_id import request_id
 from tompion.contract.json import encode_error, problem_document, status_of
 from tompion.errors import NotFound, StaleToken, TompionError
 
@@ -49,7 +50,7 @@ class ProblemResponse(JSONResponse):
 
 def problem(status: int, code: str, detail: str, **members: Any) -> JSONResponse:
     """Return the response for a problem."""
-    body = {**problem_document(status, code, detail), **members}
+    body = {**problem_document(status, code, detail), **members, "request_id": request_id.get()}
     return ProblemResponse(body, status, media_type=MEDIA_TYPE, headers=STATUS_HEADERS.get(status))
 
 
@@ -86,4 +87,5 @@ async def internal_error_response(_request: Request, _error: Exception) -> JSONR
     response = problem(500, "internal_error", INTERNAL_ERROR, retryable=False)
     # This handler runs outside the middleware that adds the headers to the other responses.
     response.headers.update({name.decode(): value.decode() for name, value in SECURITY_HEADERS})
+    response.headers["X-Request-Id"] = request_id.get()
     return response

@@ -140,7 +140,7 @@ def _refuse_query(request: Request) -> None:
 def _parse_etag(text: str) -> int:
     if text.strip() == "*":
         return ANY_TOKEN
-    digits = text.strip().removeprefix("W/").strip('"')
+    digits = text.strip().removeprefix("W/").strip('"').partition("-")[0]
     if not digits.isascii() or not digits.isdecimal() or len(digits) > MAX_NUMBER_CHARS:
         raise InvalidField("If-Match", f'{display(text)}; expected the ETag of the schedule, such as "7"')
     return int(digits)

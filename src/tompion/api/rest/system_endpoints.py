@@ -9,13 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from tompion.api.auth.principal import Principal, authorise
 from tompion.api.metrics import CONTENT_TYPE
 from tompion.api.rest.credentials import credentials_of
+from tompion.api.rest.error_page import error_page
 from tompion.api.rest.ical_feed import ical_feed
 from tompion.api.rest.problems import problem
+from tompion.api.rest.responses import body_response, etag_of
 from tompion.api.rest.session_endpoints import get_session, sign_in, sign_out
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, NotFound, display
@@ -59,9 +61,15 @@ async def metrics(service: Service, _request: Request, _caller: Principal, _name
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
-async def openapi(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
+async def openapi(service: Service, request: Request, _caller: Principal, _namespace: str) -> Response:
     """Return the OpenAPI document."""
-    return JSONResponse(service.openapi)
+    body = service.openapi
+    return await body_response(request, body, 200, {"ETag": etag_of(body)})
+
+
+async def errors_page(_service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
+    """Return the page that describes the codes of errors."""
+    return HTMLResponse(error_page())
 
 
 async def config(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
@@ -114,6 +122,7 @@ ENDPOINTS: dict[str, SystemEndpoint] = {
     "GET /readyz": readyz,
     "GET /metrics": metrics,
     "GET /openapi.json": openapi,
+    "GET /docs/errors": errors_page,
     "GET /config": config,
     "GET /events": events,
     "GET /calendar.ics": calendar,

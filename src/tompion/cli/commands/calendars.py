@@ -98,7 +98,7 @@ def put_calendar_command(  # noqa: PLR0913 - each is an option of the command
     if (file is None) == (dates is None):
         raise InvalidInput("give either --file or dates, such as --date 2026-12-24")
     calendar = {"name": name, **options} if file is None else _read_calendar(name, file) | options
-    connection.show(lambda api: api.put_calendar(calendar, **change), _print_calendar)
+    connection.show(lambda api: api.put_calendar(calendar, **change), _print_calendar, create=True)
 
 
 def _print_calendar(calendar: NamedCalendar) -> None:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from tompion.cli.options import ConfigFile, Json, Pairs
+from tompion.cli.options import ConfigFile, Output, Pairs, load_process_config
 from tompion.cli.output import console
+from tompion.cli.output.formats import OutputFormat, print_data
 
 
-def config_command(config_file: ConfigFile = None, pairs: Pairs = None, as_json: Json = False) -> None:
+def config_command(config_file: ConfigFile = None, pairs: Pairs = None, output: Output = OutputFormat.TABLE) -> None:
     """Check the configuration and show every setting.
 
     The origin is a file, an environment variable or a flag.
-    Exits 2 if a setting or a schedule in the file is invalid.
+    Exits 2 if 'tompion serve' would reject the configuration.
 
     Example: tompion config --config production.toml --set read_only=true
     """
-    from tompion.bootstrap.engine import check_schedules
-    from tompion.config.loader import load_config
+    import asyncio
+
+    from tompion.bootstrap.check import check_config
     from tompion.config.redact import redacted_config
     from tompion.config.schema import DEFAULT_ORIGIN
 
-    config = load_config({}, config_file, pairs or ())
-    check_schedules(config)
+    config = load_process_config(config_file, {}, pairs)
+    asyncio.run(check_config(config))
     document = redacted_config(config)
-    if as_json:
-        console.print_json(document)
+    if output.is_data:
+        print_data(document, output)
         return
     width = max(len(setting["name"]) for setting in document["values"])
     for setting in document["values"]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.connection import Ca, Cert, CertKey, Connection, Json, Key, Store, Url, connection_options
+from tompion.cli.connection import Ca, Cert, CertKey, Connection, Key, Output, Store, Url, connection_options
 from tompion.cli.lazy import command_group
 from tompion.cli.options import ConfigFile
 from tompion.cli.output import console
+from tompion.cli.output.formats import OutputFormat
 
 if TYPE_CHECKING:
     from tompion.model.import_result import ImportResult
@@ -52,7 +53,7 @@ def temporal_command(  # noqa: PLR0913 - each is an option of the command
     cert_key: CertKey = None,
     store: Store = None,
     config: ConfigFile = None,
-    as_json: Json = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Import the schedules of a Temporal cluster, and compare their next runs.
 
@@ -67,8 +68,8 @@ def temporal_command(  # noqa: PLR0913 - each is an option of the command
         "address": address, "namespace": source_namespace, "api_key": api_key, "tls": tls,
         "tls_ca": tls_ca, "tls_cert": tls_cert, "tls_key": tls_key,
     }  # fmt: skip
-    connection = connection_options(url, key, ca, cert, cert_key, store, into, as_json)
-    print_line = not as_json
+    connection = connection_options(url, key, ca, cert, cert_key, store, into, output)
+    print_line = not output.is_data
     results = asyncio.run(_import(_target(connection, store, config), source, shadow, dry_run, print_line))
     connection.print_result(results, lambda results: _print_summary(results, dry_run))
     if not all(result.possible for result in results):

@@ -35,7 +35,7 @@ def create_command(
     name: Annotated[str, typer.Argument(help="Name of the key, such as its purpose.")],
     role: Annotated[str, typer.Option("--role", help="Role: reader, operator, editor or admin.")] = "reader",
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="Expiry, such as 2027-01-01T00:00Z.")
+        str | None, typer.Option("--expires", metavar="TIME", help="Expiry: 90d, or 2027-01-01 in UTC.")
     ] = None,
 ) -> None:
     """Create an API key for the namespace ('*' for all). It is shown once.
@@ -49,7 +49,9 @@ def create_command(
         namespace = connection.namespace or DEFAULT_NAMESPACE
         console.note(f"Created key {new.key.key_id} for {name}: {role} in {namespace}. It is not shown again.")
 
-    connection.show(lambda api: api.create_key(name, role=role, **drop_unset(expires_at=expires_at)), render)
+    connection.show(
+        lambda api: api.create_key(name, role=role, **drop_unset(expires_at=expires_at)), render, create=True
+    )
 
 
 @keys_app.command("list")
@@ -57,7 +59,7 @@ def create_command(
 def list_command(connection: Connection, limit: Limit = None, after: After = None) -> None:
     """Show the keys of a namespace, without their secrets.
 
-    Example: tompion keys list --json
+    Example: tompion keys list -o json
     """
     connection.show(lambda api: api.list_keys(**drop_unset(limit=limit, after=after)), _print_keys)
 

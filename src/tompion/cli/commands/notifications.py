@@ -8,8 +8,9 @@ import typer
 
 from tompion.cli.connection import Before, Connection, Limit, OneSchedule, drop_unset, watch_options, with_options
 from tompion.cli.lazy import command_group
-from tompion.cli.options import ConfigFile, Json
+from tompion.cli.options import ConfigFile, Output
 from tompion.cli.output import console, views
+from tompion.cli.output.formats import OutputFormat, print_data
 from tompion.cli.output.tables import Column, absolute, table
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ NOT_DELIVERED = 1
 def send_test_command(
     name: Annotated[str, typer.Argument(help="Name of the [[notification]] in the file.")],
     config: ConfigFile = None,
-    as_json: Json = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Send a test notification and show the response.
 
@@ -40,8 +41,8 @@ def send_test_command(
     from tompion.config.loader import load_config
 
     delivery = asyncio.run(send_test_notification(load_config({}, config), name))
-    if as_json:
-        console.print_json({"arrived": delivery.arrived, "message": delivery.message})
+    if output.is_data:
+        print_data({"arrived": delivery.arrived, "message": delivery.message}, output)
     else:
         console.line(f"{'delivered' if delivery.arrived else 'not delivered'}: {delivery.message}")
     if not delivery.arrived:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.options import parse_instant
+from tompion.cli.options import Output, parse_instant
 from tompion.cli.output import console
+from tompion.cli.output.formats import OutputFormat, print_data
 from tompion.errors import InvalidSpec, display
 from tompion.model.spec import Finding, NamedCalendar
 from tompion.sdk.spec import Spec, read_icalendar
@@ -61,10 +62,9 @@ Jitter = Annotated[
     int | None, typer.Option("--jitter-ms", metavar="MS", help="Maximum random delay.", show_default=False)
 ]
 ScheduleId = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the schedule, seeds H and jitter.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 After = Annotated[
     str | None,
-    typer.Option("--after", metavar="TIME", help="Start after this time, with offset (now).", show_default=False),
+    typer.Option("--after", metavar="TIME", help="Start after this time (now).", show_default=False),
 ]
 
 
@@ -90,7 +90,7 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     jitter_ms: Jitter = None,
     schedule_id: ScheduleId = "",
     document: Document = None,
-    as_json: Json = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show the next ticks of a spec, and how DST changes them.
 
@@ -98,10 +98,13 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     """
     spec = _spec(locals())
     ticks = spec.occurrences(
-        count, parse_instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar)
+        count,
+        parse_instant(after, "--after", zone=spec.zone_name),
+        schedule_id=schedule_id,
+        calendars=_calendars(calendar),
     )
-    if as_json:
-        console.print_json([console.tick_json(tick) for tick in ticks])
+    if output.is_data:
+        print_data([console.tick_json(tick) for tick in ticks], output)
     elif ticks:
         console.tick_table(ticks, spec.zone_name, jitter=spec.jitter_ms > 0)
     else:
@@ -124,15 +127,15 @@ def explain_command(  # noqa: PLR0913 - each is an option of the command
     dst_profile: Profile = None,
     jitter_ms: Jitter = None,
     document: Document = None,
-    as_json: Json = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Explain a spec in plain English.
 
     Example: tompion explain "0 18 LW * *" --tz America/New_York
     """
     text = _spec(locals()).explain()
-    if as_json:
-        console.print_json({"explanation": text})
+    if output.is_data:
+        print_data({"explanation": text}, output)
     else:
         console.paragraph(text)
 
@@ -162,7 +165,7 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
         ),
     ] = None,
     document: Document = None,
-    as_json: Json = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Find likely errors in a spec.
 
@@ -172,13 +175,13 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     """
     spec = _spec(locals())
     findings = spec.lint(
-        now=parse_instant(after, "--after"),
+        now=parse_instant(after, "--after", zone=spec.zone_name),
         min_interval=min_interval,
         schedule_id=schedule_id,
         calendars=_calendars(calendar),
     )
-    if as_json:
-        console.print_json([_finding_json(finding) for finding in findings])
+    if output.is_data:
+        print_data([_finding_json(finding) for finding in findings], output)
     elif findings:
         console.finding_lines(findings)
     else:

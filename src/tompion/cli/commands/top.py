@@ -37,7 +37,7 @@ def top_command(
     """
     out = console.console()
     with connection.open() as api:
-        if once or connection.as_json or not out.is_terminal:
+        if once or connection.output.is_data or not out.is_terminal:
             connection.print_result(
                 read_top_snapshot(api),
                 lambda snapshot: out.print(frame(snapshot, out.width, MAX_ROWS), soft_wrap=True),

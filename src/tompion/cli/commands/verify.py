@@ -20,6 +20,7 @@ from tompion.cli.connection import (
 )
 from tompion.cli.options import parse_instant
 from tompion.cli.output import console
+from tompion.cli.output.formats import print_data
 from tompion.cli.output.progress import bar
 from tompion.errors import InvalidInput, InvalidTime, NotFound
 
@@ -52,11 +53,13 @@ PLURALS = {"entry": "entries"}
 
 Start = Annotated[
     str | None,
-    typer.Option("--start", metavar="TIME", help="Check ticks from this time, with offset.", show_default=False),
+    typer.Option(
+        "--start", metavar="TIME", help="Check ticks from this time: 7d, yesterday, or ISO 8601.", show_default=False
+    ),
 ]
 End = Annotated[
     str | None,
-    typer.Option("--end", metavar="TIME", help="Check ticks up to this time, with offset.", show_default=False),
+    typer.Option("--end", metavar="TIME", help="Check ticks up to this time.", show_default=False),
 ]
 Retention = Annotated[
     str | None,
@@ -87,7 +90,7 @@ def verify_command(
 
     Example: tompion verify --store sqlite:///jobs.db --schedule report
     """
-    first, last = parse_instant(start, "--start"), parse_instant(end, "--end")
+    first, last = parse_instant(start, "--start", past=True), parse_instant(end, "--end", past=True)
     if first is not None and last is not None and last < first:
         raise InvalidTime(f"--end: {end} is before --start, {start}")
     out = console.console()
@@ -95,13 +98,13 @@ def verify_command(
         count = verifier.count() if schedule is None and out.is_terminal else None
         with bar("verifying", 1 if schedule else count, out) as advance:
             checks = verifier.every(first, last) if schedule is None else iter([verifier.one(schedule, first, last)])
-            total = _report(checks, None if connection.as_json else out, advance)
+            total = _report(checks, None if connection.output.is_data else out, advance)
             total.audit = verifier.audit() if schedule is None else None
     if not total.schedules and (total.audit is None or total.audit.ok):
         namespace = connection.namespace or DEFAULT_NAMESPACE
         raise NotFound(f"nothing to verify: no schedule in namespace {namespace!r}")
-    if connection.as_json:
-        console.print_json(total.as_json())
+    if connection.output.is_data:
+        print_data(total.as_json(), connection.output)
     else:
         if total.audit is not None and (total.audit.position or not total.audit.ok):
             console.paragraph(audit_line(total.audit))

@@ -23,6 +23,7 @@ from tompion.cli.lazy import command_group
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, facts, table
 from tompion.cli.schedule_options import read_document, read_json
+from tompion.cli.times import resolve_time, utc
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def put_command(
     if (file is None) == (document is None):
         raise InvalidInput("give either --file or --document")
     content = read_document(file) if file is not None else read_json("--document", document or "")
-    connection.show(lambda api: api.put_workflow(workflow_id, content, **change), _print_workflow)
+    connection.show(lambda api: api.put_workflow(workflow_id, content, **change), _print_workflow, create=True)
 
 
 @workflows_app.command("pause")
@@ -150,7 +151,9 @@ def start_command(  # noqa: PLR0913 - each is an option of the command
     key = idempotency_key or f"c-{token_hex(16)}"
     connection.show(
         lambda api: api.start_run(
-            workflow_id, **drop_unset(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
+            workflow_id,
+            **drop_unset(version=version, user_id=user, scheduled_for=resolve_time(scheduled_for, utc)),
+            idempotency_key=key,
         ),
         lambda exists: console.note(
             f"{'Started workflow' if exists else 'Not started: no workflow'} {workflow_id}. "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
+
+from tompion.engine.telemetry.events import event_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,21 +19,16 @@ MAX_QUEUED_LINES = 10_000
 MAX_FLUSH_S = 1.0
 """Time that the end of a process waits for its last lines."""
 DEBUG, INFO, WARNING, ERROR = "debug", "info", "warning", "error"
-_NUMBERS = {DEBUG: 10, INFO: 20, WARNING: 30, ERROR: 40, "critical": 50}
-_KIND_LEVELS = {"error": ERROR, "warning": WARNING, "paused": WARNING, "retried": WARNING, "missed": WARNING}
-_FAILED = ("FAILED", "TIMED_OUT")
 
 
 def level_of(event: Event) -> str:
-    """Return the log level of an event. Missed ticks and failed runs are warnings."""
-    if event.kind == "ended" and event.text.startswith(_FAILED):
-        return WARNING
-    return _KIND_LEVELS.get(event.kind, INFO)
+    """Return the name of the log level of an event."""
+    return logging.getLevelName(event_level(event)).lower()
 
 
 def number_of(level: str) -> int:
     """Return a level as a number. Higher is more severe."""
-    return _NUMBERS.get(level, _NUMBERS[INFO])
+    return logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
 
 
 class LogWriter(Protocol):
@@ -45,8 +43,11 @@ class LogWriter(Protocol):
     def warn(self, text: str) -> None:
         """Print a warning about the process itself."""
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
+
+    def log_record(self, record: logging.LogRecord) -> None:
+        """Print a record of the logging module."""
 
 
 class QueuedLog:
@@ -72,9 +73,13 @@ class QueuedLog:
         """Print a warning about the process itself."""
         self._put(self._writer.warn, text)
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
-        self._put(self._writer.request, method, path, status, seconds)
+        self._put(self._writer.request, method, path, status, seconds, request_id)
+
+    def log_record(self, record: logging.LogRecord) -> None:
+        """Print a record of the logging module."""
+        self._put(self._writer.log_record, record)
 
     def finish(self) -> bool:
         """Wait briefly until all lines are printed. Return whether they are."""

@@ -17,9 +17,9 @@ from rich.text import Text
 from tompion.cli.logging.queue import INFO, level_of, number_of
 from tompion.cli.output import console
 from tompion.cli.output.text import shorten, wrap
+from tompion.engine.telemetry.events import Event
 
 if TYPE_CHECKING:
-    from tompion.engine.telemetry.events import Event
     from tompion.runtime.clock import Clock
 
 WARNING = "warning"
@@ -56,14 +56,15 @@ class TextLog:
         self._console = console.console()
         self._lock = threading.Lock()
         self._launched: dict[tuple[str, int | None], float | None] = {}
-        _log_only_errors()
 
     def __call__(self, event: Event) -> None:
-        """Print one event."""
+        """Print one event. Internal errors come from the logging module, with a traceback."""
+        if event.kind == ERROR:
+            return
         with self._lock:
             now = self._clock.now()
             text = self._text(event, now)
-            is_wanted = event.kind in (WARNING, ERROR) or not self._quiet
+            is_wanted = event.kind == WARNING or not self._quiet
             if is_wanted and number_of(level_of(event)) >= self._min_level:
                 self._print(self._line(now, event, text), _style(event), _TIME_WIDTH)
 
@@ -78,9 +79,19 @@ class TextLog:
         with self._lock:
             self._print(f"{WARNING}: {text}", _STYLES[WARNING])
 
-    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
-        self.say(f"{_utc(self._clock.now()):%Y-%m-%d %H:%M:%SZ} {method} {path} {status} in {duration(seconds)}")
+        at = f"{_utc(self._clock.now()):%Y-%m-%d %H:%M:%SZ}"
+        self.say(f"{at} {method} {path} {status} in {duration(seconds)} ({request_id})")
+
+    def log_record(self, record: logging.LogRecord) -> None:
+        """Print a record of the logging module, and its traceback below it."""
+        kind, message = record.levelname.lower(), record.getMessage()
+        with self._lock:
+            event = Event(kind, getattr(record, "schedule_id", None) or "", f"{record.name}: {message}")
+            self._print(self._line(self._clock.now(), event, event.text), _style(event), _TIME_WIDTH)
+            for line in (record.exc_text or "").splitlines():
+                self._print(line, _style(event))
 
     def _text(self, event: Event, now: float) -> str:
         if event.kind == "skipped" and event.nominal_s is not None:
@@ -131,15 +142,6 @@ class TextLog:
                 console.silence_stdout()
         except (OSError, ValueError):  # a full disk: the line is lost, the ledger has the data
             return
-
-
-def _log_only_errors() -> None:
-    """Limit the engine's logger to errors, because its warnings are printed as events."""
-    log = logging.getLogger("tompion.engine")
-    if not log.handlers:
-        handler = logging.StreamHandler()
-        handler.setLevel(logging.ERROR)
-        log.addHandler(handler)
 
 
 def duration(seconds: float) -> str:

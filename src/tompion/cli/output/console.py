@@ -43,8 +43,13 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_json(value: object) -> None:
     """Print a value as JSON."""
+    print_plain(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_plain(text: str) -> None:
+    """Print a text for programs: no colours, no wrapping."""
     try:
-        print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)  # noqa: T201 - this is the output
+        print(text, flush=True)  # noqa: T201 - this is the output
     except BrokenPipeError:
         raise BrokenOutput from None
 

@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from tompion.cli.output import console
+from tompion.cli.output.formats import wide_tables
 from tompion.cli.output.text import shorten, wrap
 from tompion.runtime.clock import SystemClock
 
@@ -58,7 +59,7 @@ class Column(NamedTuple):
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under a header, fitted to the terminal."""
     out = console.console()
-    for line in table_lines(columns, rows, out.width if out.is_terminal else None):
+    for line in table_lines(columns, rows, out.width if out.is_terminal and not wide_tables.get() else None):
         out.print(line, soft_wrap=True)
 
 

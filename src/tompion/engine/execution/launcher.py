@@ -15,6 +15,7 @@ from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import STATES_WITHOUT_OUTCOME, Attempt, AttemptState
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.limits import ExecutorSlots
+from tompion.engine.telemetry.events import log_failure
 from tompion.errors import LaunchError
 from tompion.executors.base import (
     NO_OPTIONS,
@@ -25,6 +26,7 @@ from tompion.executors.base import (
     TransactionalExecutor,
     ignore_wait,
 )
+from tompion.executors.current_run import enter_run
 from tompion.model.codec import storable
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
@@ -113,7 +115,8 @@ class Launcher:
             else:
                 completed = Completed(RunState.FAILED, error="CancelledError: the run or other code cancelled its task")
         except LaunchError as error:
-            completed, reason = Completed(RunState.FAILED, error=str(error)), Reason.LAUNCH_FAILED
+            completed = Completed(RunState.FAILED, error=str(error), exception=error.__cause__)
+            reason = Reason.LAUNCH_FAILED
             self._context.events.count("runs_failed_launch")
         except TimeoutError:
             completed = _timed_out(attempt.compiled.policy.max_execution_ms)
@@ -122,7 +125,7 @@ class Launcher:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a broken executor must not end the engine
-            completed = Completed(RunState.FAILED, error=_describe(error))
+            completed = Completed(RunState.FAILED, error=_describe(error), exception=error)
         finally:
             self.active.pop(attempt.held, None)
             if not self.active:
@@ -165,6 +168,7 @@ class Launcher:
         attempt.run_context = run_context = build_run_context(
             self._context, row, compiled, options, attempt.on_wait, attempt
         )
+        enter_run(run_context)
         if executor.wants_previous:
             run_context.previous = await self._lookup.previous(row)
         return executor, run_context
@@ -209,9 +213,17 @@ class Launcher:
             lease_ms=lease_ms,
             row=row,
             course=self._timing(attempt),
+            is_logged=completed.state in FAILURES and self._log_failure(attempt, completed, reason),
         )
         self.outcomes.append(outcome)
         self.ready.set()
+
+    def _log_failure(self, attempt: Attempt, completed: Completed, reason: Reason | None) -> bool:
+        row, compiled = attempt.row, attempt.compiled
+        run_context = attempt.run_context or build_run_context(self._context, row, compiled, NO_OPTIONS)
+        is_final = reason is not None or row.failures + 1 >= compiled.policy.max_attempts
+        log_failure(run_context, completed.error, completed.exception, is_final=is_final)
+        return True
 
     def _timing(self, attempt: Attempt) -> ExecutionTiming | None:
         tracing = self._context.tracing

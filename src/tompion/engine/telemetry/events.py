@@ -5,16 +5,32 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from tompion.errors import TompionError
+from tompion.executors.base import RunContext
+from tompion.executors.current_run import RECORD_FIELDS
 from tompion.model.metrics import Metrics
 
-log = logging.getLogger("tompion.engine")
+ENGINE_LOGGER = "tompion.engine"
+"""Logger of the problems of an instance."""
+RUNS_LOGGER = "tompion.runs"
+"""Logger of everything that happens to runs and schedules."""
+log = logging.getLogger(ENGINE_LOGGER)
+run_log = logging.getLogger(RUNS_LOGGER)
+_LEVELS = {
+    "error": logging.ERROR,
+    "warning": logging.WARNING,
+    "paused": logging.WARNING,
+    "retried": logging.WARNING,
+    "missed": logging.WARNING,
+}
+_FAILED = ("FAILED", "TIMED_OUT")
 
 
 class Event(NamedTuple):
-    """An event of a run or an instance: a text for people, and its fields for programs.
+    """An event of a run, a schedule or an instance: a text for people, and its fields for programs.
 
     It never contains payloads or results. ``error`` is one line.
     """
@@ -35,6 +51,13 @@ class Event(NamedTuple):
     trace_id: str | None = None
 
 
+def event_level(event: Event) -> int:
+    """Return the log level of an event. Missed ticks and failed runs are warnings."""
+    if event.kind == "ended" and event.text.startswith(_FAILED):
+        return logging.WARNING
+    return _LEVELS.get(event.kind, logging.INFO)
+
+
 class EngineEvents:
     """Counters, log messages, and the events for the listener, if there is one."""
 
@@ -51,12 +74,22 @@ class EngineEvents:
         """Add to a counter."""
         self.metrics.count(name, number)
 
+    def wants(self, level: int) -> bool:
+        """Return whether events of a level are logged or sent to a listener."""
+        return self.listener is not None or run_log.isEnabledFor(level)
+
     def emit(self, kind: str, schedule_id: str, text: str, nominal_s: int | None = None) -> None:
-        """Send an event to the listener."""
+        """Log an event and send it to the listener."""
         self.emit_event(Event(kind, schedule_id, text, nominal_s))
 
-    def emit_event(self, event: Event) -> None:
-        """Send a complete event to the listener."""
+    def emit_event(self, event: Event, level: int | None = None) -> None:
+        """Log a complete event and send it to the listener."""
+        level = event_level(event) if level is None else level
+        if run_log.isEnabledFor(level):
+            _log_event(event, level)
+        self._send(event)
+
+    def _send(self, event: Event) -> None:
         if self.listener is None:
             return
         try:
@@ -67,7 +100,7 @@ class EngineEvents:
     def warn(self, text: str) -> None:
         """Log a problem of this instance."""
         log.warning(text)
-        self.emit("warning", "", text)
+        self._send(Event("warning", "", text))
 
     def report_failure(self, action: str, error: Exception) -> None:
         """Report a failed action: a store error as a warning, any other as an internal error with its traceback."""
@@ -81,4 +114,23 @@ class EngineEvents:
         """Report an internal error with its traceback."""
         self.count("unexpected_errors")
         log.error("%s: %r", action, error, exc_info=error)
-        self.emit("error", "", f"{action}: {type(error).__name__}: {error}")
+        self._send(Event("error", "", f"{action}: {type(error).__name__}: {error}"))
+
+
+def log_failure(run: RunContext, error: str | None, exception: BaseException | None, *, is_final: bool) -> None:
+    """Log a failed attempt with the traceback of its exception, at the moment at which it failed."""
+    level = logging.ERROR if is_final else logging.WARNING
+    if run_log.isEnabledFor(level):
+        text = error.splitlines()[0] if error else "no error message"
+        fields = {name: getattr(run, name) for name in RECORD_FIELDS}
+        line = f"{run.schedule_id} failed: {text} (run {run.run_id}, attempt {run.attempt})"
+        with suppress(Exception):  # a filter or handler of the user must not stop the engine
+            run_log.log(level, "%s", line, exc_info=exception, extra={"event": "failed", **fields})
+
+
+def _log_event(event: Event, level: int) -> None:
+    run = "" if event.run_id is None else f" (run {event.run_id}, attempt {event.attempt})"
+    line = f"{event.schedule_id} {event.kind}{': ' if event.text else ''}{event.text}{run}"
+    fields = {name: getattr(event, name) for name in RECORD_FIELDS if getattr(event, name) is not None}
+    with suppress(Exception):  # a filter or handler of the user must not stop the engine
+        run_log.log(level, "%s", line, extra={"event": event.kind, **fields})

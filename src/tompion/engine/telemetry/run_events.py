@@ -1,11 +1,13 @@
-"""Run events for the listener. An embedded engine usually has none, so events are built only if there is one."""
+"""Run events for the log and the listener. They are built only if the log or a listener wants them."""
 
 from __future__ import annotations
+
+import logging
 
 from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import StepResult
 from tompion.engine.telemetry.events import Event
-from tompion.model.run import MISSED, RunId, RunRow, idempotency_key
+from tompion.model.run import FAILURES, MISSED, RunId, RunRow, idempotency_key
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 
@@ -20,15 +22,19 @@ class RunEvents:
     def record(self, result: StepResult) -> None:
         """Emit the outcomes, decisions and launches of a step, in this order."""
         events = self._events
-        if events.listener is None:
-            return
-        for outcome in result.outcomes:
+        has_info = events.wants(logging.INFO)
+        outcomes = result.outcomes
+        if not has_info:
+            outcomes = [outcome for outcome in outcomes if outcome.state in FAILURES and not outcome.is_logged]
+        for outcome in outcomes:
             self._emit_outcome(outcome, result)
         for compiled, note in result.paused:
             events.emit_event(Event("paused", compiled.schedule_id, note, namespace=compiled.namespace))
-        self._emit_decisions(result)
-        for row, compiled in result.launches:
-            events.emit_event(self._run_event("launched", row.reason or row.source, row, compiled))
+        self._emit_dropped(result)
+        if has_info:
+            self._emit_decisions(result)
+            for row, compiled in result.launches:
+                events.emit_event(self._run_event("launched", row.reason or row.source, row, compiled))
 
     def _emit_outcome(self, outcome: Outcome, result: StepResult) -> None:
         run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
@@ -42,16 +48,21 @@ class RunEvents:
             self._events.emit(kind, str(outcome.schedule_key), text, outcome.nominal_s)
             return
         event = self._run_event(kind, text, outcome.row, compiled)
-        self._events.emit_event(event._replace(state=outcome.state, reason=outcome.reason, error=error))
+        event = event._replace(state=outcome.state, reason=outcome.reason, error=error)
+        self._events.emit_event(event, logging.INFO if outcome.is_logged else None)
 
     def _emit_decisions(self, result: StepResult) -> None:
-        """Emit skipped runs, missed ticks, and runs that another run ended."""
-        events = self._events
+        """Emit skipped runs, and runs that another run ended."""
         for row, compiled in result.skipped:
-            events.emit_event(self._run_event("skipped", row.reason or "", row, compiled))
+            self._events.emit_event(self._run_event("skipped", row.reason or "", row, compiled))
+        for row, compiled in result.ended:
+            self._events.emit_event(self._run_event("ended", f"{row.state}: {row.reason}", row, compiled))
+
+    def _emit_dropped(self, result: StepResult) -> None:
+        """Emit ticks that were dropped together."""
         for dropped_range, compiled in result.dropped_ranges:
             ticks = "1 tick" if dropped_range.ticks == 1 else f"{dropped_range.ticks} ticks"
-            events.emit_event(
+            self._events.emit_event(
                 Event(
                     kind="missed" if dropped_range.reason in MISSED else "skipped",
                     schedule_id=compiled.schedule_id,
@@ -62,8 +73,6 @@ class RunEvents:
                     ticks=dropped_range.ticks,
                 )
             )
-        for row, compiled in result.ended:
-            events.emit_event(self._run_event("ended", f"{row.state}: {row.reason}", row, compiled))
 
     def _run_event(self, kind: str, text: str, row: RunRow, compiled: CompiledSchedule) -> Event:
         names = (compiled.namespace, compiled.schedule_id)

@@ -47,6 +47,8 @@ def put_calendar(
         namespace=context.namespace, name=new.name, version=number, document=text, created_ms=context.now_ms
     )
     context.transaction.calendar_insert(row)
+    if newest is None:
+        context.created.add(NamedCalendar)
     note = AuditEntry("put_calendar", request_id, _previous_version(number), {"calendar": new.name, "version": number})
     audit_other(context, note, number)
     _replan(context, new.name, request_id)

@@ -61,6 +61,8 @@ def write_workflow(
         created_ms=context.now_ms,
     )
     context.transaction.workflow_insert(row)
+    if newest is None:
+        context.created.add(Workflow)
     before = None if number == 1 else {"version": number - 1}
     audit_other(
         context, AuditEntry("put_workflow", request_id, before, {"workflow_id": workflow_id, "version": number}), number

@@ -341,6 +341,7 @@ def insert_definition(
     if not may_never_fire:
         reject_never_firing(compiled, state)
     key = transaction.schedule_insert(row)
+    context.created.add(Schedule)
     loaded = LoadedSchedule(
         row=row._replace(schedule_key=key),
         state=state._replace(schedule_key=key),
@@ -408,6 +409,7 @@ def replace_definition(
         return insert_definition(context, loaded.row.schedule_id, schedule_input, entry, may_never_fire=may_never_fire)
     if was_closed:
         _check_quota(context)
+        context.created.add(Schedule)
     definition = schedule_input.definition
     before = None if was_closed else audit_document(loaded.definition, loaded.version)
     changed, dropped_ranges = _with_version(context, loaded, definition)

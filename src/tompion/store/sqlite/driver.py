@@ -16,8 +16,9 @@ from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from functools import cache, partial
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from tompion.errors import StoreError, StoreUnavailable, TompionError
 from tompion.model.run import RunId
@@ -28,6 +29,7 @@ from tompion.store.migrate import Migrator
 from tompion.store.sql_loader import load_migrations, load_queries
 
 T = TypeVar("T")
+Rows: TypeAlias = Sequence[Sequence[Any]]
 PACKAGE = "tompion.store.sqlite"
 MEMORY = ":memory:"
 READERS = 4
@@ -38,6 +40,8 @@ MIN_SQLITE_VERSION = (3, 37, 0)
 ROWS_PER_INSERT = 500
 """Number of rows per insert statement. Small enough for the parameter limit with the widest table."""
 _VALUES = re.compile(r"\bVALUES (\([^)]*\?[^)]*\))")
+_NUMBERED = re.compile(r"\?(\d+)")
+_Arrange = Callable[[Rows], Rows]
 APPLICATION_ID = 0x546F6D70
 """Marks a file as a Tompion store in the SQLite header: "Tomp" in ASCII."""
 
@@ -61,9 +65,10 @@ class SqliteTransaction(Transaction):
         bound = {key: json.dumps(value) if isinstance(value, list) else value for key, value in params.items()}
         return self._connection.execute(self._queries[name], bound).fetchall()
 
-    def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
+    def many(self, name: str, rows: Rows) -> int:
         """Insert rows in wide statements, which is twice as fast. Other statements run once per row."""
-        statement = self._queries[name]
+        statement, arrange = _unnumbered(self._queries[name])
+        rows = arrange(rows)
         wide = _wide(statement) if len(rows) >= ROWS_PER_INSERT else None
         changed = inserted = 0
         while wide is not None and len(rows) - inserted >= ROWS_PER_INSERT:
@@ -74,16 +79,17 @@ class SqliteTransaction(Transaction):
             changed += self._connection.executemany(statement, rows[inserted:] if inserted else rows).rowcount
         return changed
 
-    def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-        execute, statement = self._connection.execute, self._queries[name]
-        return [result for row in rows for result in execute(statement, row).fetchall()]
+    def many_rows(self, name: str, rows: Rows) -> list[tuple[Any, ...]]:
+        execute = self._connection.execute
+        statement, arrange = _unnumbered(self._queries[name])
+        return [result for row in arrange(rows) for result in execute(statement, row).fetchall()]
 
-    def change_runs(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
+    def change_runs(self, name: str, rows: Rows) -> set[RunId]:
         """Update all rows at once, which is fast, and one by one only if some rows did not match."""
         execute = self._connection.execute
         execute("SAVEPOINT all_at_once")
-        statement = self._queries[name].rpartition("RETURNING")[0]
-        if self._connection.executemany(statement, rows).rowcount == len(rows):
+        statement, arrange = _unnumbered(self._queries[name].rpartition("RETURNING")[0])
+        if self._connection.executemany(statement, arrange(rows)).rowcount == len(rows):
             execute("RELEASE all_at_once")
             return {RunId(row[0], row[1], row[2]) for row in rows}
         execute("ROLLBACK TO all_at_once")
@@ -244,6 +250,19 @@ def check_own_database(connection: sqlite3.Connection, path: str) -> None:
         raise StoreError(
             f"{path} is not a Tompion store: it belongs to another program. Choose another file. Nothing was written"
         )
+
+
+@cache
+def _unnumbered(statement: str) -> tuple[str, _Arrange]:
+    """Return a statement with ``?`` instead of ``?1``, and a function that arranges rows for it.
+
+    Python 3.12.0 to 3.12.3 warns if ``?1`` is bound to a sequence (python/cpython#117995).
+    """
+    numbers = [int(number) - 1 for number in _NUMBERED.findall(statement)]
+    if not numbers:
+        return statement, lambda rows: rows
+    arrange_row = itemgetter(*numbers) if len(numbers) > 1 else itemgetter(slice(numbers[0], numbers[0] + 1))
+    return _NUMBERED.sub("?", statement), lambda rows: list(map(arrange_row, rows))
 
 
 @cache

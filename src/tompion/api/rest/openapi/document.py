@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
+from typing import Any, get_origin
 
 from tompion.api.auth.session_cookie import COOKIE_NAME
 from tompion.api.rest.openapi.document_schemas import SCHEDULE_DOCUMENT, SPEC_FIELDS
@@ -15,6 +15,8 @@ from tompion.api.rest.request_binding import JSON_TYPES, MERGE_PATCH, Parameter,
 from tompion.contract.json import DETAILS
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
+from tompion.model.page import Page
+from tompion.model.schedule import Schedule
 from tompion.operations.compat.service_routes import ALIASES, upsert_schedule
 from tompion.operations.insight.edit_diff import diff
 from tompion.operations.insight.preview import preview_for
@@ -42,15 +44,17 @@ PROBLEM: Schema = {
     "type": "object",
     "description": "A problem document (RFC 9457).",
     "properties": {
+        "type": {"type": "string", "format": "uri-reference", "description": "A page that describes the code."},
         "status": {"type": "integer"},
         "code": {"type": "string", "description": "A stable code. See the reference of errors."},
         "title": {"type": "string"},
         "detail": {"type": "string", "description": "One line that names the field and what to do."},
         "retryable": {"type": "boolean"},
+        "request_id": {"type": "string", "description": "The X-Request-Id of the response. The log has it, too."},
         "problems": {"type": "array", "items": {"type": "string"}, "description": "Only /readyz: the problems."},
         **{name: {} for name in DETAILS},
     },
-    "required": ["status", "code", "title", "detail", "retryable"],
+    "required": ["type", "status", "code", "title", "detail", "retryable", "request_id"],
 }
 NAMESPACE: Schema = {
     "name": "namespace",
@@ -74,6 +78,12 @@ HEADERS: dict[str, Schema] = {
 }
 
 
+LOCATION: Schema = {"description": "The path of the new object.", "schema": {"type": "string"}}
+ETAG: Schema = {
+    "description": "For If-None-Match. That of a schedule is also for If-Match.",
+    "schema": {"type": "string"},
+}
+LINK: Schema = {"description": 'The next page, with rel="next".', "schema": {"type": "string"}}
 SECURITY: Schema = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API key or a JWT."},
     "basic": {
@@ -92,12 +102,13 @@ SECURITY: Schema = {
 """The ways to authenticate. A request uses the first one that it has credentials for."""
 LIMITED = (diff, preview_for, summaries, put_calendar, skip, backfill)
 """Operations that can exceed a limit, besides the limits of a body and a page."""
+CREATED = 201
 NO_CONFLICT = (create_key, register_worker, claim_runs)
 """Changes that cannot conflict with the stored state."""
 
 
-def describe(version: str) -> Schema:
-    """Return the OpenAPI document of a version."""
+def describe(version: str, url: str = "/") -> Schema:
+    """Return the OpenAPI document of a version, for a service at a URL."""
     schemas = Schemas()
     schemas.named["ProblemDetails"] = PROBLEM
     schemas.named["ScheduleDocument"] = SCHEDULE_DOCUMENT
@@ -115,6 +126,7 @@ def describe(version: str) -> Schema:
             "version": version,
             "description": "Durable schedules and the outcome of every tick.",
         },
+        "servers": [{"url": url}],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(schemas.named.items())),
@@ -284,8 +296,26 @@ def _responses(route: Route, schemas: Schemas) -> Schema:
         responses: Schema = {"204": {"description": "Success."}}
     else:
         content: Schema = {"schema": schemas.of(route.response), "example": example_response(route.name)}
-        responses = {str(route.status): {"description": "Success.", "content": {"application/json": content}}}
+        success: Schema = {"description": "Success.", "content": {"application/json": content}}
+        if headers := _response_headers(route):
+            success["headers"] = headers
+        responses = {str(route.status): success}
+        if route.may_create:
+            responses["201"] = {**success, "description": "Created.", "headers": {**headers, "Location": LOCATION}}
+        if route.method == "GET":
+            responses["304"] = {"description": "The response is the one that If-None-Match names."}
     return {**responses, **_error_responses(_statuses(route))}
+
+
+def _response_headers(route: Route) -> Schema:
+    headers: Schema = {}
+    if route.status == CREATED:
+        headers["Location"] = LOCATION
+    if route.method == "GET" or route.response is Schedule:
+        headers["ETag"] = ETAG
+    if route.method == "GET" and get_origin(route.response) is Page:
+        headers["Link"] = LINK
+    return headers
 
 
 def _statuses(route: Route) -> set[int]:

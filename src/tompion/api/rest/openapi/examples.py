@@ -102,6 +102,7 @@ RESPONSES: dict[str, Any] = {
     "GET /readyz": {"status": "ready", "version": "0.1.0"},
     "GET /metrics": "# TYPE tompion_runs_emitted_total counter\ntompion_runs_emitted_total 17.0\n",
     "GET /openapi.json": {"openapi": "3.1.0", "info": {"title": "Tompion", "version": "0.1.0"}, "paths": {}},
+    "GET /docs/errors": "<!doctype html>\n<html>…</html>\n",
     "GET /config": _CONFIG,
     "GET /events": "event: hello\ndata: {}\n\n",
     "GET /calendar.ics": _CALENDAR,
