@@ -6,7 +6,7 @@ calls another operation and returns a part of its result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from secrets import token_hex
@@ -77,7 +77,10 @@ def upsert_schedule(
     request_id: str | None = None,
     **fields_by_name: Any,
 ) -> ScheduleAck:
-    """Create or replace a schedule. Without an id, one is generated."""
+    """Create or replace a schedule. Without an id, one is generated.
+
+    A deployer may upload the workflow after its schedule, so the workflow need not exist.
+    """
     named = {**fields_by_name, "schedule_id": schedule_id}
     for alias, name in ALIASES.items():
         if named.get(alias) is not None and named.get(name) is not None:
@@ -86,7 +89,8 @@ def upsert_schedule(
     chosen = fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
     if fields.get("catchup_policy") in (True, False):
         fields["catchup_policy"] = "all" if fields["catchup_policy"] else "none"
-    schedule = crud.upsert(context, chosen, request_id=request_id, **fields)
+    accepting = replace(context, accepts_unknown_workflows=True)
+    schedule = crud.upsert(accepting, chosen, request_id=request_id, **fields)
     return ScheduleAck(schedule.schedule_id, schedule.next_run_at)
 
 

@@ -23,6 +23,7 @@ from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import delete, upsert
 from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import AuditEntry, audit_other
+from tompion.operations.schedules.target_check import check_workflow_target
 from tompion.operations.validation import check_name, check_version
 from tompion.plan.stored_definition import compact
 
@@ -35,6 +36,15 @@ def put_workflow(
     context: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
 ) -> Workflow:
     """Store a workflow document and write the schedules that it declares. The same document changes nothing."""
+    fields = read_document(document)
+    check_workflow_target(context, fields)
+    return write_workflow(context, workflow_id, fields, request_id)
+
+
+def write_workflow(
+    context: OperationContext, workflow_id: str, document: Any, request_id: str | None = None
+) -> Workflow:
+    """Store a workflow document, as :func:`put_workflow` does, without a check of its target."""
     check_name("workflow_id", workflow_id, context.settings)
     fields = read_document(document)
     text = compact(payload_of(fields, context.settings, "document"))
