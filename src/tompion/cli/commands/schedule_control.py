@@ -21,7 +21,7 @@ from tompion.cli.connection import (
     with_options,
 )
 from tompion.cli.output import console, progress, views
-from tompion.cli.output.tables import moment, now
+from tompion.cli.output.tables import moment, now, times_in
 from tompion.cli.schedule_options import read_json
 from tompion.cli.times import TIME_HELP, ScheduleZone, no_zone, resolve_time
 from tompion.errors import InvalidInput
@@ -77,7 +77,8 @@ def pause_command(  # noqa: PLR0913 - each is an option of the command
         return api.pause(schedule_ids[0], **drop_unset(until=until_time), **options)
 
     def render(schedule: Schedule) -> None:
-        until = "" if schedule.paused_until is None else f" until {moment(schedule.paused_until, now())}"
+        with times_in(views.zone_of(schedule)):
+            until = "" if schedule.paused_until is None else f" until {moment(schedule.paused_until, now())}"
         console.note(f"Paused {schedule.schedule_id}{until}.")
 
     connection.show(pause, render)
@@ -233,7 +234,11 @@ def backfills_command(connection: Connection, schedule_id: ScheduleId, limit: Li
 
     Example: tompion schedules backfills report --watch 1
     """
-    connection.show(lambda api: api.backfills(schedule_id, **drop_unset(limit=limit)), views.print_backfills)
+    connection.show(
+        lambda api: api.backfills(schedule_id, **drop_unset(limit=limit)),
+        views.print_backfills,
+        schedule_id=schedule_id,
+    )
 
 
 @control_app.command("get-backfill")
@@ -282,7 +287,7 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
         at_time = resolve_time(at, ScheduleZone(api, schedule_id))
         return api.hint(schedule_id, **drop_unset(at=at_time), **options, **change)
 
-    connection.show(hint, views.print_outlook)
+    connection.show(hint, views.print_outlook, schedule_id=schedule_id)
 
 
 @control_app.command("hints")
@@ -292,7 +297,7 @@ def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
 
     Example: tompion schedules hints poll
     """
-    connection.show(lambda api: api.hints(schedule_id), views.print_outlook)
+    connection.show(lambda api: api.hints(schedule_id), views.print_outlook, schedule_id=schedule_id)
 
 
 @control_app.command("clear-hints")
@@ -335,7 +340,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
     Example: tompion schedules runs report --state FAILED
     """
     options = drop_unset(state=state, source=source, limit=limit, before=before)
-    connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs)
+    connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
 
 
 @control_app.command("dropped")
@@ -345,7 +350,11 @@ def dropped_command(connection: Connection, schedule_id: ScheduleId, limit: Limi
 
     Example: tompion schedules dropped report
     """
-    connection.show(lambda api: api.dropped_ranges(schedule_id, **drop_unset(limit=limit)), views.print_dropped)
+    connection.show(
+        lambda api: api.dropped_ranges(schedule_id, **drop_unset(limit=limit)),
+        views.print_dropped,
+        schedule_id=schedule_id,
+    )
 
 
 @control_app.command("verify")
@@ -369,7 +378,7 @@ def verify_schedule_command(
         first, last = resolve_time(start, zone, past=True), resolve_time(end, zone, past=True)
         return api.verify(schedule_id, **drop_unset(start=first, end=last))
 
-    verification = connection.show(verify, views.print_verification)
+    verification = connection.show(verify, views.print_verification, schedule_id=schedule_id)
     if not verification.ok:
         raise typer.Exit(1)
 
@@ -385,7 +394,8 @@ def _print_backfill(backfill: Backfill) -> None:
 def _next_run(schedule: Schedule) -> str:
     if schedule.next_run_at is None:
         return "No next run."
-    return f"Next run: {moment(schedule.next_run_at, now())}."
+    with times_in(views.zone_of(schedule)):
+        return f"Next run: {moment(schedule.next_run_at, now())}."
 
 
 def _parse_range(text: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from tompion.cli.connection import (
     with_options,
 )
 from tompion.cli.output import console, views
+from tompion.cli.output.changes import print_changes
 from tompion.cli.schedule_options import action_options, definition_fields, document_options, timing_options
 from tompion.cli.times import ScheduleZone, resolve_fields, resolve_time
 
@@ -211,7 +212,7 @@ def diff_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
     fields = {**_own_times(definition_fields(document, timing, action)), **drop_unset(count=count)}
-    connection.show(lambda api: api.diff(schedule_id, **fields), print_diff)
+    connection.show(lambda api: api.diff(schedule_id, **fields), print_diff, schedule_id=schedule_id)
 
 
 @definition_app.command("delete")
@@ -244,7 +245,7 @@ def history_command(
     Example: tompion schedules history report
     """
     options = drop_unset(limit=limit, before=before)
-    connection.show(lambda api: api.history(schedule_id, **options), views.print_changes)
+    connection.show(lambda api: api.history(schedule_id, **options), print_changes, schedule_id=schedule_id)
 
 
 @definition_app.command("versions")
@@ -254,7 +255,9 @@ def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Lim
 
     Example: tompion schedules versions report
     """
-    connection.show(lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions)
+    connection.show(
+        lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions, schedule_id=schedule_id
+    )
 
 
 @definition_app.command("restore")

@@ -49,6 +49,10 @@ wide_tables: ContextVar[bool] = ContextVar("wide_tables", default=False)
 """Whether tables show all columns, whatever the width of the terminal."""
 
 
+utc_times: ContextVar[bool] = ContextVar("utc_times", default=False)
+"""Whether all times are in UTC."""
+
+
 def print_data(value: Any, output: OutputFormat) -> None:
     """Print JSON-ready data as JSON, YAML or names."""
     if output == OutputFormat.YAML:

@@ -13,6 +13,7 @@ from secrets import token_hex
 from typing import Any
 
 from tompion.errors import InvalidField, display
+from tompion.model.instant import datetime_s
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging
@@ -22,7 +23,6 @@ from tompion.operations.instants import When
 from tompion.operations.runs import start
 from tompion.operations.schedules import control, crud
 from tompion.operations.schedules.repository import load_by_id, schedule_view_of
-from tompion.operations.views import at_s
 from tompion.plan.upcoming import upcoming_ticks
 
 NEXT_FIRES = 5
@@ -122,7 +122,7 @@ def show_schedule(context: OperationContext, schedule_id: str) -> ScheduleDetail
     """Return a schedule and its next five fire times."""
     loaded = load_by_id(context, schedule_id)
     ticks = islice(upcoming_ticks(loaded.state, loaded.compiled, context.now_ms), NEXT_FIRES)
-    return ScheduleDetails(schedule_view_of(context, loaded), tuple(map(at_s, ticks)))
+    return ScheduleDetails(schedule_view_of(context, loaded), tuple(map(datetime_s, ticks)))
 
 
 @idempotent(ScheduleAck)

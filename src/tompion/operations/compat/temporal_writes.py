@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tompion.errors import InvalidField, NotFound, StaleToken
+from tompion.model.instant import datetime_ms
 from tompion.model.policy import Overlap
 from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
@@ -20,7 +21,6 @@ from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import UNSET, check_name
-from tompion.operations.views import datetime_ms
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 
 WORKFLOW_PREFIX = "temporal/"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tompion.errors import InvalidField, NotFound, display
+from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import WorkflowRow
 from tompion.model.schedule import Workflow
@@ -24,7 +25,6 @@ from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import AuditEntry, audit_other
 from tompion.operations.schedules.target_check import check_workflow_target
 from tompion.operations.validation import check_name, check_version
-from tompion.operations.views import datetime_ms
 from tompion.plan.stored_definition import compact
 
 FIELDS = ("executor", "options", "dag", "triggers")
