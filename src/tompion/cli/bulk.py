@@ -25,11 +25,20 @@ ScheduleIds = Annotated[
     list[str] | None,
     typer.Argument(metavar="SCHEDULE", help="Ids of schedules.", autocompletion=complete_schedules),
 ]
-StateFilter = Annotated[str | None, typer.Option("--state", help="active, paused, exhausted or closed.")]
-LabelFilter = Annotated[str | None, typer.Option("--label", metavar="NAME=VALUE", help="With this label.")]
-TextFilter = Annotated[str | None, typer.Option("--text", help="With this text in the id or the description.")]
-WorkflowFilter = Annotated[str | None, typer.Option("--workflow", metavar="ID", help="Of this workflow.")]
-UserFilter = Annotated[str | None, typer.Option("--user", metavar="ID", help="Of this user.")]
+PANEL = "Select schedules"
+
+
+def _filter(option: str, metavar: str, text: str) -> Any:
+    return typer.Option(option, metavar=metavar, help=text, rich_help_panel=PANEL)
+
+
+StateFilter = Annotated[
+    str | None, _filter("--state", "STATE", "Only schedules that are active, paused, exhausted or closed.")
+]
+LabelFilter = Annotated[str | None, _filter("--label", "NAME=VALUE", "Only schedules with this label.")]
+TextFilter = Annotated[str | None, _filter("--text", "TEXT", "Only schedules with this text in the id or description.")]
+WorkflowFilter = Annotated[str | None, _filter("--workflow", "ID", "Only schedules of this workflow.")]
+UserFilter = Annotated[str | None, _filter("--user", "ID", "Only schedules of this user.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +77,12 @@ def selection_options(  # noqa: PLR0913 - each is an option of the command
     text: TextFilter = None,
     workflow: WorkflowFilter = None,
     user: UserFilter = None,
-    everything: Annotated[bool, typer.Option("--all", help="All schedules.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the schedules.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All schedules of the namespace.", rich_help_panel=PANEL)
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the schedules, change nothing.", rich_help_panel=PANEL)
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     limit: Limit = None,
     after: After = None,

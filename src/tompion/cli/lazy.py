@@ -37,10 +37,20 @@ class LazyCommand(TyperCommand):
         if not isinstance(target, typer.Typer):
             app = typer.Typer(add_completion=False, context_settings=CONTEXT_SETTINGS)
             app.command(self.entry.name)(target)
-        command = get_command(app)
+        command = _hide_flag_types(get_command(app))
         command.name = self.entry.name
         command.rich_help_panel = self.rich_help_panel  # type: ignore[attr-defined]  # both kinds of command have it
         return command
+
+
+def _hide_flag_types(command: Any) -> Any:
+    """Remove the type of flags from the help of a command and of the commands below it. A flag takes no value."""
+    for parameter in command.params:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    for inner in getattr(command, "commands", {}).values():
+        _hide_flag_types(inner)
+    return command
 
 
 class LazyGroup(TyperGroup):

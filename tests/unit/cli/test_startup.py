@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,7 @@ HEAVY = (
     "tompion.store",
 )
 COMMAND_MODULES = "tompion.cli.commands."
+MAX_DESCRIPTION = 75
 MAX_MODULES = 12
 """Limit of our own modules that help, version and completion may load. The command table and the errors need 5."""
 RUN = """
@@ -154,3 +157,23 @@ def test_a_service_loads_no_unused_module(tmp_path: Path) -> None:
         [sys.executable, "-c", SERVE], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
     )
     assert left.stderr.splitlines()[-1] == "[]", left
+
+
+def every_command(command: Any) -> Iterator[Any]:
+    """Yield a command, loaded, and those below it."""
+    loaded = command.command if isinstance(command, LazyCommand) else command
+    yield loaded
+    for inner in getattr(loaded, "commands", {}).values():
+        yield from every_command(inner)
+
+
+def test_help_describes_every_command_in_one_line_and_shows_no_type_of_a_flag() -> None:
+    entries = [entry for panel in main.COMMANDS.values() for entry in panel]
+    commands = [command for entry in entries for command in every_command(LazyCommand(entry, "panel"))]
+    assert len(commands) > 70
+    for command in commands:
+        first = command.help.splitlines()[0]
+        assert first.endswith("."), command.name
+        assert len(first) <= MAX_DESCRIPTION, command.name
+        flags = [parameter for parameter in command.params if getattr(parameter, "is_flag", False)]
+        assert [flag.name for flag in flags if flag.metavar != ""] == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.bulk import BulkAction, BulkSelection, ScheduleIds, run_bulk_action, selection_options
-from tompion.cli.commands.schedules import Fields
+from tompion.cli.commands.schedules import INSPECT, Fields
 from tompion.cli.connection import (
     Before,
     Connection,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tompion.model.verification import Verification
 
 control_app = typer.Typer()
+CONTROL, BACKFILL, ADAPTIVE = "Control", "Backfill", "Adaptive schedules"
+"""Panels of 'tompion schedules --help'."""
 
 Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Reason, recorded with the change.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason of the change.")]
@@ -49,7 +51,7 @@ RESUME = BulkAction("resume", "Resumed", "not paused", lambda api: api.resume_ma
 TRIGGER = BulkAction("trigger", "Triggered", "", lambda api: api.trigger_matching)
 
 
-@control_app.command("pause")
+@control_app.command("pause", rich_help_panel=CONTROL)
 @with_options(selection=selection_options, change=change_options, connection=connection_options)
 def pause_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -84,7 +86,7 @@ def pause_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(pause, render)
 
 
-@control_app.command("resume")
+@control_app.command("resume", rich_help_panel=CONTROL)
 @with_options(selection=selection_options, change=change_options, connection=connection_options)
 def resume_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -112,7 +114,7 @@ def resume_command(  # noqa: PLR0913 - each is an option of the command
     )
 
 
-@control_app.command("trigger")
+@control_app.command("trigger", rich_help_panel=CONTROL)
 @with_options(selection=selection_options, change=request_options, connection=connection_options)
 def trigger_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -140,7 +142,7 @@ def trigger_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(lambda api: api.trigger(schedule_ids[0], **options), render)
 
 
-@control_app.command("skip")
+@control_app.command("skip", rich_help_panel=CONTROL)
 @with_options(change=change_options, connection=connection_options)
 def skip_command(
     connection: Connection,
@@ -161,7 +163,7 @@ def skip_command(
     )
 
 
-@control_app.command("unskip")
+@control_app.command("unskip", rich_help_panel=CONTROL)
 @with_options(change=change_options, connection=connection_options)
 def unskip_command(
     connection: Connection,
@@ -182,14 +184,16 @@ def unskip_command(
     )
 
 
-@control_app.command("backfill")
+@control_app.command("backfill", rich_help_panel=BACKFILL)
 @with_options(change=request_options, connection=connection_options)
 def backfill_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
-    start: Annotated[str | None, typer.Argument(metavar="START", help=f"Start of the range: {TIME_HELP}.")] = None,
-    end: Annotated[str | None, typer.Argument(metavar="END", help="End of the range.")] = None,
+    start: Annotated[
+        str | None, typer.Argument(metavar="START", help="Start of the range: 7d, yesterday, 2026-11-12.")
+    ] = None,
+    end: Annotated[str | None, typer.Argument(metavar="END", help="End of the range: now, 2026-11-19.")] = None,
     ranges: Annotated[
         list[str] | None, typer.Option("--range", metavar="START/END", help="Range of times. Repeatable.")
     ] = None,
@@ -227,7 +231,7 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
         connection.print_result(backfills, views.print_backfills)
 
 
-@control_app.command("backfills")
+@control_app.command("backfills", rich_help_panel=BACKFILL)
 @with_options(connection=watch_options)
 def backfills_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the backfills of a schedule and their progress.
@@ -241,7 +245,7 @@ def backfills_command(connection: Connection, schedule_id: ScheduleId, limit: Li
     )
 
 
-@control_app.command("get-backfill")
+@control_app.command("get-backfill", rich_help_panel=BACKFILL)
 @with_options(connection=watch_options)
 def get_backfill_command(connection: Connection, backfill_id: BackfillId) -> None:
     """Show one backfill and its progress.
@@ -251,7 +255,7 @@ def get_backfill_command(connection: Connection, backfill_id: BackfillId) -> Non
     connection.show(lambda api: api.get_backfill(backfill_id), _print_backfill)
 
 
-@control_app.command("cancel-backfill")
+@control_app.command("cancel-backfill", rich_help_panel=BACKFILL)
 @with_options(change=request_options, connection=connection_options)
 def cancel_backfill_command(connection: Connection, change: Fields, backfill_id: BackfillId) -> None:
     """Cancel a backfill. Runs that it has started complete.
@@ -261,7 +265,7 @@ def cancel_backfill_command(connection: Connection, change: Fields, backfill_id:
     connection.show(lambda api: api.cancel_backfill(backfill_id, **change), _print_backfill)
 
 
-@control_app.command("hint")
+@control_app.command("hint", rich_help_panel=ADAPTIVE)
 @with_options(change=change_options, connection=connection_options)
 def hint_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -290,7 +294,7 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(hint, views.print_outlook, schedule_id=schedule_id)
 
 
-@control_app.command("hints")
+@control_app.command("hints", rich_help_panel=ADAPTIVE)
 @with_options(connection=watch_options)
 def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show the active hints of an adaptive schedule.
@@ -300,7 +304,7 @@ def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
     connection.show(lambda api: api.hints(schedule_id), views.print_outlook, schedule_id=schedule_id)
 
 
-@control_app.command("clear-hints")
+@control_app.command("clear-hints", rich_help_panel=ADAPTIVE)
 @with_options(change=change_options, connection=connection_options)
 def clear_hints_command(connection: Connection, change: Fields, schedule_id: ScheduleId, reason: Reason = None) -> None:
     """Remove all hints. The schedule returns to its own interval.
@@ -312,7 +316,7 @@ def clear_hints_command(connection: Connection, change: Fields, schedule_id: Sch
     )
 
 
-@control_app.command("reset-failures")
+@control_app.command("reset-failures", rich_help_panel=CONTROL)
 @with_options(change=change_options, connection=connection_options)
 def reset_failures_command(connection: Connection, change: Fields, schedule_id: ScheduleId) -> None:
     """Reset the consecutive failures and their back-off.
@@ -325,7 +329,7 @@ def reset_failures_command(connection: Connection, change: Fields, schedule_id: 
     )
 
 
-@control_app.command("runs")
+@control_app.command("runs", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def runs_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -343,7 +347,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
 
 
-@control_app.command("dropped")
+@control_app.command("dropped", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def dropped_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the ranges of dropped ticks and their reasons.
@@ -357,7 +361,7 @@ def dropped_command(connection: Connection, schedule_id: ScheduleId, limit: Limi
     )
 
 
-@control_app.command("verify")
+@control_app.command("verify", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def verify_schedule_command(
     connection: Connection,

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from tompion.cli.connection import Api
 
 definition_app = typer.Typer()
+DEFINE, INSPECT = "Define", "Inspect"
+"""Panels of 'tompion schedules --help'."""
 Document = tuple[dict[str, Any], dict[str, Any]]
 Fields = dict[str, Any]
 
 
-@definition_app.command("list")
+@definition_app.command("list", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def list_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -56,7 +58,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(lambda api: api.list_schedules(**filters), views.print_schedules)
 
 
-@definition_app.command("count")
+@definition_app.command("count", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def count_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
@@ -74,7 +76,7 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
     connection.show(lambda api: api.count_schedules(**filters), views.print_count)
 
 
-@definition_app.command("same-spec")
+@definition_app.command("same-spec", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def same_spec_command(
     connection: Connection, schedule_id: ScheduleId, limit: Limit = None, after: After = None
@@ -88,7 +90,7 @@ def same_spec_command(
     )
 
 
-@definition_app.command("get")
+@definition_app.command("get", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show one schedule.
@@ -98,7 +100,7 @@ def get_command(connection: Connection, schedule_id: ScheduleId) -> None:
     connection.show(lambda api: api.get(schedule_id), views.print_schedule)
 
 
-@definition_app.command("describe")
+@definition_app.command("describe", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def describe_command(connection: Connection, schedule_id: ScheduleId) -> None:
     """Show a schedule with its runs, next ticks and backfills.
@@ -108,7 +110,7 @@ def describe_command(connection: Connection, schedule_id: ScheduleId) -> None:
     connection.show(lambda api: api.describe(schedule_id), views.print_description)
 
 
-@definition_app.command("create")
+@definition_app.command("create", rich_help_panel=DEFINE)
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -134,7 +136,7 @@ def create_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
-@definition_app.command("put")
+@definition_app.command("put", rich_help_panel=DEFINE)
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -155,7 +157,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
-@definition_app.command("update")
+@definition_app.command("update", rich_help_panel=DEFINE)
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -174,7 +176,7 @@ def update_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.update(schedule_id, **fields, **change), views.print_schedule)
 
 
-@definition_app.command("patch")
+@definition_app.command("patch", rich_help_panel=DEFINE)
 @with_options(
     timing=timing_options,
     action=action_options,
@@ -195,7 +197,7 @@ def patch_command(  # noqa: PLR0913 - bundles of options
     )
 
 
-@definition_app.command("diff")
+@definition_app.command("diff", rich_help_panel=DEFINE)
 @with_options(timing=timing_options, action=action_options, document=document_options, connection=connection_options)
 def diff_command(  # noqa: PLR0913 - bundles of options
     connection: Connection,
@@ -215,7 +217,7 @@ def diff_command(  # noqa: PLR0913 - bundles of options
     connection.show(lambda api: api.diff(schedule_id, **fields), print_diff, schedule_id=schedule_id)
 
 
-@definition_app.command("delete")
+@definition_app.command("delete", rich_help_panel=DEFINE)
 @with_options(change=change_options, connection=connection_options)
 def delete_command(
     connection: Connection,
@@ -235,7 +237,7 @@ def delete_command(
     )
 
 
-@definition_app.command("history")
+@definition_app.command("history", rich_help_panel=INSPECT)
 @with_options(connection=watch_options)
 def history_command(
     connection: Connection, schedule_id: ScheduleId, limit: Limit = None, before: Before = None
@@ -248,7 +250,7 @@ def history_command(
     connection.show(lambda api: api.history(schedule_id, **options), print_changes, schedule_id=schedule_id)
 
 
-@definition_app.command("versions")
+@definition_app.command("versions", rich_help_panel=DEFINE)
 @with_options(connection=watch_options)
 def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Limit = None) -> None:
     """Show the versions of a schedule, the newest first.
@@ -260,7 +262,7 @@ def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Lim
     )
 
 
-@definition_app.command("restore")
+@definition_app.command("restore", rich_help_panel=DEFINE)
 @with_options(change=change_options, connection=connection_options)
 def restore_command(
     connection: Connection,
@@ -275,7 +277,7 @@ def restore_command(
     connection.show(lambda api: api.restore(schedule_id, version, **change), views.print_schedule)
 
 
-@definition_app.command("preview")
+@definition_app.command("preview", rich_help_panel=DEFINE)
 @with_options(timing=timing_options, document=document_options, connection=connection_options)
 def preview_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
