@@ -90,7 +90,7 @@ def requested_format(words: Sequence[str]) -> OutputFormat:
 def _names(value: Any) -> Iterator[str]:
     """Yield the name of each item."""
     if isinstance(value, dict) and isinstance(value.get("schedule_ids"), list):
-        yield from value["schedule_ids"]
+        yield from value.get("run_ids") or value["schedule_ids"]
         return
     if isinstance(value, dict):
         for field in ("items", "ticks", "problems"):
