@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ def names() -> set[str]:
     return {Requirement(text).name for texts in declared().values() for text in texts}
 
 
+@cache
 def imports() -> set[str]:
     """Return the third-party imports of the source: the package, or two levels of a namespace package."""
     modules: set[str] = set()

@@ -31,7 +31,7 @@ import tompion
 from tompion.client import Client
 
 with Client(sys.argv[1]) as client:
-    created = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="tasks:report")
+    created = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="json:dumps")
     assert client.get("report") == created
     assert client.pause_matching(everything=True).schedule_ids == ("report",)
     try:

@@ -31,6 +31,7 @@ class Home(AsyncTompion):
         self._executor_instances = executors
         Home.newest = self
         super().__init__(store, settings=settings, listener=self._listen, **other)
+        self._check_target = None  # the executors of the test are not configured
 
     def _listen(self, event: Event) -> None:
         self.events.append(event)

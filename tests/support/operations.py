@@ -24,6 +24,7 @@ from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.schedule import Backfill, DroppedTicks, Run, Schedule
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
+from tompion.operations.resources import workflows
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.verify.schedule import verify
@@ -90,7 +91,14 @@ class Bench:
         """Create a schedule, by default with a tick every minute."""
         spec = {} if {"intervals", "times", "spec", "rrules", "calendars"} & fields.keys() else {"cron": "* * * * *"}
         action = {} if "workflow_id" in fields else {"function": FUNCTION}
+        if fields.get("workflow_id") is not None:
+            self.store_workflow(fields["workflow_id"])
         return self.ask(crud.create, schedule_id, **{**spec, **action, **fields})
+
+    def store_workflow(self, workflow_id: str, versions: int = 1) -> None:
+        """Store versions of a workflow."""
+        for number in range(versions):
+            self.ask(workflows.put_workflow, workflow_id, {"function": FUNCTION, "dag": number})
 
     def pause(self, schedule_id: str = "report", **fields: Any) -> Schedule:
         return self.ask(control.pause, schedule_id, **fields)

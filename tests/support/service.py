@@ -17,6 +17,7 @@ from tests.support.http import PromptServer
 from tompion import AsyncTompion
 from tompion.bootstrap.security import server_config
 from tompion.bootstrap.service import build_service
+from tompion.bootstrap.targets import TargetChecker
 from tompion.client import AsyncClient
 from tompion.config.loader import load
 from tompion.config.schema import Config
@@ -68,7 +69,8 @@ def serve_runner(runner: OperationRunner) -> Iterator[str]:
 
 
 def runner_of(store: Store, settings: Settings | None = None) -> OperationRunner:
-    return OperationRunner(store, settings or Settings())
+    checker = TargetChecker({}, dict, frozenset())
+    return OperationRunner(store, settings or Settings(), check_target=checker)
 
 
 @dataclass

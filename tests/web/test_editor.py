@@ -32,6 +32,22 @@ def test_create_with_the_builder(page: Page, service: Service) -> None:
     assert (definition.action.function, definition.policy.max_attempts) == ("tasks:work", 3)
 
 
+def test_the_target_of_an_executor_is_edited_as_json(page: Page, service: Service) -> None:
+    service.client.create("report", cron="0 9 * * *", http={"url": "https://a.example/run", "method": "PUT"})
+    page.goto(f"{service.url}/schedules/report")
+    expect(page.get_by_text("http https://a.example/run")).to_be_visible()
+    page.get_by_role("link", name="Edit").click()
+    target = page.get_by_label("Target", exact=True)
+    expect(target).to_have_value('{\n  "http": {\n    "method": "PUT",\n    "url": "https://a.example/run"\n  }\n}')
+    target.fill('{"http": ')
+    expect(target).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    target.fill('{"http": {"url": "https://b.example/run"}}')
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("http https://b.example/run")).to_be_visible()
+    assert service.client.get("report").definition.action.target == {"url": "https://b.example/run"}
+
+
 def test_errors_are_shown_at_their_fields_while_typing(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/new")
     page.get_by_label("Cron", exact=True).fill("61 * * * *")

@@ -15,7 +15,7 @@ from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import Severity
 
-CATALOGUE = (UI / "src" / "messages" / "en.ts").read_text(encoding="utf-8")
+CATALOGUE = "".join(path.read_text(encoding="utf-8") for path in sorted((UI / "src" / "messages" / "en").glob("*.ts")))
 CODES: dict[str, Iterable[str]] = {
     "catchup": CatchUp,
     "overlap": Overlap,

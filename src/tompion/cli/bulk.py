@@ -167,6 +167,7 @@ def _merge(result: BulkResult, page: BulkResult) -> BulkResult:
         refused=result.refused + page.refused,
         dry_run=page.dry_run,
         next_page=page.next_page,
+        run_ids=result.run_ids + page.run_ids,
     )
 
 
@@ -174,6 +175,8 @@ def _print_summary(action: BulkAction, result: BulkResult) -> None:
     if result.dry_run:
         for name in result.schedule_ids:
             console.line(name)
+    for run_id in result.run_ids:
+        console.line(run_id)
     for refusal in result.refused:
         console.line(f"{refusal.schedule_id}: rejected: {refusal.problem}")
     verb = f"Would {action.verb}" if result.dry_run else action.done

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -18,8 +18,8 @@ import typer
 
 from tompion.cli.options import DEFAULT_STORE
 from tompion.cli.output import console
-from tompion.cli.output.formats import OutputFormat, print_data, wide_tables
-from tompion.errors import InvalidInput, StoreUnavailable
+from tompion.cli.output.formats import OutputFormat, print_data, utc_times, wide_tables
+from tompion.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from tompion.runtime.clock import pause_thread
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ URL, KEY, STORE = "TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE"
 CA, CERT, CERT_KEY = "TOMPION_CA", "TOMPION_CERT", "TOMPION_CERT_KEY"
 DEFAULT_NAMESPACE = "default"
 MAX_COMPLETIONS = 100
+MAX_ZONES = 200
+"""Maximum schedules whose zones are read for one list. The times of the others are in UTC."""
 
 Url = Annotated[
     str | None,
@@ -85,6 +87,9 @@ Output = Annotated[
         rich_help_panel=PANEL,
         show_default=False,
     ),
+]
+Utc = Annotated[
+    bool, typer.Option("--utc", help="Show times in UTC, not in the zone of the schedule.", rich_help_panel=PANEL)
 ]
 Watch = Annotated[
     float | None,
@@ -139,6 +144,7 @@ class Connection:
     key: str | None = None
     namespace: str | None = None
     output: OutputFormat = OutputFormat.TABLE
+    utc: bool = False
     interval_s: float | None = None
     tls: TlsFiles = TlsFiles()
 
@@ -181,10 +187,43 @@ class Connection:
             unopened = Tompion(self.address, engine=False, namespace=self.namespace or DEFAULT_NAMESPACE)
         return unopened
 
-    def show(self, read: Callable[[Api], T], render: Callable[[T], None], *, create: bool = False) -> T:
-        """Call an operation and print its result. Repeat with ``--watch``."""
+    def show(
+        self,
+        read: Callable[[Api], T],
+        render: Callable[[T], None],
+        *,
+        create: bool = False,
+        schedule_id: str | None = None,
+    ) -> T:
+        """Call an operation and print its result, with times in the zone of a schedule. Repeat with ``--watch``."""
         with self.open(create=create) as api:
-            return self.repeat(lambda: read(api), render)
+            if schedule_id is None or not self.is_local:
+                return self.repeat(lambda: read(api), render)
+            from tompion.cli.output.tables import times_in
+            from tompion.cli.times import ScheduleZone
+
+            try:
+                zone = ScheduleZone(api, schedule_id)()
+            except (NotFound, Conflict):  # deleted, or the operation reports it
+                zone = "UTC"
+
+            def render_locally(result: T) -> None:
+                with times_in(zone):
+                    render(result)
+
+            return self.repeat(lambda: read(api), render_locally)
+
+    def zones(self, api: Api, schedule_ids: Iterable[str]) -> dict[str, str]:
+        """Return the zones of schedules, by id. Nothing is read if the output has times in UTC."""
+        names = sorted(set(schedule_ids))[:MAX_ZONES] if self.is_local else []
+        if not names:
+            return {}
+        return {summary.schedule_id: summary.timezone for summary in api.summaries(names)}
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the output has times in the zones of schedules."""
+        return not (self.utc or self.output.is_data)
 
     def repeat(self, read: Callable[[], T], render: Callable[[T], None]) -> T:
         """Print what ``read`` returns, once or every ``interval_s`` seconds."""
@@ -205,11 +244,12 @@ class Connection:
 
             print_data(encode(result), self.output)
             return
-        token = wide_tables.set(self.output == OutputFormat.WIDE)
+        wide, utc = wide_tables.set(self.output == OutputFormat.WIDE), utc_times.set(self.utc)
         try:
             render(result)
         finally:
-            wide_tables.reset(token)
+            wide_tables.reset(wide)
+            utc_times.reset(utc)
 
 
 def connection_options(  # noqa: PLR0913 - each is an option of the command
@@ -221,6 +261,7 @@ def connection_options(  # noqa: PLR0913 - each is an option of the command
     store: Store = None,
     namespace: Namespace = None,
     output: Output = OutputFormat.TABLE,
+    utc: Utc = False,
 ) -> Connection:
     """Return the connection. Options win over environment variables, and a service over a store."""
     if url is not None and store is not None:
@@ -232,13 +273,14 @@ def connection_options(  # noqa: PLR0913 - each is an option of the command
     if tls != TlsFiles() and not (service or "").startswith("https://"):
         raise InvalidInput("--ca, --cert and --cert-key need a service at https://…")
     if not service:
-        return Connection(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, output=output)
+        return Connection(store or os.environ.get(STORE) or DEFAULT_STORE, namespace=namespace, output=output, utc=utc)
     return Connection(
         service,
         is_service=True,
         key=key or os.environ.get(KEY) or None,
         namespace=namespace,
         output=output,
+        utc=utc,
         tls=_tls_files(service, tls),
     )
 
@@ -264,9 +306,10 @@ def watch_options(  # noqa: PLR0913 - each is an option of the command
     namespace: Namespace = None,
     watch: Watch = None,
     output: Output = OutputFormat.TABLE,
+    utc: Utc = False,
 ) -> Connection:
     """Return the connection of a command that can refresh its output."""
-    return replace(connection_options(url, key, ca, cert, cert_key, store, namespace, output), interval_s=watch)
+    return replace(connection_options(url, key, ca, cert, cert_key, store, namespace, output, utc), interval_s=watch)
 
 
 def change_options(token: Token = None, request_id: RequestId = None) -> dict[str, Any]:

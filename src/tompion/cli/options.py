@@ -76,17 +76,20 @@ def load_process_config(path: str | None, flags: Mapping[str, Any], pairs: Seque
     return config
 
 
-def parse_instant(text: str | None, option: str) -> datetime | None:
-    """Return the instant that an option names, or ``None`` if it is not set."""
+def parse_instant(text: str | None, option: str, *, zone: str | None = None, past: bool = False) -> datetime | None:
+    """Return the instant that an option names, or ``None`` if it is not set. A wall time is in the zone."""
+    from tompion.cli.times import resolve_time
+
+    text = resolve_time(text, lambda: zone or "UTC", past=past)
     if text is None:
         return None
+    problem = f"{option}: {text!r} is not a time; expected 2h, tomorrow 9:00, 2026-03-29T09:00 or 2026-03-29T09:00Z"
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidTime(f"{option}: {text!r} is not a time; expected ISO 8601 such as 2026-03-29T00:00Z") from None
-    if when.tzinfo is None:
-        full = text if len(text) > len("2026-03-29") else f"{text}T00:00"
-        raise InvalidTime(f"{option}: {text!r} has no offset; write {full}Z for UTC, or {full}+01:00")
+        raise InvalidTime(problem) from None
+    if when.tzinfo is None:  # an unusual notation, such as a week date
+        raise InvalidTime(problem)
     try:
         when.astimezone(UTC)
     except OverflowError:

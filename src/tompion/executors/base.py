@@ -6,16 +6,16 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from tompion.errors import LaunchRefused
 from tompion.model.codec import json_value
+from tompion.model.instant import datetime_s
 from tompion.model.run import RunRow, RunState, idempotency_key
 from tompion.model.schedule import Action
 from tompion.model.sql_call import SqlCall
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNPARSED = object()
 NO_OPTIONS: Mapping[str, Any] = {}
 Previous: TypeAlias = tuple[str | None, str | None]
@@ -104,7 +104,7 @@ class RunContext:
     @property
     def scheduled_for(self) -> datetime:
         """Return the nominal time of the run."""
-        return _EPOCH + timedelta(seconds=self._row.nominal_s)
+        return datetime_s(self._row.nominal_s)
 
     @property
     def attempt(self) -> int:

@@ -241,7 +241,7 @@ class BulkResult:
     """Result of a change to many schedules, or of its dry run.
 
     ``unchanged`` schedules match, but need no change. ``next_page`` is the token to continue with, because one request
-    changes a limited number of schedules.
+    changes a limited number of schedules. ``run_ids`` are the runs of a trigger, in the order of ``schedule_ids``.
     """
 
     schedule_ids: tuple[str, ...]
@@ -249,6 +249,7 @@ class BulkResult:
     refused: tuple[BulkRefusal, ...]
     dry_run: bool
     next_page: str | None
+    run_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from tompion.config.settings import Settings
+from tompion.model.schedule import Action
 from tompion.plan.context import DecisionContexts
 from tompion.plan.due_ticks import DueLimits
 from tompion.store.base import Transaction
@@ -19,6 +20,9 @@ NO_CATCH_UP = DueLimits(grace_ms=0, max_catchup=0, max_spread=0, max_dropped_ran
 
 Counted: TypeAlias = tuple[str, str]
 """The name of a metric, and a reason if it has several. The namespace is that of the operation."""
+
+TargetCheck: TypeAlias = Callable[[Action], tuple[str, ...]]
+"""Returns warnings about the target of an action. Raises InvalidField if the target does not exist."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class OperationContext:
     """The types of results that the operation has created, and not replaced."""
     traceparent: Callable[[str, int], str] | None = None
     """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
+    check_target: TargetCheck | None = None
+    """Checks targets. ``None`` in a process that knows no executors."""
+    accepts_unknown_workflows: bool = False
 
     @cached_property
     def now_ms(self) -> int:

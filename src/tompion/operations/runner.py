@@ -11,7 +11,7 @@ from tompion.config.settings import Settings
 from tompion.errors import StaleReport
 from tompion.model.metrics import Metrics
 from tompion.model.run import Reason
-from tompion.operations.context import OperationContext
+from tompion.operations.context import OperationContext, TargetCheck
 from tompion.store.base import Store, Transaction
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ class OperationRunner:
     tally: Metrics = field(default_factory=Metrics)
     traceparent: Callable[[str, int], str] | None = None
     """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
+    check_target: TargetCheck | None = None
 
     def send(
         self,
@@ -46,8 +47,16 @@ class OperationRunner:
         def work(transaction: Transaction) -> T:
             if walled:
                 transaction.restrict_to(namespace)
-            contexts[:] = [OperationContext(transaction, self.settings, namespace, actor, traceparent=self.traceparent)]
-            return operation(contexts[0])
+            context = OperationContext(
+                transaction,
+                self.settings,
+                namespace,
+                actor,
+                traceparent=self.traceparent,
+                check_target=self.check_target,
+            )
+            contexts[:] = [context]
+            return operation(context)
 
         if not writes:
             return self.store.read(work)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from tompion.model.backfill import BackfillRow
 from tompion.model.hint import Hint, Outlook
+from tompion.model.instant import datetime_ms, datetime_s, wall_datetime
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
 from tompion.model.schedule import (
@@ -30,18 +31,6 @@ from tompion.plan.upcoming import upcoming_ticks
 TRUE_WHILE: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
 """Reasons that hold only while a run is in certain states. The others stay true."""
 BOTH_HINTS = "an interval hint and a one-shot hint are live: the earlier one wins"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
-
-
-def at_s(seconds: int) -> datetime:
-    """Return an instant that is stored in seconds."""
-    return _EPOCH + timedelta(seconds=seconds)
-
-
-def datetime_ms(milliseconds: int) -> datetime:
-    """Return an instant that is stored in milliseconds."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def _maybe_ms(milliseconds: int | None) -> datetime | None:
@@ -66,8 +55,8 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
         version=row.version,
         token=row.token,
         definition=definition,
-        cursor=at_s(state.cursor_s),
-        next_run_at=None if next_s is None else at_s(next_s),
+        cursor=datetime_s(state.cursor_s),
+        next_run_at=None if next_s is None else datetime_s(next_s),
         next_fire_at=_maybe_ms(fire_ms),
         in_flight=state.in_flight,
         waiting=state.waiting,
@@ -121,7 +110,7 @@ def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSched
             for hint in live
             if hint is not None
         ),
-        next_run_at=None if planned is None else at_s(planned.nominal_s),
+        next_run_at=None if planned is None else datetime_s(planned.nominal_s),
         source=None if planned is None else str(planned.source),
         bound=None if planned is None else planned.bound,
         consecutive_failures=state.failures,
@@ -140,8 +129,8 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         source=str(row.source),
         state=RunState(row.state),
         reason=_reason(row),
-        scheduled_for=at_s(row.nominal_s),
-        local_time=None if row.local_s is None else _NAIVE_EPOCH + timedelta(seconds=row.local_s),
+        scheduled_for=datetime_s(row.nominal_s),
+        local_time=None if row.local_s is None else wall_datetime(row.local_s),
         dst_adjustment=row.dst_adjustment,
         fire_at=datetime_ms(row.fire_ms),
         decided_at=datetime_ms(row.decided_ms),
@@ -175,8 +164,8 @@ def parse_json(text: str) -> object:
 def dropped_view(dropped_range: DroppedRange) -> DroppedTicks:
     """Return the public view of a dropped range."""
     return DroppedTicks(
-        at_s(dropped_range.after_s),
-        at_s(dropped_range.until_s),
+        datetime_s(dropped_range.after_s),
+        datetime_s(dropped_range.until_s),
         dropped_range.ticks,
         dropped_range.reason,
         datetime_ms(dropped_range.decided_ms),
@@ -188,14 +177,14 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
     return Backfill(
         backfill_id=row.backfill_id,
         schedule_id=schedule_id,
-        start=at_s(row.start_s),
-        end=at_s(row.end_s),
+        start=datetime_s(row.start_s),
+        end=datetime_s(row.end_s),
         overlap=str(row.overlap),
         only=row.only,
         state=row.state,
         total=row.total,
         done=row.done,
-        cursor=at_s(max(row.cursor_s, 0)),
+        cursor=datetime_s(max(row.cursor_s, 0)),
         created_at=datetime_ms(row.created_ms),
         finished_at=_maybe_ms(row.finished_ms),
         undecided=row.undecided,
@@ -224,6 +213,6 @@ def version_view(row: VersionRow) -> Version:
         definition=stored_definition(row),
         author=row.author,
         created_at=datetime_ms(row.created_ms),
-        decides_after=at_s(row.after_s),
-        decides_until=None if row.until_s is None else at_s(row.until_s),
+        decides_after=datetime_s(row.after_s),
+        decides_until=None if row.until_s is None else datetime_s(row.until_s),
     )

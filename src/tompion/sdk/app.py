@@ -23,6 +23,7 @@ from weakref import WeakSet
 
 from tompion.bootstrap.engine import build_engine, build_notifications
 from tompion.bootstrap.store import STORES, open_store, unknown_store
+from tompion.bootstrap.targets import TargetChecker
 from tompion.bootstrap.telemetry import build_tracing
 from tompion.client import AsyncClient, Client
 from tompion.config.settings import Settings
@@ -33,7 +34,7 @@ from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput, StoreUnavailable, TompionError
 from tompion.executors.function import FunctionExecutor
 from tompion.model.metrics import Metrics
-from tompion.operations.context import OperationContext
+from tompion.operations.context import OperationContext, TargetCheck
 from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
@@ -113,6 +114,8 @@ class _BaseApp:
         self._public_url = public_url
         self.outbound = build_notifications(notifications or {}, self._settings)
         self.declarations = Declarations(queues[0])
+        served = self._queues if engine else frozenset()
+        self._check_target: TargetCheck | None = TargetChecker(self._executors, self.declarations.functions, served)
         self._opened = False
         self._health: EngineHealth | None = None
         self._store: Store | None = None
@@ -144,7 +147,7 @@ class _BaseApp:
         if self._store is None:
             raise TompionError("not open: use it inside 'with' or 'async with', or between open() and close()")
         traceparent = None if self._tracing is None else self._tracing.worker_traceparent
-        return OperationRunner(self._store, self._settings, self._events.metrics, traceparent)
+        return OperationRunner(self._store, self._settings, self._events.metrics, traceparent, self._check_target)
 
     @property
     def tracing(self) -> Tracing | None:
@@ -228,6 +231,8 @@ class _BaseApp:
             self._events.emit(result.outcome, name, "as declared in the code")
         elif result.drift:
             self._events.emit("drift", name, f"differs from the code: {', '.join(result.drift)}")
+        for warning in result.schedule.warnings:
+            self._events.warn(f"schedule {name!r}: {warning}")
 
     def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
         return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)

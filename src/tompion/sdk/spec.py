@@ -15,6 +15,7 @@ from math import ceil, floor, isfinite
 from typing import Any, Self
 
 from tompion.errors import InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, display
+from tompion.model.instant import datetime_s
 from tompion.model.spec import (
     CalendarDocument,
     Dialect,
@@ -29,6 +30,7 @@ from tompion.model.spec import (
     SpecDocument,
     Tick,
 )
+from tompion.model.strict_json import parse_strict_json
 from tompion.runtime.clock import SystemClock
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.compiler import calendars_by_name, compile_spec, zone_of
@@ -37,7 +39,7 @@ from tompion.spec.duration import parse_duration
 from tompion.spec.explain.specs import explain
 from tompion.spec.icalendar import read_icalendar
 from tompion.spec.lint import lint
-from tompion.spec.occurrence import occurrences, utc_datetime
+from tompion.spec.occurrence import occurrences
 from tompion.spec.ticks import Ticks
 from tompion.spec.zone.tables import TZDATA_VERSION
 
@@ -126,14 +128,14 @@ class Spec(SpecDocument):
             raise LimitExceeded(
                 f"more than {limit} ticks between {start} and {end}: use a larger limit= or a shorter range"
             )
-        return [utc_datetime(tick) for tick in epochs]
+        return [datetime_s(tick) for tick in epochs]
 
     def upcoming(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
     ) -> list[datetime]:
         """Return the next ``n`` ticks later than ``after`` (default: now)."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        return [utc_datetime(tick) for tick in islice(ticks.between_epochs(_now_or(after) + 1, HORIZON), _count(n))]
+        return [datetime_s(tick) for tick in islice(ticks.between_epochs(_now_or(after) + 1, HORIZON), _count(n))]
 
     def occurrences(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
@@ -191,18 +193,10 @@ class Spec(SpecDocument):
     def from_json(cls, text: str) -> Self:
         """Return a spec from JSON text."""
         try:
-            data = json.loads(text, object_pairs_hook=_without_duplicates)
+            data = parse_strict_json(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise InvalidSpec(f"not JSON: {error}") from None
         return cls.from_dict(data)
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        duplicate = next(name for name, _value in pairs if sum(name == other for other, _value in pairs) > 1)
-        raise ValueError(f"duplicate key {duplicate!r} in one object")
-    return data
 
 
 def _count(n: int) -> int:
@@ -216,7 +210,7 @@ def _now_or(when: When | None) -> int:
 
 
 def _datetime(epoch: int | None) -> datetime | None:
-    return None if epoch is None else utc_datetime(epoch)
+    return None if epoch is None else datetime_s(epoch)
 
 
 def _seconds(when: When) -> float:

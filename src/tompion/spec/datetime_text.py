@@ -10,10 +10,10 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from tompion.errors import InvalidSpec, display
+from tompion.model.instant import EPOCH
 from tompion.spec.calendar.days import DAY
 from tompion.spec.zone.tables import Zone
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}|\d{4}-?W\d{2}(?:-?\d)?", re.ASCII)
 _ODD_SEPARATOR = re.compile(r"\d{4}-\d{2}-\d{2}[^T ]", re.ASCII)
 _EXPECTED = "an ISO 8601 date or time such as 2026-03-29, 2026-03-29T09:00 or 2026-03-29T09:00+02:00"
@@ -47,11 +47,11 @@ def read_moment(text: str, *, field: str, expected: str = _EXPECTED) -> Moment:
     try:
         value = datetime.fromisoformat(text)
         if value.tzinfo is not None:
-            since = value.astimezone(UTC) - _EPOCH
+            since = value.astimezone(UTC) - EPOCH
             return Moment(since.days * DAY + since.seconds, "instant", bool(since.microseconds))
     except (ValueError, OverflowError):
         raise InvalidSpec(f"{display(text)} is not a date or time", field=field, expected=expected) from None
-    since = value.replace(tzinfo=UTC) - _EPOCH
+    since = value.replace(tzinfo=UTC) - EPOCH
     kind = "day" if _DATE.fullmatch(text) else "wall"
     return Moment(since.days * DAY + since.seconds, kind, bool(since.microseconds))
 

@@ -12,18 +12,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tompion.errors import InvalidSpec, display
+from tompion.model.instant import EPOCH, datetime_s, wall_datetime
 from tompion.model.spec import NamedCalendar, WindowDocument
 from tompion.spec.calendar.days import DAY, days_from_civil
 from tompion.spec.datetime_text import Moment, first_instant
 from tompion.spec.duration import parse_duration
-from tompion.spec.occurrence import utc_datetime, wall_datetime
 from tompion.spec.rrule.compiler import parse_rrule
 from tompion.spec.zone.tables import TZDATA_VERSION, load_zone
 
 YEARS_AHEAD = 10
 """Recurring events are expanded up to this many years after the release of the time zone data."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_EVENTS = 20_000
 """Maximum number of dates and windows from one file."""
@@ -140,7 +139,7 @@ def _length(event: _Event) -> int:
 
 def _text(stamp: _Stamp) -> str:
     """Return a point as ISO text: an instant if its zone is known, otherwise a wall time."""
-    return wall_datetime(stamp.wall).isoformat() if stamp.zone is None else utc_datetime(stamp.instant()).isoformat()
+    return wall_datetime(stamp.wall).isoformat() if stamp.zone is None else datetime_s(stamp.instant()).isoformat()
 
 
 def _starts(event: _Event, until: int) -> Iterator[_Stamp]:
@@ -229,7 +228,7 @@ def _stamp(value: str, parameters: str, number: int) -> _Stamp:
     except ValueError:
         raise _unreadable(number, f"{display(value)} is not a date or time") from None
     whole_day = match[4] is None
-    wall = int((when - _EPOCH).total_seconds())
+    wall = int((when - EPOCH).total_seconds())
     if not _FIRST <= wall < _LAST:
         raise _unreadable(number, f"{display(value)} is outside the years 2 to 9998")
     return _Stamp(wall, whole_day, None if whole_day else _zone_name(match[7], parameters, number))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
+from tompion.model.instant import datetime_s, wall_datetime
 from tompion.model.spec import (
     Dialect,
     ExcludeDocument,
@@ -28,7 +29,7 @@ from tompion.spec.compiler import compile_sources, compile_spec, cron_rules, dep
 from tompion.spec.datetime_text import read_moment
 from tompion.spec.duration import duration_text
 from tompion.spec.jitter import jitter_limit_ms
-from tompion.spec.occurrence import clock_text, local_datetime, utc_datetime, wall_datetime
+from tompion.spec.occurrence import clock_text, local_datetime
 from tompion.spec.rrule.compiler import parse_rrule
 from tompion.spec.ticks import Ticks
 from tompion.spec.union import BoundedTicks
@@ -84,7 +85,7 @@ def _lifetime(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
         yield Finding("never-fires", "error", "spec", "never fires: no date from 1970 to 2200 matches", hint)
     elif ticks.next_epoch(now) is None:
         last = ticks.prev_epoch(now + 1)
-        when = f"; the last tick was {utc_datetime(last):%Y-%m-%d %H:%M:%S} UTC" if last is not None else ""
+        when = f"; the last tick was {datetime_s(last):%Y-%m-%d %H:%M:%S} UTC" if last is not None else ""
         yield Finding("no-more-ticks", "error", "spec", f"never fires again{when}", "check end_at, times and year")
 
 
@@ -266,7 +267,7 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
             "too-dense",
             "warning",
             "spec",
-            f"fires {duration_text(smallest)} apart (at {utc_datetime(where):%Y-%m-%d %H:%M:%S} UTC); "
+            f"fires {duration_text(smallest)} apart (at {datetime_s(where):%Y-%m-%d %H:%M:%S} UTC); "
             f"the minimum is {duration_text(min_interval_s)}",
         )
     if spec.jitter_mode != "temporal" and spec.jitter_ms > jitter_limit_ms(smallest):

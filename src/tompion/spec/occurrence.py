@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
+from tompion.model.instant import datetime_ms, datetime_s, wall_datetime
 from tompion.model.spec import SpecDocument, Tick
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.compiler import zone_of
@@ -13,24 +14,11 @@ from tompion.spec.jitter import fire_ms_of
 from tompion.spec.ticks import Ticks, Trace
 from tompion.spec.zone.tables import Zone
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
-
-
-def utc_datetime(epoch: int) -> datetime:
-    """Return an instant as an aware datetime."""
-    return _EPOCH + timedelta(seconds=epoch)
-
-
-def wall_datetime(local: int) -> datetime:
-    """Return a wall time as a naive datetime."""
-    return _NAIVE_EPOCH + timedelta(seconds=local)
-
 
 def local_datetime(epoch: int, zone: Zone) -> datetime:
     """Return an instant in the zone's local time."""
     offset = timedelta(seconds=zone.offset_at(epoch))
-    return utc_datetime(epoch).astimezone(timezone(offset))
+    return datetime_s(epoch).astimezone(timezone(offset))
 
 
 def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str = "") -> Iterator[Tick]:
@@ -42,12 +30,12 @@ def occurrences(spec: SpecDocument, ticks: Ticks, after: int, schedule_id: str =
         trace = ticks.trace(tick) or Trace(local, "")
         fire_ms = fire_ms_of(spec, ticks, tick, schedule_id, start)
         yield Tick(
-            at=utc_datetime(tick),
+            at=datetime_s(tick),
             local=local_datetime(tick, zone),
             wall=wall_datetime(trace.local if trace.dst_adjustment == "gap" else local),
             dst_adjustment=trace.dst_adjustment,
             reason=_reason(trace, local_datetime(tick, zone)),
-            fire_at=_EPOCH + timedelta(milliseconds=fire_ms),
+            fire_at=datetime_ms(fire_ms),
         )
 
 

@@ -7,7 +7,7 @@ Functions are called at the same virtual times as in production. A week takes mi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import isfinite
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +19,7 @@ from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.function import FunctionExecutor, call_safely
+from tompion.model.instant import datetime_s
 from tompion.model.schedule import Run
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.runner import OperationRunner
@@ -69,7 +70,7 @@ class Rehearsal(SyncMethods):
     @property
     def now(self) -> datetime:
         """Return the virtual time."""
-        return datetime.fromtimestamp(self._clock.now(), UTC)
+        return datetime_s(self._clock.now())
 
     def advance(self, duration: str | float | timedelta) -> None:
         """Let virtual time pass, with everything that is due in it."""

@@ -213,3 +213,77 @@ def test_lists_and_the_audit_have_no_secrets_of_an_action(http: Http) -> None:
     assert secret not in listed.body.decode()
     assert secret not in history.body.decode()
     assert listed.json["items"][0]["definition"]["celery"] == {"task": "shop.close"}
+
+
+COMMANDS = {"command": {"commands": {"backup": ["/bin/true"]}}}
+MISSING: list[tuple[dict[str, Any], str, str]] = [
+    ({"command": "bakcup"}, "command", "no command 'bakcup' is configured"),
+    ({"celery": {"task": "a"}}, "celery", "no executor 'celery' is configured"),
+    ({"http": {"url": "https://a.example", "secret": "x"}}, "http.secret", "no secret 'x' is configured"),
+    ({"workflow_id": "flow"}, "workflow_id", "there is no workflow 'flow'"),
+    ({"workflow_id": "etl", "workflow_version": 7}, "workflow_version", "workflow 'etl' has no version 7"),
+]
+
+
+@pytest.mark.parametrize(("action", "field", "problem"), MISSING)
+def test_a_target_that_does_not_exist_is_rejected(
+    tmp_path: Path, action: dict[str, Any], field: str, problem: str
+) -> None:
+    with service(tmp_path, COMMANDS) as http:
+        http("PUT", "/api/v1/workflows/etl", {"function": "tasks:a"})
+        document = {"cron": "0 9 * * *", **action}
+        assert http("PUT", "/api/v1/schedules/b", {"cron": "0 9 * * *", "command": "backup"}).json["warnings"] == []
+        for response in (
+            http("POST", "/api/v1/schedules", {"schedule_id": "a", **document}),
+            http("PUT", "/api/v1/schedules/a", document),
+            http("PUT", "/api/v1/schedules/b", document),
+            http("PATCH", "/api/v1/schedules/b", action),
+        ):
+            assert (response.status, response.json.get("field")) == (400, field), response.body
+            assert problem in response.json["detail"]
+        assert http("GET", "/api/v1/schedules/a").status == 404
+
+
+def test_a_workflow_with_a_missing_executor_or_secret_is_rejected(tmp_path: Path) -> None:
+    with service(tmp_path, COMMANDS) as http:
+        for document, field in (
+            ({"executor": "celry"}, "document.executor"),
+            ({"executor": "http", "options": {"url": "https://a.example", "secret": "x"}}, "document.options.secret"),
+        ):
+            response = http("PUT", "/api/v1/workflows/flow", document)
+            assert (response.status, response.json["field"]) == (400, field)
+
+
+def test_a_warning_names_a_target_that_only_a_worker_knows(tmp_path: Path) -> None:
+    celery = {"broker": "memory://"}
+    with service(tmp_path, {"celery": celery}) as http:
+
+        def warnings(schedule_id: str, **action: Any) -> list[str]:
+            answer = http("PUT", f"/api/v1/schedules/{schedule_id}", {"cron": "0 9 * * *", **action})
+            assert answer.status < 300, answer.body
+            texts: list[str] = answer.json["warnings"]
+            return texts
+
+        assert warnings("a", celery={"task": "shop.refresh"}) == [
+            "celery.task: only a Celery worker can check that the task 'shop.refresh' exists"
+        ]
+        problem = "there is no module 'nowhere_at_all' in this process"
+        remedy = "A worker of queue 'default' must provide 'nowhere_at_all:f'"
+        assert warnings("b", function="nowhere_at_all:f") == [f"function: {problem}. {remedy}"]
+        assert "module 'json' has no 'dmps'" in warnings("c", function="json:dmps")[0]
+        assert warnings("d", function="json:dumps") == []
+        assert warnings("e", command="backup", queue="elsewhere") == [
+            "command: no executor 'command' is configured in this process. A worker of queue 'elsewhere' must have it"
+        ]
+        assert http("GET", "/api/v1/schedules/b").json["warnings"] == []
+        patched = http("PATCH", "/api/v1/schedules/b", {"description": "x"}).json
+        assert "nowhere_at_all:f" in patched["warnings"][0]
+
+
+def test_other_fields_can_be_changed_after_the_target_is_gone(tmp_path: Path) -> None:
+    with service(tmp_path, COMMANDS) as http:
+        http("PUT", "/api/v1/schedules/a", {"cron": "0 9 * * *", "command": "backup"})
+    with service(tmp_path, {"command": {"commands": {}}}) as http:
+        patched = http("PATCH", "/api/v1/schedules/a", {"description": "nightly"})
+        assert (patched.status, len(patched.json["warnings"])) == (200, 1)
+        assert "no command 'backup'" in patched.json["warnings"][0]

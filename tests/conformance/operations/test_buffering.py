@@ -147,6 +147,7 @@ def test_a_buffered_run_waits_for_its_own_workflow(bench: Bench) -> None:
     bench.ask(targets.pause_target, workflow_id="a")
     bench.go("08:01")
     worker.tick()
+    bench.store_workflow("b")
     bench.ask(crud.patch, "report", workflow_id="b")
     bench.go("08:02")
     assert worker.tick() == ["08:02"]
@@ -252,6 +253,7 @@ def test_a_cancelling_trigger_starts_no_held_run(bench: Bench) -> None:
     bench.create(workflow_id="a", overlap_policy="queue")
     bench.ask(targets.pause_target, workflow_id="a")
     bench.trigger()
+    bench.store_workflow("b")
     bench.ask(crud.patch, "report", workflow_id="b")
     worker = bench.worker()
     every_minute(bench, worker, "08:01", "08:02")

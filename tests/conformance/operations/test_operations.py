@@ -304,6 +304,7 @@ def test_a_patch_without_fields_changes_nothing(bench: Bench) -> None:
 
 def test_patch_changes_the_kind_of_action(bench: Bench) -> None:
     bench.create()
+    bench.store_workflow("w")
     assert bench.ask(crud.patch, "report", workflow_id="w").definition.action.function is None
     assert bench.ask(crud.patch, "report", function="a:b").definition.action.workflow_id is None
 
@@ -434,6 +435,8 @@ def test_the_time_of_an_operation_is_fixed(bench: Bench) -> None:
 
 
 def test_a_change_of_the_workflow_drops_the_pinned_version(bench: Bench) -> None:
+    bench.store_workflow("etl", versions=3)
+    bench.store_workflow("report")
     bench.ask(crud.create, "flow", cron="* * * * *", workflow_id="etl", workflow_version=3)
     assert bench.ask(crud.patch, "flow", user_id="u").definition.action.workflow_version == 3
     assert bench.ask(crud.patch, "flow", workflow_id="etl").definition.action.workflow_version == 3

@@ -65,6 +65,7 @@ def test_one_worker_claims_a_run_and_reports_its_outcome(bench: Bench) -> None:
 def test_a_worker_claims_only_functions_of_its_queues_and_namespace(bench: Bench) -> None:
     worker = register_worker(bench)
     trigger_run(bench, "elsewhere", queue="other")
+    bench.store_workflow("flow")
     bench.ask(crud.create, "flow", **{**HOURLY, "function": None, "workflow_id": "flow"})
     bench.ask(control.trigger, "flow")
     assert claim_runs(bench, worker) == ()

@@ -9,10 +9,10 @@ import pytest
 from tests.support.operations import Bench, at, shown, when
 from tompion.config.settings import Settings
 from tompion.errors import InvalidField
+from tompion.model.instant import datetime_s
 from tompion.model.schedule import Schedule
 from tompion.operations.runs import read
 from tompion.operations.schedules import control, crud, history
-from tompion.operations.views import at_s
 
 DELAY = [{"every": 300, "anchor": "completion"}]
 
@@ -167,7 +167,7 @@ def test_later_ticks_of_a_fixed_delay_cannot_be_skipped(bench: Bench) -> None:
         skip(bench)
     worker.settle()
     following = bench.get().next_run_at
-    assert following == at_s(int(at("08:05:31")))
+    assert following == datetime_s(int(at("08:05:31")))
     assert bench.ask(control.skip, "report", at=[following]).next_run_at == when("08:10:31")
 
 

@@ -150,6 +150,16 @@ def test_a_bulk_operation_requires_a_selection(bench: Bench) -> None:
     assert (bench.get().state, bench.runs()) == ("active", [])
 
 
+def test_a_bulk_trigger_returns_the_ids_of_its_runs(bench: Bench) -> None:
+    bench.create("a")
+    bench.create("b")
+    assert bench.ask(bulk.trigger_matching, everything=True, dry_run=True).run_ids == ()
+    result = bench.ask(bulk.trigger_matching, everything=True)
+    assert result.schedule_ids == ("a", "b")
+    assert result.run_ids == tuple(run.run_id for name in ("a", "b") for run in bench.runs(name, "trigger"))
+    assert bench.ask(bulk.pause_matching, everything=True).run_ids == ()
+
+
 def test_a_bulk_trigger_has_one_key_per_schedule(bench: Bench) -> None:
     """The same request sent twice starts each schedule once. Another request starts each again."""
     bench.create("a")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.support.operations import FUNCTION, Bench, shown, when
+from tompion.model.instant import datetime_s
 from tompion.model.run import RunState
 from tompion.operations.resources import targets
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, control, crud
-from tompion.operations.views import at_s
 
 # --- requested skips --------------------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ def test_describe_lists_the_runs_that_a_resume_starts(
     worker = bench.worker()
     started = worker.tick()
     while worker.launched:
-        started += [shown(at_s(row.nominal_s)) for row, _ in worker.settle().launches]
+        started += [shown(datetime_s(row.nominal_s)) for row, _ in worker.settle().launches]
     assert started == expected
 
 

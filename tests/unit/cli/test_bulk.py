@@ -167,3 +167,12 @@ def test_upcoming_ticks_and_stats_are_tables() -> None:
     assert "2 active" in output
     assert len(output.partition("outcomes\n")[2].splitlines()) == 13
     assert output.splitlines()[-1].split()[-3:] == ["2", "-", "-"], output
+
+
+def test_triggering_many_prints_the_ids_of_the_runs() -> None:
+    fill(MANY)
+    result = run(["schedules", "trigger", "--all", "--yes"])
+    assert (result.code, len(result.out.splitlines())) == (0, MANY)
+    assert result.err == f"Triggered {MANY} schedules.\n"
+    assert result.out.splitlines()[0] in run(["schedules", "runs", "s000", "-o", "name"]).out
+    assert run(["schedules", "trigger", "s000", "s001", "-o", "name"]).out.count("\n") == 2

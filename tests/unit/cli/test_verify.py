@@ -171,7 +171,7 @@ def test_ticks_older_than_the_retention_are_not_verified(verify: Run, url: str, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--start", "2026-01-01"), "--start: '2026-01-01' has no offset"),
+        (("--start", "2026-W01"), "--start: '2026-W01' is not a time; expected 2h"),
         (("--end", "soon"), "--end: 'soon' is not a time"),
         (("--end", "9999-12-31T23:59:59-14:00"), "--end: '9999-12-31T23:59:59-14:00' is outside the years 1 to 9999"),
         (("--start", "0001-01-01T00:00:00+14:00"), "--start: '0001-01-01T00:00:00+14:00' is outside the years"),

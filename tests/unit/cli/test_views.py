@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tompion import Tompion
 from tompion.cli.commands import instances, notifications, queues, stats, top
-from tompion.cli.output import console, views
+from tompion.cli.output import changes, console, views
 from tompion.cli.snapshot import read_top_snapshot
 from tompion.errors import TompionError
 
@@ -62,9 +62,9 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
     "notifications": (lambda home: home.list_notifications(), notifications.print_notifications),
     "run": (lambda home: home.runs(LONG).items[0], views.print_run),
     "backfills": (lambda home: home.backfills("other"), views.print_backfills),
-    "history": (lambda home: home.history(LONG), views.print_changes),
+    "history": (lambda home: home.history(LONG), changes.print_changes),
     "versions": (lambda home: home.versions("other"), views.print_versions),
-    "audit": (lambda home: home.history(), views.print_changes),
+    "audit": (lambda home: home.history(), changes.print_changes),
     "queues": (lambda home: home.list_queues(), queues.print_queues),
     "instances": (lambda home: home.list_instances(), instances.print_instances),
     "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.print_dropped),

@@ -14,6 +14,7 @@ from tompion.config.settings import Settings
 from tompion.errors import LaunchError
 from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
+from tompion.operations.compat import service_routes
 from tompion.operations.resources import workflows
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, control, crud
@@ -184,9 +185,9 @@ def test_failed_launch_is_tried_three_times(harness: EngineHarness) -> None:
 
 
 def test_run_of_a_missing_workflow_fails(harness: EngineHarness) -> None:
-    harness.call(crud.create, "report", cron="* * * * *", workflow_id="nothing")
-    harness.call(crud.create, "other", cron="* * * * *", workflow_id="strange")
+    harness.call(service_routes.upsert_schedule, "report", cron="* * * * *", workflow_id="nothing")
     harness.call(workflows.put_workflow, "strange", {"executor": "teleport"})
+    harness.call(crud.create, "other", cron="* * * * *", workflow_id="strange")
 
     async def scenario() -> None:
         await harness.engine().start()

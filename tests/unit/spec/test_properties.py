@@ -70,9 +70,9 @@ policies = st.fixed_dictionaries(
 
 
 def iso(epoch: int, *, wall: bool = False) -> str:
-    from tompion.spec.occurrence import utc_datetime, wall_datetime
+    from tompion.model.instant import datetime_s, wall_datetime
 
-    return (wall_datetime(epoch) if wall else utc_datetime(epoch)).isoformat()
+    return (wall_datetime(epoch) if wall else datetime_s(epoch)).isoformat()
 
 
 @st.composite

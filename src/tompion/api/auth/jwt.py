@@ -7,11 +7,10 @@ Error messages never repeat a part of the token.
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from jwt import PyJWS, PyJWTError
 
@@ -19,6 +18,7 @@ from tompion.api.auth.issuers import Issuer
 from tompion.api.auth.jwks import JsonWebKey
 from tompion.api.auth.principal import Principal
 from tompion.errors import Unauthenticated
+from tompion.model.strict_json import parse_strict_json
 
 MAX_TOKEN_CHARS = 8192
 MAX_KID_CHARS = 200
@@ -69,23 +69,12 @@ def _json_object(part: str) -> dict[str, Any]:
     """Return the JSON object in a part of a token. Duplicate names are refused."""
     try:
         text = urlsafe_b64decode(part + "=" * (-len(part) % 4)).decode()
-        value = json.loads(text, object_pairs_hook=_unique_names, parse_constant=_refuse_constant)
+        value = parse_strict_json(text)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise Unauthenticated("malformed token")
     return value
-
-
-def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("duplicate name")
-    return fields
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON")
 
 
 def _algorithm_and_kid(header: Mapping[str, Any], issuer: Issuer) -> tuple[str, str | None]:

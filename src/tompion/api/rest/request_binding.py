@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -14,6 +13,7 @@ from starlette.requests import Request
 from tompion.api.rest.middleware.encoded_slashes import restore_slashes
 from tompion.contract.routes import Route
 from tompion.errors import InvalidField, InvalidInput, display
+from tompion.model.strict_json import DuplicateName, parse_strict_json
 from tompion.operations.resources.api_keys import create_key
 from tompion.operations.schedules.repository import ANY_TOKEN
 
@@ -199,28 +199,15 @@ async def read_json_body(request: Request) -> Any:
     if media_type not in JSON_TYPES:
         raise InvalidField("Content-Type", f"{display(media_type)}; expected {' or '.join(JSON_TYPES)}")
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_names)
-    except InvalidField:
-        raise
+        return parse_strict_json(text)
+    except DuplicateName as error:
+        raise InvalidField(error.name, "duplicate field") from None
     except (ValueError, RecursionError):
         raise InvalidInput("the body is not valid JSON") from None
 
 
 def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object. Raises if a name is there twice, because other parsers may use the other value."""
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        name = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise InvalidField(name, "duplicate field")
-    return fields
-
-
-def _refuse_constant(text: str) -> None:
-    raise ValueError(text)
 
 
 def _patch_fields(body: dict[str, Any], request: Request) -> dict[str, Any]:

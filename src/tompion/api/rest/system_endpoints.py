@@ -22,9 +22,9 @@ from tompion.api.rest.session_endpoints import get_session, sign_in, sign_out
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField, NotFound, display
 from tompion.model.insight import CalendarFeed
+from tompion.model.instant import datetime_ms
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import upcoming_feed
-from tompion.operations.views import datetime_ms
 
 if TYPE_CHECKING:
     from tompion.api.rest.app import Service

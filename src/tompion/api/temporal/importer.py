@@ -22,10 +22,10 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.service import ConnectConfig, RPCError, ServiceClient, TLSConfig
 
-from tompion.api.temporal.convert.values import instant
 from tompion.api.temporal.schedule_service import schedule_fields
 from tompion.errors import AlreadyExists, InvalidInput, NotFound, StoreUnavailable, TompionError
 from tompion.model.import_result import ImportResult
+from tompion.model.instant import datetime_ms
 from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX, in_ranges_or_empty
@@ -92,7 +92,7 @@ class ScheduleImporter:
 
     async def import_all(self, now_s: int) -> AsyncIterator[ImportResult]:
         """Import every schedule and yield the result of each. Times are compared from now on."""
-        now = instant(now_s * 1000)
+        now = datetime_ms(now_s * 1000)
         try:
             config = ConnectConfig(self.source.address, api_key=self.source.api_key, tls=self.source.tls)
             service = (await ServiceClient.connect(config)).workflow_service
@@ -204,7 +204,7 @@ class ScheduleImporter:
         request.start_time.FromDatetime(now)
         request.end_time.FromDatetime(now + COMPARED_PERIOD)
         response = await service.list_schedule_matching_times(request, timeout=CALL_TIMEOUT)
-        return [instant(time.ToMilliseconds()) for time in response.start_time[:MAX_COMPARED_TIMES]]
+        return [datetime_ms(time.ToMilliseconds()) for time in response.start_time[:MAX_COMPARED_TIMES]]
 
 
 def _not_imported(schedule_id: str, reason: str, *, possible: bool) -> ImportResult:

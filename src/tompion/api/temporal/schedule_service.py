@@ -43,11 +43,12 @@ from tompion.api.temporal.convert.describe import (
     search_attributes_message,
 )
 from tompion.api.temporal.convert.spec import spec_message, spec_of
-from tompion.api.temporal.convert.values import attributes_of, epoch_ms, instant, memo_of, milliseconds, overlap_of
+from tompion.api.temporal.convert.values import attributes_of, epoch_ms, memo_of, milliseconds, overlap_of
 from tompion.api.temporal.dispatcher import CallContext, Method, bind
 from tompion.api.temporal.visibility_query import Predicate, parse_query
 from tompion.contract.roles import Role
 from tompion.errors import InvalidField
+from tompion.model.instant import datetime_ms
 from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
 from tompion.model.schedule import Schedule
 from tompion.operations.compat import temporal_reads, temporal_writes
@@ -258,7 +259,11 @@ def _backfill(request: Any) -> tuple[datetime, datetime, str] | None:
         raise InvalidField("backfill.end_time", "before start_time")
     if -(-start // 1000) > end // 1000:
         return None
-    return instant(start), instant(end), overlap_of("backfill.overlap_policy", request.overlap_policy, SCHEDULES_OWN)
+    return (
+        datetime_ms(start),
+        datetime_ms(end),
+        overlap_of("backfill.overlap_policy", request.overlap_policy, SCHEDULES_OWN),
+    )
 
 
 def _changes(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tompion.cli.commands.verify import audit_line
 from tompion.cli.connection import Before, Connection, Limit, drop_unset, watch_options, with_options
-from tompion.cli.output import console, views
+from tompion.cli.output import console
+from tompion.cli.output.changes import print_changes
 from tompion.errors import InvalidInput
-
-if TYPE_CHECKING:
-    pass
 
 
 @with_options(connection=watch_options)
@@ -37,7 +35,7 @@ def audit_command(  # noqa: PLR0913 - each is an option of the command
         if after is not None:
             raise InvalidInput("--after needs --verify; use --before to continue a list")
         options = drop_unset(everything=everything or None, limit=limit, before=before)
-        connection.show(lambda api: api.history(**options), views.print_changes)
+        connection.show(lambda api: api.history(**options), print_changes)
         return
     if everything or before is not None:
         raise InvalidInput("--verify excludes --all and --before: it checks all rows, the oldest first")

@@ -35,7 +35,7 @@ def create_command(
     name: Annotated[str, typer.Argument(help="Name of the key, such as its purpose.")],
     role: Annotated[str, typer.Option("--role", help="Role: reader, operator, editor or admin.")] = "reader",
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="Expiry, such as 2027-01-01T00:00Z.")
+        str | None, typer.Option("--expires", metavar="TIME", help="Expiry: 90d, or 2027-01-01 in UTC.")
     ] = None,
 ) -> None:
     """Create an API key for the namespace ('*' for all). It is shown once.

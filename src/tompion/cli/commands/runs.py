@@ -20,11 +20,14 @@ from tompion.cli.connection import (
 )
 from tompion.cli.lazy import command_group
 from tompion.cli.output import console, views
+from tompion.cli.output.tables import times_in
 from tompion.cli.schedule_options import read_json
 from tompion.cli.snapshot import latest_runs
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from tompion.cli.connection import Api
+    from tompion.model.page import Page
     from tompion.model.schedule import Run
 
 runs_app = command_group("List, cancel and retry runs.")
@@ -52,12 +55,19 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     """
     options = drop_unset(state=state, source=source, limit=limit, before=before)
     if schedule_id is not None:
-        connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs)
+        connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
         return
     if source is not None:
         raise InvalidInput("--source works with one schedule only; give its id")
     options.setdefault("limit", DEFAULT_LIMIT)
-    connection.show(lambda api: latest_runs(api, **options), lambda page: views.print_runs(page, of_many=True))
+    zones: dict[str, str] = {}
+
+    def read(api: Api) -> Page[Run]:
+        page = latest_runs(api, **options)
+        zones.update(connection.zones(api, (run.schedule_id for run in page.items)))
+        return page
+
+    connection.show(read, lambda page: views.print_runs(page, of_many=True, zones=zones))
 
 
 @runs_app.command("get")
@@ -67,7 +77,18 @@ def get_command(connection: Connection, run_id: RunId) -> None:
 
     Example: tompion runs get 1-1800000030-1 --watch 1
     """
-    connection.show(lambda api: api.get_run(run_id), views.print_run)
+    zones: dict[str, str] = {}
+
+    def read(api: Api) -> Run:
+        run = api.get_run(run_id)
+        zones.update(connection.zones(api, [run.schedule_id]))
+        return run
+
+    def render(run: Run) -> None:
+        with times_in(zones.get(run.schedule_id)):
+            views.print_run(run)
+
+    connection.show(read, render)
 
 
 @runs_app.command("cancel")

@@ -21,12 +21,16 @@ from tompion.cli.connection import (
     with_options,
 )
 from tompion.cli.output import console, progress, views
-from tompion.cli.output.tables import moment, now
+from tompion.cli.output.tables import moment, now, times_in
 from tompion.cli.schedule_options import read_json
+from tompion.cli.times import TIME_HELP, ScheduleZone, no_zone, resolve_time
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from tompion.cli.connection import Api
+    from tompion.model.hint import Outlook
     from tompion.model.schedule import Backfill, Run, Schedule
+    from tompion.model.verification import Verification
 
 control_app = typer.Typer()
 
@@ -54,24 +58,30 @@ def pause_command(  # noqa: PLR0913 - each is an option of the command
     schedule_ids: ScheduleIds = None,
     note: Note = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Resume automatically at this time.")
+        str | None, typer.Option("--until", metavar="TIME", help=f"Resume automatically: {TIME_HELP}.")
     ] = None,
     paused_by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Name recorded as the author.")] = None,
 ) -> None:
     """Pause schedules. Running runs are not affected.
 
-    Example: tompion schedules pause report --note "migration" --until 2027-01-02T00:00Z
+    Example: tompion schedules pause report --note "migration" --until "tomorrow 9:00"
     """
-    options = drop_unset(note=note, until=until, paused_by=paused_by) | change
+    options = drop_unset(note=note, paused_by=paused_by) | change
     if not schedule_ids or not selection.is_single(schedule_ids):
+        options |= drop_unset(until=resolve_time(until, no_zone))
         run_bulk_action(connection, PAUSE, selection, schedule_ids, options)
         return
 
+    def pause(api: Api) -> Schedule:
+        until_time = resolve_time(until, ScheduleZone(api, schedule_ids[0]))
+        return api.pause(schedule_ids[0], **drop_unset(until=until_time), **options)
+
     def render(schedule: Schedule) -> None:
-        until = "" if schedule.paused_until is None else f" until {moment(schedule.paused_until, now())}"
+        with times_in(views.zone_of(schedule)):
+            until = "" if schedule.paused_until is None else f" until {moment(schedule.paused_until, now())}"
         console.note(f"Paused {schedule.schedule_id}{until}.")
 
-    connection.show(lambda api: api.pause(schedule_ids[0], **options), render)
+    connection.show(pause, render)
 
 
 @control_app.command("resume")
@@ -143,10 +153,10 @@ def skip_command(
 ) -> None:
     """Skip the next tick, or the ticks at given times.
 
-    Example: tompion schedules skip report --at 2027-01-06T08:00Z --note "bank holiday"
+    Example: tompion schedules skip report --at "tomorrow 9:00" --note "bank holiday"
     """
     connection.show(
-        lambda api: api.skip(schedule_id, **drop_unset(at=at, note=note), **change),
+        lambda api: api.skip(schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change),
         lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
     )
 
@@ -164,10 +174,10 @@ def unskip_command(
 ) -> None:
     """Undo skips: all of them, or those at given times.
 
-    Example: tompion schedules unskip report --at 2027-01-06T08:00Z
+    Example: tompion schedules unskip report --at 2027-01-06T09:00
     """
     connection.show(
-        lambda api: api.unskip(schedule_id, **drop_unset(at=at, note=note), **change),
+        lambda api: api.unskip(schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change),
         lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
     )
 
@@ -178,7 +188,7 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
     change: Fields,
     schedule_id: ScheduleId,
-    start: Annotated[str | None, typer.Argument(metavar="START", help="Start of the range.")] = None,
+    start: Annotated[str | None, typer.Argument(metavar="START", help=f"Start of the range: {TIME_HELP}.")] = None,
     end: Annotated[str | None, typer.Argument(metavar="END", help="End of the range.")] = None,
     ranges: Annotated[
         list[str] | None, typer.Option("--range", metavar="START/END", help="Range of times. Repeatable.")
@@ -187,20 +197,30 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
     only: Annotated[
         str | None, typer.Option("--only", metavar="WHICH", help="Ticks to run: all, missing or failed.")
     ] = None,
+    last: Annotated[str | None, typer.Option("--last", metavar="DURATION", help="Range up to now: 7d, 12h.")] = None,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the backfill.")] = False,
 ) -> None:
     """Run past ticks, and wait until they are done.
 
     Ctrl-C stops waiting, not the backfill.
 
-    Example: tompion schedules backfill report 2027-01-04T00:00Z 2027-01-08T23:00Z --only missing
+    Times without an offset are in the zone of the schedule.
+
+    Example: tompion schedules backfill report --last 7d --only missing
     """
-    options: dict[str, Any] = drop_unset(start=start, end=end, overlap=overlap, only=only)
-    if ranges:
-        if start is not None:
-            raise InvalidInput("--range and START exclude each other")
-        options["ranges"] = [_parse_range(text) for text in ranges]
+    if sum(option is not None for option in (start, ranges or None, last)) > 1:
+        raise InvalidInput("START, --range and --last exclude each other")
+    options: dict[str, Any] = drop_unset(overlap=overlap, only=only)
+    if last is not None:
+        start, end = f"{last} ago", "now"
     with connection.open() as api:
+        zone = ScheduleZone(api, schedule_id)
+        first, until = resolve_time(start, zone, past=True), resolve_time(end, zone, past=True)
+        options |= drop_unset(start=first, end=until)
+        if ranges:
+            options["ranges"] = [
+                tuple(resolve_time(part, zone, past=True) for part in _parse_range(text)) for text in ranges
+            ]
         backfills = api.backfill(schedule_id, **options, **change)
         if not no_wait:
             backfills = progress.wait_for_backfills(api, backfills)
@@ -214,7 +234,11 @@ def backfills_command(connection: Connection, schedule_id: ScheduleId, limit: Li
 
     Example: tompion schedules backfills report --watch 1
     """
-    connection.show(lambda api: api.backfills(schedule_id, **drop_unset(limit=limit)), views.print_backfills)
+    connection.show(
+        lambda api: api.backfills(schedule_id, **drop_unset(limit=limit)),
+        views.print_backfills,
+        schedule_id=schedule_id,
+    )
 
 
 @control_app.command("get-backfill")
@@ -257,8 +281,13 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules hint poll --interval-ms 120000 --ttl-ms 3600000 --reason quiet
     """
-    options = drop_unset(interval_ms=interval_ms, at=at, ttl_ms=ttl_ms, reason=reason, author=author)
-    connection.show(lambda api: api.hint(schedule_id, **options, **change), views.print_outlook)
+    options = drop_unset(interval_ms=interval_ms, ttl_ms=ttl_ms, reason=reason, author=author)
+
+    def hint(api: Api) -> Outlook:
+        at_time = resolve_time(at, ScheduleZone(api, schedule_id))
+        return api.hint(schedule_id, **drop_unset(at=at_time), **options, **change)
+
+    connection.show(hint, views.print_outlook, schedule_id=schedule_id)
 
 
 @control_app.command("hints")
@@ -268,7 +297,7 @@ def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
 
     Example: tompion schedules hints poll
     """
-    connection.show(lambda api: api.hints(schedule_id), views.print_outlook)
+    connection.show(lambda api: api.hints(schedule_id), views.print_outlook, schedule_id=schedule_id)
 
 
 @control_app.command("clear-hints")
@@ -311,7 +340,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
     Example: tompion schedules runs report --state FAILED
     """
     options = drop_unset(state=state, source=source, limit=limit, before=before)
-    connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs)
+    connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
 
 
 @control_app.command("dropped")
@@ -321,7 +350,11 @@ def dropped_command(connection: Connection, schedule_id: ScheduleId, limit: Limi
 
     Example: tompion schedules dropped report
     """
-    connection.show(lambda api: api.dropped_ranges(schedule_id, **drop_unset(limit=limit)), views.print_dropped)
+    connection.show(
+        lambda api: api.dropped_ranges(schedule_id, **drop_unset(limit=limit)),
+        views.print_dropped,
+        schedule_id=schedule_id,
+    )
 
 
 @control_app.command("verify")
@@ -339,10 +372,19 @@ def verify_schedule_command(
 
     Example: tompion schedules verify report
     """
-    options = drop_unset(start=start, end=end)
-    verification = connection.show(lambda api: api.verify(schedule_id, **options), views.print_verification)
+
+    def verify(api: Api) -> Verification:
+        zone = ScheduleZone(api, schedule_id)
+        first, last = resolve_time(start, zone, past=True), resolve_time(end, zone, past=True)
+        return api.verify(schedule_id, **drop_unset(start=first, end=last))
+
+    verification = connection.show(verify, views.print_verification, schedule_id=schedule_id)
     if not verification.ok:
         raise typer.Exit(1)
+
+
+def _resolve_each(api: Api, schedule_id: str, times: list[str] | None) -> list[Any]:
+    return [resolve_time(text, ScheduleZone(api, schedule_id)) for text in times or ()]
 
 
 def _print_backfill(backfill: Backfill) -> None:
@@ -352,7 +394,8 @@ def _print_backfill(backfill: Backfill) -> None:
 def _next_run(schedule: Schedule) -> str:
     if schedule.next_run_at is None:
         return "No next run."
-    return f"Next run: {moment(schedule.next_run_at, now())}."
+    with times_in(views.zone_of(schedule)):
+        return f"Next run: {moment(schedule.next_run_at, now())}."
 
 
 def _parse_range(text: str) -> tuple[str, str]:

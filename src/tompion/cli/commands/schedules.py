@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +22,12 @@ from tompion.cli.connection import (
     with_options,
 )
 from tompion.cli.output import console, views
+from tompion.cli.output.changes import print_changes
 from tompion.cli.schedule_options import action_options, definition_fields, document_options, timing_options
+from tompion.cli.times import ScheduleZone, resolve_fields, resolve_time
+
+if TYPE_CHECKING:
+    from tompion.cli.connection import Api
 
 definition_app = typer.Typer()
 Document = tuple[dict[str, Any], dict[str, Any]]
@@ -125,7 +130,7 @@ def create_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules create report --cron "0 9 * * MON-FRI" --tz Europe/Berlin --function tasks:report
     """
-    fields = definition_fields(document, timing, action)
+    fields = _own_times(definition_fields(document, timing, action))
     connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
@@ -146,7 +151,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules put report --file report.json
     """
-    fields = definition_fields(document, timing, action)
+    fields = _own_times(definition_fields(document, timing, action))
     connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule, create=True)
 
 
@@ -165,7 +170,7 @@ def update_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules update report --cron @daily --function tasks:report --token 7
     """
-    fields = definition_fields(document, timing, action)
+    fields = _own_times(definition_fields(document, timing, action))
     connection.show(lambda api: api.update(schedule_id, **fields, **change), views.print_schedule)
 
 
@@ -185,7 +190,9 @@ def patch_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules patch report --overlap queue --set timezone=null
     """
     fields = definition_fields(document, timing, action)
-    connection.show(lambda api: api.patch(schedule_id, **fields, **change), views.print_schedule)
+    connection.show(
+        lambda api: api.patch(schedule_id, **_patch_times(api, schedule_id, fields), **change), views.print_schedule
+    )
 
 
 @definition_app.command("diff")
@@ -204,8 +211,8 @@ def diff_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
-    fields = {**definition_fields(document, timing, action), **drop_unset(count=count)}
-    connection.show(lambda api: api.diff(schedule_id, **fields), print_diff)
+    fields = {**_own_times(definition_fields(document, timing, action)), **drop_unset(count=count)}
+    connection.show(lambda api: api.diff(schedule_id, **fields), print_diff, schedule_id=schedule_id)
 
 
 @definition_app.command("delete")
@@ -238,7 +245,7 @@ def history_command(
     Example: tompion schedules history report
     """
     options = drop_unset(limit=limit, before=before)
-    connection.show(lambda api: api.history(schedule_id, **options), views.print_changes)
+    connection.show(lambda api: api.history(schedule_id, **options), print_changes, schedule_id=schedule_id)
 
 
 @definition_app.command("versions")
@@ -248,7 +255,9 @@ def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Lim
 
     Example: tompion schedules versions report
     """
-    connection.show(lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions)
+    connection.show(
+        lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions, schedule_id=schedule_id
+    )
 
 
 @definition_app.command("restore")
@@ -282,7 +291,8 @@ def preview_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion schedules preview --cron "0 9 * * *" --exclude-calendar bank
     """
-    options = drop_unset(after=after, count=count)
+    fields = _own_times(definition_fields(document, timing))
+    options = drop_unset(after=resolve_time(after, lambda: fields.get("timezone") or "UTC"), count=count)
 
     def render(preview: Any) -> None:
         has_jitter = any(tick.fire_at != tick.at for tick in preview.ticks)
@@ -290,4 +300,14 @@ def preview_command(  # noqa: PLR0913 - each is an option of the command
         console.tick_table(preview.ticks, preview.timezone, jitter=has_jitter)
         console.finding_lines(preview.findings)
 
-    connection.show(lambda api: api.preview(schedule_id, **options, **definition_fields(document, timing)), render)
+    connection.show(lambda api: api.preview(schedule_id, **options, **fields), render)
+
+
+def _own_times(fields: Fields) -> Fields:
+    """Return the fields with relative times replaced, in the zone of the fields."""
+    return resolve_fields(fields, lambda: fields.get("timezone") or "UTC")
+
+
+def _patch_times(api: Api, schedule_id: str, fields: Fields) -> Fields:
+    """Return the fields with relative times replaced, in the zone of the fields or of the schedule."""
+    return _own_times(fields) if fields.get("timezone") else resolve_fields(fields, ScheduleZone(api, schedule_id))

@@ -64,7 +64,7 @@ Jitter = Annotated[
 ScheduleId = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the schedule, seeds H and jitter.")]
 After = Annotated[
     str | None,
-    typer.Option("--after", metavar="TIME", help="Start after this time, with offset (now).", show_default=False),
+    typer.Option("--after", metavar="TIME", help="Start after this time (now).", show_default=False),
 ]
 
 
@@ -98,7 +98,10 @@ def next_command(  # noqa: PLR0913 - each is an option of the command
     """
     spec = _spec(locals())
     ticks = spec.occurrences(
-        count, parse_instant(after, "--after"), schedule_id=schedule_id, calendars=_calendars(calendar)
+        count,
+        parse_instant(after, "--after", zone=spec.zone_name),
+        schedule_id=schedule_id,
+        calendars=_calendars(calendar),
     )
     if output.is_data:
         print_data([console.tick_json(tick) for tick in ticks], output)
@@ -172,7 +175,7 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
     """
     spec = _spec(locals())
     findings = spec.lint(
-        now=parse_instant(after, "--after"),
+        now=parse_instant(after, "--after", zone=spec.zone_name),
         min_interval=min_interval,
         schedule_id=schedule_id,
         calendars=_calendars(calendar),

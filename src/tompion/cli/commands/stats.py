@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -10,9 +10,11 @@ import typer
 from tompion.cli.connection import Connection, Limit, OneSchedule, drop_unset, watch_options, with_options
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, absolute, facts, heading, length, now, relative, table
+from tompion.cli.output.views import absolute_in
 from tompion.spec.duration import parse_duration
 
 if TYPE_CHECKING:
+    from tompion.cli.connection import Api
     from tompion.model.insight import EditDiff, Forecast, Problems, RunCounts, Stats, StatsBucket, Upcoming
 
 T = TypeVar("T")
@@ -41,7 +43,14 @@ def upcoming_command(
     Example: tompion upcoming --for 2h
     """
     options = drop_unset(schedule_id=schedule, seconds=_parse_seconds(within), limit=limit)
-    connection.show(lambda api: api.upcoming(**options), print_upcoming)
+    zones: dict[str, str] = {}
+
+    def read(api: Api) -> Upcoming:
+        upcoming = api.upcoming(**options)
+        zones.update(connection.zones(api, (tick.schedule_id for tick in upcoming.ticks)))
+        return upcoming
+
+    connection.show(read, lambda upcoming: print_upcoming(upcoming, zones))
 
 
 @with_options(connection=watch_options)
@@ -82,8 +91,8 @@ def counts_text(counts: RunCounts) -> str:
     return f"{text}{' (and more)' if counts.capped else ''}"
 
 
-def print_upcoming(upcoming: Upcoming) -> None:
-    """Print upcoming ticks."""
+def print_upcoming(upcoming: Upcoming, zones: Mapping[str, str] | None = None) -> None:
+    """Print upcoming ticks, in the zones of their schedules."""
     if not upcoming.ticks:
         console.note(f"No upcoming ticks until {absolute(upcoming.complete_until)}.")
         return
@@ -95,7 +104,7 @@ def print_upcoming(upcoming: Upcoming) -> None:
         [
             (
                 relative(tick.fire_at, present).removeprefix("in "),
-                absolute(tick.scheduled_for),
+                absolute_in(zones, tick.schedule_id, tick.scheduled_for),
                 tick.schedule_id,
                 *([f"{tick.fire_at:%H:%M:%S}.{tick.fire_at.microsecond // 1000:03}Z"] if with_fire_time else []),
             )
@@ -130,7 +139,12 @@ def print_problems(problems: Problems) -> None:
         console.note("No problems.")
         return
     present = now()
-    columns = (Column("urgency"), Column("about", 12), Column("since", extra=True), Column("problem", 20, prose=True))
+    columns = (
+        Column("urgency"),
+        Column("about", 12),
+        Column("since", extra=True),
+        Column("problem", 20, prose=True, wrap=True),
+    )
     rows = [
         (problem.urgency, problem.subject, relative(problem.since, present), problem.text)
         for problem in problems.problems
@@ -151,7 +165,7 @@ def print_forecast(forecast: Forecast, rows: int) -> None:
     )
     if forecast.spikes:
         heading("load spikes")
-        columns = (Column("at"), Column("fires"), Column("advice", 20, prose=True))
+        columns = (Column("at"), Column("fires"), Column("advice", 20, prose=True, wrap=True))
         table(columns, [(absolute(spike.start), f"{spike.fires:,}", spike.advice) for spike in forecast.spikes])
     if forecast.one_in > 1:
         console.note(f"Estimated from the specs of one in {forecast.one_in} schedules.")

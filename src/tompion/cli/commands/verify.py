@@ -53,11 +53,13 @@ PLURALS = {"entry": "entries"}
 
 Start = Annotated[
     str | None,
-    typer.Option("--start", metavar="TIME", help="Check ticks from this time, with offset.", show_default=False),
+    typer.Option(
+        "--start", metavar="TIME", help="Check ticks from this time: 7d, yesterday, or ISO 8601.", show_default=False
+    ),
 ]
 End = Annotated[
     str | None,
-    typer.Option("--end", metavar="TIME", help="Check ticks up to this time, with offset.", show_default=False),
+    typer.Option("--end", metavar="TIME", help="Check ticks up to this time.", show_default=False),
 ]
 Retention = Annotated[
     str | None,
@@ -88,7 +90,7 @@ def verify_command(
 
     Example: tompion verify --store sqlite:///jobs.db --schedule report
     """
-    first, last = parse_instant(start, "--start"), parse_instant(end, "--end")
+    first, last = parse_instant(start, "--start", past=True), parse_instant(end, "--end", past=True)
     if first is not None and last is not None and last < first:
         raise InvalidTime(f"--end: {end} is before --start, {start}")
     out = console.console()

@@ -23,6 +23,7 @@ from tompion.cli.lazy import command_group
 from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, absolute, facts, table
 from tompion.cli.schedule_options import read_document, read_json
+from tompion.cli.times import resolve_time, utc
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -150,7 +151,9 @@ def start_command(  # noqa: PLR0913 - each is an option of the command
     key = idempotency_key or f"c-{token_hex(16)}"
     connection.show(
         lambda api: api.start_run(
-            workflow_id, **drop_unset(version=version, user_id=user, scheduled_for=scheduled_for), idempotency_key=key
+            workflow_id,
+            **drop_unset(version=version, user_id=user, scheduled_for=resolve_time(scheduled_for, utc)),
+            idempotency_key=key,
         ),
         lambda exists: console.note(
             f"{'Started workflow' if exists else 'Not started: no workflow'} {workflow_id}. "

@@ -14,11 +14,11 @@ import socket
 import sys
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tompion.cli.logging.queue import DEBUG, level_of, number_of
 from tompion.executors.current_run import RECORD_FIELDS
+from tompion.model.instant import datetime_s
 
 if TYPE_CHECKING:
     from tompion.engine.telemetry.events import Event
@@ -42,7 +42,7 @@ class JsonLog:
         if event.kind == "error":
             return
         fields = {name: getattr(event, name) for name in FIELDS}
-        nominal = None if event.nominal_s is None else datetime.fromtimestamp(event.nominal_s, UTC).isoformat()
+        nominal = None if event.nominal_s is None else datetime_s(event.nominal_s).isoformat()
         self._print(
             level_of(event), event.kind, message=event.text, schedule_id=event.schedule_id or None, nominal=nominal,
             **fields,
@@ -71,7 +71,7 @@ class JsonLog:
     def _print(self, level: str, kind: str, **fields: Any) -> None:
         if number_of(level) < self._min_level:
             return
-        now = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="milliseconds")
+        now = datetime_s(self._clock.now()).isoformat(timespec="milliseconds")
         line = {"timestamp": now, "level": level, "event": kind, "instance": self._instance}
         line |= {name: value for name, value in fields.items() if value is not None}
         text = json.dumps(line, ensure_ascii=False, default=repr)

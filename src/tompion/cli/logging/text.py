@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -18,6 +17,7 @@ from tompion.cli.logging.queue import INFO, level_of, number_of
 from tompion.cli.output import console
 from tompion.cli.output.text import shorten, wrap
 from tompion.engine.telemetry.events import Event
+from tompion.model.instant import datetime_s
 
 if TYPE_CHECKING:
     from tompion.runtime.clock import Clock
@@ -81,7 +81,7 @@ class TextLog:
 
     def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """Print a completed request."""
-        at = f"{_utc(self._clock.now()):%Y-%m-%d %H:%M:%SZ}"
+        at = f"{datetime_s(self._clock.now()):%Y-%m-%d %H:%M:%SZ}"
         self.say(f"{at} {method} {path} {status} in {duration(seconds)} ({request_id})")
 
     def log_record(self, record: logging.LogRecord) -> None:
@@ -121,7 +121,7 @@ class TextLog:
             width = min(max(_MIN_ID_WIDTH, _MIN_ID_WIDTH + self._console.width - 80), _MAX_ID_WIDTH)
             name = shorten(name, width)
         padding = " " * (width - cell_len(name))
-        return f"{_utc(now):%Y-%m-%d %H:%M:%SZ} {name}{padding} {event.kind:<{_KIND_WIDTH}}{text}".rstrip()
+        return f"{datetime_s(now):%Y-%m-%d %H:%M:%SZ} {name}{padding} {event.kind:<{_KIND_WIDTH}}{text}".rstrip()
 
     def _fits(self) -> bool:
         return self._console.is_terminal and self._console.width >= _MIN_TERMINAL_WIDTH
@@ -168,9 +168,5 @@ def _style(event: Event) -> str:
 
 
 def _tick(nominal_s: int, now: float) -> str:
-    tick = _utc(nominal_s)
-    return f"{tick:%H:%M:%SZ}" if tick.date() == _utc(now).date() else f"{tick:%Y-%m-%d %H:%M:%SZ}"
-
-
-def _utc(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    tick = datetime_s(nominal_s)
+    return f"{tick:%H:%M:%SZ}" if tick.date() == datetime_s(now).date() else f"{tick:%Y-%m-%d %H:%M:%SZ}"

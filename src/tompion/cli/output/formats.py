@@ -49,6 +49,10 @@ wide_tables: ContextVar[bool] = ContextVar("wide_tables", default=False)
 """Whether tables show all columns, whatever the width of the terminal."""
 
 
+utc_times: ContextVar[bool] = ContextVar("utc_times", default=False)
+"""Whether all times are in UTC."""
+
+
 def print_data(value: Any, output: OutputFormat) -> None:
     """Print JSON-ready data as JSON, YAML or names."""
     if output == OutputFormat.YAML:
@@ -86,7 +90,7 @@ def requested_format(words: Sequence[str]) -> OutputFormat:
 def _names(value: Any) -> Iterator[str]:
     """Yield the name of each item."""
     if isinstance(value, dict) and isinstance(value.get("schedule_ids"), list):
-        yield from value["schedule_ids"]
+        yield from value.get("run_ids") or value["schedule_ids"]
         return
     if isinstance(value, dict):
         for field in ("items", "ticks", "problems"):

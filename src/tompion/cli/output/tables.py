@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -10,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from tompion.cli.output import console
-from tompion.cli.output.formats import wide_tables
+from tompion.cli.output.formats import utc_times, wide_tables
 from tompion.cli.output.text import shorten, wrap
 from tompion.runtime.clock import SystemClock
 
@@ -41,19 +43,22 @@ STYLES = {
     "RUNNING": "cyan",
     "DONE": "green",
 }
+display_zone: ContextVar[str | None] = ContextVar("display_zone", default=None)
+"""Zone of the times in the output. ``None`` is UTC."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 class Column(NamedTuple):
     """A column: its header, its minimum width, and whether it is shown only on wide terminals.
 
-    A long name is shortened in the middle, because its ends identify it. Prose is truncated at its end.
+    A long name is shortened in the middle, because its ends identify it. Prose is truncated at its end, or wrapped.
     """
 
     head: str
     min_width: int | None = None
     extra: bool = False
     prose: bool = False
+    wrap: bool = False
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -73,13 +78,24 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], max_wi
     widths = _fit_widths(columns, natural, visible, max_width)
     lines = [Text(_join([columns[number].head for number in visible], widths), style="bold")]
     for row in cells:
-        line = Text()
-        for number, width in zip(visible, widths, strict=True):
-            cell = (_truncate if columns[number].prose else shorten)(row[number], width)
-            line.append(cell, STYLES.get(cell, "none")).append(" " * (width - cell_len(cell)) + GAP)
-        line.rstrip()
-        lines.append(line)
+        parts = [
+            _cell_parts(columns[number], row[number], width) for number, width in zip(visible, widths, strict=True)
+        ]
+        for position in range(max(map(len, parts))):
+            line = Text()
+            for cell_parts, width in zip(parts, widths, strict=True):
+                cell = cell_parts[position] if position < len(cell_parts) else ""
+                line.append(cell, STYLES.get(cell, "none")).append(" " * (width - cell_len(cell)) + GAP)
+            line.rstrip()
+            lines.append(line)
     return lines
+
+
+def _cell_parts(column: Column, text: str, width: int) -> list[str]:
+    """Return the lines of a cell. Only a column that wraps has several."""
+    if column.wrap:
+        return wrap(text, width, 0)
+    return [(_truncate if column.prose else shorten)(text, width)]
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:
@@ -109,9 +125,26 @@ def now() -> datetime:
     return datetime.fromtimestamp(SystemClock().now(), UTC)
 
 
+@contextmanager
+def times_in(zone: str | None) -> Iterator[None]:
+    """Print times in this zone while the context is active. ``--utc`` wins."""
+    token = display_zone.set(None if utc_times.get() else zone)
+    try:
+        yield
+    finally:
+        display_zone.reset(token)
+
+
 def absolute(when: datetime | None) -> str:
-    """Return an instant in UTC."""
-    return "-" if when is None else f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+    """Return an instant in the zone of :func:`times_in`, or in UTC."""
+    if when is None:
+        return "-"
+    zone = display_zone.get()
+    if zone in (None, "UTC"):
+        return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+    from tompion.sdk.zones import local_time
+
+    return local_time(when, zone).isoformat(sep=" ", timespec="seconds")
 
 
 def relative(when: datetime | None, present: datetime) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tompion.cli.output import console
-from tompion.cli.output.tables import Column, absolute, facts, heading, length, moment, now, relative, table
+from tompion.cli.output.tables import Column, absolute, facts, heading, length, moment, now, relative, table, times_in
 from tompion.model.action_options import listed_options
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import (
         Backfill,
-        Change,
         Definition,
         Description,
         DroppedTicks,
@@ -65,7 +65,7 @@ def print_schedules(page: Page[Schedule]) -> None:
             (
                 schedule.schedule_id,
                 schedule.state.value,
-                absolute(schedule.next_run_at),
+                _next_run(schedule),
                 relative(schedule.next_run_at, present) if schedule.next_run_at else "",
                 timing_text(schedule.definition),
                 str(schedule.in_flight),
@@ -79,14 +79,37 @@ def print_schedules(page: Page[Schedule]) -> None:
 
 
 def print_schedule(schedule: Schedule) -> None:
-    """Print one schedule."""
+    """Print one schedule, with times in its zone."""
+    with times_in(zone_of(schedule)):
+        _print_schedule(schedule)
+
+
+def absolute_in(zones: Mapping[str, str] | None, schedule_id: str, when: datetime) -> str:
+    """Return an instant in the zone of a schedule. Without zones it is in the zone of the output."""
+    if zones is None:
+        return absolute(when)
+    with times_in(zones.get(schedule_id)):
+        return absolute(when)
+
+
+def zone_of(schedule: Schedule) -> str:
+    """Return the name of the zone of a schedule."""
+    return schedule.definition.spec.timezone or "UTC"
+
+
+def _next_run(schedule: Schedule) -> str:
+    with times_in(zone_of(schedule)):
+        return absolute(schedule.next_run_at)
+
+
+def _print_schedule(schedule: Schedule) -> None:
     present = now()
     definition = schedule.definition
     pairs = [
         ("schedule", schedule.schedule_id),
         ("state", _state(schedule)),
         ("when", timing_text(definition)),
-        ("time zone", definition.spec.timezone or "UTC"),
+        ("time zone", zone_of(schedule)),
         ("runs", action_text(definition)),
         ("next run", moment(schedule.next_run_at, present)),
         ("running", f"{schedule.in_flight}, {schedule.waiting} waiting"),
@@ -113,8 +136,13 @@ def print_schedule(schedule: Schedule) -> None:
 
 
 def print_description(description: Description) -> None:
-    """Print everything about one schedule."""
-    print_schedule(description.schedule)
+    """Print everything about one schedule, with times in its zone."""
+    with times_in(zone_of(description.schedule)):
+        _print_description(description)
+
+
+def _print_description(description: Description) -> None:
+    _print_schedule(description.schedule)
     present = now()
     if description.next_ticks:
         heading("next ticks")
@@ -144,22 +172,23 @@ def print_description(description: Description) -> None:
         print_dropped(description.dropped_ranges)
 
 
-def print_runs(page: Page[Run], *, of_many: bool = False) -> None:
-    """Print a page of runs, of one schedule or of many."""
+def print_runs(page: Page[Run], *, of_many: bool = False, zones: Mapping[str, str] | None = None) -> None:
+    """Print a page of runs, of one schedule or of many. ``zones`` are the zones of the schedules."""
     if page.items:
-        print_run_table(page.items, of_many=of_many)
+        print_run_table(page.items, of_many=of_many, zones=zones)
     elif page.next_page is None:
         console.note("No runs. Start one with 'tompion schedules trigger SCHEDULE'.")
     print_next_page(page.next_page, "--before")
 
 
-def print_run_table(runs: Sequence[Run], *, of_many: bool = False) -> None:
+def print_run_table(runs: Sequence[Run], *, of_many: bool = False, zones: Mapping[str, str] | None = None) -> None:
     """Print runs. With ``of_many``, each row has the schedule."""
     present = now()
     columns = (
         Column("run", 10),
         Column("state"),
         Column("for"),
+        Column("", extra=True),
         Column("took"),
         Column("source", extra=True),
         Column("reason", 8, prose=True),
@@ -171,7 +200,8 @@ def print_run_table(runs: Sequence[Run], *, of_many: bool = False) -> None:
             (
                 run.run_id,
                 run.state.value,
-                f"{absolute(run.scheduled_for)} {relative(run.scheduled_for, present)}",
+                absolute_in(zones, run.schedule_id, run.scheduled_for),
+                relative(run.scheduled_for, present),
                 run_duration(run),
                 run.source,
                 run_reason(run),
@@ -266,39 +296,6 @@ def print_dropped(ranges: Sequence[DroppedTicks]) -> None:
             for dropped in ranges
         ],
     )
-
-
-def print_changes(page: Page[Change]) -> None:
-    """Print changes and their authors."""
-    if not page.items:
-        console.note("No changes yet.")
-        return
-    present = now()
-    columns = (
-        Column("at"),
-        Column("", extra=True),
-        Column("actor", 8),
-        Column("operation"),
-        Column("schedule", 10, extra=True),
-        Column("version", extra=True),
-        Column("change", 12, prose=True),
-    )
-    table(
-        columns,
-        [
-            (
-                absolute(change.at),
-                relative(change.at, present),
-                change.actor,
-                change.operation,
-                change.schedule_id or "-",
-                str(change.version),
-                _change_text(change.before, change.after),
-            )
-            for change in page.items
-        ],
-    )
-    print_next_page(page.next_page, "--before")
 
 
 def print_versions(versions: Sequence[Version]) -> None:
@@ -429,12 +426,3 @@ def _counters(schedule: Schedule) -> str:
         f"{counters.starts:,} starts, {counters.successes:,} successes, {counters.failures:,} failures, "
         f"{counters.skipped:,} skipped, {counters.missed:,} missed"
     )
-
-
-def _change_text(before: Any, after: Any) -> str:
-    """Return the fields that differ, with their new values."""
-    if not isinstance(after, dict):
-        return "" if after is None else json.dumps(after, ensure_ascii=False)
-    previous = before if isinstance(before, dict) else {}
-    differing = {name: value for name, value in after.items() if previous.get(name) != value}
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in differing.items())

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from tompion.model.codec import truncate
+from tompion.model.instant import datetime_ms
 from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import AUTOMATIC_SOURCES, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
@@ -253,4 +253,4 @@ def _dropped_range_data(dropped_range: DroppedRange) -> dict[str, Any]:
 
 def iso_time(milliseconds: int) -> str:
     """Return an instant in ISO 8601, as notifications contain it."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")
+    return datetime_ms(milliseconds).isoformat().replace("+00:00", "Z")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from tompion.engine.context import EngineContext
 from tompion.engine.signals import EngineSignals
 from tompion.engine.steps import audit
 from tompion.engine.store_future import await_store
+from tompion.model.instant import datetime_s
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -100,4 +100,4 @@ class ReplanLoop:
 
 
 def _time(tick_s: int | None) -> str:
-    return "none" if tick_s is None else f"{datetime.fromtimestamp(tick_s, UTC):%Y-%m-%d %H:%M:%SZ}"
+    return "none" if tick_s is None else f"{datetime_s(tick_s):%Y-%m-%d %H:%M:%SZ}"

@@ -10,6 +10,7 @@ from tompion.engine.telemetry.events import Event
 from tompion.model.run import FAILURES, MISSED, RunId, RunRow, idempotency_key
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
+from tompion.spec.explain.words import count_text
 
 
 class RunEvents:
@@ -61,12 +62,11 @@ class RunEvents:
     def _emit_dropped(self, result: StepResult) -> None:
         """Emit ticks that were dropped together."""
         for dropped_range, compiled in result.dropped_ranges:
-            ticks = "1 tick" if dropped_range.ticks == 1 else f"{dropped_range.ticks} ticks"
             self._events.emit_event(
                 Event(
                     kind="missed" if dropped_range.reason in MISSED else "skipped",
                     schedule_id=compiled.schedule_id,
-                    text=f"{ticks}: {dropped_range.reason}",
+                    text=f"{count_text(dropped_range.ticks, 'tick')}: {dropped_range.reason}",
                     nominal_s=dropped_range.until_s,
                     namespace=compiled.namespace,
                     reason=dropped_range.reason,

@@ -6,13 +6,14 @@ calls another operation and returns a part of its result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from secrets import token_hex
 from typing import Any
 
 from tompion.errors import InvalidField, display
+from tompion.model.instant import datetime_s
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging
@@ -22,7 +23,6 @@ from tompion.operations.instants import When
 from tompion.operations.runs import start
 from tompion.operations.schedules import control, crud
 from tompion.operations.schedules.repository import load_by_id, schedule_view_of
-from tompion.operations.views import at_s
 from tompion.plan.upcoming import upcoming_ticks
 
 NEXT_FIRES = 5
@@ -77,7 +77,10 @@ def upsert_schedule(
     request_id: str | None = None,
     **fields_by_name: Any,
 ) -> ScheduleAck:
-    """Create or replace a schedule. Without an id, one is generated."""
+    """Create or replace a schedule. Without an id, one is generated.
+
+    A deployer may upload the workflow after its schedule, so the workflow need not exist.
+    """
     named = {**fields_by_name, "schedule_id": schedule_id}
     for alias, name in ALIASES.items():
         if named.get(alias) is not None and named.get(name) is not None:
@@ -86,7 +89,8 @@ def upsert_schedule(
     chosen = fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
     if fields.get("catchup_policy") in (True, False):
         fields["catchup_policy"] = "all" if fields["catchup_policy"] else "none"
-    schedule = crud.upsert(context, chosen, request_id=request_id, **fields)
+    accepting = replace(context, accepts_unknown_workflows=True)
+    schedule = crud.upsert(accepting, chosen, request_id=request_id, **fields)
     return ScheduleAck(schedule.schedule_id, schedule.next_run_at)
 
 
@@ -118,7 +122,7 @@ def show_schedule(context: OperationContext, schedule_id: str) -> ScheduleDetail
     """Return a schedule and its next five fire times."""
     loaded = load_by_id(context, schedule_id)
     ticks = islice(upcoming_ticks(loaded.state, loaded.compiled, context.now_ms), NEXT_FIRES)
-    return ScheduleDetails(schedule_view_of(context, loaded), tuple(map(at_s, ticks)))
+    return ScheduleDetails(schedule_view_of(context, loaded), tuple(map(datetime_s, ticks)))
 
 
 @idempotent(ScheduleAck)

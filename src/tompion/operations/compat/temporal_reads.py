@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from tompion.errors import NotFound, StoreError
+from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import RunRow, RunSource
 from tompion.model.schedule import Run, Schedule, ScheduleStatus
@@ -18,7 +19,7 @@ from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit, page_name
 from tompion.operations.schedules.crud import schedule_filter
 from tompion.operations.schedules.repository import LoadedSchedule, load, load_by_id, placeholder, schedule_view_of
-from tompion.operations.views import at_s, datetime_ms, run_view
+from tompion.operations.views import run_view
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.upcoming import upcoming_ticks
 from tompion.spec.calendar.ranges import ranges_of
@@ -149,7 +150,7 @@ def _view(context: OperationContext, loaded: LoadedSchedule, schedule: Schedule)
             run_view(run._replace(fire_ms=_intended_ms(run, compiled)), row) for run in _latest_started(context, row)
         ),
         future=tuple(datetime_ms(compiled.fire_ms(tick)) for tick in islice(ticks, MAX_FUTURE)),
-        starts_at=None if compiled.start_s is None else at_s(compiled.start_s),
+        starts_at=None if compiled.start_s is None else datetime_s(compiled.start_s),
         ends_at=_end_of(compiled.spec),
     )
 
@@ -168,7 +169,7 @@ def _intended_ms(run: RunRow, compiled: CompiledSchedule) -> int:
 def _end_of(spec: SpecDocument) -> datetime | None:
     if spec.end_at is None:
         return None
-    return at_s(last_instant(read_moment(spec.end_at, field="end_at"), zone_of(spec)))
+    return datetime_s(last_instant(read_moment(spec.end_at, field="end_at"), zone_of(spec)))
 
 
 def _latest_started(context: OperationContext, row: ScheduleRow) -> list[RunRow]:

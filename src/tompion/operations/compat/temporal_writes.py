@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tompion.errors import InvalidField, NotFound, StaleToken
+from tompion.model.instant import datetime_ms
 from tompion.model.policy import Overlap
 from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_ms
-from tompion.operations.resources.workflows import put_workflow
+from tompion.operations.resources.workflows import write_workflow
 from tompion.operations.schedules import backfills, control, crud
 from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
 from tompion.operations.validation import UNSET, check_name
-from tompion.operations.views import datetime_ms
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 
 WORKFLOW_PREFIX = "temporal/"
@@ -131,7 +131,7 @@ def _own_workflow(context: OperationContext, schedule_id: str, document: Any) ->
     if len(WORKFLOW_PREFIX) + len(schedule_id) > context.settings.max_name_chars:
         most = context.settings.max_name_chars - len(WORKFLOW_PREFIX)
         raise InvalidField("schedule_id", f"{len(schedule_id)} characters, more than {most} (max_name_chars)")
-    workflow = put_workflow(context, f"{WORKFLOW_PREFIX}{schedule_id}", document)
+    workflow = write_workflow(context, f"{WORKFLOW_PREFIX}{schedule_id}", document)
     return {"workflow_id": workflow.workflow_id, "workflow_version": workflow.version}
 
 

@@ -15,10 +15,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tompion.model.insight import ScheduleEdit, Update
+from tompion.model.instant import datetime_ms
 from tompion.model.rows import AuditRow
 from tompion.model.run import OPEN, RunRow
 from tompion.operations.context import OperationContext
-from tompion.operations.views import datetime_ms, run_view
+from tompion.operations.views import run_view
 
 REREAD_ROWS = 500
 """The number of last row numbers that each poll reads again."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.insight import EditDiff, TickChange
+from tompion.model.instant import datetime_s
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import calendar_of, load_by_id, newest_calendar
-from tompion.operations.views import at_s
 from tompion.plan.compiled_schedule import compile_schedule
 from tompion.plan.upcoming import upcoming_ticks
 from tompion.spec.compiler import zone_of
@@ -47,7 +47,8 @@ def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **f
         sides_by_tick.setdefault(tick, set()).add(side)
     zone = zone_of(definition.spec)
     ticks = tuple(
-        TickChange(at_s(tick), local_datetime(tick, zone), _change(sides)) for tick, sides in sides_by_tick.items()
+        TickChange(datetime_s(tick), local_datetime(tick, zone), _change(sides))
+        for tick, sides in sides_by_tick.items()
     )
     changes = [tick.change for tick in ticks]
     return EditDiff(
@@ -55,7 +56,7 @@ def diff(context: OperationContext, /, schedule_id: str, *, count: int = 20, **f
         changes.count("unchanged"),
         changes.count("removed"),
         changes.count("added"),
-        None if complete_s is None else at_s(complete_s),
+        None if complete_s is None else datetime_s(complete_s),
     )
 
 

@@ -15,12 +15,12 @@ from statistics import median
 
 from tompion.errors import InvalidField, TompionError, display
 from tompion.model.insight import Forecast, Load, LoadSpike, SameSpecSchedule, SpecGroup
+from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import DefinitionRow, SpecGroupRow
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.repository import UNREADABLE, calendar_of, load_by_id
-from tompion.operations.views import datetime_ms
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compiled_from_row
 from tompion.spec.calendar.spread_minutes import spread_minutes

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from tompion.model.insight import Problem, Problems
+from tompion.model.instant import datetime_ms
 from tompion.model.rows import UnhealthyScheduleRow
 from tompion.model.worker import InstanceInfo, Queue
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
 from tompion.operations.resources.workers import list_instances, list_queues
-from tompion.operations.views import datetime_ms
 
 HOUR_MS = 3_600_000
 RECENT_MS = 24 * HOUR_MS

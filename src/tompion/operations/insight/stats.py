@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from tompion.errors import InvalidField, display
 from tompion.model.insight import MAX_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
+from tompion.model.instant import datetime_ms
 from tompion.model.run import MISSED, OPEN, Reason, RunState
 from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
-from tompion.operations.views import datetime_ms
 
 MAX_SCHEDULES = 100_000
 

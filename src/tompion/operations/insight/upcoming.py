@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from tompion.errors import InvalidField, StoreError, display
 from tompion.model.insight import CalendarFeed, Upcoming, UpcomingTick
+from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
 from tompion.operations.schedules.repository import find, load
-from tompion.operations.views import at_s, datetime_ms
 from tompion.plan.upcoming import upcoming_ticks
 
 HOUR_S = 3_600
@@ -68,7 +68,7 @@ def _ticks_by_schedule(context: OperationContext, rows: list[ScheduleRow], until
 
 def _view(fire: FireTuple) -> UpcomingTick:
     fire_ms, name, tick = fire
-    return UpcomingTick(name, at_s(tick), datetime_ms(fire_ms))
+    return UpcomingTick(name, datetime_s(tick), datetime_ms(fire_ms))
 
 
 def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:

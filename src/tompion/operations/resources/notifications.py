@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from tompion.errors import InvalidField, display
+from tompion.model.instant import datetime_ms
 from tompion.model.notification import Notification, NotificationRow, NotificationState
 from tompion.model.page import Page
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.validation import check_name
-from tompion.operations.views import datetime_ms
 
 MAX_NUMBER = 1 << 60
 

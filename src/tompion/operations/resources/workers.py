@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from tompion.model.instant import datetime_ms
 from tompion.model.worker import InstanceInfo, Queue
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit
-from tompion.operations.views import datetime_ms
 
 MISSED_BEATS = 3
 """An instance that has missed this many heartbeats does not count as alive."""

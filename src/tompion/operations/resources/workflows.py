@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tompion.errors import InvalidField, NotFound, display
+from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import WorkflowRow
 from tompion.model.schedule import Workflow
@@ -22,8 +23,8 @@ from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import delete, upsert
 from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import AuditEntry, audit_other
+from tompion.operations.schedules.target_check import check_workflow_target
 from tompion.operations.validation import check_name, check_version
-from tompion.operations.views import datetime_ms
 from tompion.plan.stored_definition import compact
 
 FIELDS = ("executor", "options", "dag", "triggers")
@@ -35,6 +36,15 @@ def put_workflow(
     context: OperationContext, workflow_id: str, document: Any, *, request_id: str | None = None
 ) -> Workflow:
     """Store a workflow document and write the schedules that it declares. The same document changes nothing."""
+    fields = read_document(document)
+    check_workflow_target(context, fields)
+    return write_workflow(context, workflow_id, fields, request_id)
+
+
+def write_workflow(
+    context: OperationContext, workflow_id: str, document: Any, request_id: str | None = None
+) -> Workflow:
+    """Store a workflow document, as :func:`put_workflow` does, without a check of its target."""
     check_name("workflow_id", workflow_id, context.settings)
     fields = read_document(document)
     text = compact(payload_of(fields, context.settings, "document"))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 
 from tompion.errors import InvalidField, NotFound, display
+from tompion.model.instant import datetime_s
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunSource, RunState
@@ -14,7 +15,7 @@ from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.schedules.repository import UNREADABLE, find, load_by_id, schedule_view_of
-from tompion.operations.views import at_s, backfill_view, dropped_view, outlook_view, parse_json, run_view
+from tompion.operations.views import backfill_view, dropped_view, outlook_view, parse_json, run_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import decide
@@ -153,10 +154,10 @@ def describe(context: OperationContext, schedule_id: str) -> Description:
         running=tuple(run_view(run, row) for run in open_runs if run.state in IN_FLIGHT),
         waiting=tuple(run_view(run, row) for run in open_runs if run.state not in IN_FLIGHT),
         next_ticks=tuple(
-            at_s(tick) for tick in islice(upcoming_ticks(state, compiled, context.now_ms), MAX_NEXT_TICKS)
+            datetime_s(tick) for tick in islice(upcoming_ticks(state, compiled, context.now_ms), MAX_NEXT_TICKS)
         ),
-        skipped_ticks=tuple(at_s(tick) for tick in sorted(edit.skips_of(state))),
-        would_run_on_resume=tuple(at_s(tick) for tick in would_run[:MAX_WOULD_RUN]),
+        skipped_ticks=tuple(datetime_s(tick) for tick in sorted(edit.skips_of(state))),
+        would_run_on_resume=tuple(datetime_s(tick) for tick in would_run[:MAX_WOULD_RUN]),
         would_run_count=len(would_run),
         backfills=tuple(
             backfill_view(backfill, schedule_id) for backfill in transaction.backfill_list(key, MAX_RECENT)

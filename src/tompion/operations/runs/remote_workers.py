@@ -12,6 +12,7 @@ from secrets import token_hex
 from typing import Any
 
 from tompion.errors import InvalidField, NotFound, StaleReport, display
+from tompion.model.instant import datetime_s
 from tompion.model.policy import WORKER_PREFIX
 from tompion.model.rows import DefinitionRow
 from tompion.model.run import Reason, RunRow, RunState, idempotency_key, worker_lost_message
@@ -21,7 +22,7 @@ from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS
 from tompion.operations.runs.callbacks import read_run_token, report_run
 from tompion.operations.validation import check_name
-from tompion.operations.views import at_s, parse_json
+from tompion.operations.views import parse_json
 from tompion.plan.stored_definition import compact, stored_action, stored_policy
 
 MAX_RUNS = 1_000
@@ -158,7 +159,7 @@ def _assignment(context: OperationContext, row: RunRow, definition: DefinitionRo
         namespace=definition.namespace,
         schedule_id=definition.schedule_id,
         source=row.source,
-        scheduled_for=at_s(row.nominal_s),
+        scheduled_for=datetime_s(row.nominal_s),
         request_id=row.request_id,
         action=stored_action(definition.action),
         payload=None if payload is None else parse_json(payload),

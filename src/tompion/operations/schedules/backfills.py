@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tompion.errors import InvalidField, LimitExceeded, NotFound, display
 from tompion.model.backfill import CANCELLED, RUNNING, BackfillRow
+from tompion.model.instant import datetime_s
 from tompion.model.policy import OVERLAP_ALIASES, Overlap
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule import Backfill
@@ -14,7 +15,7 @@ from tompion.operations.paging import page_limit
 from tompion.operations.schedules.control import MAX_NUMBER, _audit_request
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find, open_schedule
 from tompion.operations.validation import choice
-from tompion.operations.views import at_s, backfill_view
+from tompion.operations.views import backfill_view
 from tompion.plan.backfill import ALL, BACKFILL_FILTERS, is_wanted, last_decided
 
 
@@ -101,9 +102,9 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
         raise InvalidField("start" if start is None else "end", "missing; a backfill needs start and end")
     first, last = -(-epoch_ms("start", start) // 1000), epoch_s("end", end)
     if last < first:
-        raise InvalidField("end", f"{at_s(last).isoformat()} is before start {at_s(first).isoformat()}")
+        raise InvalidField("end", f"{datetime_s(last).isoformat()} is before start {datetime_s(first).isoformat()}")
     if last * 1000 > context.now_ms:
-        raise InvalidField("end", f"{at_s(last).isoformat()} is in the future; a backfill runs past ticks")
+        raise InvalidField("end", f"{datetime_s(last).isoformat()} is in the future; a backfill runs past ticks")
     if loaded.compiled.is_sequential:
         kind = "a fixed delay" if loaded.compiled.allowed_seconds is None else "an adaptive schedule"
         raise InvalidField("start", f"{kind} has no ticks in the past; trigger it instead")

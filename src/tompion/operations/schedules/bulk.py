@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tompion.errors import InvalidField, TompionError, display
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.rows import ScheduleFilter, ScheduleRow
-from tompion.model.schedule import BulkRefusal, BulkResult
+from tompion.model.schedule import BulkRefusal, BulkResult, Run
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When, epoch_ms
@@ -160,12 +160,14 @@ def _change_each(
     rows, refused = _find(context, selection)
     page = rows[: selection.limit]
     changed = []
+    run_ids = []
     for row in page:
         if is_unchanged(row):
             continue
         try:
-            if not dry_run:
-                change(row.schedule_id)
+            result = None if dry_run else change(row.schedule_id)
+            if isinstance(result, Run):
+                run_ids.append(result.run_id)
             changed.append(row.schedule_id)
         except TompionError as error:
             if error.retryable:  # it concerns the transaction, not the schedule
@@ -177,6 +179,7 @@ def _change_each(
         refused=tuple(refused),
         dry_run=dry_run,
         next_page=page[-1].schedule_id if len(rows) > selection.limit else None,
+        run_ids=tuple(run_ids),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.decision_writes import WriteResult
+from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.run import FINAL, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run, Schedule
@@ -25,7 +26,7 @@ from tompion.operations.schedules.repository import (
     save,
 )
 from tompion.operations.validation import UNSET, check_name, check_note, choice
-from tompion.operations.views import at_s, datetime_ms, run_view
+from tompion.operations.views import run_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.decide import Decision, Origin, decision_writes
@@ -169,7 +170,7 @@ def skip(  # noqa: PLR0913 - the parts of the request
     state = edit.add_skips(loaded.state, ticks)
     if len((state.skips or "").split(",")) > MAX_SKIPS:
         raise LimitExceeded(f"at: more than {MAX_SKIPS} ticks to skip; exclude them in the spec instead")
-    after = {"skip": [at_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
+    after = {"skip": [datetime_s(tick).isoformat() for tick in ticks], "note": check_note(note)}
     return save(context, loaded._replace(state=state), AuditEntry("skip", request_id, None, after))
 
 
@@ -190,7 +191,7 @@ def unskip(  # noqa: PLR0913 - the parts of the request
     loaded = open_schedule(context, schedule_id, token)
     skips = edit.skips_of(loaded.state)
     removed = skips if at is None else _skips_at(loaded, skips, _check_times(at, "all ticks to skip"))
-    before = {"skip": [at_s(tick).isoformat() for tick in sorted(removed)]}
+    before = {"skip": [datetime_s(tick).isoformat() for tick in sorted(removed)]}
     changed = loaded._replace(state=edit.remove_skips(loaded.state, removed))
     return save(context, changed, AuditEntry("unskip", request_id, before, {"skip": [], "note": check_note(note)}))
 
@@ -260,7 +261,7 @@ def _skips_at(loaded: LoadedSchedule, skips: set[int], times: list[When]) -> set
     """Return those of some times that have a skip. Each of the others must be an upcoming tick."""
     moments = {epoch_s("at", when) for when in times}
     for moment in moments - skips:
-        _undecided_tick_at(loaded, at_s(moment))
+        _undecided_tick_at(loaded, datetime_s(moment))
     return moments & skips
 
 
@@ -270,10 +271,10 @@ def _undecided_tick_at(loaded: LoadedSchedule, when: When) -> int:
         return _pending_tick(loaded, moment)
     if loaded.compiled.ticks.next_epoch(moment - 1) != moment:
         following = loaded.compiled.ticks.next_epoch(moment)
-        hint = "no tick follows it" if following is None else f"the next one is at {at_s(following).isoformat()}"
-        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; {hint}")
+        hint = "no tick follows it" if following is None else f"the next one is at {datetime_s(following).isoformat()}"
+        raise InvalidField("at", f"there is no tick at {datetime_s(moment).isoformat()}; {hint}")
     if moment <= loaded.state.cursor_s:
-        raise InvalidField("at", f"the tick at {at_s(moment).isoformat()} was decided already")
+        raise InvalidField("at", f"the tick at {datetime_s(moment).isoformat()} was decided already")
     return moment
 
 
@@ -284,10 +285,10 @@ def _pending_tick(loaded: LoadedSchedule, moment: int) -> int:
         hint = (
             "has no known tick until its run ends"
             if pending is None
-            else f"has its next tick at {at_s(pending).isoformat()}"
+            else f"has its next tick at {datetime_s(pending).isoformat()}"
         )
         kind = "a fixed delay" if loaded.compiled.allowed_seconds is None else "an adaptive schedule"
-        raise InvalidField("at", f"there is no tick at {at_s(moment).isoformat()}; {kind} {hint}")
+        raise InvalidField("at", f"there is no tick at {datetime_s(moment).isoformat()}; {kind} {hint}")
     return moment
 
 

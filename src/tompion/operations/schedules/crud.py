@@ -34,6 +34,7 @@ from tompion.operations.schedules.repository import (
     save,
     schedule_view_of,
 )
+from tompion.operations.schedules.target_check import check_target, with_warnings
 from tompion.operations.schedules.version_rows import (
     audit_document,
     is_same_version,
@@ -67,7 +68,9 @@ def create(
     name = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, context.settings)
     deleted = reserve_id(context, name)
     schedule_input = parse_schedule(fields, context.settings)
-    return create_definition(context, name, deleted, schedule_input, AuditEntry("create", request_id))
+    warnings = check_target(context, schedule_input.definition.action)
+    schedule = create_definition(context, name, deleted, schedule_input, AuditEntry("create", request_id))
+    return with_warnings(schedule, warnings)
 
 
 @idempotent(Schedule)
@@ -89,15 +92,16 @@ def upsert(
     if token is not None:
         loaded = open_schedule(context, schedule_id, token)
         entry = AuditEntry("update", request_id)
-        return replace_definition(context, loaded, parse_schedule(fields, context.settings), entry)
+        return _replace_checked(context, loaded, parse_schedule(fields, context.settings), entry)
     check_name("schedule_id", schedule_id, context.settings)
     schedule_input = parse_schedule(fields, context.settings)
     context.transaction.name_lock("schedule", context.namespace, schedule_id)
     existing = open_if_exists(context, schedule_id, closed=True)
     entry = AuditEntry("upsert", request_id)
     if existing is not None:
-        return replace_definition(context, existing, schedule_input, entry)
-    return insert_definition(context, schedule_id, schedule_input, entry)
+        return _replace_checked(context, existing, schedule_input, entry)
+    warnings = check_target(context, schedule_input.definition.action)
+    return with_warnings(insert_definition(context, schedule_id, schedule_input, entry), warnings)
 
 
 @idempotent(Schedule)
@@ -113,7 +117,7 @@ def update(
     """Replace the definition of an existing schedule."""
     loaded = open_schedule(context, schedule_id, token)
     schedule_input = parse_schedule(fields, context.settings)
-    return replace_definition(context, loaded, schedule_input, AuditEntry("update", request_id))
+    return _replace_checked(context, loaded, schedule_input, AuditEntry("update", request_id))
 
 
 @idempotent(Schedule)
@@ -131,7 +135,15 @@ def patch(
     if not fields:
         return schedule_view_of(context, loaded)
     schedule_input = parse_schedule(fields, context.settings, loaded.definition)
-    return replace_definition(context, loaded, schedule_input, AuditEntry("patch", request_id))
+    return _replace_checked(context, loaded, schedule_input, AuditEntry("patch", request_id))
+
+
+def _replace_checked(
+    context: OperationContext, loaded: LoadedSchedule, schedule_input: ScheduleInput, entry: AuditEntry
+) -> Schedule:
+    """Write a new definition after a check of its target, and return the schedule with the warnings."""
+    warnings = check_target(context, schedule_input.definition.action, loaded.definition.action)
+    return with_warnings(replace_definition(context, loaded, schedule_input, entry), warnings)
 
 
 def get(context: OperationContext, schedule_id: str) -> Schedule:

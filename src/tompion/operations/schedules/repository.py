@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from tompion.errors import InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError, TompionError, display
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.hint import read_hints
+from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import AuditRow, CalendarRow, ScheduleRow, VersionRow
 from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import NamedCalendar
 from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_name
-from tompion.operations.views import at_s, datetime_ms, schedule_view
+from tompion.operations.views import schedule_view
 from tompion.plan import edit
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import (
@@ -200,7 +201,7 @@ def _check_state(row: ScheduleRow, state: ScheduleState) -> None:
         for hint in read_hints(state.hints):
             datetime_ms(0 if hint is None else max(hint.value, hint.expires_ms))
         for seconds in (state.cursor_s, state.next_nominal_s or 0):
-            at_s(seconds)
+            datetime_s(seconds)
         for milliseconds in (state.next_fire_ms or 0, state.pause_until_ms or 0):
             datetime_ms(milliseconds)
     except UNREADABLE as error:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from tompion.model.instant import datetime_s
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.operations.context import OperationContext
-from tompion.operations.views import at_s
 from tompion.plan.edit import cursor_before
 from tompion.store.base import FAR_S
 
@@ -162,4 +162,4 @@ def time_text(seconds: int) -> str:
 
 def displayable(seconds: int) -> datetime:
     """Return an instant in seconds, or the nearest one that a datetime can hold."""
-    return at_s(min(max(seconds, 0), _LAST_S))
+    return datetime_s(min(max(seconds, 0), _LAST_S))

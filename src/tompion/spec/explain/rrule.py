@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tompion.model.instant import wall_datetime
 from tompion.spec.calendar.days import DAY
 from tompion.spec.calendar.fields import MONTH_NAMES, WEEKDAY_NAMES
 from tompion.spec.explain.days import Dates, Restriction, Weekdays, dates_of, describe_days
 from tompion.spec.explain.times import Part, Times, describe_times, whole
 from tompion.spec.explain.words import count_text, every, join_words, nth, numbers, ordinal, runs, wall
-from tompion.spec.occurrence import wall_datetime
 from tompion.spec.rrule.parse import SUB_DAILY, WEEKDAYS, RruleParts, RruleText, read_rrule
 
 _PERIODS = {"YEARLY": "year", "MONTHLY": "month", "WEEKLY": "week", "DAILY": "day"}

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tompion.errors import UnknownZone
+from tompion.model.instant import wall_datetime
 from tompion.model.spec import (
     CalendarDocument,
     Dialect,
@@ -44,7 +45,6 @@ from tompion.spec.explain.words import (
     short_duration,
     shorten_list,
 )
-from tompion.spec.occurrence import wall_datetime
 from tompion.spec.zone.dst import DstPolicy, DstRule, dst_policy
 from tompion.spec.zone.tables import Zone, load_zone
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from tompion.model.instant import wall_datetime
 from tompion.spec.calendar.days import DAY
 from tompion.spec.datetime_text import read_moment
-from tompion.spec.occurrence import wall_datetime
 
 MAX_LISTED = 5
 """A longer arithmetic progression is shortened to its first three members and its last."""

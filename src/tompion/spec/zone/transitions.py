@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import islice, takewhile
 
+from tompion.model.instant import datetime_s
 from tompion.model.spec import ClockChange, NamedCalendar, SpecDocument, Tick
 from tompion.spec.compiler import compile_spec, zone_of
 from tompion.spec.explain.words import join_words
-from tompion.spec.occurrence import clock_text, occurrences, utc_datetime
+from tompion.spec.occurrence import clock_text, occurrences
 from tompion.spec.ticks import Ticks
 
 HOUR_S = 3_600
@@ -30,14 +31,14 @@ def clock_changes(
         if width == 0:
             continue
         around = occurrences(spec, ticks, at - max(width, HOUR_S) - 1, schedule_id)
-        nearby = tuple(islice(_until(around, utc_datetime(at + max(width, HOUR_S))), MAX_TICKS))
+        nearby = tuple(islice(_until(around, datetime_s(at + max(width, HOUR_S))), MAX_TICKS))
         before, after_change = _local(at, old), _local(at, new)
         lost: list[str] = []
         if new > old and not nearby:
             moved = occurrences(shifted, compile_spec(shifted, schedule_id=schedule_id, calendars=calendars), at - 1)
-            lost = [clock_text(tick.wall) for tick in _until(moved, utc_datetime(at + width)) if tick.dst_adjustment]
+            lost = [clock_text(tick.wall) for tick in _until(moved, datetime_s(at + width)) if tick.dst_adjustment]
         text = _text(before, after_change, nearby, lost, forward=new > old)
-        yield ClockChange(at=utc_datetime(at), before=before, after=after_change, ticks=nearby, text=text)
+        yield ClockChange(at=datetime_s(at), before=before, after=after_change, ticks=nearby, text=text)
 
 
 def _until(ticks: Iterator[Tick], end: datetime) -> Iterator[Tick]:
@@ -45,7 +46,7 @@ def _until(ticks: Iterator[Tick], end: datetime) -> Iterator[Tick]:
 
 
 def _local(at: int, offset: int) -> datetime:
-    return utc_datetime(at).astimezone(timezone(timedelta(seconds=offset)))
+    return datetime_s(at).astimezone(timezone(timedelta(seconds=offset)))
 
 
 def _text(before: datetime, after: datetime, ticks: tuple[Tick, ...], lost: Sequence[str], *, forward: bool) -> str:

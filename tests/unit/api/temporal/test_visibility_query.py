@@ -8,9 +8,9 @@ import pytest
 
 from tompion.api.temporal.visibility_query import parse_query
 from tompion.errors import InvalidField
+from tompion.model.instant import datetime_s
 from tompion.model.schedule import Action, Counters, Definition, Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations.views import at_s
 
 ATTRIBUTES: dict[str, Any] = {
     "Team": {"type": "Keyword", "value": "it's"},
@@ -23,7 +23,7 @@ ATTRIBUTES: dict[str, Any] = {
 }
 SCHEDULE = Schedule(
     "default", "s-1", ScheduleStatus.ACTIVE, 1, 1, Definition(SpecDocument(), Action(), search_attributes=ATTRIBUTES),
-    at_s(0), None, None, 0, 0, None, 0, Counters(), None, None, None, None, at_s(0), at_s(0),
+    datetime_s(0), None, None, 0, 0, None, 0, Counters(), None, None, None, None, datetime_s(0), datetime_s(0),
 )  # fmt: skip
 TRUE = [
     *(

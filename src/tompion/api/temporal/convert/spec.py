@@ -10,8 +10,9 @@ from typing import Any
 from temporalio.api.schedule.v1 import CalendarSpec, IntervalSpec, ScheduleSpec, StructuredCalendarSpec
 from temporalio.api.schedule.v1 import Range as RangeMessage
 
-from tompion.api.temporal.convert.values import epoch_ms, instant, milliseconds, set_time
+from tompion.api.temporal.convert.values import epoch_ms, milliseconds, set_time
 from tompion.errors import InvalidSpec
+from tompion.model.instant import datetime_ms
 from tompion.model.spec import CALENDAR_FIELDS, CalendarDocument, ExcludeDocument, IntervalDocument, Range, SpecDocument
 
 FIELD_BOUNDS = {
@@ -100,7 +101,7 @@ def _interval(message: IntervalSpec) -> IntervalDocument:
 def _bound(message: ScheduleSpec, name: str) -> str | None:
     if not message.HasField(name):  # type: ignore[arg-type]  # one of two literals
         return None
-    moment = instant(epoch_ms(f"spec.{name}", getattr(message, name)) // 1000 * 1000)
+    moment = datetime_ms(epoch_ms(f"spec.{name}", getattr(message, name)) // 1000 * 1000)
     return moment.isoformat().replace("+00:00", "Z")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -24,7 +24,6 @@ RAW = "$payload"
 JSON = b"json/plain"
 MIN_TIMESTAMP_S, MAX_TIMESTAMP_S = -62_135_596_800, 253_402_300_799
 """The years 1 to 9999."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _O = ScheduleOverlapPolicy
 OVERLAPS: dict[int, Overlap] = {
@@ -66,11 +65,6 @@ def epoch_ms(field: str, value: Timestamp) -> int:
     if not 0 <= value.nanos < 1_000_000_000 or not MIN_TIMESTAMP_S <= value.seconds <= MAX_TIMESTAMP_S:
         raise InvalidField(field, "expected a time of the years 1 to 9999")
     return value.seconds * 1000 + value.nanos // 1_000_000
-
-
-def instant(milliseconds: int) -> datetime:
-    """Return the instant of a time in milliseconds."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def set_time(field: Timestamp, moment: datetime | None) -> None:

@@ -22,7 +22,7 @@ export const createSchedule = (id: string, draft: Fields) =>
   unwrap(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never }))
 export const replaceSchedule = (id: string, draft: Fields, token: number) =>
   unwrap(
-    api.POST('/api/v1/schedules/{schedule_id}', {
+    api.PUT('/api/v1/schedules/{schedule_id}', {
       params: { ...schedulePath(id), header: ifMatch(token) },
       body: draft as never,
     }),

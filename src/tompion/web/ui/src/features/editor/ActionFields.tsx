@@ -1,6 +1,7 @@
 import { NumberInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { SegmentedRadio } from '../../components/SegmentedRadio'
+import { EXECUTOR_FIELDS, executorTarget, readExecutorTarget, withExecutorTarget } from '../../lib/target'
 import { t } from '../../messages'
 import { type Draft, type FieldError, labelsText, readLabels, withField } from './document'
 import classes from './Editor.module.css'
@@ -14,19 +15,17 @@ interface Props {
   fieldError: FieldError
 }
 
-/** The action of a schedule: function or workflow, queue, owner and input. */
+/** The action of a schedule: function, workflow or another executor, queue, owner and input. */
 export function ActionFields({ draft, onChange, onInvalid, fieldError }: Props) {
-  const [kind, setKind] = useState(draft.workflow_id ? 'workflow' : 'function')
+  const [kind, setKind] = useState(draft.workflow_id ? 'workflow' : executorTarget(draft) ? 'executor' : 'function')
   const text = (name: string) => (draft[name] as string | undefined) ?? ''
   const set = (name: string) => (event: React.ChangeEvent<HTMLInputElement>) =>
     onChange(withField(draft, name, event.currentTarget.value))
   const chooseKind = (next: string) => {
     setKind(next)
-    onChange(
-      next === 'function'
-        ? withField(withField(draft, 'workflow_id', undefined), 'workflow_version', undefined)
-        : withField(draft, 'function', undefined),
-    )
+    const names = ['function', 'workflow_id', 'workflow_version'].filter((name) => !name.startsWith(next))
+    onInvalid()
+    onChange(withExecutorTarget(names.reduce((fields, name) => withField(fields, name, undefined), draft)))
   }
   return (
     <>
@@ -37,6 +36,7 @@ export function ActionFields({ draft, onChange, onInvalid, fieldError }: Props) 
         data={[
           { value: 'function', label: t('action.function') },
           { value: 'workflow', label: t('action.workflow') },
+          { value: 'executor', label: t('action.executor') },
         ]}
       />
       {kind === 'function' ? (
@@ -49,6 +49,8 @@ export function ActionFields({ draft, onChange, onInvalid, fieldError }: Props) 
           error={fieldError('function')}
           onChange={set('function')}
         />
+      ) : kind === 'executor' ? (
+        <ExecutorInput draft={draft} onChange={onChange} onInvalid={onInvalid} fieldError={fieldError} />
       ) : (
         <div className={classes.pair}>
           <TextInput
@@ -88,6 +90,29 @@ export function ActionFields({ draft, onChange, onInvalid, fieldError }: Props) 
         onText={(text) => onChange(withField(draft, 'labels', readLabels(text)))}
       />
     </>
+  )
+}
+
+/** The executor and its options as JSON. The editor can not be saved while it is invalid. */
+function ExecutorInput({ draft, onChange, onInvalid, fieldError }: Props) {
+  const [invalid, setInvalid] = useState<string | undefined>()
+  const target = executorTarget(draft)
+  return (
+    <ParsedTextInput
+      multiline
+      label={t('action.executorLabel')}
+      description={t('action.executorHelp')}
+      placeholder={'{"http": {"url": "https://example.org/run"}}'}
+      initialText={target ? JSON.stringify(target, null, 2) : ''}
+      error={invalid ?? EXECUTOR_FIELDS.map((name) => fieldError(name)).find(Boolean)}
+      onText={(text) => {
+        const next = readExecutorTarget(text)
+        const reason = next ? undefined : t('action.executorInvalid')
+        if (next) onChange(withExecutorTarget(draft, next))
+        setInvalid(reason)
+        onInvalid(reason)
+      }}
+    />
   )
 }
 

@@ -18,6 +18,7 @@ import { ResumeDialog } from '../../components/ResumeDialog'
 import { pausedText, ScheduleBadges } from '../../components/ScheduleBadges'
 import { EmptyState, ErrorState, Loading } from '../../components/states'
 import { RelativeTime, Timestamp } from '../../components/Timestamp'
+import { targetText } from '../../lib/target'
 import { codeText, numberText, rich, t } from '../../messages'
 import classes from './Schedule.module.css'
 
@@ -128,7 +129,7 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
           [t('schedule.recentRuns'), <Sparkline key="recent" summary={summary} zone={zone} />],
           [t('schedule.running'), schedule.in_flight ? numberText(schedule.in_flight) : null],
           [t('schedule.queued'), schedule.waiting ? numberText(schedule.waiting) : null],
-          [t('schedule.action'), definition.workflow_id ?? definition.function],
+          [t('schedule.action'), targetText(definition)],
           [t('common.queue'), definition.queue === 'default' ? null : definition.queue],
           [t('common.timeZone'), zone],
           [t('schedule.overlapPolicy'), codeText('overlap', definition.overlap_policy ?? 'skip')],

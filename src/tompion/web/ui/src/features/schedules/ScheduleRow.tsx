@@ -8,6 +8,7 @@ import { ScheduleBadges } from '../../components/ScheduleBadges'
 import { RelativeTime, Timestamp } from '../../components/Timestamp'
 import { now } from '../../lib/clock'
 import { shortInstantText } from '../../lib/format'
+import { targetText } from '../../lib/target'
 import { displayZone, LOCAL_ZONE, useZoneChoice } from '../../lib/timezones'
 import { t } from '../../messages'
 import classes from './ScheduleTable.module.css'
@@ -60,7 +61,7 @@ export const ScheduleRow = memo(function ScheduleRow({
           {id}
         </QuickLink>
         <div className={classes.second}>
-          <span>{definition.workflow_id ?? definition.function}</span>
+          <span>{targetText(definition)}</span>
           <ScheduleBadges schedule={schedule} zone={zone} isTargetPaused={summary?.target_paused} />
         </div>
       </div>
