@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ from tompion import Tompion
 from tompion.model.run import FINAL
 
 TASKS = """
+import logging
 import threading
 from pathlib import Path
 
@@ -26,6 +28,10 @@ HERE = Path(__file__).parent
 def note(run):
     with (HERE / "notes.txt").open("a") as notes:
         notes.write(f"{run.key}\\n")
+
+def fail(run):
+    logging.getLogger("tasks").info("working")
+    raise ValueError("boom")
 
 def hang():
     (HERE / "hanging.txt").touch()
@@ -186,3 +192,24 @@ def test_an_unreachable_service_is_a_one_line_error(
     assert (process.returncode, out) == (code, "")
     assert message in problems
     assert problems.count("\n") == 1
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_failing_function_is_logged_once_with_the_records_of_its_code(home: Path, log_format: str) -> None:
+    with Tompion(f"sqlite:///{home / 'jobs.db'}", engine=False) as app:
+        app.create("report", cron="0 0 1 1 *", function="tasks:fail")
+        run_id = app.trigger("report").run_id
+    with worker(home, "--log-format", log_format) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "ended" in line:
+                process.terminate()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert [line for line in lines if "boom" in line] == [line for line in lines if "ended" in line]
+    (record,) = [line for line in lines if "working" in line]
+    assert "report" in record
+    if log_format == "json":
+        assert json.loads(record)["run_id"] == run_id

@@ -121,11 +121,11 @@ def test_a_failed_command_exits_with_one_line(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_the_built_files_are_small() -> None:
-    """The limit is for all files, compressed as they are sent."""
+    """The limit is for all files of the web UI, compressed as they are sent. Swagger UI is loaded by /docs/api only."""
     index = BUILT.joinpath("index.html")
     if not index.is_file():
         pytest.skip("the web UI is not built: python hatch_build.py")
-    files = [index, *BUILT.joinpath("assets").iterdir()]
+    files = [index, *(file for file in BUILT.joinpath("assets").iterdir() if not file.name.startswith("apiDocs-"))]
     size = sum(len(gzip.compress(file.read_bytes())) for file in files)
     assert 50_000 < size <= MAX_BYTES, f"{size:,} bytes"
 

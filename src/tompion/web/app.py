@@ -42,6 +42,9 @@ POLICY = "; ".join([
     "require-trusted-types-for 'script'",
     "trusted-types default",
 ])  # fmt: skip
+API_DOCS = "/docs/api"
+API_DOCS_POLICY = POLICY.replace("trusted-types default", "trusted-types default dompurify")
+"""The policy of the API documentation. Its Markdown goes through DOMPurify, which has a policy of its own."""
 CACHE_IMMUTABLE, CACHE_ONE_DAY = "public, max-age=31536000, immutable", "public, max-age=86400"
 MIN_COMPRESSED_BYTES = 1_000
 
@@ -72,17 +75,19 @@ class WebUI:
             return _asset(self._built, path.removeprefix(ASSETS), compress="gzip" in headers.get("accept-encoding", ""))
         if path == "/favicon.svg":
             return _file(self._built, "favicon.svg", compress=False, cache=CACHE_ONE_DAY)
+        if path == API_DOCS:
+            return _page(self._built, "api-docs.html", API_DOCS_POLICY)
         is_browser = path == "/" or "text/html" in headers.get("accept", "")
-        return _index(self._built) if is_browser else None
+        return _page(self._built, "index.html", POLICY) if is_browser else None
 
 
-def _index(built: Traversable) -> Response:
-    index = built.joinpath("index.html")
-    if not index.is_file():
+def _page(built: Traversable, name: str, policy: str) -> Response:
+    page = built.joinpath(name)
+    if not page.is_file():
         return PlainTextResponse(NOT_BUILT, 503)
     nonce = token_urlsafe(16)
-    text = index.read_text(encoding="utf-8").replace(NONCE, nonce)
-    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY.replace(NONCE, nonce), "Vary": "Accept"})
+    text = page.read_text(encoding="utf-8").replace(NONCE, nonce)
+    return HTMLResponse(text, headers={"Content-Security-Policy": policy.replace(NONCE, nonce), "Vary": "Accept"})
 
 
 def _asset(built: Traversable, name: str, *, compress: bool) -> Response:

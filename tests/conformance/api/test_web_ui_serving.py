@@ -22,6 +22,7 @@ SCRIPT = "console.log('a page')\n" * 100
 def built(tmp_path: Path) -> Path:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text(PAGE)
+    (tmp_path / "api-docs.html").write_text(PAGE)
     (tmp_path / "assets" / "index-1a2b.js").write_text(SCRIPT)
     (tmp_path / "secret.txt").write_text("not public")
     return tmp_path
@@ -80,6 +81,15 @@ def test_the_content_security_policy_allows_only_own_scripts(http: Http) -> None
     assert nonces[0][1] != nonces[1][1], "each answer has its own"
     assert f'nonce="{nonces[0][1]}"' in answers[0].body.decode()
     assert answers[0].headers["x-frame-options"] == "DENY"
+
+
+def test_the_api_documentation_has_a_strict_policy(http: Http) -> None:
+    answer = http("GET", "/docs/api", Accept="*/*")
+    policy = answer.headers["content-security-policy"]
+    assert answer.status == 200
+    assert "script-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert policy.endswith("require-trusted-types-for 'script'; trusted-types default dompurify")
 
 
 def test_assets_are_immutable_and_compressed(http: Http) -> None:

@@ -22,7 +22,8 @@ function prefetchScript(): Plugin {
     name: 'prefetch-script',
     transformIndexHtml: {
       order: 'post',
-      handler: (_html, { bundle }) => {
+      handler: (_html, { bundle, filename }) => {
+        if (!filename.endsWith('index.html')) return undefined
         const chunk = Object.values(bundle ?? {}).find(
           (output) => output.type === 'chunk' && output.name === 'prefetch',
         )
@@ -44,7 +45,7 @@ export default defineConfig({
   plugins: [react(), usedMantineStyles(), prefetchScript()],
   html: { cspNonce: '__TOMPION_NONCE__' },
   build: {
-    rolldownOptions: { input: { index: 'index.html', prefetch: 'src/api/prefetch.ts' } },
+    rolldownOptions: { input: { index: 'index.html', apiDocs: 'api-docs.html', prefetch: 'src/api/prefetch.ts' } },
     outDir: '../static',
     emptyOutDir: true,
     target: 'es2022',
