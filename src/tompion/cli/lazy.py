@@ -39,7 +39,7 @@ class LazyCommand(TyperCommand):
             app.command(self.entry.name)(target)
         command = _hide_flag_types(get_command(app))
         command.name = self.entry.name
-        command.rich_help_panel = self.rich_help_panel  # type: ignore[attr-defined]  # both kinds of command have it
+        command.rich_help_panel = self.rich_help_panel
         return command
 
 
