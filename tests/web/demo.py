@@ -46,7 +46,7 @@ def furnish(service: Service) -> None:
     client.put_calendar({"name": "bank-holidays", "dates": ["2026-12-25", "2026-12-26", "2027-01-01", "2027-04-05"]})
     client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/ping"}})
     client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/v2/ping"}})
-    client.put_workflow("nightly", {"executor": "command", "options": {"command": "nightly"}})
+    client.put_workflow("nightly", {"executor": "http", "options": {"url": "https://example.org/nightly"}})
     for name, fields in SCHEDULES.items():
         client.create(name, **{**WORK, **fields})
     for number in range(SPIKE_SCHEDULES):

@@ -71,12 +71,32 @@ class NatsExecutor(Executor):
     async def _connect(self) -> Client:
         async with self._connecting:
             if self._client is None or self._client.is_closed:
-                try:
-                    async with asyncio.timeout(self._timeout_s):
-                        self._client = await nats.connect(self._servers, allow_reconnect=True, error_cb=_ignore_error)
-                except (NatsError, OSError, TimeoutError) as error:
-                    raise LaunchError(f"cannot reach NATS: {type(error).__name__}") from None
+                self._client = await self._open_client()
             return self._client
+
+    async def _open_client(self) -> Client:
+        """Return a new connection. The client can swallow a cancellation, so this does not wait for its end."""
+        opening = asyncio.ensure_future(nats.connect(self._servers, allow_reconnect=True, error_cb=_ignore_error))
+        done, _ = await asyncio.wait({opening}, timeout=self._timeout_s)
+        if not done:
+            opening.add_done_callback(_close_late_client)
+            opening.cancel()
+            raise LaunchError("cannot reach NATS: TimeoutError")
+        try:
+            return opening.result()
+        except (NatsError, OSError, TimeoutError) as error:
+            raise LaunchError(f"cannot reach NATS: {type(error).__name__}") from None
+
+
+def _close_late_client(opening: asyncio.Future[Client]) -> None:
+    """Close a connection that opened after its time limit."""
+    if not opening.cancelled() and opening.exception() is None:
+        _closing.add(closing := asyncio.ensure_future(opening.result().close()))
+        closing.add_done_callback(_closing.discard)
+
+
+_closing: set[asyncio.Future[None]] = set()
+"""Connections that are being closed, so that the tasks are not collected."""
 
 
 async def _ignore_error(_error: Exception) -> None:

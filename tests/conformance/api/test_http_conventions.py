@@ -151,7 +151,7 @@ def test_refused_requests_have_a_request_id(http: Http) -> None:
 
 
 def test_an_unexpected_error_has_the_request_id_in_the_response_and_in_the_log(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_arguments: Any) -> None:
         raise RuntimeError("a defect")
@@ -165,7 +165,7 @@ def test_an_unexpected_error_has_the_request_id_in_the_response_and_in_the_log(
     served.close()
     store.close()
     assert (answer.status, answer.headers["x-request-id"], answer.json["request_id"]) == (500, "r-1", "r-1")
-    assert "RuntimeError: a defect\nrequest id: r-1\n" in capsys.readouterr().err
+    assert "RuntimeError: a defect\nrequest id: r-1\n" in caplog.text
 
 
 def test_the_type_of_a_problem_links_to_its_description(http: Http) -> None:

@@ -47,6 +47,13 @@ logging.basicConfig(level=logging.INFO, handlers=[handler])
 """
 
 
+@pytest.fixture(autouse=True)
+def default_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undo what a command of the CLI in the same process has configured."""
+    monkeypatch.setattr(logging.getLogger("tompion.runs"), "level", logging.NOTSET)
+    logging.getLogger("tompion.runs").manager._clear_cache()  # type: ignore[attr-defined]  # levels are cached
+
+
 @pytest.fixture
 def app() -> Tompion:
     return Tompion("sqlite:///:memory:")
