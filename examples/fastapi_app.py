@@ -18,7 +18,7 @@ tompion = AsyncTompion("sqlite:///example-fastapi.db")
 
 @tompion.schedule("* * * * * *", schedule_id="greeting")
 async def greet(run: RunContext) -> str:
-    return f"hello at {run.scheduled_for:%H:%M:%S}"
+    return f"hello at {run.run_at:%H:%M:%S}"
 
 
 @asynccontextmanager
@@ -33,8 +33,8 @@ app = FastAPI(lifespan=lifespan)
 @app.get("/greetings")
 async def greetings() -> list[dict[str, Any]]:
     """The latest runs."""
-    page = await tompion.runs("greeting", limit=5, state="SUCCESS")
-    return [{"scheduled_for": run.scheduled_for, "result": run.result} for run in page.items]
+    page = await tompion.runs("greeting", limit=5, status="SUCCESS")
+    return [{"run_at": run.run_at, "result": run.result} for run in page.items]
 
 
 if __name__ == "__main__":

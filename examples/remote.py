@@ -15,7 +15,7 @@ app = Tompion(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8640")
 
 @app.schedule("*/2 * * * * *", schedule_id="remote-heartbeat")
 def heartbeat(run: RunContext) -> None:
-    print(f"heartbeat for {run.scheduled_for:%H:%M:%S}", flush=True)
+    print(f"heartbeat for {run.run_at:%H:%M:%S}", flush=True)
 
 
 if __name__ == "__main__":

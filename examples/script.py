@@ -15,12 +15,12 @@ app = Tompion(sys.argv[1] if len(sys.argv) > 1 else "sqlite:///example.db")
 
 @app.schedule("*/2 * * * * *", overlap="skip")
 def heartbeat(run: RunContext) -> None:
-    print(f"heartbeat for {run.scheduled_for:%H:%M:%S}", flush=True)
+    print(f"heartbeat for {run.run_at:%H:%M:%S}", flush=True)
 
 
 @app.schedule("30 2 * * *", timezone="Europe/Berlin", catchup="coalesce", max_attempts=3)
 async def nightly(run: RunContext) -> dict[str, str]:
-    return {"night of": f"{run.scheduled_for:%Y-%m-%d}"}
+    return {"night of": f"{run.run_at:%Y-%m-%d}"}
 
 
 if __name__ == "__main__":

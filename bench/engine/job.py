@@ -18,4 +18,4 @@ async def noop(launch: RunContext) -> None:
 
 def ticks() -> list[tuple[float, float]]:
     """Return, for each run so far, when it was due and when it ran."""
-    return [(launch.scheduled_for.timestamp(), ran) for launch, ran in RUNS]
+    return [(launch.run_at.timestamp(), ran) for launch, ran in RUNS]

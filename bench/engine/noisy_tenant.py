@@ -72,7 +72,7 @@ async def _run(url: str, begin: float, schedules: int, seconds: float) -> list[t
     end, expected = begin + seconds, schedules * int(seconds)
 
     def seen() -> list[tuple[str, float, float]]:
-        runs = [(launch.schedule_id, launch.scheduled_for.timestamp(), at) for launch, at in job.RUNS]
+        runs = [(launch.schedule_id, launch.run_at.timestamp(), at) for launch, at in job.RUNS]
         return [(name.partition("-")[0], due, at) for name, due, at in runs if begin <= due < end]
 
     async with AsyncTompion(url):

@@ -154,16 +154,16 @@ class AlreadyExists(Conflict):
 
 
 class StaleToken(Conflict):
-    """The schedule has changed since the caller read it. ``token`` is the current conflict token."""
+    """The schedule has changed since the caller read it. ``conflict_token`` is the current one."""
 
     code = "stale_token"
 
-    def __init__(self, stale_token: int, token: int, changed: str = "") -> None:
-        reason = changed or f"{stale_token} is stale, the schedule is at {token}"
-        super().__init__(f"token: {reason}; read it again, then retry")
-        self.field = "token"
+    def __init__(self, stale_token: int, conflict_token: int, changed: str = "") -> None:
+        reason = changed or f"{stale_token} is stale, the schedule is at {conflict_token}"
+        super().__init__(f"conflict_token: {reason}; read it again, then retry")
+        self.field = "conflict_token"
         self.stale_token = stale_token
-        self.token = token
+        self.conflict_token = conflict_token
 
 
 class ScheduleClosed(Conflict):

@@ -55,10 +55,10 @@ def _record(launch: RunContext) -> None:
         time.time_ns() // 1_000_000,
         os.getpid(),
         launch.run_id,
-        launch.key,
+        launch.idempotency_key,
         launch.attempt,
         launch.schedule_id,
-        int(launch.scheduled_for.timestamp()),
+        int(launch.run_at.timestamp()),
     )
     os.write(_log(), json.dumps(line).encode() + b"\n")
     os.fsync(_log())

@@ -132,7 +132,7 @@ def _patch(random: Random, plain: bool) -> dict[str, Any]:
     if not plain:
         changes += [
             {"remaining_actions": random.choice((None, 0, 2))},
-            {"token": random.randint(1, 6), "description": "guarded"},
+            {"conflict_token": random.randint(1, 6), "description": "guarded"},
             {"adaptive": random.choice((True, False))},
             {"jitter_ms": random.choice((0, 5_000))},
             {"max_concurrent": 0},

@@ -72,7 +72,7 @@ class Side:
     def snapshot(self) -> str:
         """Return the state, runs and dropped ranges of every schedule as text."""
         names = [schedule.schedule_id for schedule in self.interface.list_schedules().items]
-        names += [schedule.schedule_id for schedule in self.interface.list_schedules(state="closed").items]
+        names += [schedule.schedule_id for schedule in self.interface.list_schedules(status="closed").items]
         texts = [
             self.perform_text(Step(read, {"schedule_id": name}))
             for name in names
@@ -160,9 +160,9 @@ def reference_view(answer: Any) -> Any:
         return answer.partition(":")[0]
     if isinstance(answer, Schedule):
         next_tick = None if answer.next_run_at is None else int(answer.next_run_at.timestamp())
-        return [str(answer.state), answer.in_flight, answer.waiting, next_tick]
+        return [str(answer.status), answer.in_flight, answer.waiting, next_tick]
     if isinstance(answer, Run):
-        return [str(answer.state), answer.reason]
+        return [str(answer.status), answer.reason]
     if isinstance(answer, tuple) and answer and isinstance(answer[0], Backfill):
         return [backfill.total for backfill in answer]
     return answer
@@ -176,7 +176,7 @@ def history(side: Side, names: Iterator[str] | tuple[str, ...]) -> dict[str, lis
             runs, dropped_ranges = interface.runs(name, limit=1_000).items, interface.dropped_ranges(name, limit=1_000)
         except TompionError:
             continue
-        rows = [[int(run.scheduled_for.timestamp()), run.source, str(run.state), run.reason] for run in runs]
+        rows = [[int(run.run_at.timestamp()), run.source, str(run.status), run.reason] for run in runs]
         lost: Counter[str] = Counter()
         for dropped_range in dropped_ranges:
             lost[dropped_range.reason] += dropped_range.ticks

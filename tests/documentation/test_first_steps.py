@@ -38,7 +38,7 @@ def rehearse_week(program: str) -> list[str]:
     with Rehearsal(app, at="2026-03-02T00:00:00Z") as rehearsal:
         rehearsal.advance("7d")
         (schedule,) = rehearsal.list_schedules().items
-        return [f"{run.scheduled_for:%a %H:%M} {run.state}" for run in rehearsal.all_runs(schedule.schedule_id)]
+        return [f"{run.run_at:%a %H:%M} {run.status}" for run in rehearsal.all_runs(schedule.schedule_id)]
 
 
 WORKDAYS = [f"{day} 14:00 SUCCESS" for day in ("Mon", "Tue", "Wed", "Thu", "Fri")]

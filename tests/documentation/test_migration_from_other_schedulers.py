@@ -108,12 +108,12 @@ def test_the_steps_from_apscheduler_work(tmp_path: Path, monkeypatch: pytest.Mon
     assert isinstance(app, Tompion)
     with Rehearsal(app, at="2026-03-27T06:00:00Z") as rehearsal:
         rehearsal.advance("3h")
-        assert [f"{run.scheduled_for:%H:%M}" for run in rehearsal.all_runs("report")] == ["08:00"]
+        assert [f"{run.run_at:%H:%M}" for run in rehearsal.all_runs("report")] == ["08:00"]
         assert len(rehearsal.all_runs("refresh")) == 19
         rehearsal.outage("2h")
         rehearsal.advance(1)
         late = rehearsal.all_runs("refresh")[-1]
-        assert (f"{late.scheduled_for:%H:%M}", late.state) == ("11:00", "SUCCESS")
+        assert (f"{late.run_at:%H:%M}", late.status) == ("11:00", "SUCCESS")
 
 
 def test_every_trigger_has_a_spec() -> None:
@@ -170,7 +170,7 @@ def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> Non
 
 def wait_for_result(tompion: Tompion, run_id: str) -> object:
     """Wait until a run has succeeded, and return its result."""
-    assert soon(lambda: tompion.get_run(run_id).state == "SUCCESS"), tompion.get_run(run_id)
+    assert soon(lambda: tompion.get_run(run_id).status == "SUCCESS"), tompion.get_run(run_id)
     return tompion.get_run(run_id).result
 
 

@@ -75,6 +75,6 @@ def test_the_steps_of_the_how_to_work(temporal_address: str, tmp_path: Path) -> 
         [ran] = get(address, "/api/v1/schedules/report/runs")["items"]
         assert "<html" in get(address, "/")
     assert (description.schedule.spec.time_zone_name, len(actions)) == ("Europe/Rome", 1)
-    assert (ours["state"], ours["definition"]["memo"], ours["counters"]["starts"]) == ("active", {"owner": "books"}, 1)
-    assert (ran["source"], ran["state"]) == ("trigger", "SUCCESS")
+    assert (ours["status"], ours["memo"], ours["counters"]["starts"]) == ("active", {"owner": "books"}, 1)
+    assert (ran["source"], ran["status"]) == ("trigger", "SUCCESS")
     assert actions[0].start_workflow_result.workflow_id.startswith("report-20")

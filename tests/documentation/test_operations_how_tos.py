@@ -35,8 +35,8 @@ def wait_for_successes(store: str, schedule_id: str, count: int) -> list[str]:
         keys: list[str] = []
 
         def enough() -> bool:
-            page = tompion.runs(schedule_id, state="SUCCESS", limit=1_000)
-            keys[:] = [run.key for run in page.items]
+            page = tompion.runs(schedule_id, status="SUCCESS", limit=1_000)
+            keys[:] = [run.idempotency_key for run in page.items]
             return len(keys) >= count
 
         assert soon(enough), keys
@@ -146,7 +146,7 @@ def test_a_database_is_dumped_and_restored(home: Path, postgres_server: Postgres
         outputs = [run(command, home, tools) for command in here]
         assert "each accounted for exactly once\n" in outputs[-1]
         with Tompion(restored, engine=False) as tompion:
-            assert len(tompion.runs("notes", state="SUCCESS").items) >= 2
+            assert len(tompion.runs("notes", status="SUCCESS").items) >= 2
     finally:
         postgres_server.drop_database("tompion_restored")
 
@@ -177,7 +177,7 @@ def test_an_application_with_tests_works(home: Path) -> None:
         async with shop.app.router.lifespan_context(shop.app):
             run = await shop.send_now()
             responses = [await shop.reports()]
-            while responses[-1][0]["state"] != "SUCCESS" and len(responses) < 10_000:
+            while responses[-1][0]["status"] != "SUCCESS" and len(responses) < 10_000:
                 responses.append(await shop.reports())
             return run, responses[-1]
 

@@ -55,7 +55,7 @@ def test_the_five_minute_tutorial_works(home: Path, address: str) -> None:
     (program,) = python_of(PAGE)
     exec(program.replace(DOCUMENTED_ADDRESS, address), {})  # noqa: S102 - our own documentation
     with Tompion(address) as tompion:
-        assert tompion.get("greeting").state == "closed"
+        assert tompion.get("greeting").status == "closed"
 
 
 def assert_answer(command: str, address: str, wanted: object) -> None:

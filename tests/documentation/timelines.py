@@ -137,7 +137,7 @@ def draw(scenario: Scenario) -> str:
         begun = rehearsal.now
         try:
             await asyncio.sleep(parse_duration(scenario.takes, field="takes"))
-            if f"{run.scheduled_for:%H:%M}" in scenario.fails_at:
+            if f"{run.run_at:%H:%M}" in scenario.fails_at:
                 raise ValueError("planned failure")
         finally:
             attempts.append(Attempt(run.run_id, run.attempt, begun, rehearsal.now))
@@ -191,13 +191,13 @@ class _Canvas:
         rows: list[tuple[datetime, datetime, str]] = []
         rehearsal = self._player.rehearsal
         for name in self._scenario.ids:
-            rows += [(run.scheduled_for, run.decided_at, self._run(run)) for run in rehearsal.all_runs(name)]
+            rows += [(run.run_at, run.created_at, self._run(run)) for run in rehearsal.all_runs(name)]
             rows += [
                 (self._dropped_ticks(dropped_range)[0], dropped_range.decided_at, self._dropped_line(dropped_range))
                 for dropped_range in rehearsal.dropped_ranges(name)
             ]
         drawn += [line for _, _, line in sorted(rows)]
-        state = rehearsal.get(self._scenario.ids[0]).state
+        state = rehearsal.get(self._scenario.ids[0]).status
         return drawn if state == "active" else [*drawn, "", f"the schedule is {state}"]
 
     def _at(self, moment: datetime) -> int:
@@ -223,7 +223,7 @@ class _Canvas:
         cells = {}
         ended = run.finished_at or self._end
         started = run.started_at or ended
-        for column in range(self._at(run.decided_at), self._at(started)):
+        for column in range(self._at(run.created_at), self._at(started)):
             cells[column] = WAITS
         if run.started_at is not None:
             for column in range(self._at(started), self._at(ended)):
@@ -233,13 +233,13 @@ class _Canvas:
                 cells |= dict.fromkeys(range(self._at(earlier.start), self._at(earlier.end)), RUNS)
                 cells[self._at(earlier.end)] = BREAKS
         if run.finished_at is not None:
-            cells[self._at(ended)] = {"SUCCESS": ENDS, "SKIPPED": SKIPS}.get(run.state, BREAKS)
-        return self._line(self._label(run), cells, " ".join(filter(None, [run.state, run.reason])))
+            cells[self._at(ended)] = {"SUCCESS": ENDS, "SKIPPED": SKIPS}.get(run.status, BREAKS)
+        return self._line(self._label(run), cells, " ".join(filter(None, [run.status, run.reason])))
 
     def _label(self, run: Run) -> str:
         if len(self._scenario.ids) > 1:
             return run.schedule_id
-        return f"{run.scheduled_for:%H:%M}" + ("" if run.source == "schedule" else f" {run.source}")
+        return f"{run.run_at:%H:%M}" + ("" if run.source == "schedule" else f" {run.source}")
 
     def _dropped_ticks(self, dropped_range: DroppedTicks) -> list[datetime]:
         return Spec(cron=self._scenario.cron).between(dropped_range.after + timedelta(seconds=1), dropped_range.until)

@@ -36,7 +36,7 @@ app = Tompion(sys.argv[1])
 
 @app.schedule("0 0 1 1 *", schedule_id="held")
 def held(run):
-    print(run.key, run.attempt, flush=True)
+    print(run.idempotency_key, run.attempt, flush=True)
     if sys.argv[2] == "hold":
         sys.stdin.read()
     return "done"
@@ -94,10 +94,14 @@ def test_a_declared_function_runs_in_the_worker_and_is_recorded_in_the_service(s
 
     asyncio.run(scenario())
     service.wait_for_end(2)
-    ended = {run.run_id: run for run in home.runs("report").items if run.state == "SUCCESS"}
+    ended = {run.run_id: run for run in home.runs("report").items if run.status == "SUCCESS"}
     assert [run.run_id in ended for run in seen[:2]] == [True, True]
     first = ended[seen[0].run_id]
-    assert (first.result, first.key, first.scheduled_for) == ({"payload": {"n": 1}}, seen[0].key, seen[0].scheduled_for)
+    assert (first.result, first.idempotency_key, first.run_at) == (
+        {"payload": {"n": 1}},
+        seen[0].idempotency_key,
+        seen[0].run_at,
+    )
 
 
 def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
@@ -113,7 +117,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
             handed_on.append(run.traceparent)
 
         with app:
-            key = app.trigger("report").key
+            key = app.trigger("report").idempotency_key
             created.wait_for_end()
     (run,) = (span for span in exporter.get_finished_spans() if span.name == "tompion.run")
     assert run.context is not None
@@ -177,8 +181,8 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
             return first.run_id, second.run_id
 
     first, second = asyncio.run(scenario())
-    assert home.get_run(first).state == "CANCELLED"
-    assert home.get_run(second).state in ("ENQUEUED", "STARTED", "SUCCESS")
+    assert home.get_run(first).status == "CANCELLED"
+    assert home.get_run(second).status in ("ENQUEUED", "STARTED", "SUCCESS")
 
 
 @pytest.mark.parametrize("outcome", ["error", "result", "late"])
@@ -200,7 +204,7 @@ def test_an_outcome_that_cannot_be_stored_is_escaped_or_rejected(service: Servic
         run = app.trigger("odd")
         service.wait_for_end()
         ended = app.get_run(run.run_id)
-    assert ended.state == {"error": "FAILED", "result": "SUCCESS", "late": "TIMED_OUT"}[outcome]
+    assert ended.status == {"error": "FAILED", "result": "SUCCESS", "late": "TIMED_OUT"}[outcome]
     assert calls == [1]
 
 
@@ -213,12 +217,12 @@ def test_another_worker_takes_over_the_run_of_a_killed_worker_with_the_same_key(
     with _start(program, url, "hold") as first:
         assert any(home.list_schedules().items for _ in range(100_000)), "the program has not declared its schedule"
         run = home.trigger("held")
-        assert _output_line(first) == (run.key, "1")
+        assert _output_line(first) == (run.idempotency_key, "1")
         first.send_signal(signal.SIGKILL)
     with _start(program, url, "end") as second:
-        assert _output_line(second) == (run.key, "2")
+        assert _output_line(second) == (run.idempotency_key, "2")
         service.wait_for_end()
-        assert home.get_run(run.run_id).state == "SUCCESS"
+        assert home.get_run(run.run_id).status == "SUCCESS"
         second.send_signal(signal.SIGTERM)
         assert second.wait(SECONDS) == 0
 

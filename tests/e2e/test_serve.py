@@ -148,7 +148,7 @@ def test_the_commands_of_the_readme_work(address: str, monkeypatch: pytest.Monke
     answers = [curl(shlex.split(line)[1:], address) for line in lines]
     assert answers[0]["schedule_id"] == "report"
     assert len(answers[1]["next_ticks"]) == 10
-    assert (answers[2]["state"], answers[2]["pause_note"]) == ("paused", "holidays")
+    assert (answers[2]["status"], answers[2]["note"]) == ("paused", "holidays")
     (where,) = [line for line in text.splitlines() if line.startswith("export TOMPION_URL=")]
     monkeypatch.setenv("TOMPION_URL", where.partition("=")[2].replace("http://127.0.0.1:8640", address))
     typed = [line for line in text.splitlines() if line.startswith(".venv/bin/tompion ")]
@@ -156,7 +156,7 @@ def test_the_commands_of_the_readme_work(address: str, monkeypatch: pytest.Monke
     for line in typed:
         left = run(shlex.split(line, comments=True)[1:])
         assert left.code == 0, (line, left)
-    assert json.loads(run(["schedules", "get", "report", "-o", "json"]).out)["state"] == "active"
+    assert json.loads(run(["schedules", "get", "report", "-o", "json"]).out)["status"] == "active"
 
 
 def curl(words: list[str], address: str) -> dict[str, Any]:

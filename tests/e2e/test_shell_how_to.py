@@ -71,8 +71,8 @@ def test_the_commands_of_the_how_to_work(served: str, tmp_path: Path, monkeypatc
         if file:
             (tmp_path / file).write_text(left.out)
     output = json.loads(run(["schedules", "get", "report", "-o", "json"]).out)
-    assert output["definition"]["spec"]["exclude"] == {"named": ["bank"]}
-    assert json.loads((tmp_path / "report.json").read_text())["definition"]["max_attempts"] == 3
+    assert output["exclude"] == {"named": ["bank"]}
+    assert json.loads((tmp_path / "report.json").read_text())["max_attempts"] == 3
 
 
 def test_commands_work_on_a_store_and_errors_have_exit_codes(tmp_path: Path) -> None:

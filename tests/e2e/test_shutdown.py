@@ -103,7 +103,7 @@ def test_shutdown_with_a_running_run(tmp_path: Path) -> None:
         assert (process.returncode, errors) == (130, "")
     with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
         result = tompion.get_run(run.run_id)
-        assert (result.state, result.result) == ("SUCCESS", "done")
+        assert (result.status, result.result) == ("SUCCESS", "done")
 
 
 def send(connection: HTTPConnection, path: str, body: object) -> None:

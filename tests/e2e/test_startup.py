@@ -148,4 +148,4 @@ def curl_as_the_readme(clone: Path, address: str) -> None:
         assert left.returncode == 0, (line, left.stdout, left.stderr)
         message.append(json.loads(left.stdout))
     assert len(message) == 3
-    assert (message[0]["schedule_id"], len(message[1]["next_ticks"]), message[2]["state"]) == ("report", 10, "paused")
+    assert (message[0]["schedule_id"], len(message[1]["next_ticks"]), message[2]["status"]) == ("report", 10, "paused")

@@ -99,9 +99,10 @@ def test_a_service_logs_json_and_sends_spans_and_no_secret_is_in_them(tmp_path: 
         log_lines += [json.loads(line) for line in process.stdout]
         assert process.wait(120) == 0
         spans = spans_of(collector)
-    assert (ended["state"], ended["key"], ended["run_id"]) == ("SUCCESS", run["key"], run["run_id"])
-    assert ended["trace_id"] == f"{trace_id_of(run['key']):032x}"
-    assert (failed["state"], failed["error"], failed["level"]) == ("FAILED", "ValueError: no luck", "warning")
+    assert (ended["status"], ended["run_id"]) == ("SUCCESS", run["run_id"])
+    assert ended["idempotency_key"] == run["idempotency_key"]
+    assert ended["trace_id"] == f"{trace_id_of(run['idempotency_key']):032x}"
+    assert (failed["status"], failed["error"], failed["level"]) == ("FAILED", "ValueError: no luck", "warning")
     assert [item["path"] for item in log_lines if item["event"] == "request"][-1] == "/api/v1/schedules/bad/trigger"
     assert CANARY not in json.dumps(log_lines)
     names = {span.name for span in spans if span.trace_id.hex() == ended["trace_id"]}

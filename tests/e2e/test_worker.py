@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 def note(run):
     with (HERE / "notes.txt").open("a") as notes:
-        notes.write(f"{run.key}\\n")
+        notes.write(f"{run.idempotency_key}\\n")
 
 def fail(run):
     logging.getLogger("tasks").info("working")
@@ -98,8 +98,8 @@ def test_a_worker_runs_due_schedules_and_stops_gracefully(home: Path) -> None:
         runs = tompion.runs("notes", limit=1_000).items
         assert tompion.verify("notes").ok
         assert tompion.get("notes").in_flight == 0
-    assert {run.state for run in runs} <= FINAL, "nothing may be left in flight"
-    assert sorted(run.key for run in runs if run.state == "SUCCESS") == sorted(notes), "each once"
+    assert {run.status for run in runs} <= FINAL, "nothing may be left in flight"
+    assert sorted(run.idempotency_key for run in runs if run.status == "SUCCESS") == sorted(notes), "each once"
     assert len(notes) == len(set(notes)) >= 2
 
 
@@ -171,8 +171,8 @@ def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> 
         assert (process.returncode, problems) == (0, "")
         assert lines[0] == f"executing runs of {url}, queue reports (Ctrl-C to stop)"
         assert rest.splitlines()[-1] == "stopped"
-        assert tompion.get_run(run.run_id).state == "SUCCESS"
-    assert (home / "notes.txt").read_text().splitlines() == [run.key]
+        assert tompion.get_run(run.run_id).status == "SUCCESS"
+    assert (home / "notes.txt").read_text().splitlines() == [run.idempotency_key]
     assert not (home / "tompion.db").exists()
 
 

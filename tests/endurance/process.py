@@ -32,7 +32,7 @@ NOTES = Path(__file__).parent / "notes.txt"
 
 def note(run):
     with NOTES.open("a") as notes:
-        notes.write(f"{run.key}\\n")
+        notes.write(f"{run.idempotency_key}\\n")
 """
 CONFIGURATION = """
 [limits]
@@ -126,7 +126,7 @@ def runs_of(tompion: Tompion, name: str) -> list[Run]:
     while page.next_page is not None:
         page = tompion.runs(name, limit=PAGE, before=page.next_page)
         runs += page.items
-    return sorted(runs, key=lambda run: run.scheduled_for)
+    return sorted(runs, key=lambda run: run.run_at)
 
 
 def problems(tompion: Tompion, names: list[str], notes: list[str]) -> list[str]:
@@ -136,18 +136,18 @@ def problems(tompion: Tompion, names: list[str], notes: list[str]) -> list[str]:
     for name in names:
         violations += [f"{name}: {problem}" for problem in tompion.verify(name).problems]
         runs = runs_of(tompion, name)
-        seconds = [int(run.scheduled_for.timestamp()) for run in runs if run.source == "schedule"]
+        seconds = [int(run.run_at.timestamp()) for run in runs if run.source == "schedule"]
         if len(seconds) != len(set(seconds)):
             violations.append(f"{name}: a tick was decided twice: {seconds}")
-        violations += [f"{name}: still open: {run}" for run in runs if run.state not in FINAL]
+        violations += [f"{name}: still open: {run}" for run in runs if run.status not in FINAL]
         for run in runs:
-            times = launched.pop(run.key, 0)
-            if run.state == "SUCCESS" and not 1 <= times <= run.attempt:
+            times = launched.pop(run.idempotency_key, 0)
+            if run.status == "SUCCESS" and not 1 <= times <= run.attempt:
                 violations.append(f"{name}: launched {times} times, by the ledger {run.attempt}: {run}")
     return violations + [f"launched, and not in the ledger: {key}" for key in launched]
 
 
 def gaps(tompion: Tompion, name: str) -> list[tuple[int, int]]:
     """Return the seconds between two runs of a schedule that have no run."""
-    seconds = [int(run.scheduled_for.timestamp()) for run in runs_of(tompion, name)]
+    seconds = [int(run.run_at.timestamp()) for run in runs_of(tompion, name)]
     return [(a, b) for a, b in pairwise(seconds) if b != a + 1]

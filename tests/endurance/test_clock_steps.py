@@ -27,7 +27,7 @@ OFF = "no schedule fires here"
 def latest_tick(tompion: Tompion, name: str) -> int:
     """Return the last tick that the engine decided."""
     newest = tompion.runs(name, source="schedule", limit=1).items
-    return int(newest[0].scheduled_for.timestamp()) if newest else 0
+    return int(newest[0].run_at.timestamp()) if newest else 0
 
 
 def wait_for_tick(process: Worker, tompion: Tompion, name: str, after_s: int) -> None:
@@ -38,7 +38,7 @@ def wait_for_tick(process: Worker, tompion: Tompion, name: str, after_s: int) ->
 def assert_engine_runs(process: Worker, tompion: Tompion, name: str) -> None:
     """Check that an engine runs a trigger."""
     run = tompion.trigger(name)
-    until(lambda: run.key in process.notes(), process.output)
+    until(lambda: run.idempotency_key in process.notes(), process.output)
 
 
 def assert_verified(store: str, clock: SteppedClock) -> None:
@@ -94,7 +94,7 @@ def assert_every_tick_decided(notes: list[str], tompion: Tompion, names: list[st
     assert [(dropped_range.reason, dropped_range.ticks) for dropped_range in dropped_ranges] == [
         ("missed", after - before - 1)
     ]
-    caught_up = {int(run.scheduled_for.timestamp()) for run in runs_of(tompion, "all")}
+    caught_up = {int(run.run_at.timestamp()) for run in runs_of(tompion, "all")}
     assert caught_up >= set(range(before - before % 600 + 600, after, 600))
     assert len(caught_up) >= 11
 

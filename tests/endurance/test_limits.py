@@ -197,7 +197,7 @@ def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more:
             await tompion.upsert(function, cron="0 0 1 1 *", function=name)
             run = await tompion.trigger(function, payload=size)
             async with asyncio.timeout(30):
-                while (current := await tompion.get_run(run.run_id)).state not in FINAL:
+                while (current := await tompion.get_run(run.run_id)).status not in FINAL:
                     await asyncio.wait({asyncio.ensure_future(asyncio.Event().wait())}, timeout=0.01)
         return current
 

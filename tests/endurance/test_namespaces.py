@@ -38,7 +38,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 QUESTIONS: dict[str, Callable[[Tompion], Any]] = {
     "list": lambda tompion: tompion.list_schedules(),
     "search": lambda tompion: tompion.list_schedules(text="jo"),
-    "deleted": lambda tompion: tompion.list_schedules(state="closed"),
+    "deleted": lambda tompion: tompion.list_schedules(status="closed"),
     "get": lambda tompion: tompion.get("job"),
     "describe": lambda tompion: tompion.describe("job"),
     "stats": lambda tompion: tompion.stats(),

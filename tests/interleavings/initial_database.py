@@ -127,7 +127,7 @@ def _fill(bench: Bench, initial_state: InitialState) -> Fixture:
     first, second = bench.worker(), bench.worker()
     held = tuple(sorted(held_of(row) for row, _ in expired.launched))
     numbers = [worker.context.number for worker in (expired, first, second)]
-    return Fixture(numbers[0], numbers[1], numbers[2], held, bench.get().token)
+    return Fixture(numbers[0], numbers[1], numbers[2], held, bench.get().conflict_token)
 
 
 class RestorableDatabase:

@@ -154,7 +154,9 @@ def _update(participant: Participant) -> Future[Any]:
             "description": participant.name,
             "payload": [participant.name],
         }
-        return crud.patch(participant.session(transaction), "report", token=participant.fixture.token, **fields)
+        return crud.patch(
+            participant.session(transaction), "report", conflict_token=participant.fixture.token, **fields
+        )
 
     return participant.write(update)
 

@@ -137,7 +137,7 @@ async def _measure(home: Home, target: Targets, runs: int) -> Report:
     await wait_for_ends(home, "doomed", doomed + 1)
     over = time.perf_counter()
     pages = [await home.runs(name, limit=SETTINGS.max_page) for name in ("slow", "doomed", "quick")]
-    states = Counter([str(run.state) for page in pages for run in page.items])
+    states = Counter([str(run.status) for page in pages for run in page.items])
     return Report(
         runs,
         held,

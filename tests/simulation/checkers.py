@@ -245,7 +245,7 @@ def launches_are_recorded(ledger: Ledger) -> Iterator[str]:
             yield f"{launch.run_id} was launched as attempt {launch.attempt}, the ledger has {run.attempt}"
         elif not ledger.evidence.clock_stepped and execution.at * 1000 + 1 < run.fire_ms:
             yield f"{launch.run_id} was launched before its fire time"
-        if keys.setdefault(launch.run_id, launch.key) != launch.key:
+        if keys.setdefault(launch.run_id, launch.idempotency_key) != launch.idempotency_key:
             yield f"{launch.run_id} was launched with two keys"
         if (launch.run_id, launch.attempt) in seen:
             yield f"{launch.run_id}: attempt {launch.attempt} was launched twice"

@@ -130,7 +130,7 @@ def is_rejection(error: BaseException) -> bool:
 def _cancel_newest(session: OperationContext, schedule_id: str, *, request_id: str) -> Any:
     """Cancel the newest backfill of a schedule if it is still running."""
     for backfill in backfills.backfills(session, schedule_id, limit=1):
-        if backfill.state == RUNNING:
+        if backfill.status == RUNNING:
             return backfills.cancel_backfill(session, backfill.backfill_id, request_id=request_id)
     raise NotFound(f"{schedule_id} has no running backfill")
 

@@ -49,7 +49,7 @@ class Report(NamedTuple):
 
 async def work(launch: RunContext) -> str:
     """Fail some first attempts. Return the payload."""
-    if launch.attempt == 1 and launch.scheduled_for.timestamp() % 7 < 1:
+    if launch.attempt == 1 and launch.run_at.timestamp() % 7 < 1:
         raise ValueError("not yet")
     return str(launch.payload)
 

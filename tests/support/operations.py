@@ -130,7 +130,7 @@ class Bench:
     def outcomes(self, schedule_id: str = "report", source: str | None = "schedule") -> list[str]:
         """Return the time, state and reason of each tick, the oldest first: ``08:01 SKIPPED overlap``."""
         return [
-            f"{shown(run.scheduled_for)} {run.state}" + (f" {run.reason}" if run.reason else "")
+            f"{shown(run.run_at)} {run.status}" + (f" {run.reason}" if run.reason else "")
             for run in self.runs(schedule_id, source)
         ]
 

@@ -69,7 +69,7 @@ def _remember(service: Service, client: Client) -> None:
     since = dict.fromkeys(BACKFILLED, now - timedelta(hours=1)) | {"data/daily-report": now - timedelta(days=DAYS)}
     for name, begin in since.items():
         (backfill,) = client.backfill(name, begin, now - timedelta(minutes=1), overlap="allow")
-        while client.get_backfill(backfill.backfill_id).state == "RUNNING" or client.get(name).in_flight:
+        while client.get_backfill(backfill.backfill_id).status == "RUNNING" or client.get(name).in_flight:
             pass  # each iteration waits for a request
     random = Random(7)
     with closing(sqlite3.connect(service.home / "web.db", timeout=120)) as connection:

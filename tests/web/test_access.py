@@ -112,7 +112,7 @@ def _resume(page: Page, service: Service) -> None:
 
 
 def _bulk(page: Page, service: Service) -> None:
-    page.goto(f"{service.url}/schedules?state=paused")
+    page.goto(f"{service.url}/schedules?status=paused")
     page.get_by_role("button", name="Bulk actions").click()
     page.get_by_role("menuitem", name="Resume").click()
     expect(page.get_by_label("Affected schedules")).to_be_visible()
@@ -136,7 +136,7 @@ def _conflict(page: Page, service: Service) -> None:
     name = "billing/payouts"
     page.goto(f"{service.url}/schedules/billing%2Fpayouts/edit")
     page.get_by_label("Cron", exact=True).fill("*/6 * * * *")
-    before = service.client.get(name).definition.description
+    before = service.client.get(name).description
     service.client.patch(name, description=f"{before}.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("dialog", name="Edit conflict")).to_be_visible()

@@ -239,7 +239,7 @@ def test_each_filter_is_part_of_the_url(page: Page, service: Service) -> None:
     service.client.create("other", cron=FAR, function="tasks:work")
     service.client.pause("other")
     for query, expected in (
-        ("state=active", "mine"), ("state=paused", "other"), ("workflow_id=ping", "mine"), ("user_id=ann", "mine"),
+        ("status=active", "mine"), ("status=paused", "other"), ("workflow_id=ping", "mine"), ("user_id=ann", "mine"),
         ("label=team%3Da", "mine"), ("text=oth", "other"),
     ):  # fmt: skip
         page.goto(f"{service.url}/schedules?{query}")

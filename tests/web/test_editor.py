@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from urllib.request import urlopen
+
 from playwright.sync_api import Page, expect
 
 from tests.web.kit import Service
@@ -27,9 +30,9 @@ def test_create_with_the_builder(page: Page, service: Service) -> None:
     page.get_by_label("Max attempts").fill("3")
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("heading", name="weekly-report", level=1)).to_be_visible()
-    definition = service.client.get("weekly-report").definition
-    assert (list(definition.spec.cron), definition.spec.timezone) == (["30 7 * * MON-THU"], "Europe/Berlin")
-    assert (definition.action.function, definition.policy.max_attempts) == ("tasks:work", 3)
+    schedule = service.client.get("weekly-report")
+    assert (list(schedule.cron), schedule.timezone) == (["30 7 * * MON-THU"], "Europe/Berlin")
+    assert (schedule.function, schedule.max_attempts) == ("tasks:work", 3)
 
 
 def test_the_target_of_an_executor_is_edited_as_json(page: Page, service: Service) -> None:
@@ -68,11 +71,12 @@ def test_the_effect_of_an_edit_is_shown_before_it_is_saved(page: Page, service: 
     expect(effect).to_contain_text("No change to the next 20 runs.")
     page.get_by_label("Cron", exact=True).fill("0 9,21 * * *")
     expect(effect).to_contain_text("Next 20 runs: 0 removed, 10 added, 10 unchanged.")
-    assert service.client.get("report").version == 1, "nothing has been saved"
+    assert service.client.get("report").definition_version == 1, "nothing has been saved"
     page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
     expect(page.get_by_text("At 09:00 and 21:00 every day, in UTC.")).to_be_visible()
     saved = service.client.get("report")
-    assert (saved.version, saved.definition.payload) == (2, {"keep": [1, None]})
+    assert (saved.definition_version, saved.payload) == (2, {"keep": [1, None]})
 
 
 def test_an_edit_conflict_shows_both_changes(page: Page, service: Service) -> None:
@@ -84,14 +88,14 @@ def test_an_edit_conflict_shows_both_changes(page: Page, service: Service) -> No
     dialog = page.get_by_role("dialog", name="Edit conflict")
     expect(dialog.get_by_label("Their changes")).to_contain_text("theirs")
     expect(dialog.get_by_label("Your changes")).to_contain_text("0 10 * * *")
-    stored = service.client.get("report").definition
-    assert (list(stored.spec.cron), stored.description) == (["0 9 * * *"], "theirs"), "nothing was overwritten"
+    stored = service.client.get("report")
+    assert (list(stored.cron), stored.description) == (["0 9 * * *"], "theirs"), "nothing was overwritten"
     dialog.get_by_role("button", name="Merge").click()
     expect(page.get_by_label("Description")).to_have_value("theirs")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
-    stored = service.client.get("report").definition
-    assert (list(stored.spec.cron), stored.description) == (["0 10 * * *"], "theirs")
+    stored = service.client.get("report")
+    assert (list(stored.cron), stored.description) == (["0 10 * * *"], "theirs")
 
 
 def test_a_field_that_both_users_changed_is_marked(page: Page, service: Service) -> None:
@@ -127,10 +131,10 @@ def test_invalid_json_cannot_be_saved(page: Page, service: Service) -> None:
     expect(save).to_be_disabled()
     expect(page.get_by_role("radio", name="Form")).to_be_disabled()
     written.fill(whole)
-    assert service.client.get("report").version == 1, "nothing was saved meanwhile"
+    assert service.client.get("report").definition_version == 1, "nothing was saved meanwhile"
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
-    assert service.client.get("report").definition.payload == {"day": 2}
+    assert service.client.get("report").payload == {"day": 2}
 
 
 def test_several_intervals_have_separate_rows(page: Page, service: Service) -> None:
@@ -146,9 +150,9 @@ def test_several_intervals_have_separate_rows(page: Page, service: Service) -> N
     expect(page.get_by_label("Cron 2", exact=True)).to_have_value("30 18 * * *")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="often", level=1)).to_have_text("often")
-    spec = service.client.get("often").definition.spec
-    assert list(spec.cron) == ["0 6 * * *", "30 18 * * *"]
-    assert [(item.every_s, item.offset_s) for item in spec.intervals] == [(7_200, 0), (5_400, 300)]
+    often = service.client.get("often")
+    assert list(often.cron) == ["0 6 * * *", "30 18 * * *"]
+    assert [(item.every_s, item.offset_s) for item in often.intervals] == [(7_200, 0), (5_400, 300)]
 
 
 def test_several_excluded_dates_can_be_typed(page: Page, service: Service) -> None:
@@ -163,7 +167,7 @@ def test_several_excluded_dates_can_be_typed(page: Page, service: Service) -> No
     page.get_by_label("Function", exact=True).fill("tasks:work")
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("heading", name="quiet", level=1)).to_be_visible()
-    exclude = service.client.get("quiet").definition.spec.exclude
+    exclude = service.client.get("quiet").exclude
     assert list(exclude.dates) == ["2026-12-25", "2026-12-26"]
     assert [item.end for item in exclude.windows] == ["2027-01-02"]
 
@@ -172,7 +176,7 @@ def test_structured_calendars_have_a_form(page: Page, service: Service) -> None:
     """Once the form of a schedule with calendars only was empty."""
     office = {"hour": [9, {"start": 13, "end": 17, "step": 2}], "day_of_week": "MON-FRI"}
     service.client.create("office", calendars=[office], exclude={"holidays": ["DE-BY"]}, function="tasks:work")
-    before = service.client.get("office").definition.spec
+    before = service.client.get("office")
     page.goto(f"{service.url}/schedules/office/edit")
     calendar = page.get_by_role("group", name="calendar 1")
     expect(calendar.get_by_label("Hour")).to_have_value("9,13-17/2")
@@ -182,7 +186,7 @@ def test_structured_calendars_have_a_form(page: Page, service: Service) -> None:
     page.get_by_label("Public holidays (country codes)").fill("DE-BY, AT")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="office", level=1)).to_have_text("office")
-    after = service.client.get("office").definition.spec
+    after = service.client.get("office")
     assert after.calendars[0].minute == "30"
     assert [item.country for item in after.exclude.holidays] == ["DE", "AT"]
     assert after.exclude.holidays[0] == before.exclude.holidays[0]
@@ -200,7 +204,7 @@ def test_leaving_with_unsaved_changes_needs_a_confirmation(page: Page, service: 
     page.get_by_role("button", name="Cancel").click()
     dialog.get_by_role("button", name="Discard", exact=True).click()
     expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
-    assert service.client.get("report").version == 1
+    assert service.client.get("report").definition_version == 1
 
 
 def test_an_error_at_a_field_does_not_move_other_inputs(page: Page, service: Service) -> None:
@@ -230,13 +234,36 @@ def test_a_definition_can_be_edited_as_json(page: Page, service: Service) -> Non
     page.goto(f"{service.url}/schedules/report/edit")
     page.get_by_text("JSON", exact=True).click()
     written = page.get_by_label("JSON definition")
-    written.fill(
-        '{"spec": {"intervals": ["90m"], "start_at": "2030-01-01T00:00:00Z"}, "function": "tasks:work", "shadow": true}'
-    )
+    written.fill('{"intervals": ["90m"], "start_at": "2030-01-01T00:00:00Z", "function": "tasks:work", "shadow": true}')
     expect(page.get_by_label("Summary")).to_contain_text("Every 90 minutes")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Shadow", exact=True)).to_be_visible()
-    assert service.client.get("report").definition.policy.shadow
+    assert service.client.get("report").shadow
+
+
+def test_the_document_of_the_api_is_accepted_whole(page: Page, service: Service) -> None:
+    service.client.create("report", cron="0 9 * * *", function="tasks:work", remaining_actions=5)
+    with urlopen(f"{service.url}/api/v1/schedules/report") as answer:
+        document = json.load(answer)
+    page.goto(f"{service.url}/schedules/report/edit")
+    page.get_by_text("JSON", exact=True).click()
+    page.get_by_label("JSON definition").fill(json.dumps({**document, "cron": ["0 10 * * *"]}))
+    expect(page.get_by_label("Summary")).to_contain_text("At 10:00")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="report", level=1)).to_have_text("report")
+    saved = service.client.get("report")
+    assert (saved.cron, saved.remaining_actions, saved.definition_version) == (("0 10 * * *",), 5, 2)
+
+
+def test_a_schedule_that_only_runs_when_triggered_can_be_edited(page: Page, service: Service) -> None:
+    service.client.create("manual", cron=[], function="tasks:work", timezone="Europe/Berlin")
+    page.goto(f"{service.url}/schedules/manual/edit")
+    expect(page.get_by_label("Cron", exact=True)).to_have_count(0)
+    page.get_by_label("Description", exact=True).fill("by hand")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="manual", level=1)).to_have_text("manual")
+    saved = service.client.get("manual")
+    assert (saved.cron, saved.description, saved.next_run_at) == ((), "by hand", None)
 
 
 def test_a_flat_document_is_accepted(page: Page, service: Service) -> None:
@@ -253,7 +280,7 @@ def test_a_cron_value_of_another_type_does_not_break_the_form(page: Page, servic
     """Once a number in place of a text replaced the view by an error, and the draft was lost."""
     page.goto(f"{service.url}/new")
     page.get_by_text("JSON", exact=True).click()
-    page.get_by_label("JSON definition").fill('{"spec": {"cron": [5]}, "function": "tasks:work"}')
+    page.get_by_label("JSON definition").fill('{"cron": [5], "function": "tasks:work"}')
     page.get_by_text("Form", exact=True).click()
     expect(page.get_by_label("Cron", exact=True)).to_have_value("5")
 

@@ -99,7 +99,7 @@ def visited(window: BrowserContext, home: Path, *options: str) -> Iterator[tuple
 
 def test_sign_in_with_a_key_and_out_again(window: BrowserContext, tmp_path: Path) -> None:
     with visited(window, tmp_path, "--auth", "required") as (service, page):
-        page.goto(f"{service.url}/schedules?state=paused")
+        page.goto(f"{service.url}/schedules?status=paused")
         page.get_by_label("API key or token").fill("tpn_000000000000_" + "0" * 48)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_text("unknown, expired or revoked API key")).to_be_visible()
@@ -193,7 +193,7 @@ def test_a_change_before_the_stream_opens_is_shown(page: Page, service: Service)
     page.goto(f"{service.url}/schedules/early/runs")
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     run = service.client.trigger("early")
-    while service.client.get_run(run.run_id).state not in FINAL:
+    while service.client.get_run(run.run_id).status not in FINAL:
         pass
     held[0].continue_()
     expect(page.get_by_text("1 succeeded")).to_be_visible()

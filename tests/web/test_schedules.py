@@ -56,7 +56,7 @@ def test_pause_with_actor_and_end_and_resume(page: Page, service: Service) -> No
     dialog.get_by_role("button", name="Pause", exact=True).click()
     expect(row(page, "report")).to_contain_text("Paused by ann")
     stored = service.client.get("report")
-    assert (stored.paused_by, stored.pause_note) == ("ann", "the warehouse is being moved")
+    assert (stored.paused_by, stored.note) == ("ann", "the warehouse is being moved")
     assert stored.paused_until is not None
     assert stored.paused_until.isoformat() == "2030-01-02T08:00:00+00:00", "nine in Berlin"
     page.get_by_role("link", name="report", exact=True).click()
@@ -64,7 +64,7 @@ def test_pause_with_actor_and_end_and_resume(page: Page, service: Service) -> No
     page.get_by_role("button", name="Resume").click()
     page.get_by_role("dialog").get_by_role("button", name="Resume", exact=True).click()
     expect(page.get_by_text("Active", exact=True)).to_be_visible()
-    assert service.client.get("report").state == "active"
+    assert service.client.get("report").status == "active"
 
 
 def test_a_pause_with_an_end_in_the_past_is_not_sent(page: Page, service: Service) -> None:
@@ -74,7 +74,7 @@ def test_a_pause_with_an_end_in_the_past_is_not_sent(page: Page, service: Servic
     page.get_by_label("Resume automatically at").fill("2020-01-01T00:00")
     expect(page.get_by_text("Must be in the future")).to_be_visible()
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
-    assert service.client.get("report").state == "active"
+    assert service.client.get("report").status == "active"
 
 
 def test_run_a_schedule_from_its_row(page: Page, service: Service) -> None:
@@ -87,7 +87,7 @@ def test_run_a_schedule_from_its_row(page: Page, service: Service) -> None:
     expect(page.get_by_label("Result", exact=True)).to_have_text('{\n  "rows": 12\n}')
     expect(page.get_by_label("Input", exact=True)).to_have_text('{\n  "day": "any"\n}')
     expect(page.get_by_label("Timings")).to_contain_text("Started")
-    expect(page.get_by_text(service.client.runs("report").items[0].key)).to_be_visible()
+    expect(page.get_by_text(service.client.runs("report").items[0].idempotency_key)).to_be_visible()
 
 
 def test_skip_the_next_run(page: Page, service: Service) -> None:
@@ -171,11 +171,11 @@ def test_filters_are_part_of_the_url_and_apply_to_bulk_actions(page: Page, servi
     page.get_by_role("menuitem", name="Pause all matching schedules").click()
     touched = page.get_by_label("Affected schedules").get_by_role("listitem")
     expect(touched).to_have_text(["invoices", "reminders"])
-    assert service.client.get("invoices").state == "active", "the action is not confirmed yet"
+    assert service.client.get("invoices").status == "active", "the action is not confirmed yet"
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("2 schedules paused")
-    states = {item.schedule_id: item.state for item in service.client.list_schedules().items}
+    states = {item.schedule_id: item.status for item in service.client.list_schedules().items}
     assert states == {"invoices": "paused", "reminders": "paused", "backup": "active"}
 
 
@@ -201,7 +201,7 @@ def test_restore_a_version(page: Page, service: Service) -> None:
     page.get_by_role("button", name="Restore", exact=True).click()
     expect(page.get_by_text("At 09:00 every day, in UTC.")).to_be_visible()
     expect(page.get_by_role("row").nth(1)).to_contain_text("3 Current")
-    assert service.client.get("report").version == 3
+    assert service.client.get("report").definition_version == 3
 
 
 def test_a_backfill_to_the_end(page: Page, service: Service) -> None:
@@ -237,7 +237,7 @@ def test_pause_a_schedule_with_the_keyboard_only(page: Page, service: Service) -
     page.keyboard.press("Enter")
     expect(page.get_by_text("“by hand”")).to_be_visible()
     expect(page.get_by_role("button", name="Resume")).to_be_focused()
-    assert service.client.get("report").state == "paused"
+    assert service.client.get("report").status == "paused"
 
 
 def test_the_focus_stays_in_the_paused_row(page: Page, service: Service) -> None:
@@ -339,11 +339,11 @@ def test_delete_explains_what_is_kept(page: Page, service: Service) -> None:
     page.get_by_role("menuitem", name="Delete…").click()
     dialog = page.get_by_role("dialog", name="Delete report?")
     expect(dialog).to_contain_text("Its history stays available")
-    assert service.client.get("report").state == "active", "the action is not confirmed yet"
+    assert service.client.get("report").status == "active", "the action is not confirmed yet"
     dialog.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("Deleted", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="More actions")).to_have_count(0)
-    assert service.client.get("report").state == "closed"
+    assert service.client.get("report").status == "closed"
 
 
 def test_filters_show_the_format_and_suggestions(page: Page, service: Service) -> None:

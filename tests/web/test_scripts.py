@@ -96,7 +96,7 @@ def history(client: Client, victim: str) -> list[str]:
     client.create("fails", cron=FAR, function="attacks:fails")
     runs = [client.trigger(victim), client.trigger("fails")]
     until = datetime.now(UTC) + timedelta(seconds=MS / 1_000)
-    while client.get_backfill(backfill.backfill_id).state == "RUNNING" and datetime.now(UTC) < until:
+    while client.get_backfill(backfill.backfill_id).status == "RUNNING" and datetime.now(UTC) < until:
         pass  # each iteration waits for a request
     return [run.run_id for run in runs]
 

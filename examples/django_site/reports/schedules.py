@@ -18,5 +18,5 @@ def count_tables(run: RunContext) -> int:
         cursor.execute("SELECT count(*) FROM sqlite_master")
         (count,) = cursor.fetchone()
     connection.close()  # each thread has its own connection
-    print(f"{run.scheduled_for:%H:%M:%S} {count} tables", flush=True)
+    print(f"{run.run_at:%H:%M:%S} {count} tables", flush=True)
     return int(count)

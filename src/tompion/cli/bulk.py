@@ -32,8 +32,8 @@ def _filter(option: str, metavar: str, text: str) -> Any:
     return typer.Option(option, metavar=metavar, help=text, rich_help_panel=PANEL)
 
 
-StateFilter = Annotated[
-    str | None, _filter("--state", "STATE", "Only schedules that are active, paused, exhausted or closed.")
+StatusFilter = Annotated[
+    str | None, _filter("--status", "STATUS", "Only schedules that are active, paused, exhausted or closed.")
 ]
 LabelFilter = Annotated[str | None, _filter("--label", "NAME=VALUE", "Only schedules with this label.")]
 TextFilter = Annotated[str | None, _filter("--text", "TEXT", "Only schedules with this text in the id or description.")]
@@ -57,7 +57,7 @@ class BulkSelection:
     def arguments(self, schedule_ids: Sequence[str] | None) -> dict[str, Any]:
         """Return the arguments of the operation that select the schedules."""
         if not schedule_ids and not self.filters:
-            raise InvalidInput("no schedules selected; give ids, a filter such as --label or --state, or --all")
+            raise InvalidInput("no schedules selected; give ids, a filter such as --label or --status, or --all")
         return drop_unset(schedule_ids=list(schedule_ids or ())) | self.filters
 
 
@@ -72,7 +72,7 @@ class BulkAction:
 
 
 def selection_options(  # noqa: PLR0913 - each is an option of the command
-    state: StateFilter = None,
+    status: StatusFilter = None,
     label: LabelFilter = None,
     text: TextFilter = None,
     workflow: WorkflowFilter = None,
@@ -88,7 +88,7 @@ def selection_options(  # noqa: PLR0913 - each is an option of the command
     after: After = None,
 ) -> BulkSelection:
     """Return the selection of schedules."""
-    filters = drop_unset(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
+    filters = drop_unset(status=status, label=label, text=text, workflow_id=workflow, user_id=user)
     if everything:
         filters["everything"] = True
     return BulkSelection(filters, drop_unset(limit=limit, after=after), dry_run, yes)
@@ -102,7 +102,7 @@ def run_bulk_action(
     options: dict[str, Any],
 ) -> None:
     """Run an action on all selected schedules and print the result. Exit 1 if it was rejected for any of them."""
-    if "token" in options:
+    if "conflict_token" in options:
         raise InvalidInput("--token works with one schedule only; leave it out, or select one schedule")
     arguments = selection.arguments(schedule_ids)
     with connection.open() as api:

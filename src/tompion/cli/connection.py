@@ -314,7 +314,7 @@ def watch_options(  # noqa: PLR0913 - each is an option of the command
 
 def change_options(token: Token = None, request_id: RequestId = None) -> dict[str, Any]:
     """Return the options of every change of a schedule."""
-    return drop_unset(token=token, request_id=request_id)
+    return drop_unset(conflict_token=token, request_id=request_id)
 
 
 def request_options(request_id: RequestId = None) -> dict[str, Any]:

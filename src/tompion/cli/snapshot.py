@@ -54,12 +54,12 @@ class DoctorSnapshot:
 def read_top_snapshot(api: Api) -> TopSnapshot:
     """Read upcoming ticks, running runs and latest outcomes. The cost does not depend on the number of schedules."""
     counts = api.stats(seconds=1, buckets=1).schedules
-    ended = [run for run in api.recent_runs(limit=MAX_RECENT_RUNS).items if run.state in FINAL]
+    ended = [run for run in api.recent_runs(limit=MAX_RECENT_RUNS).items if run.status in FINAL]
     return TopSnapshot(
         schedules=counts,
         upcoming=api.upcoming(seconds=MAX_AHEAD_S, limit=MAX_ROWS).ticks,
         running=_runs_in_flight(api, min(counts.in_flight, MAX_ROWS), pages=1),
-        recent=tuple(sorted(ended, key=lambda run: run.finished_at or run.decided_at, reverse=True)),
+        recent=tuple(sorted(ended, key=lambda run: run.finished_at or run.created_at, reverse=True)),
         instances=api.list_instances(),
         queues=api.list_queues(),
     )
@@ -91,15 +91,15 @@ def every_schedule(api: Api) -> Iterator[Schedule]:
 
 
 def latest_runs(
-    api: Api, limit: int, *, state: str | None = None, before: str | None = None, pages: int = MAX_PAGES
+    api: Api, limit: int, *, status: str | None = None, before: str | None = None, pages: int = MAX_PAGES
 ) -> Page[Run]:
     """Return the latest runs of all schedules. Short pages are filled up from the pages after them."""
-    page = api.recent_runs(state=state, limit=limit, before=before)
+    page = api.recent_runs(status=status, limit=limit, before=before)
     for _ in range(pages - 1):
         missing = limit - len(page.items)
         if missing <= 0 or page.next_page is None:
             break
-        following = api.recent_runs(state=state, limit=missing, before=page.next_page)
+        following = api.recent_runs(status=status, limit=missing, before=page.next_page)
         page = Page(page.items + following.items, following.next_page)
     return page
 
@@ -107,7 +107,7 @@ def latest_runs(
 def _runs_in_flight(api: Api, limit: int, *, pages: int) -> tuple[Run, ...]:
     """Return runs in flight, started ones first."""
     runs: tuple[Run, ...] = ()
-    for state in (RunState.STARTED, RunState.ENQUEUED):
+    for status in (RunState.STARTED, RunState.ENQUEUED):
         if len(runs) < limit:
-            runs += latest_runs(api, limit - len(runs), state=state, pages=pages).items
+            runs += latest_runs(api, limit - len(runs), status=status, pages=pages).items
     return runs

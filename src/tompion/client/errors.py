@@ -41,8 +41,8 @@ def error_of(status: int, body: bytes) -> TompionError:
         )
     if kind is InvalidField and "problem" in problem:
         return InvalidField(str(problem.get("field")), problem["problem"])
-    if kind is StaleToken and {"stale_token", "token"} <= set(problem):
-        return StaleToken(problem["stale_token"], problem["token"])
+    if kind is StaleToken and {"stale_token", "conflict_token"} <= set(problem):
+        return StaleToken(problem["stale_token"], problem["conflict_token"])
     error = kind.__new__(kind)
     Exception.__init__(error, detail)
     return error

@@ -15,7 +15,7 @@ from dataclasses import dataclass, is_dataclass
 from datetime import date, timedelta
 from functools import cache
 from secrets import token_hex
-from typing import Any, NamedTuple, TypedDict, get_type_hints
+from typing import Any, NamedTuple, TypedDict
 from urllib.parse import quote, urlencode, urlsplit
 
 from tompion.client.errors import error_of
@@ -50,7 +50,7 @@ IDEMPOTENT = (
     declare.declare,
 )
 """Changes without a request id that can be repeated: they have a key or a token of their own, or they set a state."""
-HEADERS = {"request_id": "Idempotency-Key", "token": "If-Match"}
+HEADERS = {"request_id": "Idempotency-Key", "conflict_token": "If-Match"}
 DEFAULT_TIMEOUT_S = 30.0
 
 
@@ -145,12 +145,10 @@ def build_request(address: Address, operation: Callable[..., Any], args: Any, kw
     headers = _base_headers(address)
     if "request_id" in _signature(operation).parameters:
         headers[HEADERS["request_id"]] = _header_value(arguments.pop("request_id", None) or f"c-{token_hex(16)}")
-    if "token" in arguments and _takes_conflict_token(operation):
-        token = arguments.pop("token")
-        if token is not None:
-            headers[HEADERS["token"]] = f'"{token}"'
+    if (conflict_token := arguments.pop("conflict_token", None)) is not None:
+        headers[HEADERS["conflict_token"]] = f'"{conflict_token}"'
     if operation is route.if_match:
-        headers.setdefault(HEADERS["token"], "*")
+        headers.setdefault(HEADERS["conflict_token"], "*")
     path, rest = _fill_path(route, arguments)
     query = {} if address.namespace is None else {"namespace": address.namespace}
     body = None
@@ -232,12 +230,6 @@ def _is_repeatable(route: Route, headers: Mapping[str, str]) -> bool:
 @cache
 def _signature(operation: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(operation)
-
-
-@cache
-def _takes_conflict_token(operation: Callable[..., Any]) -> bool:
-    """Return whether the token of an operation is that of a schedule, and not that of a run."""
-    return get_type_hints(operation).get("token") is not str
 
 
 def _bind(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:

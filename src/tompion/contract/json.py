@@ -25,10 +25,10 @@ from tompion.errors import (
     Unauthenticated,
 )
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import Forms, from_plain, to_plain
+from tompion.model.codec import Forms, from_fields, from_plain, to_plain
 from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
-from tompion.model.schedule import Action, Definition
-from tompion.model.spec import SpecDocument
+from tompion.model.schedule import Action, Definition, Schedule
+from tompion.model.spec import SOURCE_FIELDS, SpecDocument
 from tompion.spec.document import document_json, read_spec
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ STATUS_CODES: dict[type[TompionError], int] = {
 """The HTTP status of each branch of the error tree. The nearest ancestor decides."""
 ERRORS_PAGE = "/docs/errors"
 """The page of the service that describes the code of each error."""
-DETAILS = ("field", "problem", "position", "expected", "hint", "text", "stale_token", "token")
+DETAILS = ("field", "problem", "position", "expected", "hint", "text", "stale_token", "conflict_token")
 """Attributes of errors that become members of the problem document."""
 
 
@@ -92,7 +92,7 @@ def status_of(error: TompionError) -> int:
 
 def definition_document(definition: Definition) -> dict[str, Any]:
     """Return a definition as a document, without fields that have Tompion's default."""
-    document: dict[str, Any] = {"spec": document_json(definition.spec)}
+    document: dict[str, Any] = _sources(definition.spec)
     document |= action_document(definition.action)
     policy = _non_defaults(definition.policy, _POLICY)
     if "catchup_window_s" in policy:
@@ -111,7 +111,27 @@ def definition_document(definition: Definition) -> dict[str, Any]:
 def whole_document(definition: Definition) -> dict[str, Any]:
     """Return a definition as a document that means the same on every service, whatever its settings."""
     settable = {name: to_plain(getattr(definition.policy, name)) for name in SETTABLE}
-    return {**definition_document(definition), "spec": spec_document(definition.spec), **settable}
+    spec = definition.spec
+    always = {"timezone": spec.timezone or "UTC", "jitter_ms": spec.jitter_ms}
+    return {**definition_document(definition), **always, **settable}
+
+
+def schedule_document(schedule: Schedule) -> dict[str, Any]:
+    """Return a schedule as one flat document, which can be edited and sent back."""
+    state = {name: to_plain(getattr(schedule, name), FORMS) for name in _STATE_NAMES}
+    return {"schedule_id": schedule.schedule_id, **whole_document(schedule.definition), **state}
+
+
+def read_schedule(document: dict[str, Any]) -> Schedule:
+    """Return the schedule in a document that a service has sent."""
+    state = {name: document[name] for name in ("schedule_id", *_STATE_NAMES) if name in document}
+    return from_fields(Schedule, state, FORMS, definition=read_definition(document))
+
+
+def _sources(spec: SpecDocument) -> dict[str, Any]:
+    """Return the fields of a spec. An empty ``cron`` means that the schedule runs only when it is triggered."""
+    document = document_json(spec)
+    return document if document.keys() & set(SOURCE_FIELDS) else {"cron": [], **document}
 
 
 def spec_document(spec: SpecDocument) -> dict[str, Any]:
@@ -128,7 +148,7 @@ def read_definition(document: dict[str, Any]) -> Definition:
         if name in policy:
             policy[name] = kind(policy[name])
     return Definition(
-        spec=read_spec(document["spec"]),
+        spec=_read_spec(document),
         action=read_action(document),
         policy=Policy(**policy),
         payload=document.get("payload"),
@@ -136,6 +156,13 @@ def read_definition(document: dict[str, Any]) -> Definition:
         labels=tuple(sorted(document.get("labels", {}).items())),
         **{name: document.get(name) for name in _METADATA},
     )
+
+
+def _read_spec(document: Mapping[str, Any]) -> SpecDocument:
+    spec_fields = {name: document[name] for name in _SPEC_NAMES if name in document}
+    if spec_fields.get("timezone") == "UTC":  # stored without a zone
+        del spec_fields["timezone"]
+    return read_spec(spec_fields)
 
 
 def action_document(action: Action) -> dict[str, Any]:
@@ -166,4 +193,10 @@ def _defaults(value: Any) -> dict[str, Any]:
 _METADATA = ("memo", "search_attributes")
 _POLICY, _ACTION = _defaults(Policy()), _defaults(Action())
 _ACTION_NAMES = tuple(name for name in _ACTION if name not in ("executor", "options"))
-FORMS: Forms = {Definition: (whole_document, read_definition), SpecDocument: (spec_document, read_spec)}
+_SPEC_NAMES = tuple(field.name for field in fields(SpecDocument))
+_STATE_NAMES = tuple(field.name for field in fields(Schedule) if field.name not in ("schedule_id", "definition"))
+FORMS: Forms = {
+    Definition: (whole_document, read_definition),
+    Schedule: (schedule_document, read_schedule),
+    SpecDocument: (spec_document, read_spec),
+}

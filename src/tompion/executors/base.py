@@ -83,7 +83,7 @@ class RunContext:
         self.action = action
 
     @property
-    def key(self) -> str:
+    def idempotency_key(self) -> str:
         """Return the idempotency key. It is the same for every attempt of a run."""
         if self._key is None:
             row = self._row
@@ -102,7 +102,7 @@ class RunContext:
         return self._row.source
 
     @property
-    def scheduled_for(self) -> datetime:
+    def run_at(self) -> datetime:
         """Return the nominal time of the run."""
         return datetime_s(self._row.nominal_s)
 
@@ -119,7 +119,7 @@ class RunContext:
     @property
     def delivery_id(self) -> str:
         """Return the key, followed by the number of failures, if any. A target must accept each value once."""
-        return f"{self.key}.{self.failures}" if self.failures else self.key
+        return f"{self.idempotency_key}.{self.failures}" if self.failures else self.idempotency_key
 
     @property
     def payload(self) -> Any:
@@ -159,8 +159,8 @@ class RunContext:
         return {
             "source": self.source,
             "user_id": self.user_id,
-            "scheduled_for": self.scheduled_for.isoformat(),
-            "idempotency_key": self.key,
+            "scheduled_for": self.run_at.isoformat(),
+            "idempotency_key": self.idempotency_key,
             "namespace": self.namespace,
             "schedule_id": self.schedule_id,
             "run_id": self.run_id,

@@ -171,11 +171,11 @@ def read_command(name: str, declared: object) -> Command:
 def environment_of(meta: RunContext) -> dict[str, str]:
     """Return the environment variables that describe a run."""
     variables = {
-        "KEY": meta.key,
+        "KEY": meta.idempotency_key,
         "RUN_ID": meta.run_id,
         "NAMESPACE": meta.namespace,
         "SCHEDULE_ID": meta.schedule_id,
-        "SCHEDULED_FOR": meta.scheduled_for.isoformat(),
+        "SCHEDULED_FOR": meta.run_at.isoformat(),
         "SOURCE": meta.source,
         "ATTEMPT": str(meta.attempt),
         "USER_ID": meta.user_id or "",

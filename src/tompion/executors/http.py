@@ -85,7 +85,7 @@ class HttpExecutor(Executor):
         if execution_id is None or url is None:
             return False
         body = json.dumps({"meta": meta.meta, "execution_id": execution_id}).encode()
-        headers = {**read_headers(meta.options), "Content-Type": JSON_TYPE, "Idempotency-Key": meta.key}
+        headers = {**read_headers(meta.options), "Content-Type": JSON_TYPE, "Idempotency-Key": meta.idempotency_key}
         request = self._signed(meta, HttpRequest("POST", body, headers))
         async with asyncio.timeout(self._timeout_s(meta.options)):
             await self._send(self._guard.target(url), request)
@@ -156,7 +156,7 @@ class HttpExecutor(Executor):
         keys = self._secrets.get(name) if isinstance(name, str) else None
         if keys is None:
             raise LaunchRefused("the workflow names a secret that the operator has not configured")
-        signature = signature_headers(meta.key, int(self._clock.now()), request.body, keys)
+        signature = signature_headers(meta.idempotency_key, int(self._clock.now()), request.body, keys)
         return request._replace(headers={**request.headers, **signature})
 
 

@@ -110,11 +110,11 @@ def _run_values(meta: RunContext) -> dict[str, Callable[[], Any]]:
     return {
         "$meta": lambda: meta.meta,
         "$payload": lambda: meta.payload,
-        "$key": lambda: meta.key,
+        "$key": lambda: meta.idempotency_key,
         "$delivery_id": lambda: meta.delivery_id,
         "$run_id": lambda: meta.run_id,
         "$token": lambda: meta.token,
-        "$scheduled_for": meta.scheduled_for.isoformat,
+        "$scheduled_for": meta.run_at.isoformat,
         "$namespace": lambda: meta.namespace,
         "$schedule_id": lambda: meta.schedule_id,
         "$user_id": lambda: meta.user_id,

@@ -28,8 +28,8 @@ def run_metadata(meta: RunContext) -> dict[str, str]:
         "run_id": meta.run_id,
         "schedule_id": meta.schedule_id,
         "namespace": meta.namespace,
-        "idempotency_key": meta.key,
-        "run_at": meta.scheduled_for.isoformat(),
+        "idempotency_key": meta.idempotency_key,
+        "run_at": meta.run_at.isoformat(),
         "attempt": str(meta.attempt),
     }
 

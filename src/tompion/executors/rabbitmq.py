@@ -46,7 +46,7 @@ class RabbitExecutor(Executor):
         message = Message(
             run_message(dag, meta, self._env),
             message_id=message_id(meta, end),
-            correlation_id=meta.key,
+            correlation_id=meta.idempotency_key,
             content_type="application/json",
             delivery_mode=DeliveryMode.PERSISTENT,
             headers={"tompion-run-id": meta.run_id, "tompion-attempt": meta.attempt, **trace_headers(meta)},

@@ -52,7 +52,7 @@ class RedisExecutor(Executor):
         try:
             added = await self._add_once(
                 keys=[stream, f"{PREFIX}{stream}:{message_id(meta, end)}"],
-                args=[meta.key, meta.run_id, message, self._remember_ms, meta.traceparent or ""],
+                args=[meta.idempotency_key, meta.run_id, message, self._remember_ms, meta.traceparent or ""],
             )
         except (NoConnection, NoAnswer, ReadOnlyError) as error:  # ReadOnlyError: a replica, which may be promoted
             raise LaunchError(f"cannot reach Redis: {type(error).__name__}") from None

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache, partial
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 Form = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -63,6 +63,12 @@ def from_plain(kind: type[T], data: Any, forms: Forms = NO_FORMS) -> T:
     """Return the dataclass from which :func:`to_plain` made the data."""
     result: T = _read(kind, data, forms)
     return result
+
+
+def from_fields(kind: type[T], data: Mapping[str, Any], forms: Forms, **members: Any) -> T:
+    """Return a dataclass from the data of some fields, and the values of the others."""
+    hints = _hints(cast(type, kind))
+    return kind(**{name: _read(hints[name], value, forms) for name, value in data.items()}, **members)
 
 
 def _read(kind: Any, data: Any, forms: Forms) -> Any:

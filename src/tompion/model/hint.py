@@ -77,7 +77,7 @@ class Outlook:
     """
 
     schedule_id: str
-    token: int
+    conflict_token: int
     hints: tuple[Hint, ...]
     next_run_at: datetime | None
     source: str | None

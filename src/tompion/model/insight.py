@@ -23,7 +23,7 @@ class SameSpecSchedule:
     """A schedule with the same spec as others, and its conflict token."""
 
     schedule_id: str
-    token: int
+    conflict_token: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class UpcomingTick:
     """A tick that will fire unless the schedule changes."""
 
     schedule_id: str
-    scheduled_for: datetime
+    run_at: datetime
     fire_at: datetime
 
 
@@ -169,9 +169,9 @@ class RecentOutcome:
     """Outcome of a tick, in short."""
 
     run_id: str
-    state: RunState
+    status: RunState
     reason: str | None
-    scheduled_for: datetime
+    run_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
 
@@ -198,7 +198,7 @@ class ScheduleEdit:
     schedule_id: str
     operation: str
     actor: str
-    token: int
+    conflict_token: int
     at: datetime
 
 

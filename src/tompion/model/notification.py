@@ -123,7 +123,7 @@ class Notification:
     rule_name: str
     topic: str
     schedule_id: str
-    state: str
+    status: str
     attempts: int
     next_try_at: datetime | None
     created_at: datetime

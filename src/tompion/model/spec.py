@@ -53,6 +53,8 @@ class CalendarDocument:
     comment: str = ""
 
 
+SOURCE_FIELDS = ("cron", "calendars", "intervals", "rrules", "times")
+"""Fields of a spec that have ticks."""
 CALENDAR_FIELDS = ("second", "minute", "hour", "day_of_month", "month", "year", "day_of_week")
 
 

@@ -33,7 +33,7 @@ class Assignment:
     namespace: str
     schedule_id: str
     source: str
-    scheduled_for: datetime
+    run_at: datetime
     request_id: str | None
     action: Action
     payload: Any

@@ -268,7 +268,7 @@ class RemoteWorker:
     def _emit_ended(self, assignment: Assignment, outcome: Completed) -> None:
         error = outcome.error.splitlines()[0] if outcome.error else None
         text = str(outcome.state) if error is None else f"{outcome.state}: {error}"
-        event = _run_event("ended", text, assignment)._replace(state=outcome.state, error=error)
+        event = _run_event("ended", text, assignment)._replace(status=outcome.state, error=error)
         self._events.emit_event(event, logging.INFO)  # a failure is logged already, with its traceback
 
 
@@ -277,7 +277,7 @@ def _run_event(kind: str, text: str, assignment: Assignment) -> Event:
         kind=kind,
         schedule_id=assignment.schedule_id,
         text=text,
-        nominal_s=int(assignment.scheduled_for.timestamp()),
+        nominal_s=int(assignment.run_at.timestamp()),
         namespace=assignment.namespace,
         run_id=assignment.run_id,
         source=assignment.source,
@@ -297,7 +297,7 @@ def _storable(value: Any) -> Any:
 def run_context(assignment: Assignment, signals: RunSignals) -> RunContext:
     """Return the context that the function of a run receives."""
     run = RunId(*map(int, assignment.run_id.split("-")))
-    nominal_s = int(assignment.scheduled_for.timestamp())
+    nominal_s = int(assignment.run_at.timestamp())
     row = RunRow(
         schedule_key=run.schedule_key,
         nominal_s=run.nominal_s,

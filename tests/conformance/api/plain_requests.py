@@ -112,7 +112,7 @@ class PlainRequests(SyncMethods):
         headers = {}
         if (request_id := named.pop("request_id", None)) is not None:
             headers["Idempotency_Key"] = request_id
-        if name != "report_run" and (token := named.pop("token", None)) is not None:
+        if (token := named.pop("conflict_token", None)) is not None:
             headers["If_Match"] = f'"{token}"'
         if name == "update":
             headers.setdefault("If_Match", "*")

@@ -12,6 +12,7 @@ from tompion.errors import TompionError
 from tompion.model.page import Page
 from tompion.model.schedule import Change
 
+DETAILS = ("field", "hint", "position", "expected", "conflict_token")
 DAILY = {"cron": "0 9 * * MON-FRI", "timezone": "Europe/Berlin", "function": "tasks:report"}
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 
@@ -50,11 +51,11 @@ SCENARIOS: dict[str, list[Step]] = {
         step("restore", "report", 1),
         step("list_schedules"),
         step("list_schedules", label="team=a", limit=1),
-        step("list_schedules", state="paused"),
+        step("list_schedules", status="paused"),
         step("count_schedules"),
-        step("count_schedules", label="team=a", state="active"),
+        step("count_schedules", label="team=a", status="active"),
         step("count_schedules", text="nothing like it"),
-        step("count_schedules", state="odd"),
+        step("count_schedules", status="odd"),
         step("delete", "report"),
         step("get", "report"),
         step("delete", "report", purge=True),
@@ -105,7 +106,7 @@ SCENARIOS: dict[str, list[Step]] = {
         step("trigger", "report", payload={"by": "hand"}, request_id="t1"),
         step("trigger", "report", overlap="skip", request_id="t2"),
         step("runs", "report"),
-        step("runs", "report", state="ENQUEUED", source="trigger", limit=1),
+        step("runs", "report", status="ENQUEUED", source="trigger", limit=1),
         step("get_run", "1-1800000030-1"),
         step("cancel_run", "1-1800000030-1", request_id="c1"),
         step("terminate_run", "1-2-3"),
@@ -139,14 +140,14 @@ SCENARIOS: dict[str, list[Step]] = {
         step("pause_matching", schedule_ids=["s3"], label="team=a"),
         step("resume_matching", schedule_ids=["s0", "s4"], on_resume="skip"),
         step("resume_matching", everything=True, on_resume="sometimes"),
-        step("resume_matching", state="paused"),
+        step("resume_matching", status="paused"),
         step("trigger_matching", text="s", overlap="skip", payload={"n": 1}, request_id="m2"),
         step("trigger_matching", everything=True, dry_run=True),
         step("recent_runs"),
         step("recent_runs", limit=2),
         step("recent_runs", limit=2, before="4"),
-        step("recent_runs", state="FAILED"),
-        step("recent_runs", state="odd"),
+        step("recent_runs", status="FAILED"),
+        step("recent_runs", status="odd"),
         step("upcoming", seconds=86_400 * 7, limit=7),
         step("upcoming", schedule_id="s1", seconds=86_400 * 7),
         step("upcoming", seconds=0),
@@ -188,8 +189,8 @@ SCENARIOS: dict[str, list[Step]] = {
         step("list_queues"),
         step("list_instances"),
         step("list_notifications"),
-        step("list_notifications", state="GIVEN_UP", schedule_id="flow", limit=1),
-        step("list_notifications", state="LOST"),
+        step("list_notifications", status="GIVEN_UP", schedule_id="flow", limit=1),
+        step("list_notifications", status="LOST"),
         step("resume_target", queue="default"),
         step("history"),
     ],
@@ -203,7 +204,7 @@ SCENARIOS: dict[str, list[Step]] = {
         step("create", "a/b ü", cron="@daily", function="tasks:a"),
         step("create", "a/b ü", cron="@daily", function="tasks:a"),
         step("get", "a/b ü"),
-        step("pause", "a/b ü", token=99),
+        step("pause", "a/b ü", conflict_token=99),
         step("pause", "a/b ü", until="some day"),
         step("pause", "a/b ü", until="2020-01-01T00:00:00Z"),
         step("pause", "missing"),
@@ -215,7 +216,7 @@ SCENARIOS: dict[str, list[Step]] = {
         step("restore", "a/b ü", 9),
         step("backfill", "a/b ü", "2027-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
         step("list_schedules", limit=0),
-        step("list_schedules", state="odd"),
+        step("list_schedules", status="odd"),
         step("get_calendar", "none"),
         step("get_workflow", "none"),
         step("put_workflow", "w", [1]),
@@ -247,5 +248,5 @@ def result_of(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     try:
         return without_request_ids(method(*args, **kwargs))
     except TompionError as error:
-        details = {name: getattr(error, name, None) for name in ("field", "hint", "position", "expected", "token")}
+        details = {name: getattr(error, name, None) for name in DETAILS}
         return type(error).__name__, str(error), error.retryable, details

@@ -27,15 +27,15 @@ def test_a_deployer_upserts_reads_pauses_and_deletes(http: Http) -> None:
     schedule = http("GET", "/schedules/daily-report").json
     assert len(schedule["next_fire_times"]) == 5
     assert schedule["next_fire_times"][0] == "2027-01-15T14:00:00Z"
-    assert schedule["schedule"]["definition"]["workflow_version"] == 3
-    assert schedule["schedule"]["definition"]["overlap_policy"] == "queue"
+    assert schedule["schedule"]["workflow_version"] == 3
+    assert schedule["schedule"]["overlap_policy"] == "queue"
     assert http("POST", "/schedules/pause", {"schedule_id": "daily-report", "paused": True}).status == 200
     assert http("POST", "/schedules/upsert", INPUT).status == 200
-    assert http("GET", "/schedules/daily-report").json["schedule"]["state"] == "paused", "upsert keeps the pause"
+    assert http("GET", "/schedules/daily-report").json["schedule"]["status"] == "paused", "upsert keeps the pause"
     http("POST", "/schedules/pause", {"schedule_id": "daily-report", "paused": False})
-    assert http("GET", "/schedules/daily-report").json["schedule"]["state"] == "active"
+    assert http("GET", "/schedules/daily-report").json["schedule"]["status"] == "active"
     assert http("DELETE", "/schedules/daily-report").status == 200
-    assert http("GET", "/schedules/daily-report").json["schedule"]["state"] == "closed"
+    assert http("GET", "/schedules/daily-report").json["schedule"]["status"] == "closed"
 
 
 def test_upsert_generates_an_id_and_names_an_invalid_field(http: Http) -> None:
@@ -61,7 +61,7 @@ def test_the_launcher_starts_a_run_once(http: Http) -> None:
     again = {**arguments, "idempotency_key": "cd" * 32}
     assert [http("POST", "/run-launcher/start", again).json for _ in range(2)] == [{"started": True}] * 2
     runs = http("GET", "/api/v1/schedules/run-launcher%2Fflow/runs").json["items"]
-    assert sorted(run["key"] for run in runs) == ["ab" * 32, "cd" * 32]
+    assert sorted(run["idempotency_key"] for run in runs) == ["ab" * 32, "cd" * 32]
 
 
 def test_cron_jobs_are_listed_paused_and_triggered(http: Http) -> None:

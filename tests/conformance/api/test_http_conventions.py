@@ -94,11 +94,11 @@ def test_every_read_has_an_etag_and_an_unchanged_one_responds_with_304(http: Htt
 
 def test_the_etag_of_a_schedule_changes_with_its_state(http: Http) -> None:
     """A run changes the counters, but not the conflict token."""
-    token = http("PUT", ONE, DAILY).json["token"]
+    token = http("PUT", ONE, DAILY).json["conflict_token"]
     before = http("GET", ONE).headers["etag"]
     http("POST", f"{ONE}/trigger", {})
     after = http("GET", ONE, If_None_Match=before)
-    assert (after.status, after.json["token"]) == (200, token)
+    assert (after.status, after.json["conflict_token"]) == (200, token)
     assert http("PATCH", ONE, {"description": "x"}, If_Match=before).status == 200
     assert http("PATCH", ONE, {"description": "y"}, If_Match=before).status == 412
 

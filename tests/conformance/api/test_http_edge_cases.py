@@ -93,7 +93,7 @@ def test_arguments_in_the_query_of_a_change_are_refused(http: Http) -> None:
     http("PUT", ONE, HOURLY)
     refused = http("POST", "/api/v1/bulk/pause?dry_run=true", {"everything": True})
     assert (refused.status, refused.json["field"]) == (400, "dry_run")
-    assert http("GET", ONE).json["state"] == "active"
+    assert http("GET", ONE).json["status"] == "active"
     assert http("POST", f"{ONE}/pause?namespace=default", {}).status == 200
 
 

@@ -120,7 +120,7 @@ def test_an_http_action_calls_its_url(target: Server, tmp_path: Path) -> None:
         created = http("PUT", "/api/v1/schedules/report", {"cron": "0 9 * * *", "http": action})
         assert created.status < 300, created.body
         run = ended_run(http, "report")
-    assert (run["state"], run["result"], run["error"]) == ("SUCCESS", {"rows": 3}, None)
+    assert (run["status"], run["result"], run["error"]) == ("SUCCESS", {"rows": 3}, None)
     (request,) = target.seen
     assert (request.method, request.path, request.json) == ("PUT", "/run?day=1", {"day": "monday"})
     assert (request.headers["x-team"], request.headers["content-type"]) == ("a", "application/json")
@@ -139,8 +139,8 @@ def test_without_a_body_the_target_receives_the_run(target: Server, tmp_path: Pa
         fields = {"cron": "0 9 * * *", "payload": {"n": 5}}
         http("PUT", "/api/v1/schedules/post", {**fields, "http": {"url": target.url}})
         http("PUT", "/api/v1/schedules/get", {**fields, "http": {"url": target.url, "method": "GET"}})
-        assert ended_run(http, "post")["state"] == "SUCCESS"
-        assert ended_run(http, "get")["state"] == "SUCCESS"
+        assert ended_run(http, "post")["status"] == "SUCCESS"
+        assert ended_run(http, "get")["status"] == "SUCCESS"
     post, get = target.seen
     assert (post.method, post.json["meta"]["payload"], post.json["dag"]) == ("POST", {"n": 5}, None)
     assert (get.method, get.body) == ("GET", b"")
@@ -163,7 +163,7 @@ def test_expected_statuses_complete_the_run(
     target.answer = lambda _: (status, {}, b"")
     with service(tmp_path, {"http": {"allow": [target.allow]}}) as http:
         http("PUT", "/api/v1/schedules/a", {"cron": "0 9 * * *", "http": {"url": target.url, "expect": expect}})
-        assert ended_run(http, "a")["state"] == state
+        assert ended_run(http, "a")["status"] == state
 
 
 @pytest.mark.parametrize(("action", "field", "problem"), BAD_ACTIONS)
@@ -181,21 +181,21 @@ def test_an_action_is_read_as_it_was_written(http: Http, action: dict[str, Any])
     (field,) = action
     http("PUT", "/api/v1/schedules/a", {"cron": "0 9 * * *", **action})
     schedule = http("GET", "/api/v1/schedules/a").json
-    document = schedule["definition"]
+    document = schedule
     assert document[field] == action[field]
     again = http("PUT", "/api/v1/schedules/a", document).json
-    assert (again["definition"], again["version"]) == (document, 1)
+    assert {**again, "warnings": []} == {**document, "warnings": []}
 
 
 def test_a_patch_replaces_the_action(http: Http) -> None:
     http("PUT", "/api/v1/schedules/a", {"cron": "0 9 * * *", "function": "tasks:report", "queue": "slow"})
-    patched = http("PATCH", "/api/v1/schedules/a", {"http": {"url": "https://a.example"}}).json["definition"]
+    patched = http("PATCH", "/api/v1/schedules/a", {"http": {"url": "https://a.example"}}).json
     assert (patched["http"], patched["queue"]) == ({"url": "https://a.example"}, "slow")
     assert "function" not in patched
-    patched = http("PATCH", "/api/v1/schedules/a", {"command": "backup"}).json["definition"]
+    patched = http("PATCH", "/api/v1/schedules/a", {"command": "backup"}).json
     assert patched["command"] == "backup"
     assert "http" not in patched
-    patched = http("PATCH", "/api/v1/schedules/a", {"description": "nightly"}).json["definition"]
+    patched = http("PATCH", "/api/v1/schedules/a", {"description": "nightly"}).json
     assert patched["command"] == "backup"
     merge_patch = {"Content_Type": "application/merge-patch+json"}
     response = http("PATCH", "/api/v1/schedules/a", {"command": None}, **merge_patch)
@@ -212,7 +212,7 @@ def test_lists_and_the_audit_have_no_secrets_of_an_action(http: Http) -> None:
     history = http("GET", "/api/v1/schedules/a/history")
     assert secret not in listed.body.decode()
     assert secret not in history.body.decode()
-    assert listed.json["items"][0]["definition"]["celery"] == {"task": "shop.close"}
+    assert listed.json["items"][0]["celery"] == {"task": "shop.close"}
 
 
 COMMANDS = {"command": {"commands": {"backup": ["/bin/true"]}}}

@@ -13,6 +13,10 @@ from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
 from tompion.store.base import Store
 
 ONE = "/api/v1/schedules/report"
+WRITTEN = (
+    "schedule_id", "cron", "timezone", "jitter_ms", "function", "overlap_policy", "catchup_policy", "min_interval_ms",
+    "labels", "catchup_window", "on_worker_lost",
+)  # fmt: skip
 DAILY = {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "function": "tasks:report"}
 
 
@@ -20,9 +24,12 @@ def test_a_schedule_can_be_read_and_sent_back(http: Http) -> None:
     created = http("PUT", ONE, {**DAILY, "labels": {"a": "b"}, "catchup_window": "1h", "on_worker_lost": "fail"})
     assert (created.status, created.headers["location"]) == (201, ONE)
     assert created.headers["etag"].startswith('"1-')
-    definition = created.json["definition"]
-    assert definition == {
-        "spec": {"cron": ["0 9 * * *"], "timezone": "Europe/Berlin", "jitter_ms": 0},
+    document = created.json
+    assert {name: document[name] for name in WRITTEN} == {
+        "schedule_id": "report",
+        "cron": ["0 9 * * *"],
+        "timezone": "Europe/Berlin",
+        "jitter_ms": 0,
         "function": "tasks:report",
         "overlap_policy": "skip",
         "catchup_policy": "none",
@@ -31,8 +38,9 @@ def test_a_schedule_can_be_read_and_sent_back(http: Http) -> None:
         "catchup_window": 3600,
         "on_worker_lost": "fail",
     }
-    again = http("PUT", ONE, definition)
-    assert (again.status, again.json["definition"], again.json["version"]) == (200, definition, 1)
+    again = http("PUT", ONE, document)
+    assert again.status == 200
+    assert http("GET", ONE).json == {**document, "warnings": []}
 
 
 def test_create_returns_201_and_409_for_an_existing_id(http: Http) -> None:
@@ -46,8 +54,8 @@ def test_a_stale_etag_is_a_failed_precondition_and_a_stale_token_a_conflict(http
     http("PUT", ONE, DAILY)
     http("POST", f"{ONE}/pause", {})
     stale = http("PUT", ONE, DAILY, If_Match='"1"')
-    assert (stale.status, stale.json["code"], stale.json["token"]) == (412, "stale_token", 2)
-    conflict = http("PUT", ONE, {**DAILY, "token": 1})
+    assert (stale.status, stale.json["code"], stale.json["conflict_token"]) == (412, "stale_token", 2)
+    conflict = http("PUT", ONE, {**DAILY, "conflict_token": 1})
     assert (conflict.status, conflict.json["code"]) == (409, "stale_token")
     assert http("PUT", ONE, DAILY, If_Match='"2"').status == 200
     assert http("PUT", ONE, DAILY, If_Match="nonsense").status == 400
@@ -61,22 +69,22 @@ def test_if_match_star_requires_an_existing_schedule(http: Http) -> None:
     assert http("POST", f"{ONE}/pause", {}, If_Match="*").status == 404, "it would be without the condition, too"
     http("PUT", ONE, DAILY)
     http("POST", f"{ONE}/pause", {})
-    assert http("PUT", ONE, DAILY, If_Match="*").json["token"] == 3
-    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").json["token"] == 4
-    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").json["token"] == 4
+    assert http("PUT", ONE, DAILY, If_Match="*").json["conflict_token"] == 2
+    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").json["conflict_token"] == 3
+    assert http("PATCH", ONE, {"description": "x"}, If_Match="*", Idempotency_Key="p1").json["conflict_token"] == 3
     assert http("DELETE", ONE, If_Match="*").status == 200
-    assert http("PUT", ONE, {**DAILY, "token": -1}).status == 409, "only the header knows the star"
+    assert http("PUT", ONE, {**DAILY, "conflict_token": -1}).status == 409, "only the header knows the star"
 
 
 def test_a_put_with_a_condition_does_not_revive_a_deleted_schedule(http: Http) -> None:
-    token = http("PUT", ONE, DAILY).json["token"]
+    token = http("PUT", ONE, DAILY).json["conflict_token"]
     deleted = http("DELETE", ONE).json
-    assert (deleted["state"], deleted["token"]) == ("closed", token + 1)
+    assert (deleted["status"], deleted["conflict_token"]) == ("closed", token + 1)
     for condition in ("*", f'"{token + 1}"'):
         refused = http("PUT", ONE, DAILY, If_Match=condition)
         assert (refused.status, refused.json["code"]) == (409, "schedule_closed")
-    assert http("GET", ONE).json["state"] == "closed"
-    assert http("PUT", ONE, DAILY).json["state"] == "active"
+    assert http("GET", ONE).json["status"] == "closed"
+    assert http("PUT", ONE, DAILY).json["status"] == "active"
 
 
 def test_a_worker_is_deregistered_with_delete(http: Http) -> None:
@@ -102,11 +110,11 @@ def test_the_same_idempotency_key_is_done_once(http: Http) -> None:
 def test_null_is_ignored_in_a_patch_and_clears_in_a_merge_patch(http: Http) -> None:
     http("PUT", ONE, {**DAILY, "description": "x"})
     plain = http("PATCH", ONE, {"timezone": None, "description": "y"})
-    assert plain.json["definition"]["spec"]["timezone"] == "Europe/Berlin"
-    assert plain.json["definition"]["description"] == "y"
+    assert plain.json["timezone"] == "Europe/Berlin"
+    assert plain.json["description"] == "y"
     merged = http("PATCH", ONE, {"timezone": None}, Content_Type="application/merge-patch+json")
-    assert "timezone" not in merged.json["definition"]["spec"]
-    assert merged.json["definition"]["description"] == "y"
+    assert merged.json["timezone"] == "UTC"
+    assert merged.json["description"] == "y"
 
 
 @pytest.mark.parametrize(

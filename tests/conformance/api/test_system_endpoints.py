@@ -77,12 +77,13 @@ def test_listeners_receive_edits_and_runs(http: Http, listening: Listening) -> N
     http("PUT", "/api/v1/schedules/other?namespace=b", HOURLY)
     http("PUT", "/api/v1/schedules/report", HOURLY)
     edit = listening.until("edit")
-    assert (edit["schedule_id"], edit["operation"], edit["actor"], edit["token"]) == ("report", "upsert", "local", 1)
+    assert (edit["schedule_id"], edit["operation"], edit["actor"]) == ("report", "upsert", "local")
+    assert edit["conflict_token"] == 1
     run = http("POST", "/api/v1/schedules/report/trigger", {}).json
     event = listening.until("run")
-    assert (event["run_id"], event["state"]) == (run["run_id"], "ENQUEUED")
+    assert (event["run_id"], event["status"]) == (run["run_id"], "ENQUEUED")
     http("DELETE", "/api/v1/schedules/report")
-    assert listening.until("run", run_id=run["run_id"])["state"] == "CANCELLED"
+    assert listening.until("run", run_id=run["run_id"])["status"] == "CANCELLED"
 
 
 def test_shutdown_ends_the_streams(store: Store) -> None:
@@ -132,7 +133,7 @@ def test_the_end_of_an_old_run_is_sent(store: Store, monkeypatch: pytest.MonkeyP
     assert [update.run_id for _, update in looked.updates if isinstance(update, Run)] == [run.run_id for run in runs]
     ask(store, crud.delete, "report")
     after = ask(store, poll_changes, looked.seen)
-    ended = {update.run_id: update.state for _, update in after.updates if isinstance(update, Run)}
+    ended = {update.run_id: update.status for _, update in after.updates if isinstance(update, Run)}
     assert ended == {run.run_id: "CANCELLED" for run in runs}
     assert not ask(store, poll_changes, after.seen).updates
 
@@ -253,7 +254,7 @@ def test_upcoming_has_the_time_until_which_it_is_complete(http: Http) -> None:
     http("PUT", "/api/v1/schedules/hourly", HOURLY)
     http("PUT", "/api/v1/schedules/often", {**HOURLY, "cron": "*/10 * * * *"})
     listed = http("GET", "/api/v1/upcoming?seconds=7200&limit=4").json
-    assert [(tick["schedule_id"], tick["scheduled_for"][11:16]) for tick in listed["ticks"]] == [
+    assert [(tick["schedule_id"], tick["run_at"][11:16]) for tick in listed["ticks"]] == [
         ("often", "08:10"),
         ("often", "08:20"),
         ("often", "08:30"),

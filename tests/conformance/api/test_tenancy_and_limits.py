@@ -136,7 +136,7 @@ def test_ids_of_another_namespace_are_not_found(tenants: Tenants) -> None:
                 statuses = (204,) if route.operation is remove_worker else (404, 409, 422, 400)
                 assert answer.status in statuses, (route.method, path, answer.status)
     assert rows_of(tenants) == before
-    assert tenants.ask("mine", "GET", f"/api/v1/runs/{names['run_id']}").json["state"] == "ENQUEUED"
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{names['run_id']}").json["status"] == "ENQUEUED"
     (worker,) = tenants.ask("mine", "GET", "/api/v1/instances").json
     assert worker["stopped_at"] is None
 
@@ -318,14 +318,14 @@ def test_a_callback_token_is_valid_for_one_attempt_of_one_run(tenants: Tenants) 
     assert {report(callback_token) for callback_token in forged if callback_token != token} <= {400, 404, 409, 422}
     for attempt in (1, 2):
         assert report(signer(secret)(f"{run_id}.{attempt}")) == 409, "of an attempt that is not the current one"
-    assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").json["state"] == "ENQUEUED"
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").json["status"] == "ENQUEUED"
     assert report(token) == 200, "the one that is right"
     finished = tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").json
     for event in ("succeeded", "failed", "started", "heartbeat", "progress", "cancelled", "timed_out", "launch_failed"):
         again = tenants.http("POST", "/api/v1/callbacks", {"token": token, "event": event, "error": "forged"})
         assert again.status == 409, event
     assert tenants.ask("mine", "GET", f"/api/v1/runs/{run_id}").json == finished
-    assert tenants.ask("mine", "GET", f"/api/v1/runs/{other['run_id']}").json["state"] == other["state"]
+    assert tenants.ask("mine", "GET", f"/api/v1/runs/{other['run_id']}").json["status"] == other["status"]
 
 
 def test_a_revoked_key_stops_working_on_all_instances_within_five_seconds(migrated_url: str) -> None:

@@ -46,7 +46,7 @@ PR_SET_PDEATHSIG = 1
 def note(run: RunContext) -> None:
     """Append the key of a run to the file of notes."""
     with Path(os.environ[NOTES]).open("a") as notes:
-        notes.write(f"{run.key}\n")
+        notes.write(f"{run.idempotency_key}\n")
 
 
 def stop() -> None:

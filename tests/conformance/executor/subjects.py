@@ -74,11 +74,11 @@ def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     started, stopped = asyncio.Event(), asyncio.Event()
 
     def work(run: RunContext) -> str:
-        seen.append(run.key)
+        seen.append(run.idempotency_key)
         return "worked"
 
     def fail(run: RunContext) -> None:
-        seen.append(run.key)
+        seen.append(run.idempotency_key)
         raise ValueError("no luck today")
 
     async def hold(run: RunContext) -> None:
@@ -95,7 +95,7 @@ def function(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         return executor
 
     async def deliveries(launch: RunContext) -> list[str]:
-        return [key for key in seen if key == launch.key]
+        return [key for key in seen if key == launch.idempotency_key]
 
     return Subject(
         make,
@@ -144,7 +144,7 @@ def command(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     }
 
     async def deliveries(launch: RunContext) -> list[str]:
-        return [key for key in notes.read_text().split() if key == launch.key] if notes.exists() else []
+        return [key for key in notes.read_text().split() if key == launch.idempotency_key] if notes.exists() else []
 
     async def wait_for_output(output: bytes) -> None:
         """Wait until the command writes this to the pipe. The pipe is empty when no process of the command is left."""
@@ -187,7 +187,7 @@ def http(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
 
     async def deliveries(launch: RunContext) -> list[str]:
         keys = [seen.headers["idempotency-key"] for seen in server.seen]
-        return [key for key in keys if key == launch.key]
+        return [key for key in keys if key == launch.idempotency_key]
 
     async def started(launch: RunContext) -> None:
         await asyncio.get_running_loop().run_in_executor(None, server.arrived.acquire)
@@ -236,7 +236,7 @@ def jetstream(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         finally:
             await client.close()
         ids = [(message.headers or {})["Nats-Msg-Id"] for message in messages]
-        return [message_id for message_id in ids if message_id.startswith(launch.key)]
+        return [message_id for message_id in ids if message_id.startswith(launch.idempotency_key)]
 
     unreachable = f"nats://user:{CANARY}@{LOOPBACK}"
     return Subject(
@@ -257,7 +257,9 @@ def redis(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
     async def deliveries(launch: RunContext) -> list[str]:
         async with aclosing(Redis.from_url(url)) as client:
             entries: Any = await client.xrange(name)
-            return [fields[b"key"].decode() for _, fields in entries if fields[b"key"].decode() == launch.key]
+            return [
+                fields[b"key"].decode() for _, fields in entries if fields[b"key"].decode() == launch.idempotency_key
+            ]
 
     unreachable = f"redis://user:{CANARY}@{LOOPBACK}"
     return Subject(
@@ -285,12 +287,12 @@ def celery(request: pytest.FixtureRequest, stack: ExitStack) -> Subject:
         async with aclosing(Redis.from_url(url)) as client:
             while await client.exists("celery") or not await asyncio.to_thread(is_idle):
                 await pause(POLL_S)
-            ids: Any = await client.lrange(f"ids:{launch.key}", 0, -1)
+            ids: Any = await client.lrange(f"ids:{launch.idempotency_key}", 0, -1)
             return [task_id.decode() for task_id in ids]
 
     async def started(launch: RunContext) -> None:
         async with aclosing(Redis.from_url(url)) as client:
-            await client.blmove(f"marks:{launch.key}", f"seen:{launch.key}", 60)
+            await client.blmove(f"marks:{launch.idempotency_key}", f"seen:{launch.idempotency_key}", 60)
 
     async def stopped(launch: RunContext) -> None:
         async with aclosing(Redis.from_url(url)) as client:

@@ -116,7 +116,7 @@ async def run_workflows(home: Home, planned: dict[str, tuple[str, dict[str, Any]
     await asyncio.gather(*(home.wait_until_final(run) for run in again))
     await home.patch("works", payload=[CANARY, 2])
     await home.pause("works", note="enough")
-    return {name: (await home.runs(name)).items[0].state for name in planned}
+    return {name: (await home.runs(name)).items[0].status for name in planned}
 
 
 async def read_through_python(home: Home, names: list[str]) -> dict[str, str]:

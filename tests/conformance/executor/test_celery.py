@@ -52,7 +52,7 @@ def run_scenario(url: str, scenario: Callable[[CeleryExecutor], Awaitable[Any]])
 
 
 def marks(url: str, launch: RunContext) -> list[bytes]:
-    values: Any = Redis.from_url(url).lrange(f"marks:{launch.key}", 0, -1)
+    values: Any = Redis.from_url(url).lrange(f"marks:{launch.idempotency_key}", 0, -1)
     return list(values)
 
 
@@ -60,7 +60,7 @@ def test_result_of_a_task_is_recorded(url: str) -> None:
     launch = launcher("work", "result")(payload={"n": 5})
     completed = run_scenario(url, lambda executor: executor.run({"steps": [1]}, launch))
     expected = f'{{"dag": {{"steps": [1]}}, "payload": {{"n": 5}}, "token": "{launch.token}"}}'
-    assert completed == Completed(result=expected, execution_id=launch.key)
+    assert completed == Completed(result=expected, execution_id=launch.idempotency_key)
     assert marks(url, launch) == [b"worked"]
 
 
@@ -77,7 +77,7 @@ def test_run_is_described_in_a_header(url: str) -> None:
         "run_id": launch.run_id,
         "schedule_id": "described",
         "namespace": "default",
-        "idempotency_key": launch.key,
+        "idempotency_key": launch.idempotency_key,
         "run_at": "2027-01-15T08:01:00+00:00",
         "attempt": "1",
         "callback_url": "https://tompion.example/api/v1/callbacks",
@@ -127,7 +127,7 @@ def test_cancelled_task_is_revoked(url: str) -> None:
 
 
 def _has_started(url: str, launch: RunContext) -> bool:
-    mark: Any = Redis.from_url(url).blmove(f"marks:{launch.key}", f"seen:{launch.key}", SECONDS)
+    mark: Any = Redis.from_url(url).blmove(f"marks:{launch.idempotency_key}", f"seen:{launch.idempotency_key}", SECONDS)
     return bool(mark == b"started")
 
 
@@ -136,7 +136,7 @@ def test_unreadable_result_fails_only_its_own_task(url: str) -> None:
     bad, good = launcher("work", "unreadable")(), launcher("work", "readable")()
 
     async def scenario(executor: CeleryExecutor) -> Any:
-        Redis.from_url(url).set(f"celery-task-meta-{bad.key}", b"\x80\x04\x95junk")
+        Redis.from_url(url).set(f"celery-task-meta-{bad.idempotency_key}", b"\x80\x04\x95junk")
         again = launcher("work", "unreadable")(attempt=2)
         return await asyncio.gather(executor.run(None, again), executor.run(None, good))
 
@@ -157,7 +157,7 @@ def test_done_option_determines_the_outcome(url: str, done: str, expected: type[
     launch = launcher("work", f"done-{done}", done=done)()
     completed = run_scenario(url, lambda executor: executor.run(None, launch))
     assert isinstance(completed, expected)
-    assert completed.execution_id == launch.key
+    assert completed.execution_id == launch.idempotency_key
 
 
 def test_unreachable_broker_is_an_error() -> None:

@@ -47,7 +47,7 @@ def test_command_gets_json_input_and_a_clean_environment(monkeypatch: pytest.Mon
     assert completed.result is not None
     message, environment = json.loads(completed.result)
     assert (message["dag"], message["meta"]["payload"]) == ({"steps": [1]}, {"n": 5})
-    assert message["meta"]["idempotency_key"] == environment["TOMPION_KEY"] == launch_of({}).key
+    assert message["meta"]["idempotency_key"] == environment["TOMPION_KEY"] == launch_of({}).idempotency_key
     assert environment["TOMPION_SCHEDULED_FOR"] == "2027-01-15T08:01:00+00:00"
     assert environment["COLOUR"] == "blue"
     inherited = {name for name in environment if not name.startswith("TOMPION_")} - {

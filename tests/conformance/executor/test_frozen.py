@@ -48,7 +48,7 @@ def worker(store: str, mode: str) -> Iterator[subprocess.Popen[str]]:
 
 async def wait_until_final(tompion: AsyncTompion, run: Run) -> Run:
     """Wait until a run has a final state, and return it."""
-    while (current := await tompion.get_run(run.run_id)).state not in FINAL:
+    while (current := await tompion.get_run(run.run_id)).status not in FINAL:
         await pause(POLL_S)
     return current
 
@@ -65,7 +65,7 @@ def test_worker_that_resumes_after_its_lease_changes_nothing(store: str) -> None
                 await in_thread(None, os.waitid, os.P_PID, frozen.pid, os.WSTOPPED)
                 with worker(store, "work"):
                     taken_over = await wait_until_final(tompion, run)
-                assert (taken_over.state, taken_over.attempt) == (RunState.SUCCESS, 2)
+                assert (taken_over.status, taken_over.attempt) == (RunState.SUCCESS, 2)
                 frozen.send_signal(signal.SIGCONT)
                 assert frozen.stdout is not None
                 counts = json.loads(await in_thread(None, frozen.stdout.readline))
@@ -75,7 +75,7 @@ def test_worker_that_resumes_after_its_lease_changes_nothing(store: str) -> None
                 later = await tompion.trigger("frozen")
                 await in_thread(None, os.waitid, os.P_PID, frozen.pid, os.WSTOPPED)
                 frozen.send_signal(signal.SIGCONT)
-                assert (await wait_until_final(tompion, later)).state is RunState.SUCCESS
+                assert (await wait_until_final(tompion, later)).status is RunState.SUCCESS
             assert taken_over.result == "attempt 2"
             assert (await tompion.verify("frozen")).ok
 

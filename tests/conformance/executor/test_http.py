@@ -71,7 +71,7 @@ def test_request_has_document_metadata_and_callback(server: Server) -> None:
     assert seen.json["meta"]["payload"] == {"n": 5}
     assert seen.json["meta"]["scheduled_for"] == "2027-01-15T08:01:00+00:00"
     assert (seen.json["meta"]["source"], seen.json["meta"]["user_id"]) == ("schedule", "u1")
-    assert seen.json["meta"]["idempotency_key"] == seen.headers["idempotency-key"] == launch.key
+    assert seen.json["meta"]["idempotency_key"] == seen.headers["idempotency-key"] == launch.idempotency_key
     callback = {"url": "https://tompion.example/api/v1/callbacks", "token": launch.token}
     assert seen.json["callback"] == callback
     assert (seen.headers["x-team"], seen.headers["content-type"]) == ("a", "application/json")
@@ -84,7 +84,7 @@ def test_request_has_a_signature_for_each_secret(server: Server) -> None:
     content = f"{seen.headers['webhook-id']}.{seen.headers['webhook-timestamp']}.".encode() + seen.body
     expected = [base64.b64encode(hmac.new(key, content, sha256).digest()).decode() for key in (OLD, NEW)]
     assert seen.headers["webhook-signature"] == " ".join(f"v1,{signature}" for signature in expected)
-    assert seen.headers["webhook-id"] == launch_of({}).key
+    assert seen.headers["webhook-id"] == launch_of({}).idempotency_key
 
 
 def test_secrets_are_read_from_a_variable_and_from_files(

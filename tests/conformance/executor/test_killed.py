@@ -77,7 +77,7 @@ async def worker(store: str, kind: str, subject: Subject, mode: str) -> AsyncIte
 
 async def wait_until_final(tompion: AsyncTompion, run: Run) -> Run:
     """Wait until a run has a final state, and return it."""
-    while (current := await tompion.get_run(run.run_id)).state not in FINAL:
+    while (current := await tompion.get_run(run.run_id)).status not in FINAL:
         await pause(POLL_S)
     return current
 
@@ -101,7 +101,13 @@ def test_run_of_a_killed_worker_is_launched_again_with_the_same_key(subject: Sub
                 return left, await wait_until_final(tompion, run), await subject.deliveries(launch)
 
     left, run, deliveries = asyncio.run(scenario())
-    assert left.state not in FINAL
-    assert (run.state, run.attempt, run.key) == (RunState.SUCCESS, left.attempt + 1, launch.key)
+    assert left.status not in FINAL
+    assert (run.status, run.attempt, run.idempotency_key) == (
+        RunState.SUCCESS,
+        left.attempt + 1,
+        launch.idempotency_key,
+    )
     assert len(deliveries) == (1 if subject.deduplicates else 2)
-    assert kind == "temporal" or set(deliveries) == {launch.key}  # Temporal has its own id for each execution
+    assert kind == "temporal" or set(deliveries) == {
+        launch.idempotency_key
+    }  # Temporal has its own id for each execution

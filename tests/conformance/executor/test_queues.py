@@ -111,7 +111,7 @@ def test_run_is_sent_as_a_message(queue: Queue) -> None:
     assert completed.execution_id is not None
     assert message["dag"] == {"steps": [1]}
     assert message["meta"]["payload"] == CANARY
-    assert message["meta"]["idempotency_key"] == launch_of({}).key
+    assert message["meta"]["idempotency_key"] == launch_of({}).idempotency_key
     assert message["callback"] == {"url": "https://tompion.example/api/v1/callbacks", "token": launch_of({}).token}
 
 

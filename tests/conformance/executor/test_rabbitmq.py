@@ -54,7 +54,7 @@ def test_run_is_sent_as_a_persistent_message(url: str) -> None:
 
     completed, message = run_scenario(url, scenario)
     assert isinstance(completed, Completed)
-    key = launch_of({}).key
+    key = launch_of({}).idempotency_key
     assert (message.message_id, message.correlation_id, message.delivery_mode) == (key, key, 2)
     body = json.loads(message.body)
     assert (body["dag"], body["meta"]["payload"], body["meta"]["idempotency_key"]) == ({"steps": [1]}, CANARY, key)
@@ -66,7 +66,7 @@ def test_repeated_launch_has_the_same_message_id(url: str) -> None:
             await executor.run(None, launch_of({"queue": name}, attempt=attempt))
         return [(await queue.get()).message_id for _ in range(2)]
 
-    assert run_scenario(url, scenario) == [launch_of({}).key] * 2
+    assert run_scenario(url, scenario) == [launch_of({}).idempotency_key] * 2
 
 
 def test_message_is_sent_to_an_exchange_with_a_routing_key(url: str) -> None:

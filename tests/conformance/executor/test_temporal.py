@@ -108,7 +108,7 @@ def test_workflow_has_search_attributes_memo_and_timeout(address: str, name: str
     assert attributes.get(SearchAttributeKey.for_keyword("TemporalScheduledById")) == name
     memo = asyncio.run(description.memo())
     assert memo["team"] == "a"
-    assert (memo["tompion"]["idempotency_key"], memo["tompion"]["schedule_id"]) == (launch.key, name)
+    assert (memo["tompion"]["idempotency_key"], memo["tompion"]["schedule_id"]) == (launch.idempotency_key, name)
     assert CANARY not in str(memo)
     assert list(description.raw_description.workflow_extended_info.request_id_infos) == [launch.delivery_id]
     assert started.workflow_run_timeout.ToTimedelta() == timedelta(minutes=1)
@@ -143,7 +143,9 @@ def test_result_that_is_not_json_is_passed_on(address: str, name: str, workflow:
         after = of(name, "add", args=[1, 1], source="trigger", request_id="r")
         after.previous = (ended.execution_id, None)
         await executor.run(None, after)
-        handle = client.get_workflow_handle(f"{name}-{NOMINAL}-{after.key[:12]}")  # the tick has the default id
+        handle = client.get_workflow_handle(
+            f"{name}-{NOMINAL}-{after.idempotency_key[:12]}"
+        )  # the tick has the default id
         return ended, await anext(handle.fetch_history_events())
 
     ended, started = run_scenario(address, scenario)
@@ -282,7 +284,7 @@ def test_triggers_in_the_same_second_have_distinct_ids(address: str, name: str) 
         return ended, again[::-1]
 
     ended, again = run_scenario(address, scenario)
-    keys = [concurrent_trigger(name, number).key[:12] for number in (2, 3)]
+    keys = [concurrent_trigger(name, number).idempotency_key[:12] for number in (2, 3)]
     ids = [completed.execution_id.split("/")[0] for completed in ended]
     assert ids == [f"{name}-{NOMINAL}", *(f"{name}-{NOMINAL}-{key}" for key in keys)]
     assert [completed.result for completed in ended] == ["2", "4", "6"]
@@ -304,7 +306,7 @@ def test_tick_gets_another_id_than_a_trigger_of_the_same_second(address: str, na
 
     held, tick, again = run_scenario(address, scenario)
     assert held.execution_id.startswith(f"{name}-{NOMINAL}/")
-    assert tick.execution_id.startswith(f"{name}-{NOMINAL}-{of(name, 'echo').key[:12]}/")
+    assert tick.execution_id.startswith(f"{name}-{NOMINAL}-{of(name, 'echo').idempotency_key[:12]}/")
     assert again == tick
 
 
@@ -323,7 +325,7 @@ def test_retry_of_a_trigger_keeps_its_workflow_id(address: str, name: str) -> No
 
     first, second, status = run_scenario(address, scenario)
     assert first.execution_id.startswith(f"{name}-{NOMINAL}/")
-    assert second.execution_id.startswith(f"{name}-{NOMINAL}-{concurrent_trigger(name, 2).key[:12]}/")
+    assert second.execution_id.startswith(f"{name}-{NOMINAL}-{concurrent_trigger(name, 2).idempotency_key[:12]}/")
     assert status is WorkflowExecutionStatus.TERMINATED
 
 

@@ -81,7 +81,7 @@ def test_consecutive_ticks_have_the_ids_of_their_times(address: str, tmp_path: P
     second, first = run_scenario(address, tmp_path, scenario)
     assert second.result["last_result"] == first.result
     for run in (first, second):
-        moment = run.scheduled_for.strftime("%Y-%m-%dT%H:%M:%SZ")
+        moment = run.run_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         assert run.execution_id.startswith(f"ticking-{moment}/")
 
 

@@ -42,7 +42,7 @@ def test_contradictory_bounds_are_rejected(bench: Bench, fields: dict[str, Any],
     with pytest.raises(InvalidField) as caught:
         bench.ask(crud.patch, "report", **fields)
     assert caught.value.field == field
-    assert bench.get().version == 1
+    assert bench.get().definition_version == 1
 
 
 def test_equal_bounds_are_accepted(bench: Bench) -> None:
@@ -154,7 +154,7 @@ def test_a_one_shot_hint_runs_once(minutely: Bench) -> None:
     assert run_for(minutely, worker, "08:01:31") == "08:02:30"
     assert minutely.ask(hints.hints, "report").hints == ()
     assert minutely.outcomes(source="hint") == ["08:01:30 SUCCESS"]
-    assert len({run.key for run in minutely.runs()}) == 2
+    assert len({run.idempotency_key for run in minutely.runs()}) == 2
 
 
 def test_hint_can_request_a_run_at_once(minutely: Bench) -> None:
@@ -245,7 +245,7 @@ def test_remaining_actions_counts_hinted_runs(bench: Bench) -> None:
     bench.go("08:01:10")
     worker.tick()
     worker.settle()
-    assert (bench.get().remaining_actions, bench.get().state) == (0, "exhausted")
+    assert (bench.get().remaining_actions, bench.get().status) == (0, "exhausted")
 
 
 def test_a_requested_skip_applies_to_an_adaptive_run(minutely: Bench) -> None:
@@ -290,7 +290,7 @@ def test_every_hint_is_audited(minutely: Bench) -> None:
     assert [entry.operation for entry in (reset, cleared, hinted, created)] == [
         "reset_failures", "clear_hints", "hint", "create",
     ]  # fmt: skip
-    assert [entry.token for entry in (reset, cleared, hinted)] == [4, 3, 2]
+    assert [entry.conflict_token for entry in (reset, cleared, hinted)] == [4, 3, 2]
     assert (hinted.actor, hinted.request_id) == ("ann", "h1")
     assert hinted.after == {
         "interval_ms": 10_000, "at": None, "ttl_ms": 5_000, "reason": "busy", "author": "planner",
@@ -322,11 +322,11 @@ def test_a_repeated_request_id_is_applied_once(minutely: Bench) -> None:
 
 
 def test_a_stale_token_changes_nothing(minutely: Bench) -> None:
-    token = hint(minutely, interval_ms=10_000).token
+    token = hint(minutely, interval_ms=10_000).conflict_token
     before = minutely.dump()
     for change in (partial(hints.hint, interval_ms=5_000), hints.clear_hints, hints.reset_failures):
         with pytest.raises(StaleToken):
-            minutely.ask(change, "report", token=token - 1)
+            minutely.ask(change, "report", conflict_token=token - 1)
     assert minutely.dump() == before
 
 
@@ -342,9 +342,9 @@ def test_a_deleted_schedule_rejects_hints_and_loses_its_own(minutely: Bench) -> 
 def test_an_upsert_of_the_same_definition_keeps_hints(minutely: Bench) -> None:
     hint(minutely, interval_ms=10_000)
     again = minutely.ask(crud.upsert, "report", intervals="1m", adaptive=True, function="tasks:work")
-    assert again.version == 1
+    assert again.definition_version == 1
     changed = minutely.ask(crud.patch, "report", max_interval_ms=60_000)
-    assert (changed.version, len(minutely.ask(hints.hints, "report").hints)) == (2, 1)
+    assert (changed.definition_version, len(minutely.ask(hints.hints, "report").hints)) == (2, 1)
 
 
 def test_the_next_run_is_listed_with_its_cause(minutely: Bench) -> None:
@@ -361,7 +361,7 @@ def test_there_is_no_next_run_while_a_run_is_in_flight(minutely: Bench) -> None:
     described = minutely.ask(read.describe, "report")
     assert described.outlook is not None
     assert (described.outlook.next_run_at, described.outlook.source) == (None, None)
-    assert (described.next_ticks, described.schedule.state) == ((), "active")
+    assert (described.next_ticks, described.schedule.status) == ((), "active")
 
 
 def test_verify_reports_adaptive_ticks_as_unchecked(minutely: Bench) -> None:

@@ -42,8 +42,8 @@ def test_a_backfilled_tick_is_no_longer_missing(bench: Bench) -> None:
     again = bench.backfill("09:00", "12:00", only="missing")
     assert (again.total, again.undecided) == (0, 0)
     assert run_backfills(worker) == 0
-    assert (newest(bench).state, newest(bench).done) == ("DONE", 0)
-    assert [run.state for run in bench.runs()] == ["SUCCESS"] * 4
+    assert (newest(bench).status, newest(bench).done) == ("DONE", 0)
+    assert [run.status for run in bench.runs()] == ["SUCCESS"] * 4
 
 
 def test_a_tick_of_a_concurrent_backfill_is_not_missing(bench: Bench) -> None:
@@ -55,14 +55,14 @@ def test_a_tick_of_a_concurrent_backfill_is_not_missing(bench: Bench) -> None:
     assert run_backfills(worker) == 4
     listed = bench.ask(backfills.backfills, "report")
     assert sum(backfill.done for backfill in listed) == 4
-    assert [backfill.state for backfill in listed] == ["DONE", "DONE"]
+    assert [backfill.status for backfill in listed] == ["DONE", "DONE"]
 
 
 def test_a_buffered_or_running_tick_is_not_missing(bench: Bench) -> None:
     worker = missed(bench)
     bench.backfill("09:00", "10:00", overlap="buffer_one")
     worker.backfill()
-    assert [run.state for run in bench.runs()] == ["ENQUEUED", "BUFFERED"]
+    assert [run.status for run in bench.runs()] == ["ENQUEUED", "BUFFERED"]
     assert bench.backfill("09:00", "12:00", only="missing").total == 2
 
 
@@ -110,7 +110,7 @@ def test_undecided_ticks_are_not_missing(bench: Bench) -> None:
     worker.tick()
     assert bench.outcomes() == [f"{hour} ENQUEUED catch_up" for hour in ("09:00", "10:00", "11:00")]
     assert bench.outcomes(source="backfill") == ["07:00 SUCCESS", "08:00 SUCCESS"]
-    assert (newest(bench).state, newest(bench).done, newest(bench).undecided) == ("DONE", 2, 3)
+    assert (newest(bench).status, newest(bench).done, newest(bench).undecided) == ("DONE", 2, 3)
 
 
 def test_a_backfill_excludes_ticks_that_are_decided_later(bench: Bench) -> None:
@@ -139,7 +139,7 @@ def test_undecided_ticks_have_not_failed(bench: Bench) -> None:
     while worker.launched:
         worker.settle(RunState.FAILED)
     assert run_backfills(worker) == 0
-    assert newest(bench).state == "DONE"
+    assert newest(bench).status == "DONE"
 
 
 def test_all_includes_the_ticks_of_a_pause(bench: Bench) -> None:

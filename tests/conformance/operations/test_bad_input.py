@@ -158,9 +158,9 @@ def test_an_invalid_value_is_rejected(shared_bench: Bench, field: str, value: ob
 
 UNKNOWN = [
     ({"crom": "* * * * *"}, ["crom", "did you mean cron?"]),
-    ({"overlap": "skip"}, ["overlap", "did you mean overlap_policy?"]),
+    ({"overlap_polcy": "skip"}, ["overlap_polcy", "did you mean overlap_policy?"]),
     ({"time_zone": "UTC"}, ["time_zone", "did you mean timezone?"]),
-    ({"catchup": "none"}, ["catchup", "did you mean catchup_policy?"]),
+    ({"max_attempt": 2}, ["max_attempt", "did you mean max_attempts?"]),
     ({"xyzzy": 1}, ["xyzzy", "expected one of", "cron"]),
 ]
 
@@ -274,14 +274,14 @@ def test_every_operation_rejects_an_invalid_schedule_id(shared_bench: Bench, nam
 
 REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
     ("exists", lambda b: b.create("there"), AlreadyExists, ["there"]),
-    ("stale token", lambda b: b.ask(crud.patch, "there", token=99, shadow=True), StaleToken, ["token", "99"]),
-    ("stale pause", lambda b: b.pause("there", token=99), StaleToken, ["token"]),
-    ("stale resume", lambda b: b.resume("there", token=99), StaleToken, ["token"]),
-    ("stale delete", lambda b: b.ask(crud.delete, "there", token=99), StaleToken, ["token"]),
-    ("stale skip", lambda b: b.ask(control.skip, "there", token=99), StaleToken, ["token"]),
-    ("stale restore", lambda b: b.ask(history.restore, "there", 1, token=99), StaleToken, ["token"]),
-    ("token type", lambda b: b.pause("there", token=1.0), InvalidField, ["token"]),
-    ("token flag", lambda b: b.pause("there", token=True), InvalidField, ["token"]),
+    ("stale token", lambda b: b.ask(crud.patch, "there", conflict_token=99, shadow=True), StaleToken, ["token", "99"]),
+    ("stale pause", lambda b: b.pause("there", conflict_token=99), StaleToken, ["token"]),
+    ("stale resume", lambda b: b.resume("there", conflict_token=99), StaleToken, ["token"]),
+    ("stale delete", lambda b: b.ask(crud.delete, "there", conflict_token=99), StaleToken, ["token"]),
+    ("stale skip", lambda b: b.ask(control.skip, "there", conflict_token=99), StaleToken, ["token"]),
+    ("stale restore", lambda b: b.ask(history.restore, "there", 1, conflict_token=99), StaleToken, ["token"]),
+    ("token type", lambda b: b.pause("there", conflict_token=1.0), InvalidField, ["token"]),
+    ("token flag", lambda b: b.pause("there", conflict_token=True), InvalidField, ["token"]),
     ("purge type", lambda b: b.ask(crud.delete, "there", purge="yes"), InvalidField, ["purge"]),
     ("version", lambda b: b.ask(history.restore, "there", 7), NotFound, ["7"]),
     ("version type", lambda b: b.ask(history.restore, "there", "1"), TompionError, ["version"]),
@@ -415,8 +415,8 @@ READS: list[tuple[str, Call, list[str]]] = [
     ("limit flag", lambda b: b.ask(history.history, "there", limit=True), ["limit"]),
     ("limit versions", lambda b: b.ask(history.versions, "there", limit=-1), ["limit"]),
     ("limit calendars", lambda b: b.ask(calendars.list_calendars, limit=-1), ["limit"]),
-    ("state", lambda b: b.ask(crud.list_schedules, state="asleep"), ["state", "active"]),
-    ("state type", lambda b: b.ask(crud.list_schedules, state=[]), ["state"]),
+    ("state", lambda b: b.ask(crud.list_schedules, status="asleep"), ["status", "active"]),
+    ("state type", lambda b: b.ask(crud.list_schedules, status=[]), ["status"]),
     ("label", lambda b: b.ask(crud.list_schedules, label="team"), ["label", "name=value"]),
     ("label type", lambda b: b.ask(crud.list_schedules, label=5), ["label"]),
     ("text type", lambda b: b.ask(crud.list_schedules, text=5), ["text"]),
@@ -426,7 +426,7 @@ READS: list[tuple[str, Call, list[str]]] = [
     ("after type", lambda b: b.ask(crud.list_schedules, after=5), ["after"]),
     ("after nul", lambda b: b.ask(crud.list_schedules, after="\x00"), ["after"]),
     ("after calendars", lambda b: b.ask(calendars.list_calendars, after=5), ["after"]),
-    ("run state", lambda b: b.ask(read.runs, "there", state="LATE"), ["state", "SUCCESS"]),
+    ("run state", lambda b: b.ask(read.runs, "there", status="LATE"), ["status", "SUCCESS"]),
     ("run guess", lambda b: b.ask(read.runs, "there", source="guess"), ["source", "schedule, trigger, backfill, hint"]),
     ("run source", lambda b: b.ask(read.runs, "there", source="me"), ["source", "trigger"]),
     *(
@@ -434,7 +434,11 @@ READS: list[tuple[str, Call, list[str]]] = [
         for token in ("", "x", "1", "1-", "-1", "1-x", "9" * 30 + "-1", 5)
     ),
     *(
-        (f"history {token!r}", lambda b, token=token: b.ask(history.history, "there", before=token), ["before"])
+        (
+            f"history {token!r}",
+            lambda b, token=token: b.ask(history.history, "there", before=token),
+            ["before"],
+        )
         for token in ("", "x", "-1", "9" * 30)
     ),
     ("verify", lambda b: b.ask(schedule.verify, "there", start="x"), ["start"]),

@@ -188,7 +188,7 @@ def test_a_trigger_starts_with_its_target_despite_a_pause_or_limit(bench: Bench)
     bench.create("other", remaining_actions=0)
     bench.ask(targets.pause_target, queue="default")
     for name in ("report", "other"):
-        assert bench.trigger(name).state == "BUFFERED"
+        assert bench.trigger(name).status == "BUFFERED"
     bench.pause()
     bench.ask(targets.resume_target, queue="default")
     worker = bench.worker()
@@ -201,7 +201,7 @@ def test_a_buffered_run_starts_with_its_queue_after_the_schedule_moved(bench: Be
     """The schedule moves to another queue and has no tick left that would start the buffered run."""
     bench.create()
     bench.ask(targets.pause_target, queue="default")
-    assert bench.trigger().state == "BUFFERED"
+    assert bench.trigger().status == "BUFFERED"
     bench.ask(crud.patch, "report", queue="other", remaining_actions=0)
     worker = bench.worker("default", "other")
     assert worker.tick() == []
@@ -229,7 +229,7 @@ def test_a_trigger_takes_the_slot_of_an_unlaunched_run_it_cancelled(
     """Regression: the trigger waited although its slot was free, and then started after a later one."""
     bench.create()
     run_ids = [bench.trigger(overlap=policy).run_id for policy in ("cancel_other", "cancel_other", overlap)]
-    states = {run.run_id: run.state for run in bench.runs()}
+    states = {run.run_id: run.status for run in bench.runs()}
     assert [states[run_id] for run_id in run_ids] == ["CANCELLED", second, third]
     assert bench.state().in_flight + bench.state().waiting == (1 if overlap == "cancel_other" else 2)
 
@@ -241,8 +241,8 @@ def test_a_cancelling_trigger_leaves_the_slot_to_an_earlier_run(bench: Bench) ->
     worker.tick()
     worker.settle(RunState.FAILED)
     first, second = bench.trigger(overlap="queue"), bench.trigger(overlap="cancel_other")
-    states = {run.run_id: run.state for run in bench.runs(source="trigger")}
-    assert (states[first.run_id], states[second.run_id], second.state) == ("ENQUEUED", "BUFFERED", "BUFFERED")
+    states = {run.run_id: run.status for run in bench.runs(source="trigger")}
+    assert (states[first.run_id], states[second.run_id], second.status) == ("ENQUEUED", "BUFFERED", "BUFFERED")
     assert bench.outcomes() == ["08:01 CANCELLED superseded"]
 
 
@@ -260,7 +260,7 @@ def test_a_cancelling_trigger_starts_no_held_run(bench: Bench) -> None:
     bench.pause()
     worker.settle()
     runs = [bench.trigger(overlap="cancel_other") for _ in range(2)]
-    assert runs[-1].state == "ENQUEUED"
+    assert runs[-1].status == "ENQUEUED"
     assert bench.outcomes(source=None) == [
         "08:00:30 BUFFERED target_paused",
         "08:01 SUCCESS",

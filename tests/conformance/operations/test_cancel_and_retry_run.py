@@ -31,7 +31,7 @@ def test_cancel_ends_an_unclaimed_run_at_once(bench: Bench) -> None:
     bench.ask(cancel.cancel_run, run.run_id)
     assert process_requests(bench, bench.worker()) == []
     ended = reload(bench, run)
-    assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancel_requested")
+    assert (ended.status, ended.reason) == (RunState.CANCELLED, "cancel_requested")
     assert bench.get().in_flight == 0
     with pytest.raises(Conflict, match="has ended already: CANCELLED"):
         bench.ask(cancel.cancel_run, run.run_id)
@@ -46,7 +46,7 @@ def test_cancel_removes_a_buffered_run(bench: Bench, end: object) -> None:
     bench.go("08:02")
     engine.on_time()
     waiting = bench.runs()[-1]
-    assert waiting.state == RunState.BUFFERED
+    assert waiting.status == RunState.BUFFERED
     bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
     assert bench.outcomes() == ["08:01 ENQUEUED", "08:02 CANCELLED cancel_requested"]
     assert bench.get().waiting == 0
@@ -63,7 +63,7 @@ def test_a_fixed_delay_continues_after_its_run_is_cancelled(bench: Bench, end: o
     engine.on_time()
     engine.catch_up()
     (waiting,) = bench.runs()
-    assert (waiting.state, waiting.reason) == (RunState.BUFFERED, "target_paused")
+    assert (waiting.status, waiting.reason) == (RunState.BUFFERED, "target_paused")
     assert bench.get().next_run_at is None
     bench.ask(end, waiting.run_id)  # type: ignore[arg-type]  # one of two operations
     bench.ask(targets.resume_target, queue="default")
@@ -71,16 +71,16 @@ def test_a_fixed_delay_continues_after_its_run_is_cancelled(bench: Bench, end: o
     assert next_run is not None
     bench.go(shown(next_run))
     engine.on_time()
-    assert [run.state for run in bench.runs()] == [RunState.CANCELLED, RunState.ENQUEUED]
+    assert [run.status for run in bench.runs()] == [RunState.CANCELLED, RunState.ENQUEUED]
 
 
 def test_cancel_ends_a_planned_run(bench: Bench) -> None:
     bench.create(catchup_policy="spread")
     bench.go("08:05:30")
     bench.worker().catch_up()
-    planned = next(run for run in bench.runs() if run.state == RunState.PLANNED)
+    planned = next(run for run in bench.runs() if run.status == RunState.PLANNED)
     bench.ask(cancel.cancel_run, planned.run_id)
-    assert reload(bench, planned).state == RunState.CANCELLED
+    assert reload(bench, planned).status == RunState.CANCELLED
     assert bench.get().waiting == 0
 
 
@@ -95,7 +95,7 @@ def test_cancel_requests_the_end_of_a_claimed_run(bench: Bench) -> None:
     row = engine.launched[0][0]
     held = [(*row.id, row.attempt)]
     assert bench.read(lambda t: t.run_check_held(held)) == {row.id: True}
-    assert reload(bench, run).state == RunState.ENQUEUED, "the owner reports the outcome"
+    assert reload(bench, run).status == RunState.ENQUEUED, "the owner reports the outcome"
 
 
 def test_a_target_gets_one_cancel_and_no_answer_ends_the_run(bench: Bench) -> None:
@@ -123,7 +123,7 @@ def test_terminate_ends_a_run_of_any_owner(bench: Bench) -> None:
     bench.ask(cancel.terminate_run, run.run_id)
     assert process_requests(bench, bench.worker()) == [(run.run_id, "TERMINATED")]
     ended = reload(bench, run)
-    assert (ended.state, ended.error) == (RunState.TERMINATED, "terminated on request")
+    assert (ended.status, ended.error) == (RunState.TERMINATED, "terminated on request")
     assert bench.get().in_flight == 0
 
 
@@ -137,8 +137,8 @@ def test_a_finished_run_can_be_retried(bench: Bench) -> None:
     bench.clock.advance(3_600)
     again = bench.ask(cancel.retry_run, run.run_id, request_id="r1")
     assert again == bench.ask(cancel.retry_run, run.run_id, request_id="r1")
-    assert (again.scheduled_for, again.source) == (run.scheduled_for, "trigger")
-    assert again.key != run.key
+    assert (again.run_at, again.source) == (run.run_at, "trigger")
+    assert again.idempotency_key != run.idempotency_key
     row = bench.read(lambda t: t.run_get(RunId(*map(int, again.run_id.split("-")))))
     assert row is not None
     assert row.payload == '{"n":2}'

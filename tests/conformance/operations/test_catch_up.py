@@ -41,7 +41,7 @@ def test_missed_ticks_before_the_end_are_still_caught_up(bench: Bench) -> None:
     assert worker.tick() == ["08:01", "08:02", "08:03"]
     for _ in range(3):
         worker.settle()
-    assert bench.get().state == "exhausted"
+    assert bench.get().status == "exhausted"
 
 
 def test_a_tick_exactly_at_start_or_end_fires(bench: Bench) -> None:
@@ -219,18 +219,18 @@ def test_a_pause_ends_at_its_time(bench: Bench) -> None:
     worker = bench.worker()
     bench.go("08:05:39.999")
     assert worker.tick() == []
-    assert bench.get().state == "paused"
+    assert bench.get().status == "paused"
     bench.go("08:05:40")
     assert worker.tick() == ["08:05"]
     schedule = bench.get()
-    assert (schedule.state, schedule.token, schedule.paused_until, schedule.paused_by) == (
+    assert (schedule.status, schedule.conflict_token, schedule.paused_until, schedule.paused_by) == (
         "active",
-        paused.token + 1,
+        paused.conflict_token + 1,
         None,
         None,
     )
     change = bench.ask(history.history, "report").items[0]
-    assert (change.operation, change.actor, change.before["state"]) == ("resume", "tompion", "paused")
+    assert (change.operation, change.actor, change.before["status"]) == ("resume", "tompion", "paused")
 
 
 def test_a_second_pause_replaces_note_and_end(bench: Bench) -> None:
@@ -241,7 +241,7 @@ def test_a_second_pause_replaces_note_and_end(bench: Bench) -> None:
     bench.go("09:00")
     assert bench.worker().tick() == []
     schedule = bench.get()
-    assert (schedule.state, schedule.pause_note, schedule.paused_until) == ("paused", "long", None)
+    assert (schedule.status, schedule.note, schedule.paused_until) == ("paused", "long", None)
 
 
 def test_a_pause_lets_runs_in_flight_finish(bench: Bench) -> None:
@@ -281,7 +281,7 @@ def test_a_pause_survives_an_upsert(bench: Bench) -> None:
     bench.pause(note="incident 7", until=when("09:00"))
     for cron in ("* * * * *", "*/5 * * * *"):
         schedule = bench.ask(crud.upsert, "report", cron=cron, function="tasks:work")
-        assert (schedule.state, schedule.pause_note, schedule.paused_until) == ("paused", "incident 7", when("09:00"))
+        assert (schedule.status, schedule.note, schedule.paused_until) == ("paused", "incident 7", when("09:00"))
     bench.go("08:30")
     assert bench.worker().tick() == []
     bench.go("09:00")

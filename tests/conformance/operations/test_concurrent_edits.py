@@ -25,7 +25,7 @@ def test_a_tick_uses_the_definition_at_the_lock(bench: Bench) -> None:
     worker.on_time()
     launch = worker.launch()
     assert (launch.action.function, launch.payload) == ("tasks:other", [2])
-    assert bench.runs()[-1].version == 2
+    assert bench.runs()[-1].definition_version == 2
 
 
 def test_a_pause_before_the_lock_stops_the_tick(bench: Bench) -> None:
@@ -80,7 +80,9 @@ def test_the_second_of_two_updates_with_one_token_is_stale(postgres: Bench) -> N
     created = postgres.create()
 
     def change(description: str) -> Any:
-        return lambda t: crud.patch(postgres.session(t), "report", token=created.token, description=description)
+        return lambda t: crud.patch(
+            postgres.session(t), "report", conflict_token=created.conflict_token, description=description
+        )
 
     with open_transaction(postgres.store, change("first")):
         second = postgres.store.write(change("second"))
@@ -99,7 +101,7 @@ def test_concurrent_upserts_create_one_schedule(postgres: Bench) -> None:
 
     with open_transaction(postgres.store, put("first")):
         second = postgres.store.write(put("second"))
-    assert second.result(SECONDS).version == 2
+    assert second.result(SECONDS).definition_version == 2
     assert postgres.get().definition.description == "second"
 
 

@@ -12,17 +12,17 @@ from tompion.operations.schedules import control, crud
 
 FILTERS: list[dict[str, Any]] = [
     {},
-    {"state": "active"},
-    {"state": "paused"},
-    {"state": "exhausted"},
-    {"state": "closed"},
+    {"status": "active"},
+    {"status": "paused"},
+    {"status": "exhausted"},
+    {"status": "closed"},
     {"label": "team=a"},
-    {"label": "team=b", "state": "active"},
+    {"label": "team=b", "status": "active"},
     {"text": "ONE"},
     {"text": "100%_"},
-    {"text": "one", "state": "active"},
+    {"text": "one", "status": "active"},
     {"user_id": "u-1"},
-    {"user_id": "u-1", "state": "exhausted"},
+    {"user_id": "u-1", "status": "exhausted"},
     {"workflow_id": "etl"},
 ]
 
@@ -59,5 +59,5 @@ def test_the_count_stops_at_its_bound(bench: Bench, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_invalid_filter_is_rejected(bench: Bench) -> None:
-    with pytest.raises(InvalidField, match="state"):
-        bench.ask(crud.count_schedules, state="odd")
+    with pytest.raises(InvalidField, match="status"):
+        bench.ask(crud.count_schedules, status="odd")

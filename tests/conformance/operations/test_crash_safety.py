@@ -21,13 +21,13 @@ def test_a_crash_between_recording_and_launching_loses_nothing(bench: Bench) -> 
     dead, other = bench.worker(), bench.worker()
     bench.go("08:01")
     assert dead.tick() == ["08:01"]
-    key = dead.launch().key
+    key = dead.launch().idempotency_key
     bench.go("08:02:59.999")
     assert other.rescue().launches == []
     bench.go("08:03")
     assert len(other.rescue().launches) == 1
-    assert (other.launch().key, other.launch().attempt) == (key, 2)
-    assert bench.runs()[0].key == key
+    assert (other.launch().idempotency_key, other.launch().attempt) == (key, 2)
+    assert bench.runs()[0].idempotency_key == key
 
 
 def test_a_triggered_run_is_launched_by_a_worker(bench: Bench) -> None:
@@ -36,7 +36,11 @@ def test_a_triggered_run_is_launched_by_a_worker(bench: Bench) -> None:
     run = bench.trigger(request_id="r1")
     worker = bench.worker()
     assert len(worker.rescue().launches) == 1
-    assert (worker.launch().key, worker.launch().attempt, worker.launch().source) == (run.key, 1, "trigger")
+    assert (worker.launch().idempotency_key, worker.launch().attempt, worker.launch().source) == (
+        run.idempotency_key,
+        1,
+        "trigger",
+    )
 
 
 def test_queue_loses_no_tick(bench: Bench) -> None:
@@ -221,25 +225,25 @@ def test_retries_keep_the_key_and_hold_the_slot(bench: Bench) -> None:
     worker = bench.worker()
     bench.go("08:01")
     worker.tick()
-    keys = [worker.launch().key]
+    keys = [worker.launch().idempotency_key]
     worker.settle(RunState.FAILED, error="no luck")
     assert bench.outcomes() == ["08:01 ENQUEUED retry"]
     bench.go("08:01:39.999")
     assert worker.tick() == []
     bench.go("08:01:40")
     assert worker.tick() == ["08:01"]
-    keys.append(worker.launch().key)
+    keys.append(worker.launch().idempotency_key)
     worker.settle(RunState.FAILED, error="no luck")
     bench.go("08:02")
     assert worker.tick() == []
     assert bench.outcomes()[1] == "08:02 SKIPPED overlap"
     bench.go("08:03")
     assert worker.tick() == ["08:01"]
-    keys.append(worker.launch().key)
+    keys.append(worker.launch().idempotency_key)
     worker.settle()
     assert len(set(keys)) == 1
     first = bench.runs()[0]
-    assert (first.state, first.attempt) == ("SUCCESS", 3)
+    assert (first.status, first.attempt) == ("SUCCESS", 3)
     assert bench.get().counters.failures == 0
 
 
@@ -253,7 +257,7 @@ def test_the_last_failed_attempt_fails_the_run(bench: Bench) -> None:
     worker.tick()
     worker.settle(RunState.FAILED, error="second")
     run = bench.runs()[0]
-    assert (run.state, run.error, run.attempt) == ("FAILED", "second", 2)
+    assert (run.status, run.error, run.attempt) == ("FAILED", "second", 2)
     assert bench.get().consecutive_failures == 1
 
 
@@ -265,16 +269,20 @@ def test_pause_on_failure(bench: Bench, state: RunState) -> None:
     bench.go("08:01")
     worker.tick()
     worker.settle(state, error="broken\nat line 3")
-    assert bench.get().state == "active"
+    assert bench.get().status == "active"
     worker.tick()
     worker.settle(state, error="broken\nat line 3")
     schedule = bench.get()
-    assert (schedule.state, schedule.paused_by, schedule.token) == ("paused", "tompion", created.token + 1)
-    assert schedule.pause_note == f"paused after a failed run ({state}): broken"
+    assert (schedule.status, schedule.paused_by, schedule.conflict_token) == (
+        "paused",
+        "tompion",
+        created.conflict_token + 1,
+    )
+    assert schedule.note == f"paused after a failed run ({state}): broken"
     bench.go("08:02")
     assert worker.tick() == []
     change = bench.ask(history.history, "report").items[0]
-    assert (change.actor, change.operation, change.after["state"]) == ("tompion", "pause", "paused")
+    assert (change.actor, change.operation, change.after["status"]) == ("tompion", "pause", "paused")
     bench.resume()
     assert worker.tick() == ["08:02"]
 
@@ -337,7 +345,7 @@ def test_triggers_of_a_paused_workflow_are_buffered(bench: Bench) -> None:
     bench.ask(workflows.put_workflow, "etl", {"function": "tasks:work"})
     bench.create(workflow_id="etl")
     bench.ask(targets.pause_target, workflow_id="etl")
-    assert bench.trigger().state == "BUFFERED"
+    assert bench.trigger().status == "BUFFERED"
     worker = bench.worker()
     assert worker.tick() == []
     bench.ask(targets.resume_target, workflow_id="etl")
@@ -368,7 +376,7 @@ def test_remaining_actions_counts_automatic_starts(bench: Bench) -> None:
         assert worker.tick() == [minute]
         worker.settle()
     schedule = bench.get()
-    assert (schedule.state, schedule.remaining_actions, schedule.next_fire_at) == ("exhausted", 0, None)
+    assert (schedule.status, schedule.remaining_actions, schedule.next_fire_at) == ("exhausted", 0, None)
     bench.go("08:10:30")
     assert worker.tick() == []
     bench.ask(crud.patch, "report", remaining_actions=1)

@@ -61,7 +61,12 @@ def test_a_list_shows_a_damaged_schedule_and_the_others(three_schedules: Bench, 
     three_schedules.execute(damage)
     a, b, c = list_schedules(three_schedules)
     assert [a, c] == [whole[0], whole[2]]
-    assert (b.schedule_id, b.state, b.version, b.token) == ("b", "damaged", 1, whole[1].token)
+    assert (b.schedule_id, b.status, b.definition_version, b.conflict_token) == (
+        "b",
+        "damaged",
+        1,
+        whole[1].conflict_token,
+    )
     assert (b.next_run_at, b.next_fire_at) == (None, None)
     assert f"schedule 'b' is damaged: {message}" in (b.degraded or "")
     with pytest.raises(StoreError, match="'b' is damaged"):
@@ -70,8 +75,8 @@ def test_a_list_shows_a_damaged_schedule_and_the_others(three_schedules: Bench, 
 
 def test_damaged_is_not_a_state_filter(three_schedules: Bench) -> None:
     """Damage shows only when a schedule is read. An empty list would mean that no schedule is damaged."""
-    with pytest.raises(InvalidField, match="state: 'damaged'; expected one of active, paused, exhausted, closed"):
-        three_schedules.ask(crud.list_schedules, state="damaged")
+    with pytest.raises(InvalidField, match="status: 'damaged'; expected one of active, paused, exhausted, closed"):
+        three_schedules.ask(crud.list_schedules, status="damaged")
 
 
 def test_a_damaged_schedule_keeps_its_readable_fields(three_schedules: Bench) -> None:
@@ -100,7 +105,7 @@ def test_a_purge_removes_a_damaged_schedule_at_once(three_schedules: Bench, dama
     """Regression: the purge failed because of the damage. Its id can be used again."""
     three_schedules.execute(damage)
     answer = three_schedules.ask(crud.delete, "b", purge=True, request_id="r-1")
-    assert answer.state == "closed"
+    assert answer.status == "closed"
     assert "schedule 'b' is damaged" in (answer.degraded or "")
     assert three_schedules.ask(crud.delete, "b", purge=True, request_id="r-1") == answer
     with pytest.raises(NotFound):
@@ -114,11 +119,11 @@ def test_a_purge_removes_a_damaged_schedule_at_once(three_schedules: Bench, dama
 
 
 def test_a_purge_of_a_damaged_schedule_checks_its_token(three_schedules: Bench) -> None:
-    token = three_schedules.get("b").token
+    token = three_schedules.get("b").conflict_token
     three_schedules.execute(NO_STATE_ROW)
     with pytest.raises(StaleToken):
-        three_schedules.ask(crud.delete, "b", purge=True, token=token + 1)
-    three_schedules.ask(crud.delete, "b", purge=True, token=token)
+        three_schedules.ask(crud.delete, "b", purge=True, conflict_token=token + 1)
+    three_schedules.ask(crud.delete, "b", purge=True, conflict_token=token)
     assert [schedule.schedule_id for schedule in list_schedules(three_schedules)] == ["a", "c"]
 
 
@@ -176,7 +181,7 @@ def test_a_missing_calendar_damages_the_schedules_that_exclude_it(
     with_calendar.execute(damage)
     with pytest.raises(StoreError, match=f"'report' is damaged: its version 1 cannot be read .{message}"):
         with_calendar.get()
-    assert [schedule.state for schedule in list_schedules(with_calendar)] == ["active", "damaged"]
+    assert [schedule.status for schedule in list_schedules(with_calendar)] == ["active", "damaged"]
     problems = with_calendar.ask(verify, "report").problems
     assert [problem.kind for problem in problems] == ["version"]
     assert message in problems[0].text
@@ -191,7 +196,7 @@ def test_a_schedule_without_its_calendar_does_not_fire(with_calendar: Bench) -> 
     worker = tick_with_cold_caches(with_calendar, "08:01")
     assert [rule.schedule_id for _, rule in worker.launched] == ["other"]
     assert list(worker.context.schedules.broken.values()) == ["report: version 1 of its calendar 'closed' is missing"]
-    assert [shown(run.scheduled_for) for run in with_calendar.runs("other")] == ["08:01"]
+    assert [shown(run.run_at) for run in with_calendar.runs("other")] == ["08:01"]
 
 
 def test_an_unreadable_state_row_stops_no_other_schedule(

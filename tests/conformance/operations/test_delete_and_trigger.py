@@ -147,11 +147,11 @@ def test_a_trigger_of_a_paused_schedule_follows_its_overlap_policy(
     before = bench.get()
     bench.go("08:01:10")
     run = bench.trigger(overlap=overlap)
-    assert (run.state, run.source) == (state, "trigger")
+    assert (run.status, run.source) == (state, "trigger")
     assert bench.outcomes() == [f"08:01 {running}"]
     after = bench.get()
-    assert (after.cursor, after.next_run_at, after.state) == (before.cursor, before.next_run_at, "paused")
-    assert after.token == before.token
+    assert (after.cursor, after.next_run_at, after.status) == (before.cursor, before.next_run_at, "paused")
+    assert after.conflict_token == before.conflict_token
     if state == "BUFFERED":
         assert len(worker.settle().launches) == 1
 
@@ -181,7 +181,7 @@ def test_the_later_of_two_buffer_one_triggers_waits(bench: Bench) -> None:
     assert bench.get().waiting == 1
     worker.settle()
     worker.settle()
-    assert [run.state for run in bench.runs()] == ["SUCCESS", "SKIPPED", "SUCCESS"]
+    assert [run.status for run in bench.runs()] == ["SUCCESS", "SKIPPED", "SUCCESS"]
 
 
 # --- backfills --------------------------------------------------------------------------------------------------------
@@ -191,14 +191,14 @@ def test_a_backfill_runs_each_time_of_its_range_once(bench: Bench) -> None:
     """Both ends belong to the range. Each time runs once, under its own key."""
     bench.create()
     backfill = bench.backfill("07:10", "07:13", overlap="allow")
-    assert (backfill.total, backfill.state) == (4, "RUNNING")
+    assert (backfill.total, backfill.status) == (4, "RUNNING")
     worker = bench.worker()
     drain(worker)
     runs = bench.runs(source="backfill")
-    assert [run.scheduled_for for run in runs] == [when(f"07:1{minute}") for minute in range(4)]
-    assert len({run.key for run in runs}) == 4
+    assert [run.run_at for run in runs] == [when(f"07:1{minute}") for minute in range(4)]
+    assert len({run.idempotency_key for run in runs}) == 4
     done = bench.ask(backfills.backfills, "report")[0]
-    assert (done.state, done.done, done.cursor) == ("DONE", 4, when("07:13"))
+    assert (done.status, done.done, done.cursor) == ("DONE", 4, when("07:13"))
     assert done.finished_at is not None
 
 
@@ -218,7 +218,7 @@ def test_only_selects_the_ticks_of_a_backfill(bench: Bench, only: str, again: li
     backfill = bench.backfill("08:01", "08:04", only=only, overlap="allow")
     assert backfill.total == len(again)
     worker.backfill()
-    assert [run.scheduled_for for run in bench.runs(source="backfill")] == [when(f"08:0{minute}") for minute in again]
+    assert [run.run_at for run in bench.runs(source="backfill")] == [when(f"08:0{minute}") for minute in again]
 
 
 def test_a_cancelled_backfill_starts_no_more_runs(bench: Bench) -> None:
@@ -228,7 +228,7 @@ def test_a_cancelled_backfill_starts_no_more_runs(bench: Bench) -> None:
     worker = bench.worker()
     worker.backfill()
     stopped = bench.ask(backfills.cancel_backfill, backfill.backfill_id)
-    assert (stopped.state, stopped.done, stopped.total) == ("CANCELLED", 10, 100)
+    assert (stopped.status, stopped.done, stopped.total) == ("CANCELLED", 10, 100)
     assert worker.backfill().claimed == 0
     assert len(bench.runs(source="backfill")) == 10
     assert bench.ask(backfills.cancel_backfill, backfill.backfill_id) == stopped
@@ -257,7 +257,7 @@ def test_a_free_slot_continues_the_backfill_at_once(bench: Bench) -> None:
     for _ in range(3):
         assert len(worker.backfill().launches) == 1
         worker.settle()
-    assert bench.ask(backfills.backfills, "report")[0].state == "DONE"
+    assert bench.ask(backfills.backfills, "report")[0].status == "DONE"
 
 
 def test_a_backfill_waits_for_its_target(bench: Bench) -> None:
@@ -304,4 +304,4 @@ def test_a_delete_cancels_the_backfill(bench: Bench) -> None:
     bench.ask(crud.delete, "report")
     bench.ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
     assert bench.worker().backfill().claimed == 0
-    assert bench.ask(backfills.backfills, "report")[0].state == "CANCELLED"
+    assert bench.ask(backfills.backfills, "report")[0].status == "CANCELLED"

@@ -113,7 +113,7 @@ def test_schedules_with_the_same_spec_are_paged_with_their_tokens(bench: Bench) 
     first = bench.ask(forecast.same_spec, "hourly-1", limit=3)
     rest = bench.ask(forecast.same_spec, "hourly-1", limit=3, after=first.next_page)
     assert [schedule.schedule_id for schedule in first.items] == ["hourly-0", "hourly-1", "hourly-2"]
-    assert [(schedule.schedule_id, schedule.token) for schedule in rest.items] == [("hourly-3", 2)]
+    assert [(schedule.schedule_id, schedule.conflict_token) for schedule in rest.items] == [("hourly-3", 2)]
     assert rest.next_page is None
     bench.ask(crud.patch, "hourly-0", cron=["H * * * *"])
     assert bench.ask(forecast.same_spec, "hourly-1").items[0].schedule_id == "hourly-1"

@@ -37,20 +37,20 @@ def many(bench: Bench) -> Bench:
     ("wanted", "expected"),
     [
         ({}, "abcef"),
-        ({"state": "active"}, "acf"),
-        ({"state": "paused"}, "b"),
-        ({"state": "closed"}, "d"),
-        ({"state": "exhausted"}, "e"),
+        ({"status": "active"}, "acf"),
+        ({"status": "paused"}, "b"),
+        ({"status": "closed"}, "d"),
+        ({"status": "exhausted"}, "e"),
         ({"workflow_id": "etl"}, "c"),
         ({"workflow_id": "nothing"}, ""),
         ({"user_id": "u1"}, "af"),
         ({"label": "team=x"}, "ac"),
         ({"label": "tier=1"}, "a"),
         ({"label": "team="}, ""),
-        ({"label": "team=x", "state": "closed"}, "d"),
-        ({"label": "team=x", "state": "paused"}, ""),
-        ({"text": "PAUS", "state": "paused", "user_id": "u2"}, "b"),
-        ({"text": "daily", "state": "paused"}, ""),
+        ({"label": "team=x", "status": "closed"}, "d"),
+        ({"label": "team=x", "status": "paused"}, ""),
+        ({"text": "PAUS", "status": "paused", "user_id": "u2"}, "b"),
+        ({"text": "daily", "status": "paused"}, ""),
         ({"text": "daily"}, "a"),
         ({"text": "REPORT"}, "a"),
         ({"text": "%"}, ""),
@@ -110,7 +110,7 @@ def test_runs_come_in_pages_and_by_filter(bench: Bench) -> None:
             break
     assert seen == [run.run_id for run in reversed(bench.runs())]
     assert len(set(seen)) == 7
-    assert [shown(run.scheduled_for) for run in bench.ask(read.runs, "report", state="FAILED").items] == ["08:03"]
+    assert [shown(run.run_at) for run in bench.ask(read.runs, "report", status="FAILED").items] == ["08:03"]
     assert len(bench.ask(read.runs, "report", source="trigger").items) == 2
 
 
@@ -122,7 +122,7 @@ def test_get_run_returns_one_run(bench: Bench) -> None:
     bench.go("08:01:02")
     worker.settle(result='{"rows":3}', started_ms=int(at("08:01:01") * 1000), execution_id="x-1")
     run = bench.ask(read.run, bench.runs()[0].run_id)
-    assert (run.state, run.result, run.execution_id) == ("SUCCESS", {"rows": 3}, "x-1")
+    assert (run.status, run.result, run.execution_id) == ("SUCCESS", {"rows": 3}, "x-1")
     assert (run.fire_at, run.finished_at, run.started_at) == (when("08:01"), when("08:01:02"), when("08:01:01"))
     assert run.local_time is not None
     assert run.local_time.isoformat() == "2027-01-15T09:01:00"
@@ -168,9 +168,9 @@ def test_describe_returns_the_state_and_upcoming_ticks(bench: Bench) -> None:
     bench.backfill("07:00", "07:01")
     description = bench.ask(read.describe, "report")
     assert description.schedule == bench.get()
-    assert [shown(run.scheduled_for) for run in description.running] == ["08:01"]
-    assert [shown(run.scheduled_for) for run in description.waiting] == ["08:02"]
-    assert [shown(run.scheduled_for) for run in description.recent] == ["08:02", "08:01"]
+    assert [shown(run.run_at) for run in description.running] == ["08:01"]
+    assert [shown(run.run_at) for run in description.waiting] == ["08:02"]
+    assert [shown(run.run_at) for run in description.recent] == ["08:02", "08:01"]
     assert [shown(tick) for tick in description.next_ticks][:2] == ["08:03", "08:04"]
     assert len(description.next_ticks) == 10
     assert (description.would_run_on_resume, description.would_run_count, len(description.backfills)) == ((), 0, 1)
@@ -291,10 +291,10 @@ def test_a_calendar_replans_its_dependants(bench: Bench) -> None:
     stored = bench.ask(calendars.put_calendar, {"name": "holidays", "dates": ["2027-01-15"]}, actor="bob")
     assert stored.version == 2
     user = bench.get("user")
-    assert (user.version, user.token) == (2, 2)
+    assert (user.definition_version, user.conflict_token) == (2, 2)
     assert user.next_run_at is not None
     assert user.next_run_at.day == 16
-    assert [bench.get(name).version for name in ("stranger", "closed")] == [1, 1]
+    assert [bench.get(name).definition_version for name in ("stranger", "closed")] == [1, 1]
     change = bench.ask(history.history, "user").items[0]
     assert (change.operation, change.actor, change.after) == ("calendar", "bob", {"calendar": "holidays"})
 

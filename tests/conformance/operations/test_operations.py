@@ -38,7 +38,7 @@ CHANGES = [
     Change("upsert", crud.upsert, {"shadow": True}, 1, fields={**BASE, "description": "new"}),
     Change("update", crud.update, {"shadow": True}, 1, fields={**BASE, "description": "new"}),
     Change("patch", crud.patch, {"shadow": True}, 1, fields={"description": "new"}),
-    Change("restore", restore, {"token": 1}, 1, args=("report", 1)),
+    Change("restore", restore, {"conflict_token": 1}, 1, args=("report", 1)),
     Change("delete", crud.delete, {"purge": True}, 1),
     Change("pause", control.pause, {"note": "other"}, 1, fields={"note": "why"}),
     Change("resume", control.resume, {"on_resume": "skip"}, 1),
@@ -60,7 +60,7 @@ each_change = pytest.mark.parametrize("change", CHANGES, ids=[change.name for ch
 def test_a_change_increments_the_token(bench: Bench, change: Change) -> None:
     created = bench.create()
     change.send(bench)
-    assert bench.get().token == created.token + change.grows
+    assert bench.get().conflict_token == created.conflict_token + change.grows
 
 
 @each_change
@@ -72,7 +72,7 @@ def test_every_change_is_audited(bench: Bench, change: Change) -> None:
     newest = entries[0]
     assert (newest.operation, newest.actor, newest.request_id) == (change.name, "bob", "r-7")
     assert newest.at == when("08:00:40")
-    assert newest.token == bench.get().token
+    assert newest.conflict_token == bench.get().conflict_token
     assert [entry.operation for entry in entries[1:]] == ["create"]
 
 
@@ -104,11 +104,11 @@ def test_a_stale_token_changes_nothing(bench: Bench, change: Change) -> None:
     bench.ask(crud.patch, "report", description="a concurrent edit")
     before = bench.dump()
     with pytest.raises(StaleToken) as caught:
-        change.send(bench, token=created.token)
-    assert caught.value.token == created.token + 1
+        change.send(bench, conflict_token=created.conflict_token)
+    assert caught.value.conflict_token == created.conflict_token + 1
     assert bench.dump() == before
-    change.send(bench, token=created.token + 1)
-    assert bench.get().token == created.token + 2
+    change.send(bench, conflict_token=created.conflict_token + 1)
+    assert bench.get().conflict_token == created.conflict_token + 2
 
 
 @each_change
@@ -151,7 +151,7 @@ def test_equivalent_arguments_are_the_same_request(bench: Bench, change: Change)
     names = [name for name in inspect.signature(change.call).parameters if name != "context"]
     first = change.send(bench, request_id="once")
     named = dict(zip(names, change.args, strict=False))
-    spelt = {"token": None} if change.token else {}
+    spelt = {"conflict_token": None} if change.token else {}
     before = bench.dump()
     assert bench.ask(change.call, **{**named, **change.fields, **spelt}, request_id="once") == first
     assert bench.dump() == before
@@ -179,7 +179,7 @@ def test_a_change_of_another_resource_is_audited_and_applied_once(
     assert bench.dump() == before
     (change,) = bench.ask(history).items
     assert (change.operation, change.actor, change.request_id, change.schedule_id) == (name, "bob", "r-1", "")
-    assert (change.after, change.version) == (after, after.get("version", 0))
+    assert (change.after, change.definition_version) == (after, after.get("version", 0))
     assert bench.ask(history, namespace="other").items == ()
     with pytest.raises(RequestReused):
         bench.ask(crud.create, "another", request_id="r-1", **BASE)
@@ -228,7 +228,12 @@ def test_every_change_takes_a_request_id() -> None:
 def test_create_returns_the_stored_schedule(bench: Bench) -> None:
     schedule = bench.create(payload={"a": [1]}, labels={"team": "x"}, description="daily", user_id="u1", timezone="UTC")
     assert schedule == bench.get()
-    assert (schedule.state, schedule.version, schedule.token, schedule.in_flight) == ("active", 1, 1, 0)
+    assert (schedule.status, schedule.definition_version, schedule.conflict_token, schedule.in_flight) == (
+        "active",
+        1,
+        1,
+        0,
+    )
     assert (schedule.next_run_at, schedule.next_fire_at) == (when("08:01"), when("08:01"))
     assert schedule.definition.payload == {"a": [1]}
     assert schedule.definition.labels == (("team", "x"),)
@@ -244,7 +249,7 @@ def test_create_without_an_id_generates_one(bench: Bench) -> None:
 
 def test_create_can_pause_the_schedule(bench: Bench) -> None:
     schedule = bench.create(paused=True, remaining_actions=3)
-    assert (schedule.state, schedule.paused_by, schedule.next_fire_at, schedule.remaining_actions) == (
+    assert (schedule.status, schedule.paused_by, schedule.next_fire_at, schedule.remaining_actions) == (
         "paused",
         "ann",
         None,
@@ -263,23 +268,24 @@ def test_a_name_may_be_any_text(bench: Bench) -> None:
 def test_upsert_creates_and_replaces(bench: Bench) -> None:
     """An absent field gets its default. The state of the schedule stays."""
     schedule = bench.ask(crud.upsert, "report", description="one", shadow=True, remaining_actions=5, **BASE)
-    assert schedule.token == 1
+    assert schedule.conflict_token == 1
     replaced = bench.ask(crud.upsert, "report", **BASE)
     assert (replaced.definition.description, replaced.definition.policy.shadow) == ("", False)
-    assert (replaced.remaining_actions, replaced.cursor, replaced.version) == (5, schedule.cursor, 2)
+    assert (replaced.remaining_actions, replaced.cursor, replaced.definition_version) == (5, schedule.cursor, 2)
 
 
-def test_an_unchanged_upsert_creates_no_version(bench: Bench) -> None:
-    bench.create()
-    again = bench.ask(crud.upsert, "report", **BASE)
-    assert (again.version, again.token) == (1, 2)
+def test_an_unchanged_upsert_changes_nothing(bench: Bench) -> None:
+    created = bench.create()
+    before = bench.dump()
+    assert bench.ask(crud.upsert, "report", **BASE) == created
+    assert bench.dump() == before
 
 
 def test_upsert_with_paused_pauses_and_resumes(bench: Bench) -> None:
     bench.create()
-    assert bench.ask(crud.upsert, "report", paused=True, **BASE).state == "paused"
-    assert bench.ask(crud.upsert, "report", **BASE).state == "paused"
-    assert bench.ask(crud.upsert, "report", paused=False, **BASE).state == "active"
+    assert bench.ask(crud.upsert, "report", paused=True, **BASE).status == "paused"
+    assert bench.ask(crud.upsert, "report", **BASE).status == "paused"
+    assert bench.ask(crud.upsert, "report", paused=False, **BASE).status == "active"
 
 
 def test_patch_keeps_the_other_fields(bench: Bench) -> None:
@@ -296,9 +302,9 @@ def test_a_patch_without_fields_changes_nothing(bench: Bench) -> None:
     before = bench.dump()
     bench.go("08:00:45")
     assert bench.ask(crud.patch, "report") == schedule
-    assert bench.ask(crud.patch, "report", token=schedule.token) == schedule
+    assert bench.ask(crud.patch, "report", conflict_token=schedule.conflict_token) == schedule
     with pytest.raises(StaleToken):
-        bench.ask(crud.patch, "report", token=schedule.token + 1)
+        bench.ask(crud.patch, "report", conflict_token=schedule.conflict_token + 1)
     assert bench.dump() == before
 
 
@@ -316,7 +322,7 @@ def test_history_has_the_previous_values(bench: Bench) -> None:
     paused, patched, created = bench.ask(history, "report").items
     assert (created.actor, created.before, created.after["description"]) == ("ann", None, "one")
     assert (patched.actor, patched.before["description"], patched.after["description"]) == ("bob", "one", "two")
-    assert (paused.before, paused.after["state"], paused.after["note"]) == ({"state": "active"}, "paused", "why")
+    assert (paused.before, paused.after["status"], paused.after["note"]) == ({"status": "active"}, "paused", "why")
 
 
 def test_history_comes_in_pages(bench: Bench) -> None:
@@ -326,7 +332,7 @@ def test_history_comes_in_pages(bench: Bench) -> None:
     seen, before = [], None
     while True:
         page = bench.ask(history, "report", limit=3, before=before)
-        seen += [change.token for change in page.items]
+        seen += [change.conflict_token for change in page.items]
         before = page.next_page
         if before is None:
             break
@@ -343,7 +349,7 @@ def test_an_earlier_version_can_be_restored(bench: Bench) -> None:
     assert (two.version, two.definition.description, two.author, two.decides_until) == (2, "two", "bob", None)
     assert one.decides_until == two.decides_after
     restored = bench.ask(restore, "report", 1)
-    assert (restored.version, restored.definition) == (3, one.definition)
+    assert (restored.definition_version, restored.definition) == (3, one.definition)
 
 
 def test_delete_keeps_the_history(bench: Bench) -> None:
@@ -353,7 +359,7 @@ def test_delete_keeps_the_history(bench: Bench) -> None:
     worker.tick()
     worker.settle()
     closed = bench.ask(crud.delete, "report")
-    assert (closed.state, closed.next_run_at, closed.next_fire_at) == ("closed", None, None)
+    assert (closed.status, closed.next_run_at, closed.next_fire_at) == ("closed", None, None)
     assert bench.get() == closed
     assert bench.outcomes() == ["08:01 SUCCESS"]
     bench.go("08:02")
@@ -390,7 +396,7 @@ def test_a_recreated_schedule_starts_with_fresh_state(bench: Bench) -> None:
     bench.ask(crud.delete, "report")
     bench.go("08:00:45")
     schedule = bench.create(description="new")
-    assert (schedule.state, schedule.version, schedule.remaining_actions) == ("active", 2, None)
+    assert (schedule.status, schedule.definition_version, schedule.remaining_actions) == ("active", 2, None)
     assert schedule == bench.get()
 
 
@@ -401,10 +407,10 @@ def test_a_pause_survives_delete_and_create(bench: Bench) -> None:
     bench.ask(crud.delete, "report")
     bench.go("08:10")
     schedule = bench.create()
-    assert (schedule.state, schedule.pause_note, schedule.paused_until) == ("paused", "incident 7", when("09:00"))
+    assert (schedule.status, schedule.note, schedule.paused_until) == ("paused", "incident 7", when("09:00"))
     assert bench.worker().tick() == []
     bench.ask(crud.delete, "report")
-    assert bench.create(paused=False).state == "active"
+    assert bench.create(paused=False).status == "active"
     assert bench.worker().tick() == ["08:10"]
 
 
@@ -416,7 +422,7 @@ def test_a_pause_can_end_while_the_schedule_is_deleted(bench: Bench) -> None:
     bench.create(catchup_policy="fire_immediately")
     worker = bench.worker()
     assert worker.tick() == []
-    assert bench.get().state == "active"
+    assert bench.get().status == "active"
     bench.go("08:11")
     assert worker.tick() == ["08:11"]
 

@@ -104,7 +104,7 @@ def test_a_create_waits_for_the_sweep_and_starts_fresh(postgres: Bench, migrated
     with open_transaction(postgres.store, worker.sweeping.expire):
         creating = postgres.store.write(create(postgres, operation))
         wait_for_lock_waiters(migrated_url)
-    assert creating.result(SECONDS).version == 1
+    assert creating.result(SECONDS).definition_version == 1
     assert_it_ticks(postgres, worker)
 
 

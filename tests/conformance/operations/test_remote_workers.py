@@ -40,7 +40,7 @@ def process_requests(bench: Bench, engine: Worker) -> None:
 
 
 def state(bench: Bench, run_id: str) -> RunState:
-    run_state: RunState = bench.ask(read.run, run_id).state
+    run_state: RunState = bench.ask(read.run, run_id).status
     return run_state
 
 
@@ -59,7 +59,7 @@ def test_one_worker_claims_a_run_and_reports_its_outcome(bench: Bench) -> None:
     bench.ask(callbacks.report_run, assignment.token, "succeeded", result={"rows": 3})
     process_requests(bench, bench.worker())
     ended = bench.ask(read.run, run_id)
-    assert (ended.state, ended.result) == (RunState.SUCCESS, {"rows": 3})
+    assert (ended.status, ended.result) == (RunState.SUCCESS, {"rows": 3})
 
 
 def test_a_worker_claims_only_functions_of_its_queues_and_namespace(bench: Bench) -> None:
@@ -113,7 +113,7 @@ def test_a_lost_worker_can_count_as_a_failure(bench: Bench) -> None:
     assert claim_runs(bench, worker) == ()
     process_requests(bench, engine)
     ended = bench.ask(read.run, run_id)
-    assert (ended.state, ended.reason) == (RunState.FAILED, "worker_lost")
+    assert (ended.status, ended.reason) == (RunState.FAILED, "worker_lost")
     assert ended.error is not None
     assert "lost once" in ended.error
 
@@ -228,4 +228,4 @@ def test_a_launch_failure_fails_the_run_without_a_retry(bench: Bench) -> None:
     bench.ask(callbacks.report_run, assignment.token, "launch_failed", error="cannot be imported")
     process_requests(bench, bench.worker())
     ended = bench.ask(read.run, run_id)
-    assert (ended.state, ended.reason, ended.error) == (RunState.FAILED, "launch_failed", "cannot be imported")
+    assert (ended.status, ended.reason, ended.error) == (RunState.FAILED, "launch_failed", "cannot be imported")

@@ -17,7 +17,7 @@ def test_a_rescued_run_uses_its_own_version(bench: Bench) -> None:
     dead.tick()
     bench.go("08:04:30")
     other.rescue()
-    launched = sorted((other.launch(index) for index in (0, 1)), key=lambda launch: launch.scheduled_for)
+    launched = sorted((other.launch(index) for index in (0, 1)), key=lambda launch: launch.run_at)
     assert [launch.payload for launch in launched] == [{"version": 1}, {"version": 2}]
 
 
@@ -30,7 +30,7 @@ def test_a_buffered_run_uses_its_own_version(bench: Bench) -> None:
     bench.ask(crud.patch, "report", payload={"version": 2})
     worker.settle()
     assert worker.launch().payload == {"version": 1}
-    assert bench.runs()[0].version == 1
+    assert bench.runs()[0].definition_version == 1
 
 
 def test_a_run_with_an_unreadable_version_is_postponed(bench: Bench) -> None:

@@ -107,7 +107,7 @@ def test_catch_up_runs_the_latest_tick_that_is_not_skipped(
     worker = bench.worker(settings=Settings(max_dropped_range_ticks=size))
     while worker.catch_up().claimed:
         pass
-    started = [shown(run.scheduled_for) for run in bench.runs() if run.state == "ENQUEUED"]
+    started = [shown(run.run_at) for run in bench.runs() if run.status == "ENQUEUED"]
     assert (
         started == [outcome[:5] for outcome in outcomes if "ENQUEUED" in outcome] == [shown(tick) for tick in expected]
     )

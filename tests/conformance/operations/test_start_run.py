@@ -28,7 +28,7 @@ def test_a_key_starts_one_run_and_is_stored_unchanged(bench: Bench) -> None:
     for _ in range(2):
         assert bench.ask(start.start_run, "flow", 1, "u1", WHEN, idempotency_key=KEY) is True
     (run,) = bench.ask(read.runs, "run-launcher/flow").items
-    assert (run.key, run.source, run.scheduled_for, run.state) == (KEY, "launch", WHEN, "ENQUEUED")
+    assert (run.idempotency_key, run.source, run.run_at, run.status) == (KEY, "launch", WHEN, "ENQUEUED")
     with pytest.raises(RequestReused):
         bench.ask(start.start_run, "other", idempotency_key=KEY)
 
@@ -58,8 +58,8 @@ def test_invalid_starts_are_rejected(bench: Bench, fields: dict[str, Any]) -> No
 
 def test_a_schedule_without_ticks_runs_on_a_trigger(bench: Bench) -> None:
     schedule = bench.ask(crud.create, "manual", spec={}, function="tasks:a")
-    assert (schedule.state, schedule.next_run_at) == ("exhausted", None)
-    assert bench.ask(control.trigger, "manual").state == "ENQUEUED"
+    assert (schedule.status, schedule.next_run_at) == ("exhausted", None)
+    assert bench.ask(control.trigger, "manual").status == "ENQUEUED"
     changed = bench.ask(crud.patch, "manual", cron="@daily")
     assert changed.next_run_at is not None
 

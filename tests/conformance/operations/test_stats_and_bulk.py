@@ -69,7 +69,7 @@ def test_statistics_are_limited_to_one_namespace(bench: Bench) -> None:
     assert bench.ask(read.recent_runs, namespace="b").items == ()
     assert bench.ask(upcoming.upcoming, namespace="b").ticks == ()
     assert bench.ask(bulk.pause_matching, everything=True, namespace="b").schedule_ids == ()
-    assert bench.get().state == "active"
+    assert bench.get().status == "active"
 
 
 def test_a_truncated_count_is_marked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_a_bulk_operation_continues_after_a_failure(bench: Bench) -> None:
     touched = bench.ask(bulk.pause_matching, everything=True)
     assert touched.schedule_ids == ("a", "c")
     assert [(failure.schedule_id, failure.code) for failure in touched.refused] == [("b", "store_error")]
-    assert [bench.get(name).state for name in ("a", "c")] == ["paused", "paused"]
+    assert [bench.get(name).status for name in ("a", "c")] == ["paused", "paused"]
 
 
 def test_a_dry_run_lists_the_changes_and_writes_nothing(bench: Bench) -> None:
@@ -147,7 +147,7 @@ def test_a_bulk_operation_requires_a_selection(bench: Bench) -> None:
     for change in (bulk.pause_matching, bulk.resume_matching, bulk.trigger_matching):
         with pytest.raises(InvalidField, match="everything"):
             bench.ask(change)
-    assert (bench.get().state, bench.runs()) == ("active", [])
+    assert (bench.get().status, bench.runs()) == ("active", [])
 
 
 def test_a_bulk_trigger_returns_the_ids_of_its_runs(bench: Bench) -> None:
@@ -167,4 +167,4 @@ def test_a_bulk_trigger_has_one_key_per_schedule(bench: Bench) -> None:
     for request in ("r1", "r1", "r2"):
         bench.ask(bulk.trigger_matching, everything=True, request_id=request)
     assert [len(bench.runs(name, "trigger")) for name in ("a", "b")] == [2, 2]
-    assert len({run.key for name in ("a", "b") for run in bench.runs(name, "trigger")}) == 4
+    assert len({run.idempotency_key for name in ("a", "b") for run in bench.runs(name, "trigger")}) == 4

@@ -24,7 +24,7 @@ def test_a_summary_has_the_spec_and_the_newest_outcomes(bench: Bench) -> None:
     (summary,) = bench.ask(summaries.summaries, ["report"])
     assert summary.explanation == "Every minute, in Europe/Berlin time."
     assert summary.timezone == "Europe/Berlin"
-    assert [outcome.state for outcome in summary.outcomes] == [RunState.ENQUEUED, RunState.SKIPPED]
+    assert [outcome.status for outcome in summary.outcomes] == [RunState.ENQUEUED, RunState.SKIPPED]
     assert summary.outcomes[1].reason == "skip_requested"
     assert not summary.target_paused
 

@@ -190,7 +190,7 @@ def test_an_answer_has_plain_text_like_a_later_read(bench: Bench) -> None:
     bench.create()
     backfill = bench.ask(backfills.backfill, "report", when("07:00"), when("07:01"), overlap="allow_all")
     assert bench.ask(backfills.backfills, "report") == backfill
-    assert [type(getattr(backfill[0], name)) for name in ("overlap", "only", "state")] == [str] * 3
+    assert [type(getattr(backfill[0], name)) for name in ("overlap_policy", "only", "status")] == [str] * 3
     run = bench.trigger(overlap="skip")
     assert bench.ask(read.run, run.run_id) == run
     assert type(run.source) is str
@@ -215,8 +215,8 @@ def test_an_exhausted_schedule_can_be_upserted_again(bench: Bench) -> None:
     worker.tick()
     worker.settle()
     again: dict[str, Any] = {"times": ["2027-01-15T08:01:00Z"], "function": FUNCTION}
-    assert bench.ask(crud.upsert, "report", **again).state == "exhausted"
-    assert bench.ask(crud.patch, "report", description="done").state == "exhausted"
+    assert bench.ask(crud.upsert, "report", **again).status == "exhausted"
+    assert bench.ask(crud.patch, "report", description="done").status == "exhausted"
 
 
 def test_a_fixed_delay_that_waits_for_its_run_is_active(bench: Bench) -> None:
@@ -240,8 +240,8 @@ def test_a_schedule_with_planned_runs_is_not_exhausted(bench: Bench) -> None:
     assert bench.outcomes() == [f"08:0{minute} PLANNED catch_up" for minute in (1, 2, 3)]
 
     def seen() -> tuple[str, list[str]]:
-        listed = [state for state in ("active", "exhausted") if bench.ask(crud.list_schedules, state=state).items]
-        return bench.get().state, listed
+        listed = [state for state in ("active", "exhausted") if bench.ask(crud.list_schedules, status=state).items]
+        return bench.get().status, listed
 
     for moment in ("08:10", "08:10:20", "08:10:40"):
         assert seen() == ("active", ["active"])

@@ -71,7 +71,7 @@ def test_a_replacement_parses_and_reads_once(bench: Bench, costs: Counter[str], 
     schedule = bench.ask(crud.create, "report", **FIELDS)
     bench.ask(crud.get, "report")
     costs.clear()
-    bench.ask(operation, "report", token=schedule.token, **OTHER_FIELDS)
+    bench.ask(operation, "report", conflict_token=schedule.conflict_token, **OTHER_FIELDS)
     assert costs == {"parse": 1, "compile": 1, "read": 1}
 
 

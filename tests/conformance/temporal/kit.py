@@ -82,7 +82,7 @@ class ImmediateExecutor(Executor):
     """An executor that starts nothing. Every run succeeds immediately."""
 
     async def run(self, dag: Any, meta: RunContext) -> Completed:
-        return Completed(execution_id=f"{meta.schedule_id}/{meta.key[:12]}")
+        return Completed(execution_id=f"{meta.schedule_id}/{meta.idempotency_key[:12]}")
 
 
 def dispatcher_for(

@@ -54,12 +54,12 @@ def run_scenario(cluster: str, tmp_path: Path, scenario: Callable[[Home, str], A
 async def runs_of(home: Home, schedule_id: str, count: int) -> list[Run]:
     """Wait until a number of runs of a schedule have ended, and return them, oldest first."""
     await home.wait_for_events("ended", schedule_id, count)
-    return sorted((await home.runs(schedule_id)).items, key=lambda run: (run.decided_at, run.scheduled_for))
+    return sorted((await home.runs(schedule_id)).items, key=lambda run: (run.created_at, run.run_at))
 
 
 def expected_workflow_id(run: Run, workflow_id: str) -> str:
     """Return the id that Temporal gives to the workflow of a run."""
-    return f"{workflow_id}-{run.scheduled_for:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{workflow_id}-{run.run_at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def workflow_ids(runs: list[Run]) -> list[str]:
@@ -158,7 +158,7 @@ def test_command_line_manages_a_schedule(temporal_address: str, tmp_path: Path) 
     assert workflow_ids(runs)[4].startswith(
         expected_workflow_id(runs[4], "by-hand")
     )  # perhaps in the same second as the first
-    assert [f"{run.scheduled_for:%Y-%m-%dT%H:%M:%SZ}" for run in runs[1:4]] == [DAY.format(hour) for hour in range(3)]
+    assert [f"{run.run_at:%Y-%m-%dT%H:%M:%SZ}" for run in runs[1:4]] == [DAY.format(hour) for hour in range(3)]
     assert runs[4].result["given"] == "second"
     assert runs[4].result["last_result"]["given"] == "first"
     actions = output["updated"]["info"]["recentActions"]
@@ -231,7 +231,7 @@ def test_python_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path) ->
     assert output["listed"] == ["python"]
     assert [run.state for run in runs] == [*[RunState.SUCCESS] * 4, RunState.FAILED, RunState.SUCCESS]
     assert workflow_ids(runs[:4]) == [expected_workflow_id(run, "by-python") for run in runs[:4]]
-    assert [run.scheduled_for.hour for run in runs[1:4]] == [0, 1, 2]
+    assert [run.run_at.hour for run in runs[1:4]] == [0, 1, 2]
     assert runs[1].result["last_result"]["given"] == "first"
     description = output["failed"]
     assert [interval.every for interval in description.schedule.spec.intervals] == [timedelta(hours=2)]

@@ -105,12 +105,12 @@ def test_imported_schedules_have_the_same_times(cluster: str, target: tuple[str,
     assert (over["created"], over["differs"]) == (False, ["not copied: it has ended"])
     with Tompion(store, engine=False) as tompion:
         ours = tompion.get("move-jittered")
-        assert (ours.state, ours.definition.policy.overlap_policy, ours.definition.memo) == (
+        assert (ours.status, ours.definition.policy.overlap_policy, ours.definition.memo) == (
             "paused",
             "queue",
             {"m": 1},
         )
-        assert tompion.get("move-paused").pause_note == "old"
+        assert tompion.get("move-paused").note == "old"
         assert tompion.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
     repeated_code, rows = run_import(cluster, *options)
     assert repeated_code == 1
@@ -136,7 +136,7 @@ def test_shadow_import_creates_shadow_schedules(cluster: str, tmp_path: Path) ->
         for name, row in rows.items():
             if row["created"]:
                 assert tompion.get(name).definition.policy.shadow
-        assert tompion.get("move-jittered").state == "active"
+        assert tompion.get("move-jittered").status == "active"
 
 
 def test_text_output_lists_equal_times_and_differences(cluster: str, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_workflow_is_started_with_every_field_of_the_action(temporal_address: st
 
     run, action, description, memo = run_with_worker(temporal_address, tmp_path, scenario)
     assert (run.state, run.result) == (RunState.SUCCESS, 5)
-    assert action.action.workflow_id.startswith(f"sum-{run.scheduled_for:%Y-%m-%dT%H:%M:%SZ}")
+    assert action.action.workflow_id.startswith(f"sum-{run.run_at:%Y-%m-%dT%H:%M:%SZ}")
     assert description.status is WorkflowExecutionStatus.COMPLETED
     assert memo["why"] == "tests"
     assert description.typed_search_attributes[SCHEDULED_BY] == "adding"
@@ -99,7 +99,7 @@ def test_workflow_ids_of_ticks_are_those_of_temporal(temporal_address: str, tmp_
 
     runs, description = run_with_worker(temporal_address, tmp_path, scenario)
     ids = [action.action.workflow_id for action in description.info.recent_actions]
-    assert ids == [f"wf-echo-{run.scheduled_for:%Y-%m-%dT%H:%M:%SZ}" for run in runs]
+    assert ids == [f"wf-echo-{run.run_at:%Y-%m-%dT%H:%M:%SZ}" for run in runs]
     assert (description.info.num_actions, description.schedule.state.remaining_actions) == (2, 0)
     assert description.info.next_action_times == []
 
@@ -181,11 +181,7 @@ def test_backfill_runs_each_time_once(temporal_address: str, tmp_path: Path) -> 
         handle = await client.create_schedule("backfilled", schedule(spec, "x", state=ScheduleState(paused=True)))
         day = datetime(2026, 1, 5, tzinfo=UTC)
         await handle.backfill(ScheduleBackfill(day, day + timedelta(hours=2), overlap=ScheduleOverlapPolicy.ALLOW_ALL))
-        return [
-            run.scheduled_for.hour
-            for run in await wait_for_runs(home, "backfilled", 3)
-            if run.state is RunState.SUCCESS
-        ]
+        return [run.run_at.hour for run in await wait_for_runs(home, "backfilled", 3) if run.status is RunState.SUCCESS]
 
     assert run_with_worker(temporal_address, tmp_path, scenario) == [0, 1, 2]
 

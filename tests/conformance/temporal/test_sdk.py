@@ -138,7 +138,7 @@ def test_backfill_includes_both_ends(store_url: str) -> None:
             ScheduleBackfill(day + timedelta(milliseconds=1), day + timedelta(milliseconds=2)),
         )
         await home.wait_for_events("ended", "s", 3)
-        return [run.scheduled_for.hour for run in (await home.runs("s")).items]
+        return [run.run_at.hour for run in (await home.runs("s")).items]
 
     assert run_scenario(scenario, store_url) == [2, 1, 0]
 
@@ -154,7 +154,7 @@ def test_backfill_accepts_a_clock_that_is_slightly_ahead(store_url: str) -> None
         with pytest.raises(RPCError, match="is in the future") as future:
             await handle.backfill(ScheduleBackfill(now, now + timedelta(hours=1)))
         await home.wait_for_events("ended", "s")
-        return status_of(future), [run.scheduled_for for run in (await home.runs("s")).items]
+        return status_of(future), [run.run_at for run in (await home.runs("s")).items]
 
     status, times = run_scenario(scenario, store_url)
     assert status is RPCStatusCode.INVALID_ARGUMENT

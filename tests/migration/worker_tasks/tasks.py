@@ -18,10 +18,10 @@ def note(run: RunContext) -> None:
     """Leave a line, in one piece."""
     line = {
         "run_id": run.run_id,
-        "key": run.key,
+        "key": run.idempotency_key,
         "attempt": run.attempt,
         "schedule_id": run.schedule_id,
-        "nominal_s": int(run.scheduled_for.timestamp()),
+        "nominal_s": int(run.run_at.timestamp()),
         "pid": os.getpid(),
         "release": RELEASE,
     }

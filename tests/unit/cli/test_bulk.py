@@ -39,7 +39,7 @@ def fill(count: int = 4) -> None:
 
 def paused() -> list[str]:
     with Tompion(engine=False) as tompion:
-        return [item.schedule_id for item in tompion.list_schedules(state="paused", limit=1_000).items]
+        return [item.schedule_id for item in tompion.list_schedules(status="paused", limit=1_000).items]
 
 
 def text(left: CommandResult) -> Any:
@@ -97,7 +97,7 @@ def test_ids_need_no_confirmation_and_rejections_exit_with_1() -> None:
         ((), "no schedules selected"),
         (("s001", "s002", "--token", "1"), "--token works with one schedule only"),
         (("s001", "--label", "team=a", "--yes"), "schedule_ids: sent together with a filter"),
-        (("--state", "odd", "--yes"), "state:"),
+        (("--status", "odd", "--yes"), "status:"),
     ],
 )
 def test_an_ambiguous_selection_changes_nothing(argv: tuple[str, ...], message: str) -> None:

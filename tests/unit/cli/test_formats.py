@@ -57,7 +57,7 @@ def test_json_and_yaml_of_a_command_are_equal(store: str) -> None:
     ("argv", "names"),
     [
         (["schedules", "list"], ["a", "b"]),
-        (["schedules", "list", "--state", "paused"], ["b"]),
+        (["schedules", "list", "--status", "paused"], ["b"]),
         (["schedules", "describe", "a"], ["a"]),
         (["schedules", "pause", "a", "b"], ["a"]),
         (["upcoming", "--for", "2d", "--limit", "1"], ["a"]),

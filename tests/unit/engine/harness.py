@@ -77,7 +77,7 @@ class EngineHarness:
 
     def states(self, schedule_id: str = "report") -> list[str]:
         runs = reversed(self.call(read.runs, schedule_id, limit=1_000).items)
-        return [f"{run.scheduled_for:%H:%M} {run.state}" + (f" {run.reason}" if run.reason else "") for run in runs]
+        return [f"{run.run_at:%H:%M} {run.status}" + (f" {run.reason}" if run.reason else "") for run in runs]
 
     def launched_at(self) -> list[float]:
         return [execution.at - BEGIN for execution in self.executor.executions]

@@ -50,7 +50,7 @@ def with_backlog(harness: EngineHarness) -> None:
 
 
 def outcomes(harness: EngineHarness) -> Counter[str]:
-    return Counter(run.state for run in harness.call(read.runs, "report", limit=1_000).items)
+    return Counter(run.status for run in harness.call(read.runs, "report", limit=1_000).items)
 
 
 def run_engines(harness: EngineHarness, seconds: float) -> list[OverloadedStore]:

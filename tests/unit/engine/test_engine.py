@@ -56,7 +56,7 @@ def test_instance_registers_again_after_its_lease_expired(harness: EngineHarness
     """Another instance claims its runs. It drops them and continues under a new number."""
     harness.create(cron="1,6 8 * * *")
     harness.plan = lambda launch: (
-        200.0 if launch.attempt == 1 and launch.scheduled_for.minute == 1 else 1.0,
+        200.0 if launch.attempt == 1 and launch.run_at.minute == 1 else 1.0,
         Completed(),
     )
 
@@ -84,11 +84,9 @@ def test_instance_registers_again_after_its_lease_expired(harness: EngineHarness
 
     harness.run(scenario)
     assert harness.states() == ["08:01 SUCCESS", "08:06 SUCCESS"]
-    first, second = [
-        execution for execution in harness.executor.executions if execution.launch.scheduled_for.minute == 1
-    ][:2]
+    first, second = [execution for execution in harness.executor.executions if execution.launch.run_at.minute == 1][:2]
     assert (first.launch.attempt, second.launch.attempt) == (1, 2)
-    assert first.launch.key == second.launch.key
+    assert first.launch.idempotency_key == second.launch.idempotency_key
     assert 149 <= second.at - BEGIN <= 151
     assert any("registers again" in str(event) for event in harness.events)
 
@@ -144,11 +142,11 @@ def test_function_that_ignores_its_deadline_is_given_up(harness: EngineHarness) 
     ended: list[str] = []
 
     async def deaf(dag: Any, meta: RunContext) -> Completed:
-        until = harness.loop.time() + (90 if meta.scheduled_for.minute == 1 else 1)
+        until = harness.loop.time() + (90 if meta.run_at.minute == 1 else 1)
         while harness.loop.time() < until:
             with suppress(asyncio.CancelledError):
                 await pause(until - harness.loop.time())
-        ended.append(f"{meta.scheduled_for:%H:%M}")
+        ended.append(f"{meta.run_at:%H:%M}")
         return Completed()
 
     harness.executor.run = deaf  # type: ignore[method-assign]  # another function in its place
@@ -218,7 +216,7 @@ def test_run_fails_and_the_engine_continues_when_an_executor_raises(harness: Eng
 
 def test_cancel_other_cancels_the_active_run(harness: EngineHarness) -> None:
     harness.create(overlap_policy="cancel_other", cron="1-2 8 * * *")
-    harness.plan = lambda launch: (600.0 if launch.scheduled_for.minute == 1 else 1.0, Completed())
+    harness.plan = lambda launch: (600.0 if launch.run_at.minute == 1 else 1.0, Completed())
 
     async def scenario() -> None:
         await harness.engine().start()
@@ -296,7 +294,7 @@ def test_queued_backfill_does_not_wait_between_its_runs(harness: EngineHarness) 
 
     harness.run(scenario)
     assert len(harness.executor.executions) == 47
-    assert harness.call(backfills.backfills, "report")[0].state == "DONE"
+    assert harness.call(backfills.backfills, "report")[0].status == "DONE"
 
 
 def test_cancel_other_ends_a_run_that_waits_for_its_retry(harness: EngineHarness) -> None:
@@ -304,7 +302,7 @@ def test_cancel_other_ends_a_run_that_waits_for_its_retry(harness: EngineHarness
     harness.create(overlap_policy="cancel_other", max_attempts=3, retry_delay_ms=3_600_000, cron="1,2 8 * * *")
     harness.plan = lambda launch: (
         0.0,
-        Completed(RunState.FAILED if launch.scheduled_for.minute == 1 else RunState.SUCCESS),
+        Completed(RunState.FAILED if launch.run_at.minute == 1 else RunState.SUCCESS),
     )
 
     async def scenario() -> None:
@@ -392,7 +390,7 @@ def test_failed_run_is_retried_after_its_delay(harness: EngineHarness) -> None:
     harness.run(scenario)
     assert harness.states() == ["08:01 SUCCESS"]
     assert [execution.launch.attempt for execution in harness.executor.executions] == [1, 2, 3]
-    assert len({execution.launch.key for execution in harness.executor.executions}) == 1
+    assert len({execution.launch.idempotency_key for execution in harness.executor.executions}) == 1
     first, second, third = (execution.at for execution in harness.executor.executions)
     assert 5 <= second - first < 6
     assert 10 <= third - second < 11

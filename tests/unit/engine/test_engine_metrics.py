@@ -54,7 +54,7 @@ def test_launches_and_outcomes_are_counted(harness: EngineHarness) -> None:
     harness.create(cron="1,2 8 * * *")
     harness.plan = lambda launch: (
         0.0,
-        Completed() if launch.scheduled_for.minute == 1 else Completed(RunState.FAILED, error="no"),
+        Completed() if launch.run_at.minute == 1 else Completed(RunState.FAILED, error="no"),
     )
     engine = run_engine(harness, passing(120))
     assert number(engine, "tompion_runs_emitted_total") == 2
@@ -88,7 +88,7 @@ def test_lateness_of_a_launch_is_measured(harness: EngineHarness) -> None:
 
 def test_queue_wait_is_measured(harness: EngineHarness) -> None:
     harness.create(cron="1,2 8 * * *", overlap_policy="queue")
-    harness.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
+    harness.plan = lambda launch: (100.0 if launch.run_at.minute == 1 else 0.0, Completed())
     engine = run_engine(harness, passing(200))
     assert number(engine, "tompion_queue_wait_seconds_sum", namespace="default") == pytest.approx(40, abs=1)
 
@@ -101,7 +101,7 @@ def test_skipped_run_is_counted_by_reason(harness: EngineHarness) -> None:
     assert number(engine, "tompion_runs_skipped_total", namespace="default", reason="overlap") == 1
     assert number(engine, "tompion_schedules_skipped_total") == 1
     (event,) = [event for event in harness.events if event.kind == "skipped"]
-    assert (event.reason, event.state, event.schedule_id, event.namespace) == (
+    assert (event.reason, event.status, event.schedule_id, event.namespace) == (
         "overlap",
         "SKIPPED",
         "report",

@@ -88,15 +88,15 @@ def test_failed_run_has_one_notification(harness: EngineHarness) -> None:
         "namespace": "default",
         "schedule_id": "report",
         "run_id": f"1-{int(BEGIN) + 30}-0",
-        "nominal": "2027-01-15T08:01:00Z",
+        "run_at": "2027-01-15T08:01:00Z",
         "fire_at": "2027-01-15T08:01:00Z",
-        "state": "FAILED",
+        "status": "FAILED",
         "attempt": 3,
         "reason": None,
         "error": "boom",
     }
     (notification,) = notifications_of(harness)
-    assert (notification.notification_id, notification.state, notification.attempts) == (
+    assert (notification.notification_id, notification.status, notification.attempts) == (
         sent.notification_id,
         "DELIVERED",
         1,
@@ -114,7 +114,7 @@ def test_notification_of_a_timeout_has_a_link(harness: EngineHarness) -> None:
         await pause(60)
 
     harness.run(scenario)
-    assert recorder.sent[0].data["state"] == "TIMED_OUT"
+    assert recorder.sent[0].data["status"] == "TIMED_OUT"
     assert recorder.sent[0].data["link"] == f"https://tompion.example/api/v1/runs/1-{int(BEGIN) + 30}-0"
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_written_without_rules(harness: EngineHarness) -> None:
 def test_notification_has_no_payload_and_no_result(harness: EngineHarness) -> None:
     harness.create(cron="1,2 8 * * *", payload={"secret": "canary-payload"})
     harness.plan = lambda launch: (
-        (1.0, FAILED) if launch.scheduled_for.minute == 1 else (1.0, Completed(result='"canary-result"'))
+        (1.0, FAILED) if launch.run_at.minute == 1 else (1.0, Completed(result='"canary-result"'))
     )
     recorder = Recorder(harness)
     run_engines(harness, 200, recorder)
@@ -144,11 +144,11 @@ def test_notification_has_no_payload_and_no_result(harness: EngineHarness) -> No
 
 def test_success_after_failures_is_a_recovery(harness: EngineHarness) -> None:
     harness.create(cron="1-4 8 * * *")
-    harness.plan = lambda launch: (1.0, FAILED if launch.scheduled_for.minute < 3 else Completed())
+    harness.plan = lambda launch: (1.0, FAILED if launch.run_at.minute < 3 else Completed())
     recorder = Recorder(harness, NotificationRule("ops", frozenset({NotificationKind.RECOVERED})))
     run_engines(harness, 300, recorder)
     (sent,) = recorder.sent
-    assert (sent.kind, sent.data["failures"], sent.data["nominal"]) == (
+    assert (sent.kind, sent.data["failures"], sent.data["run_at"]) == (
         "tompion.schedule.recovered", 2, "2027-01-15T08:03:00Z",
     )  # fmt: skip
 
@@ -196,7 +196,7 @@ def test_pause_by_a_caller_has_no_notification(harness: EngineHarness) -> None:
 def test_late_tick_matches_rules_with_a_lower_limit(harness: EngineHarness) -> None:
     """The first run takes long, and the second waits for it."""
     harness.create(cron="1,2 8 * * *", overlap_policy="queue")
-    harness.plan = lambda launch: (200.0 if launch.scheduled_for.minute == 1 else 1.0, Completed())
+    harness.plan = lambda launch: (200.0 if launch.run_at.minute == 1 else 1.0, Completed())
     rules = [
         NotificationRule(f"after-{ms}", frozenset({NotificationKind.LATE}), late_after_ms=ms)
         for ms in (60_000, 150_000)
@@ -204,7 +204,7 @@ def test_late_tick_matches_rules_with_a_lower_limit(harness: EngineHarness) -> N
     recorder = Recorder(harness, *rules)
     run_engines(harness, 300, recorder)
     (sent,) = recorder.sent
-    assert (sent.kind, sent.data["nominal"], sent.data["late_ms"]) == (
+    assert (sent.kind, sent.data["run_at"], sent.data["late_ms"]) == (
         "tompion.run.late", "2027-01-15T08:02:00Z", pytest.approx(140_000, abs=1_000),
     )  # fmt: skip
 
@@ -234,7 +234,7 @@ def test_late_run_of_a_remote_worker_has_a_notification_when_it_ends(harness: En
 
     harness.run(scenario)
     (sent,) = recorder.sent
-    assert (sent.data["nominal"], sent.data["late_ms"]) == ("2027-01-15T08:01:00Z", pytest.approx(100_000, abs=100))
+    assert (sent.data["run_at"], sent.data["late_ms"]) == ("2027-01-15T08:01:00Z", pytest.approx(100_000, abs=100))
 
 
 def test_notification_has_the_truncated_first_line_of_an_error(harness: EngineHarness) -> None:
@@ -289,7 +289,7 @@ def test_delivery_is_retried_with_the_same_id_and_body(harness: EngineHarness) -
     pauses = [after.at - before.at for before, after in zip(recorder.sent, recorder.sent[1:], strict=False)]
     assert pauses == pytest.approx([5, 10, 20], abs=1.1)
     (notification,) = notifications_of(harness)
-    assert (notification.state, notification.attempts, notification.last_error) == ("DELIVERED", 4, None)
+    assert (notification.status, notification.attempts, notification.last_error) == ("DELIVERED", 4, None)
 
 
 def test_notification_is_given_up_after_a_while_and_counted(harness: EngineHarness) -> None:
@@ -298,7 +298,7 @@ def test_notification_is_given_up_after_a_while_and_counted(harness: EngineHarne
     recorder = Recorder(harness)
     recorder.answer = lambda _: REFUSED
     run_engines(harness, 300, recorder, notification_retry_ms=5_000, notification_give_up_ms=60_000)
-    (notification,) = notifications_of(harness, state="GIVEN_UP")
+    (notification,) = notifications_of(harness, status="GIVEN_UP")
     assert (notification.attempts, notification.last_error, notification.next_try_at) == (4, REFUSED.message, None)
     assert [event.text for event in harness.events][-1].endswith("was given up: the receiver responded with 500")
     assert harness.engines[0].events.counts["notifications_given_up"] == 1
@@ -312,7 +312,7 @@ def test_permanent_failure_is_not_retried(harness: EngineHarness) -> None:
     recorder.answer = lambda _: Delivery(False, "the receiver responded with 410", permanent=True)
     run_engines(harness, 300, recorder)
     assert len(recorder.sent) == 1
-    assert notifications_of(harness)[0].state == "GIVEN_UP"
+    assert notifications_of(harness)[0].status == "GIVEN_UP"
 
 
 def test_crash_during_delivery_only_delays_a_notification(harness: EngineHarness) -> None:
@@ -334,7 +334,7 @@ def test_crash_during_delivery_only_delays_a_notification(harness: EngineHarness
     harness.run(scenario)
     assert [sent.notification_id for sent in before.sent] == [sent.notification_id for sent in after.sent]
     assert len(after.sent) == 1
-    assert notifications_of(harness)[0].state == "DELIVERED"
+    assert notifications_of(harness)[0].status == "DELIVERED"
 
 
 def test_stopping_engine_releases_its_notifications_at_once(harness: EngineHarness) -> None:
@@ -382,12 +382,12 @@ def test_notification_of_an_unknown_rule_is_given_up(harness: EngineHarness) -> 
         settings = Settings(notification_give_up_ms=600_000, sweep_ms=60_000)
         await harness.engine(settings, sender=other).start()
         await pause(500)
-        assert [notification.state for notification in notifications_of(harness)] == ["PENDING"]
+        assert [notification.status for notification in notifications_of(harness)] == ["PENDING"]
         await pause(300)
 
     harness.run(scenario)
     (notification,) = notifications_of(harness)
-    assert (notification.state, notification.last_error) == (
+    assert (notification.status, notification.last_error) == (
         "GIVEN_UP",
         "no running engine is configured with this notification rule",
     )
@@ -412,10 +412,10 @@ def test_many_notifications_become_summaries(harness: EngineHarness) -> None:
     assert first["schedules"][0]["type"] == "tompion.run.failed"
     assert len(first["schedules"]) == 100
     assert first["more_schedules"] == first["count"] - 100
-    states = [notification.state for notification in notifications_of(harness)]
+    states = [notification.status for notification in notifications_of(harness)]
     assert states.count("SUMMARIZED") == sum(sent.data["count"] for sent in summaries)
     ids = {sent.notification_id for sent in summaries}
-    assert {notification.summary_id for notification in notifications_of(harness, state="SUMMARIZED")} == ids
+    assert {notification.summary_id for notification in notifications_of(harness, status="SUMMARIZED")} == ids
 
 
 def test_summary_has_one_line_per_schedule(harness: EngineHarness) -> None:
@@ -441,7 +441,7 @@ def test_hanging_receiver_delays_no_other(harness: EngineHarness) -> None:
 
     recorder.send = uneven  # type: ignore[method-assign]  # as a receiver that does not answer
     run_engines(harness, 40, recorder)
-    assert [(notification_row.rule_name, notification_row.state) for notification_row in notifications_of(harness)] == [
+    assert [(row.rule_name, row.status) for row in notifications_of(harness)] == [
         ("quick", "DELIVERED"), ("slow", "PENDING"),
     ]  # fmt: skip
 

@@ -22,14 +22,14 @@ def test_stop_hands_back_active_runs(harness: EngineHarness) -> None:
 
     harness.run(scenario)
     first, second = (execution.launch for execution in harness.executor.executions)
-    assert (first.key, first.attempt, second.attempt) == (second.key, 1, 2)
+    assert (first.idempotency_key, first.attempt, second.attempt) == (second.idempotency_key, 1, 2)
     assert harness.states() == ["08:01 SUCCESS"]
 
 
 def test_stop_hands_back_the_run_that_its_last_outcome_started(harness: EngineHarness) -> None:
     """A run ends while the engine stops. Another engine starts the queued one at once."""
     harness.create(cron="1-2 8 * * *", overlap_policy="queue")
-    harness.plan = lambda launch: (65.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
+    harness.plan = lambda launch: (65.0 if launch.run_at.minute == 1 else 0.0, Completed())
 
     async def scenario() -> None:
         first = harness.engine()

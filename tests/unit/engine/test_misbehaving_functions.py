@@ -209,5 +209,5 @@ def test_run_that_is_released_and_terminated_by_one_transaction_does_not_start(
         await pause(60)
 
     harness.run(scenario)
-    assert [execution.launch.scheduled_for.minute for execution in harness.executor.executions] == [2]
+    assert [execution.launch.run_at.minute for execution in harness.executor.executions] == [2]
     assert harness.states() == expected

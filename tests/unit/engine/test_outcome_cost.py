@@ -107,7 +107,7 @@ def cost_of_an_outcome(others: int, ended: Completed, monkeypatch: pytest.Monkey
 
 
 def _is_second(launch: RunContext) -> bool:
-    return launch.schedule_id == "busy" and launch.scheduled_for.minute == 2
+    return launch.schedule_id == "busy" and launch.run_at.minute == 2
 
 
 @pytest.mark.parametrize("ended", ENDINGS.values(), ids=list(ENDINGS))

@@ -88,7 +88,7 @@ def test_accepted_run_ends_with_the_report_of_its_target(harness: EngineHarness,
 
     harness.run(scenario)
     first = harness.call(read.runs, "report").items[1]
-    assert (first.result, first.state) == ({"rows": 3}, "SUCCESS")
+    assert (first.result, first.status) == ({"rows": 3}, "SUCCESS")
     assert harness.states()[1] == "08:02 FAILED"
 
 
@@ -108,7 +108,7 @@ def test_run_times_out_without_a_report(harness: EngineHarness, target: Remote) 
 
     harness.run(scenario)
     assert target.end_calls == ["cancel job-1"]
-    assert len({launch.key for launch in target.taken}) == 1
+    assert len({launch.idempotency_key for launch in target.taken}) == 1
     assert harness.states() == ["08:01 SUCCESS"]
 
 
@@ -268,7 +268,7 @@ def test_cancelled_run_may_clean_up(harness: EngineHarness) -> None:
             await pause(600)
         finally:
             await pause(5)
-            tidied.append(meta.scheduled_for.minute)
+            tidied.append(meta.run_at.minute)
         return Completed()
 
     harness.executor.run = tidy  # type: ignore[method-assign]  # another function in its place

@@ -89,13 +89,13 @@ def test_ticks_start_before_the_rest_of_a_large_backfill(harness: EngineHarness)
     harness.run(scenario)
     (backfill,) = harness.call(backfills.backfills, "past")
     assert backfill.total == settings.max_backfill_ticks
-    assert backfill.state == "RUNNING", "there was something of it to be done all the time"
+    assert backfill.status == "RUNNING", "there was something of it to be done all the time"
     past = [execution.at for execution in harness.executor.executions if execution.launch.schedule_id == "past"]
     ticks = [execution for execution in harness.executor.executions if execution.launch.schedule_id != "past"]
     assert len(past) > 1_000
     assert len(ticks) == ticking * 11
     for tick in ticks:
-        due = tick.launch.scheduled_for.timestamp()
+        due = tick.launch.run_at.timestamp()
         assert sum(due < at <= tick.at for at in past) <= settings.backfills_per_iteration
         assert tick.at - due < 4 * slow.seconds, "what was under way, a look, and the tick's own transaction"
 

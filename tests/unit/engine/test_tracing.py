@@ -76,7 +76,7 @@ def test_run_is_a_trace_from_its_fire_time_to_its_outcome(harness: EngineHarness
     }
     (root,) = traced.named("tompion.run")
     assert root.parent is None
-    assert {span.context.trace_id for span in traced.spans} == {trace_id_of(launch.key)}
+    assert {span.context.trace_id for span in traced.spans} == {trace_id_of(launch.idempotency_key)}
     assert {span.parent and span.parent.span_id for span in traced.spans if span is not root} == {root.context.span_id}
     assert len({span.context.span_id for span in traced.spans}) == 4
     assert seconds(root) == pytest.approx((30, 35), abs=0.1)
@@ -86,12 +86,12 @@ def test_run_is_a_trace_from_its_fire_time_to_its_outcome(harness: EngineHarness
     attributes = of(root)
     assert attributes.pop("lateness_s") == pytest.approx(0, abs=0.1)
     assert attributes == {
-        "namespace": "default", "schedule_id": "report", "run_id": launch.run_id, "key": launch.key,
-        "nominal_s": int(launch.scheduled_for.timestamp()), "source": "schedule", "attempt": 1, "outcome": "SUCCESS",
+        "namespace": "default", "schedule_id": "report", "run_id": launch.run_id, "key": launch.idempotency_key,
+        "nominal_s": int(launch.run_at.timestamp()), "source": "schedule", "attempt": 1, "outcome": "SUCCESS",
         "retried": False,
     }  # fmt: skip
     assert root.status.status_code is StatusCode.OK
-    assert launch.traceparent == f"00-{trace_id_of(launch.key):032x}-{call.context.span_id:016x}-01"
+    assert launch.traceparent == f"00-{trace_id_of(launch.idempotency_key):032x}-{call.context.span_id:016x}-01"
     assert launch.meta["traceparent"] == launch.traceparent
     assert copy(launch).traceparent == launch.traceparent
 
@@ -137,7 +137,7 @@ def test_another_instance_continues_the_trace_after_a_crash(harness: EngineHarne
     before = read_traceparent(lost.traceparent or "")
     assert before is not None
     assert before.trace_id == root.context.trace_id
-    assert [link.context.span_id for link in root.links] == [span_id_of(lost.key, 1)]
+    assert [link.context.span_id for link in root.links] == [span_id_of(lost.idempotency_key, 1)]
     assert rescued.traceparent != lost.traceparent
 
 
@@ -164,7 +164,7 @@ def test_remote_run_is_traced_by_two_instances(harness: EngineHarness) -> None:
 def test_queued_and_skipped_runs_are_traced(harness: EngineHarness) -> None:
     harness.create(cron="1,2 8 * * *", overlap_policy="queue")
     harness.create("other", cron="1,2 8 * * *", overlap_policy="skip")
-    harness.plan = lambda launch: (100.0 if launch.scheduled_for.minute == 1 else 0.0, Completed())
+    harness.plan = lambda launch: (100.0 if launch.run_at.minute == 1 else 0.0, Completed())
     traced = Traced(harness)
 
     async def scenario() -> None:
@@ -232,17 +232,17 @@ def test_trigger_has_a_link_to_the_span_of_its_caller(harness: EngineHarness) ->
     harness.create()
     run = harness.call(control.trigger, "report")
     traced = Traced(harness)
-    traced.one.record_trigger(run.key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-    traced.one.record_trigger(run.key, "")
+    traced.one.record_trigger(run.idempotency_key, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    traced.one.record_trigger(run.idempotency_key, "")
     (span,) = traced.spans
     (link,) = span.links
     assert (
         f"{link.context.trace_id:032x}-{link.context.span_id:016x}"
         == "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
     )
-    assert span.context.trace_id == trace_id_of(run.key)
+    assert span.context.trace_id == trace_id_of(run.idempotency_key)
     assert span.parent is not None
-    assert span.parent.span_id == span_id_of(run.key, 1)
+    assert span.parent.span_id == span_id_of(run.idempotency_key, 1)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_columns_of_a_table_are_filled() -> None:
     launch = launch_of({})
     assert (call.name, call.columns) == (("app", "jobs"), ("key", "body"))
     key, body = call.arguments
-    assert key == SqlArgument(launch.key)
+    assert key == SqlArgument(launch.idempotency_key)
     assert isinstance(body.value, str)
     assert json.loads(body.value) == {"n": 1, "text": "$key", "list": [launch.run_id, None, 1.5]}
 

@@ -34,7 +34,7 @@ let_go = threading.Event()
 
 async def asynchronous(run):
     seen.append((run.schedule_id, run.payload, threading.current_thread().name))
-    return {"key": run.key, "user": run.user_id}
+    return {"key": run.idempotency_key, "user": run.user_id}
 
 
 def synchronous(run):
@@ -180,16 +180,16 @@ def test_opening_twice_is_rejected(url: str) -> None:
             tompion.open()
         tompion.create("job", cron=YEARLY, function="a:b")  # the rejected call closed nothing
     with tompion:
-        assert tompion.get("job").token == 1
+        assert tompion.get("job").conflict_token == 1
 
     async def scenario() -> None:
         twin = AsyncTompion(url)
         async with twin:
             with pytest.raises(TompionError, match="already open"):
                 await twin.open()
-            assert (await twin.get("job")).token == 1
+            assert (await twin.get("job")).conflict_token == 1
         async with twin:
-            assert (await twin.get("job")).token == 1
+            assert (await twin.get("job")).conflict_token == 1
 
     asyncio.run(scenario())
 
@@ -205,7 +205,7 @@ def test_closing_twice_has_no_effect(url: str) -> None:
 
     async def scenario() -> None:
         twin = await AsyncTompion(url).open()
-        assert (await twin.get("job")).token == 1
+        assert (await twin.get("job")).conflict_token == 1
         await twin.close()
         await twin.close()
         with pytest.raises(TompionError, match="not open"):
@@ -229,7 +229,7 @@ def run_function(url: str, function: str, **arguments: Any) -> Run:
 
 def test_an_asynchronous_function_succeeds(url: str, tasks: Any) -> None:
     run = run_function(url, f"{tasks.__name__}:asynchronous", payload={"a": 1}, user_id="u1")
-    assert (run.state, run.result) == ("SUCCESS", {"key": run.key, "user": "u1"})
+    assert (run.status, run.result) == ("SUCCESS", {"key": run.idempotency_key, "user": "u1"})
     assert tasks.seen == [("job", {"a": 1}, "tompion-engine")]
     assert run.started_at is not None
     assert run.finished_at is not None
@@ -237,7 +237,7 @@ def test_an_asynchronous_function_succeeds(url: str, tasks: Any) -> None:
 
 def test_a_synchronous_function_runs_in_a_thread(url: str, tasks: Any) -> None:
     run = run_function(url, f"{tasks.__name__}:synchronous")
-    assert (run.state, run.result) == ("SUCCESS", "trigger")
+    assert (run.status, run.result) == ("SUCCESS", "trigger")
     assert tasks.seen[0][2].startswith("tompion-function")
 
 
@@ -255,13 +255,13 @@ def test_a_function_without_argument_succeeds(url: str, tasks: Any) -> None:
 )
 def test_a_failing_function_has_an_error(url: str, tasks: Any, name: str, error: str, reason: str | None) -> None:
     run = run_function(url, f"{tasks.__name__}:{name}")
-    assert (run.state, run.reason) == ("FAILED", reason)
+    assert (run.status, run.reason) == ("FAILED", reason)
     assert error in (run.error or "")
 
 
 def test_a_missing_module_is_a_launch_failure(url: str) -> None:
     run = run_function(url, "nowhere_at_all:f")
-    assert (run.state, run.reason) == ("FAILED", "launch_failed")
+    assert (run.status, run.reason) == ("FAILED", "launch_failed")
 
 
 def test_the_asynchronous_app_executes_a_trigger(url: str, tasks: Any) -> None:
@@ -283,7 +283,7 @@ def test_the_asynchronous_app_executes_a_trigger(url: str, tasks: Any) -> None:
             assert tompion.counts["runs_settled"] == 1
             return await tompion.get_run(created.run_id)
 
-    assert asyncio.run(scenario()).state == "SUCCESS"
+    assert asyncio.run(scenario()).status == "SUCCESS"
 
 
 def test_ticks_fire_and_the_ledger_verifies(url: str, tasks: Any) -> None:
@@ -292,7 +292,7 @@ def test_ticks_fire_and_the_ledger_verifies(url: str, tasks: Any) -> None:
         tompion.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
         waiter.wait("ended", 2)
         tompion.pause("job")
-        runs = tompion.runs("job", state="SUCCESS").items
+        runs = tompion.runs("job", status="SUCCESS").items
         assert len(runs) >= 2
         assert tompion.verify("job").ok
 
@@ -303,7 +303,7 @@ def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
         created = tompion.trigger("job")
     with Tompion(url, engine=False) as tompion:
         run = tompion.get_run(created.run_id)
-        assert (run.state, run.attempt) == ("ENQUEUED", 0)
+        assert (run.status, run.attempt) == ("ENQUEUED", 0)
         assert tompion.counts == {}
 
 
@@ -349,7 +349,7 @@ def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
         assert tasks.held.wait(SECONDS)
         threading.Timer(0.05, tasks.let_go.set).start()
     with Tompion(url, engine=False) as again:
-        assert again.get_run(created.run_id).state == "SUCCESS"
+        assert again.get_run(created.run_id).status == "SUCCESS"
 
 
 def test_one_app_executes_the_triggers_of_another(url: str, tasks: Any) -> None:
@@ -359,7 +359,7 @@ def test_one_app_executes_the_triggers_of_another(url: str, tasks: Any) -> None:
         manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         created = [manager.trigger("job") for _ in range(5)]
         waiter.wait("ended", 5)
-        assert [manager.get_run(run.run_id).state for run in created] == ["SUCCESS"] * 5
+        assert [manager.get_run(run.run_id).status for run in created] == ["SUCCESS"] * 5
 
 
 SLEEPER = """
@@ -429,7 +429,7 @@ def test_two_processes_execute_each_trigger_once(url: str, tmp_path: Path) -> No
 def wait_for_all(tompion: Tompion, run_ids: list[str], waiter: Waiter) -> None:
     """Wait until all runs have ended. Only the runs of this process are events."""
     ended = 0
-    while any(tompion.get_run(run_id).state != "SUCCESS" for run_id in run_ids):
+    while any(tompion.get_run(run_id).status != "SUCCESS" for run_id in run_ids):
         ended += 1
         waiter.wait("ended", ended)
 

@@ -61,7 +61,7 @@ def test_a_restart_with_the_same_code_changes_nothing(url: str) -> None:
     assert events_at_start(url) == [("created", "as declared in the code")]
     app, events = declared(url)
     with app:
-        assert (app.get(ID).version, app.get(ID).token, events) == (1, 1, [])
+        assert (app.get(ID).definition_version, app.get(ID).conflict_token, events) == (1, 1, [])
 
 
 def test_changes_by_operators_are_kept(url: str) -> None:
@@ -78,7 +78,7 @@ def test_changes_by_operators_are_kept(url: str) -> None:
     app, _ = declared(url, cron="0 7 * * *")
     with app:
         now = app.get(ID)
-    assert (now.state, now.pause_note, now.definition.policy.max_attempts) == ("paused", "maintenance", 1)
+    assert (now.status, now.note, now.definition.policy.max_attempts) == ("paused", "maintenance", 1)
 
 
 def test_a_deleted_schedule_is_created_again(url: str) -> None:
@@ -141,7 +141,7 @@ app = {kind}(sys.argv[1], listener=lambda event: print(event.kind, event.schedul
 
 @app.schedule("@every 1s")
 {function} report(run):
-    print("called", run.scheduled_for.isoformat(), flush=True)
+    print("called", run.run_at.isoformat(), flush=True)
 
 sys.exit(app.run())
 """

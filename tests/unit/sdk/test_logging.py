@@ -236,7 +236,7 @@ def test_broken_handler_does_not_stop_the_engine(app: Tompion) -> None:
         app.schedule("0 * * * *", schedule_id="report")(_fail)
         with Rehearsal(app, at="2026-03-28T00:30:00Z") as rehearsal:
             rehearsal.advance("3h")
-            assert [run.state for run in rehearsal.all_runs("report")] == ["FAILED"] * 3
+            assert [run.status for run in rehearsal.all_runs("report")] == ["FAILED"] * 3
     finally:
         log.removeFilter(broken)
 
@@ -263,4 +263,4 @@ def test_listener_and_log_of_a_remote_worker_have_the_failure(url: str, caplog: 
         assert wait_until(lambda: any(event.kind == "ended" for event in events))
     failed, ended = next(record for record in caplog.records if record.exc_info), events[-1]
     assert getattr(failed, "run_id", None) == ended.run_id == run.run_id
-    assert (ended.state, ended.error, ended.text) == ("FAILED", "ValueError: boom", "FAILED: ValueError: boom")
+    assert (ended.status, ended.error, ended.text) == ("FAILED", "ValueError: boom", "FAILED: ValueError: boom")

@@ -22,7 +22,7 @@ def test_a_week_across_a_clock_change_runs_at_local_times() -> None:
 
     @app.schedule("0 9 * * MON-FRI", timezone="Europe/Berlin", schedule_id="report")
     def report(run: RunContext) -> None:
-        seen.append(run.scheduled_for.isoformat())
+        seen.append(run.run_at.isoformat())
 
     with Rehearsal(app, at=FRIDAY) as rehearsal:
         rehearsal.advance("7d")
@@ -33,7 +33,7 @@ def test_a_week_across_a_clock_change_runs_at_local_times() -> None:
             "2026-04-01T07:00:00+00:00",
             "2026-04-02T07:00:00+00:00",
         ]
-        assert [run.state for run in rehearsal.all_runs("report")] == ["SUCCESS"] * 5
+        assert [run.status for run in rehearsal.all_runs("report")] == ["SUCCESS"] * 5
         assert not rehearsal.verify("report").problems
         assert rehearsal.now == datetime(2026, 4, 3, tzinfo=UTC)
 
@@ -48,7 +48,7 @@ def test_sleeping_functions_take_virtual_time() -> None:
 
     with Rehearsal(app, at=FRIDAY) as rehearsal:
         rehearsal.advance(timedelta(hours=3))
-        assert [(run.state, run.reason, run.result) for run in rehearsal.all_runs("slow")] == [
+        assert [(run.status, run.reason, run.result) for run in rehearsal.all_runs("slow")] == [
             ("SUCCESS", None, "done"),
             ("SKIPPED", "overlap", None),
             ("STARTED", None, None),
@@ -68,7 +68,7 @@ def test_operator_actions_can_be_rehearsed() -> None:
     with Rehearsal(app, at=FRIDAY) as rehearsal:
         rehearsal.advance_to("2026-03-27T00:30:00Z")
         (run,) = rehearsal.all_runs("report")
-        assert (run.state, run.attempt) == ("FAILED", 2)
+        assert (run.status, run.attempt) == ("FAILED", 2)
         assert run.error is not None
         assert run.error.startswith("ValueError: no luck")
         fails = False
@@ -76,7 +76,7 @@ def test_operator_actions_can_be_rehearsed() -> None:
         rehearsal.advance("5h")
         rehearsal.resume("report")
         rehearsal.advance(1)
-        assert [f"{run.scheduled_for:%H}" for run in rehearsal.all_runs("report")] == ["00", "05"]
+        assert [f"{run.run_at:%H}" for run in rehearsal.all_runs("report")] == ["00", "05"]
         assert rehearsal.trigger("report").source == "trigger"
         rehearsal.advance(1)
         assert [event.kind for event in rehearsal.events][-2:] == ["launched", "ended"]
@@ -90,7 +90,7 @@ def test_an_outage_passes_time_without_an_engine() -> None:
         assert rehearsal.all_runs("report") == [], "no engine was running"
         rehearsal.advance(1)
         (run,) = rehearsal.all_runs("report")
-        assert (f"{run.scheduled_for:%H:%M}", run.reason) == ("00:30", "coalesced")
+        assert (f"{run.run_at:%H:%M}", run.reason) == ("00:30", "coalesced")
         (span,) = rehearsal.dropped_ranges("report")
         assert (span.ticks, span.reason) == (2, "coalesced")
         with pytest.raises(InvalidField, match="cannot go back"):

@@ -169,7 +169,7 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
         else:
             result = await run()
         if service.on_trigger is not None and isinstance(result, Run) and result.source == RunSource.TRIGGER:
-            service.on_trigger(result.key, request.headers.get("traceparent", ""))
+            service.on_trigger(result.idempotency_key, request.headers.get("traceparent", ""))
         return await json_response(request, route, result)
 
     return endpoint

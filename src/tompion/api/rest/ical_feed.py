@@ -36,7 +36,7 @@ def _incomplete_remark(upcoming: CalendarFeed) -> str:
 
 
 def _event(tick: UpcomingTick, namespace: str, now: datetime, *, is_last: bool) -> list[str]:
-    stamp = f"{tick.scheduled_for:%Y%m%dT%H%M%SZ}"
+    stamp = f"{tick.run_at:%Y%m%dT%H%M%SZ}"
     description = [f"DESCRIPTION:{_escape(MORE_TICKS)}"] if is_last else []
     return [
         "BEGIN:VEVENT",

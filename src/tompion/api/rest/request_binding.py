@@ -15,11 +15,11 @@ from tompion.contract.routes import Route
 from tompion.errors import InvalidField, InvalidInput, display
 from tompion.model.strict_json import DuplicateName, parse_strict_json
 from tompion.operations.resources.api_keys import create_key
-from tompion.operations.schedules.repository import ANY_TOKEN
+from tompion.operations.schedules.conflict_token import ANY_TOKEN
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_TYPES = ("application/json", MERGE_PATCH)
-HEADER_PARAMETERS = ("request_id", "token")
+HEADER_PARAMETERS = ("request_id", "conflict_token")
 IDEMPOTENCY_PARAMETERS = ("request_id", "idempotency_key")
 """Parameters that take the value of ``Idempotency-Key``."""
 NOT_IDEMPOTENT: dict[Callable[..., Any], str] = {
@@ -49,10 +49,8 @@ class OperationSignature(NamedTuple):
 
     @property
     def from_headers(self) -> tuple[str, ...]:
-        """Return the parameters that come from headers. A ``token`` of type ``str`` is not a conflict token."""
-        return tuple(
-            name for name in HEADER_PARAMETERS if name in self.parameters and self.parameters[name].kind is not str
-        )
+        """Return the parameters that come from headers."""
+        return tuple(name for name in HEADER_PARAMETERS if name in self.parameters)
 
 
 @cache
@@ -98,9 +96,10 @@ def _from_body(
         return {route.body_parameter: _with_name_of_path(body, request)}
     if not isinstance(body, dict):
         raise InvalidInput("the body is not a JSON object")
-    for name in body:
-        if name in request.path_params or (name in signature.from_headers and name in arguments):
-            raise InvalidField(name, "given twice: in the body, and in the path or a header")
+    for name, value in body.items():
+        if name in arguments and (value != arguments[name] or not signature.fields):
+            where = "path" if name in request.path_params else "header"
+            raise InvalidField(name, f"{display(value)} in the body differs from the {where}; send it once")
         if name not in signature.parameters and not signature.fields:
             raise InvalidField(name, f"unknown field; expected {_expected_names(signature, request)}")
     return _patch_fields(body, request) if route.method == "PATCH" else body
@@ -121,8 +120,8 @@ def _from_headers(route: Route, request: Request, signature: OperationSignature)
         arguments = {name: key for name in IDEMPOTENCY_PARAMETERS if name in signature.parameters}
         if route.writes and not arguments:
             raise InvalidField("Idempotency-Key", NOT_IDEMPOTENT.get(route.operation, "not supported by this request"))
-    if "token" in signature.from_headers and "if-match" in request.headers:
-        arguments["token"] = _parse_etag(request.headers["if-match"])
+    if "conflict_token" in signature.from_headers and "if-match" in request.headers:
+        arguments["conflict_token"] = _parse_etag(request.headers["if-match"])
     elif request.method not in SAFE_METHODS and "if-match" in request.headers:
         raise InvalidField("If-Match", "not supported by this request")
     if request.method not in SAFE_METHODS and "if-none-match" in request.headers:

@@ -53,7 +53,7 @@ async def json_response(request: Request, route: Route, result: Any) -> Response
         headers["Link"] = f'<{_next_page(request, route, str(result.next_page))}>; rel="next"'
     body = json_body(encode(result))
     if isinstance(result, Schedule):
-        headers["ETag"] = f'"{result.token}-{_digest(body)}"'
+        headers["ETag"] = f'"{result.conflict_token}-{_digest(body)}"'
     elif route.method == "GET":
         headers["ETag"] = etag_of(body)
     return await body_response(request, body, status, headers)

@@ -334,7 +334,7 @@ def _idempotent(
 def token_bytes(schedule: Schedule) -> bytes:
     """Return the conflict token of a schedule, with its remaining actions, because an update would set them."""
     remaining = UNLIMITED if schedule.remaining_actions is None else schedule.remaining_actions
-    return schedule.token.to_bytes(8, "little") + remaining.to_bytes(8, "little")
+    return schedule.conflict_token.to_bytes(8, "little") + remaining.to_bytes(8, "little")
 
 
 def read_token(data: bytes) -> ExpectedState | None:

@@ -197,7 +197,7 @@ def _typed_value(schedule: Schedule, name: str) -> Any:
     if name == SCHEDULE_ID:
         return (AttributeType.KEYWORD, schedule.schedule_id)
     if name == PAUSED:
-        return (AttributeType.BOOL, schedule.state is ScheduleStatus.PAUSED)
+        return (AttributeType.BOOL, schedule.status is ScheduleStatus.PAUSED)
     attributes: Mapping[str, Any] = schedule.definition.search_attributes or {}
     return (attributes[name]["type"], attributes[name]["value"]) if name in attributes else None
 

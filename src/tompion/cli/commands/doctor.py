@@ -193,7 +193,7 @@ def _check_zones(snapshot: DoctorSnapshot) -> Check:
     degraded = [
         schedule.schedule_id
         for schedule in snapshot.schedules
-        if schedule.degraded and schedule.state != ScheduleStatus.DAMAGED
+        if schedule.degraded and schedule.status != ScheduleStatus.DAMAGED
     ]
     if not degraded:
         return Check("time zones", OK, "the zones of all schedules are known")
@@ -236,7 +236,7 @@ def _check_runs(snapshot: DoctorSnapshot, limits: DoctorLimits, present: datetim
         return Check("runs", BAD, text, "see 'tompion runs get'; end one with 'tompion runs terminate'")
     if snapshot.counts.in_flight > len(snapshot.running):
         text = f"{snapshot.counts.in_flight:,} in flight; {len(snapshot.running):,} were checked, none is stuck"
-        return Check("runs", WARN, text, "list them with 'tompion runs list --state STARTED'")
+        return Check("runs", WARN, text, "list them with 'tompion runs list --status STARTED'")
     return Check("runs", OK, f"{len(snapshot.running)} in flight, none stuck")
 
 
@@ -283,12 +283,12 @@ def _check_paused(snapshot: DoctorSnapshot, present: datetime) -> Check:
     if forgotten:
         text = f"paused for more than {MAX_PAUSE.days} days: {_names(forgotten)}"
         return Check("paused", WARN, text, "use 'tompion schedules resume' or 'tompion schedules delete'")
-    paused = [schedule for schedule in snapshot.schedules if schedule.state == ScheduleStatus.PAUSED]
+    paused = [schedule for schedule in snapshot.schedules if schedule.status == ScheduleStatus.PAUSED]
     return Check("paused", OK, f"{_counted(paused, 'schedule')}, none for more than {MAX_PAUSE.days} days")
 
 
 def _check_damaged(snapshot: DoctorSnapshot) -> Check:
-    damaged = [schedule.schedule_id for schedule in snapshot.schedules if schedule.state == ScheduleStatus.DAMAGED]
+    damaged = [schedule.schedule_id for schedule in snapshot.schedules if schedule.status == ScheduleStatus.DAMAGED]
     if damaged:
         hint = "'tompion verify' shows the damage; 'tompion schedules delete --purge' removes a schedule"
         return Check("schedules", BAD, f"unreadable: {_names(damaged)}", hint)

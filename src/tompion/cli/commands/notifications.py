@@ -53,8 +53,8 @@ def send_test_command(
 @with_options(connection=watch_options)
 def list_command(
     connection: Connection,
-    state: Annotated[
-        str | None, typer.Option("--state", metavar="STATE", help="PENDING, DELIVERED, GIVEN_UP or SUMMARIZED.")
+    status: Annotated[
+        str | None, typer.Option("--status", metavar="STATUS", help="PENDING, DELIVERED, GIVEN_UP or SUMMARIZED.")
     ] = None,
     schedule: OneSchedule = None,
     limit: Limit = None,
@@ -62,9 +62,9 @@ def list_command(
 ) -> None:
     """Show notifications and their delivery, the newest first.
 
-    Example: tompion notifications list --state GIVEN_UP
+    Example: tompion notifications list --status GIVEN_UP
     """
-    options = drop_unset(state=state, schedule_id=schedule, limit=limit, before=before)
+    options = drop_unset(status=status, schedule_id=schedule, limit=limit, before=before)
     connection.show(lambda api: api.list_notifications(**options), print_notifications)
 
 
@@ -75,7 +75,7 @@ def print_notifications(page: Page[Notification]) -> None:
         return
     columns = (
         Column("at"),
-        Column("state"),
+        Column("status"),
         Column("notification", 8),
         Column("topic"),
         Column("schedule", 12),
@@ -87,7 +87,7 @@ def print_notifications(page: Page[Notification]) -> None:
         [
             (
                 absolute(notification.created_at),
-                notification.state,
+                notification.status,
                 notification.rule_name,
                 notification.topic,
                 notification.schedule_id or "-",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.commands.schedule_control import RunSourceFilter, RunStateFilter
+from tompion.cli.commands.schedule_control import RunSourceFilter, RunStatusFilter
 from tompion.cli.connection import (
     Before,
     Connection,
@@ -44,16 +44,16 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
         str | None,
         typer.Argument(metavar="SCHEDULE", help="Only runs of this schedule.", autocompletion=complete_schedules),
     ] = None,
-    state: RunStateFilter = None,
+    status: RunStatusFilter = None,
     source: RunSourceFilter = None,
     limit: Limit = None,
     before: Before = None,
 ) -> None:
     """Show the runs of all schedules, or of one, the newest first.
 
-    Example: tompion runs list --state FAILED --watch 5
+    Example: tompion runs list --status FAILED --watch 5
     """
-    options = drop_unset(state=state, source=source, limit=limit, before=before)
+    options = drop_unset(status=status, source=source, limit=limit, before=before)
     if schedule_id is not None:
         connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
         return
@@ -157,4 +157,4 @@ def report_command(  # noqa: PLR0913 - each is an option of the command
 
 def _print_state(run: Run) -> None:
     reason = f" ({run.reason})" if run.reason else ""
-    console.note(f"Run {run.run_id} of {run.schedule_id}: {run.state}{reason}")
+    console.note(f"Run {run.run_id} of {run.schedule_id}: {run.status}{reason}")

@@ -39,7 +39,7 @@ CONTROL, BACKFILL, ADAPTIVE = "Control", "Backfill", "Adaptive schedules"
 Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Reason, recorded with the change.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason of the change.")]
 BackfillId = Annotated[int, typer.Argument(metavar="BACKFILL", help="Id of the backfill.")]
-RunStateFilter = Annotated[str | None, typer.Option("--state", help="State of the run, such as FAILED.")]
+RunStatusFilter = Annotated[str | None, typer.Option("--status", help="Status of the run, such as FAILED.")]
 RunSourceFilter = Annotated[str | None, typer.Option("--source", help="schedule, trigger, backfill or hint.")]
 OverlapOverride = Annotated[
     str | None, typer.Option("--overlap", metavar="POLICY", help="Overlap policy of these runs: skip, allow, queue, ….")
@@ -137,7 +137,7 @@ def trigger_command(  # noqa: PLR0913 - each is an option of the command
 
     def render(run: Run) -> None:
         console.line(run.run_id)
-        console.note(f"The run is {run.state}. Follow it with 'tompion runs get {run.run_id} --watch 1'.")
+        console.note(f"The run is {run.status}. Follow it with 'tompion runs get {run.run_id} --watch 1'.")
 
     connection.show(lambda api: api.trigger(schedule_ids[0], **options), render)
 
@@ -334,16 +334,16 @@ def reset_failures_command(connection: Connection, change: Fields, schedule_id: 
 def runs_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
     schedule_id: ScheduleId,
-    state: RunStateFilter = None,
+    status: RunStatusFilter = None,
     source: RunSourceFilter = None,
     limit: Limit = None,
     before: Before = None,
 ) -> None:
     """Show the runs of a schedule, the newest first.
 
-    Example: tompion schedules runs report --state FAILED
+    Example: tompion schedules runs report --status FAILED
     """
-    options = drop_unset(state=state, source=source, limit=limit, before=before)
+    options = drop_unset(status=status, source=source, limit=limit, before=before)
     connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.bulk import LabelFilter, StateFilter, TextFilter, UserFilter, WorkflowFilter
+from tompion.cli.bulk import LabelFilter, StatusFilter, TextFilter, UserFilter, WorkflowFilter
 from tompion.cli.commands.stats import print_diff
 from tompion.cli.connection import (
     After,
@@ -40,7 +40,7 @@ Fields = dict[str, Any]
 @with_options(connection=watch_options)
 def list_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
-    state: StateFilter = None,
+    status: StatusFilter = None,
     label: LabelFilter = None,
     text: TextFilter = None,
     workflow: WorkflowFilter = None,
@@ -53,7 +53,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     Example: tompion schedules list --label team=a --watch 5
     """
     filters = drop_unset(
-        state=state, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after
+        status=status, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after
     )
     connection.show(lambda api: api.list_schedules(**filters), views.print_schedules)
 
@@ -62,7 +62,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
 @with_options(connection=watch_options)
 def count_command(  # noqa: PLR0913 - each is an option of the command
     connection: Connection,
-    state: StateFilter = None,
+    status: StatusFilter = None,
     label: LabelFilter = None,
     text: TextFilter = None,
     workflow: WorkflowFilter = None,
@@ -70,9 +70,9 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Count the schedules that match, and all schedules.
 
-    Example: tompion schedules count --state paused
+    Example: tompion schedules count --status paused
     """
-    filters = drop_unset(state=state, label=label, text=text, workflow_id=workflow, user_id=user)
+    filters = drop_unset(status=status, label=label, text=text, workflow_id=workflow, user_id=user)
     connection.show(lambda api: api.count_schedules(**filters), views.print_count)
 
 
@@ -133,7 +133,18 @@ def create_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules create report --cron "0 9 * * MON-FRI" --tz Europe/Berlin --function tasks:report
     """
     fields = _own_times(definition_fields(document, timing, action))
-    connection.show(lambda api: api.create(schedule_id, **fields, **change), views.print_schedule, create=True)
+    connection.show(
+        lambda api: api.create(schedule_id, **_identified(schedule_id, fields, change)),
+        views.print_schedule,
+        create=True,
+    )
+
+
+def _identified(schedule_id: str | None, fields: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a write. The conflict token of a file counts only for the schedule it was read from."""
+    document = dict(fields)
+    token, owner = document.pop("conflict_token", None), document.pop("schedule_id", schedule_id)
+    return {**document, **({"conflict_token": token} if token is not None and owner == schedule_id else {}), **change}
 
 
 @definition_app.command("put", rich_help_panel=DEFINE)
@@ -154,7 +165,11 @@ def put_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules put report --file report.json
     """
     fields = _own_times(definition_fields(document, timing, action))
-    connection.show(lambda api: api.upsert(schedule_id, **fields, **change), views.print_schedule, create=True)
+    connection.show(
+        lambda api: api.upsert(schedule_id, **_identified(schedule_id, fields, change)),
+        views.print_schedule,
+        create=True,
+    )
 
 
 @definition_app.command("update", rich_help_panel=DEFINE)
@@ -173,7 +188,9 @@ def update_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules update report --cron @daily --function tasks:report --token 7
     """
     fields = _own_times(definition_fields(document, timing, action))
-    connection.show(lambda api: api.update(schedule_id, **fields, **change), views.print_schedule)
+    connection.show(
+        lambda api: api.update(schedule_id, **_identified(schedule_id, fields, change)), views.print_schedule
+    )
 
 
 @definition_app.command("patch", rich_help_panel=DEFINE)

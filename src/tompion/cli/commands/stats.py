@@ -97,14 +97,14 @@ def print_upcoming(upcoming: Upcoming, zones: Mapping[str, str] | None = None) -
         console.note(f"No upcoming ticks until {absolute(upcoming.complete_until)}.")
         return
     present = now()
-    with_fire_time = any(tick.fire_at != tick.scheduled_for for tick in upcoming.ticks)
+    with_fire_time = any(tick.fire_at != tick.run_at for tick in upcoming.ticks)
     columns = [Column("in"), Column("at"), Column("schedule", 16), *([Column("fires at")] if with_fire_time else [])]
     table(
         columns,
         [
             (
                 relative(tick.fire_at, present).removeprefix("in "),
-                absolute_in(zones, tick.schedule_id, tick.scheduled_for),
+                absolute_in(zones, tick.schedule_id, tick.run_at),
                 tick.schedule_id,
                 *([f"{tick.fire_at:%H:%M:%S}.{tick.fire_at.microsecond // 1000:03}Z"] if with_fire_time else []),
             )

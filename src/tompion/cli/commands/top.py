@@ -86,9 +86,9 @@ def _next_ticks(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
 
 def _running(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
     present = now()
-    columns = (Column("since"), Column("state"), Column("schedule", 16), Column("run", 12), Column("source"))
+    columns = (Column("since"), Column("status"), Column("schedule", 16), Column("run", 12), Column("source"))
     cells = [
-        (relative(run.started_at or run.fire_at, present), run.state.value, run.schedule_id, run.run_id, run.source)
+        (relative(run.started_at or run.fire_at, present), run.status.value, run.schedule_id, run.run_id, run.source)
         for run in snapshot.running[:rows]
     ]
     return _section(columns, cells, width, "No running runs.")
@@ -98,15 +98,15 @@ def _recent(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
     present = now()
     columns = (
         Column("ended"),
-        Column("state"),
+        Column("status"),
         Column("took"),
         Column("schedule", 16),
         Column("reason", 8, prose=True),
     )
     cells = [
         (
-            relative(run.finished_at or run.decided_at, present),
-            run.state.value,
+            relative(run.finished_at or run.created_at, present),
+            run.status.value,
             run_duration(run),
             run.schedule_id,
             run_reason(run),
@@ -118,7 +118,7 @@ def _recent(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
 
 def _instances_and_queues(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
     present = now()
-    columns = (Column("kind"), Column("name", 16), Column("state"), Column("", 16, prose=True))
+    columns = (Column("kind"), Column("name", 16), Column("status"), Column("", 16, prose=True))
     cells = [
         (
             instance.kind,

@@ -182,7 +182,7 @@ class RemoteVerifier:
         for state in (None, "closed"):
             after: str | None = None
             while True:
-                page = self._api.list_schedules(**drop_unset(state=state, after=after))
+                page = self._api.list_schedules(**drop_unset(status=state, after=after))
                 yield from (schedule.schedule_id for schedule in page.items)
                 after = page.next_page
                 if after is None:

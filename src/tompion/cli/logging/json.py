@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from tompion.engine.telemetry.events import Event
     from tompion.runtime.clock import Clock
 
-FIELDS = ("namespace", "run_id", "key", "source", "state", "reason", "attempt", "error", "ticks", "trace_id")
+FIELDS = (
+    "namespace", "run_id", "idempotency_key", "source", "status", "reason", "attempt", "error", "ticks", "trace_id",
+)  # fmt: skip
 
 
 class JsonLog:
@@ -42,9 +44,9 @@ class JsonLog:
         if event.kind == "error":
             return
         fields = {name: getattr(event, name) for name in FIELDS}
-        nominal = None if event.nominal_s is None else datetime_s(event.nominal_s).isoformat()
+        run_at = None if event.nominal_s is None else datetime_s(event.nominal_s).isoformat()
         self._print(
-            level_of(event), event.kind, message=event.text, schedule_id=event.schedule_id or None, nominal=nominal,
+            level_of(event), event.kind, message=event.text, schedule_id=event.schedule_id or None, run_at=run_at,
             **fields,
         )  # fmt: skip
 

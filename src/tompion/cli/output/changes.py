@@ -52,7 +52,7 @@ def print_changes(page: Page[Change]) -> None:
                 change.actor,
                 change.operation,
                 change.schedule_id or "-",
-                str(change.version),
+                str(change.definition_version),
                 _change_text(change.before, change.after),
             )
             for change in page.items

@@ -44,7 +44,7 @@ def wait_for_backfills(api: Api, backfills: Sequence[Backfill]) -> tuple[Backfil
     schedule_id, ids = backfills[0].schedule_id, {backfill.backfill_id for backfill in backfills}
     latest = tuple(backfills)
     with bar(f"backfill of {schedule_id}", sum(backfill.total for backfill in backfills)) as advance:
-        while any(backfill.state == RUNNING for backfill in latest):
+        while any(backfill.status == RUNNING for backfill in latest):
             if not any(instance.alive and instance.kind == "engine" for instance in api.list_instances()):
                 console.note(NO_ENGINE)
                 break

@@ -38,7 +38,7 @@ def print_count(count: ScheduleCount) -> None:
 
 def print_same_spec(page: Page[SameSpecSchedule]) -> None:
     """Print schedules with the same spec."""
-    rows = [(schedule.schedule_id, str(schedule.token)) for schedule in page.items]
+    rows = [(schedule.schedule_id, str(schedule.conflict_token)) for schedule in page.items]
     table((Column("schedule", 12), Column("token")), rows)
     print_next_page(page.next_page, "--after")
 
@@ -51,7 +51,7 @@ def print_schedules(page: Page[Schedule]) -> None:
     present = now()
     columns = (
         Column("schedule", 12),
-        Column("state"),
+        Column("status"),
         Column("next run"),
         Column(""),
         Column("when", 10, prose=True),
@@ -64,7 +64,7 @@ def print_schedules(page: Page[Schedule]) -> None:
         [
             (
                 schedule.schedule_id,
-                schedule.state.value,
+                schedule.status.value,
                 _next_run(schedule),
                 relative(schedule.next_run_at, present) if schedule.next_run_at else "",
                 timing_text(schedule.definition),
@@ -107,7 +107,7 @@ def _print_schedule(schedule: Schedule) -> None:
     definition = schedule.definition
     pairs = [
         ("schedule", schedule.schedule_id),
-        ("state", _state(schedule)),
+        ("status", _state(schedule)),
         ("when", timing_text(definition)),
         ("time zone", zone_of(schedule)),
         ("runs", action_text(definition)),
@@ -115,7 +115,7 @@ def _print_schedule(schedule: Schedule) -> None:
         ("running", f"{schedule.in_flight}, {schedule.waiting} waiting"),
         ("so far", _counters(schedule)),
         ("policies", policy_text(definition)),
-        ("version", f"{schedule.version}, token {schedule.token}"),
+        ("version", f"{schedule.definition_version}, token {schedule.conflict_token}"),
         ("changed", moment(schedule.updated_at, present)),
     ]
     if schedule.paused_until is not None:
@@ -186,7 +186,7 @@ def print_run_table(runs: Sequence[Run], *, of_many: bool = False, zones: Mappin
     present = now()
     columns = (
         Column("run", 10),
-        Column("state"),
+        Column("status"),
         Column("for"),
         Column("", extra=True),
         Column("took"),
@@ -199,9 +199,9 @@ def print_run_table(runs: Sequence[Run], *, of_many: bool = False, zones: Mappin
         [
             (
                 run.run_id,
-                run.state.value,
-                absolute_in(zones, run.schedule_id, run.scheduled_for),
-                relative(run.scheduled_for, present),
+                run.status.value,
+                absolute_in(zones, run.schedule_id, run.run_at),
+                relative(run.run_at, present),
                 run_duration(run),
                 run.source,
                 run_reason(run),
@@ -218,16 +218,16 @@ def print_run(run: Run) -> None:
     pairs = [
         ("run", run.run_id),
         ("schedule", run.schedule_id),
-        ("state", run.state.value + (f" ({run.reason})" if run.reason else "")),
+        ("status", run.status.value + (f" ({run.reason})" if run.reason else "")),
         ("source", run.source),
-        ("for", moment(run.scheduled_for, present)),
+        ("for", moment(run.run_at, present)),
         ("fires", moment(run.fire_at, present)),
         ("started", moment(run.started_at, present)),
         ("finished", moment(run.finished_at, present)),
         ("took", run_duration(run)),
         ("attempt", str(run.attempt)),
-        ("version", str(run.version)),
-        ("key", run.key),
+        ("version", str(run.definition_version)),
+        ("key", run.idempotency_key),
     ]
     for name, value in (("dst_adjustment", run.dst_adjustment), ("error", run.error), ("execution", run.execution_id)):
         if value:
@@ -245,7 +245,7 @@ def print_backfills(backfills: Sequence[Backfill]) -> None:
         return
     columns = (
         Column("id"),
-        Column("state"),
+        Column("status"),
         Column("done"),
         Column("from"),
         Column("to"),
@@ -258,12 +258,12 @@ def print_backfills(backfills: Sequence[Backfill]) -> None:
         [
             (
                 str(backfill.backfill_id),
-                backfill.state,
+                backfill.status,
                 f"{backfill.done:,} of {backfill.total:,}",
                 absolute(backfill.start),
                 absolute(backfill.end),
                 backfill.only,
-                backfill.overlap,
+                backfill.overlap_policy,
                 str(backfill.undecided),
             )
             for backfill in backfills
@@ -415,9 +415,9 @@ def print_next_page(page: str | None, option: str) -> None:
 
 def _state(schedule: Schedule) -> str:
     if schedule.paused_at is None:
-        return schedule.state.value
-    note = f": {schedule.pause_note}" if schedule.pause_note else ""
-    return f"{schedule.state.value} by {schedule.paused_by} {relative(schedule.paused_at, now())}{note}"
+        return schedule.status.value
+    note = f": {schedule.note}" if schedule.note else ""
+    return f"{schedule.status.value} by {schedule.paused_by} {relative(schedule.paused_at, now())}{note}"
 
 
 def _counters(schedule: Schedule) -> str:

@@ -220,9 +220,9 @@ def _notifies(compiled: CompiledSchedule | None) -> bool:
 def _run_data(run: RunId, fire_ms: int | None, state: str, attempt: int, reason: str | None) -> dict[str, Any]:
     return {
         "run_id": str(run),
-        "nominal": iso_time(run.nominal_s * 1000),
+        "run_at": iso_time(run.nominal_s * 1000),
         "fire_at": None if fire_ms is None else iso_time(fire_ms),
-        "state": str(state),
+        "status": str(state),
         "attempt": attempt,
         "reason": reason,
     }

@@ -17,6 +17,8 @@ from tompion.store.base import Transaction
 
 SEAL_BATCH = 1_000
 ENGINE_ACTOR = "tompion"
+PUBLIC_NAMES = {"state": "status", "pause_note": "note"}
+"""Columns whose field in a schedule document has another name."""
 
 
 def seal(transaction: Transaction) -> bool:
@@ -88,7 +90,12 @@ def save_change(  # noqa: PLR0913 - the parts of an audit row
             token=changed.token,
             version=changed.version,
             request_id=None,
-            before=compact({name: getattr(row, name) for name in columns}),
-            after=compact({**{name: getattr(changed, name) for name in columns}, **(details or {})}),
+            before=compact(_public_columns(row, columns)),
+            after=compact({**_public_columns(changed, columns), **(details or {})}),
         )
     )
+
+
+def _public_columns(row: ScheduleRow, columns: Sequence[str]) -> dict[str, Any]:
+    """Return columns of a schedule's row under the names of the schedule document."""
+    return {PUBLIC_NAMES.get(name, name): getattr(row, name) for name in columns}

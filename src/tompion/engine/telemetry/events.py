@@ -41,9 +41,9 @@ class Event(NamedTuple):
     nominal_s: int | None = None
     namespace: str | None = None
     run_id: str | None = None
-    key: str | None = None
+    idempotency_key: str | None = None
     source: str | None = None
-    state: str | None = None
+    status: str | None = None
     reason: str | None = None
     attempt: int | None = None
     error: str | None = None

@@ -49,7 +49,7 @@ class RunEvents:
             self._events.emit(kind, str(outcome.schedule_key), text, outcome.nominal_s)
             return
         event = self._run_event(kind, text, outcome.row, compiled)
-        event = event._replace(state=outcome.state, reason=outcome.reason, error=error)
+        event = event._replace(status=outcome.state, reason=outcome.reason, error=error)
         self._events.emit_event(event, logging.INFO if outcome.is_logged else None)
 
     def _emit_decisions(self, result: StepResult) -> None:
@@ -85,9 +85,9 @@ class RunEvents:
             nominal_s=row.nominal_s,
             namespace=compiled.namespace,
             run_id=str(row.id),
-            key=key,
+            idempotency_key=key,
             source=row.source,
-            state=row.state,
+            status=row.state,
             reason=row.reason,
             attempt=row.attempt,
             trace_id=None if tracing is None else tracing.trace_id(key),

@@ -79,7 +79,9 @@ class Tracing:
 
     def traceparent(self, run_context: RunContext) -> str:
         """Return the ``traceparent`` that an executor passes on."""
-        return traceparent_of(run_context.key, run_context.attempt, sampled=self._is_sampled(run_context.key))
+        return traceparent_of(
+            run_context.idempotency_key, run_context.attempt, sampled=self._is_sampled(run_context.idempotency_key)
+        )
 
     def worker_traceparent(self, key: str, attempt: int) -> str:
         """Return the ``traceparent`` for a remote worker. No executor is called here, so the run is the parent."""
@@ -87,9 +89,11 @@ class Tracing:
 
     def enter(self, run_context: RunContext) -> None:
         """Make the run the parent of the spans that its function creates in this process."""
-        flags = TraceFlags(SAMPLED if self._is_sampled(run_context.key) else 0)
-        span_id = span_id_of(run_context.key, run_context.attempt, EXECUTE)
-        span_context = SpanContext(trace_id_of(run_context.key), span_id, is_remote=False, trace_flags=flags)
+        flags = TraceFlags(SAMPLED if self._is_sampled(run_context.idempotency_key) else 0)
+        span_id = span_id_of(run_context.idempotency_key, run_context.attempt, EXECUTE)
+        span_context = SpanContext(
+            trace_id_of(run_context.idempotency_key), span_id, is_remote=False, trace_flags=flags
+        )
         attach(set_span_in_context(NonRecordingSpan(span_context)))
 
     def record(self, schedules: ScheduleCache, result: StepResult) -> None:

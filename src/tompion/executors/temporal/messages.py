@@ -77,7 +77,7 @@ def failure_text(failure: Failure) -> str:
 def add_search_attributes(into: SearchAttributes, meta: RunContext, custom: Mapping[str, Any]) -> None:
     """Add the schedule id, the scheduled time and the attributes of the workflow's options."""
     attributes = {
-        SCHEDULED_AT: {"type": "Datetime", "value": meta.scheduled_for.isoformat()},
+        SCHEDULED_AT: {"type": "Datetime", "value": meta.run_at.isoformat()},
         SCHEDULED_BY: {"type": "Keyword", "value": meta.schedule_id},
         **custom,
     }

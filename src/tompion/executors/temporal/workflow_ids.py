@@ -45,8 +45,8 @@ def workflow_ids(meta: RunContext) -> WorkflowIds:
         raise LaunchRefused("the workflow's option id is neither 'suffix' nor 'as_is'")
     if id_mode == "as_is":
         return WorkflowIds(base)
-    default = f"{base}-{meta.scheduled_for:%Y-%m-%dT%H:%M:%SZ}"
-    return WorkflowIds(default, f"{default}-{meta.key[:KEY_CHARS]}")
+    default = f"{base}-{meta.run_at:%Y-%m-%dT%H:%M:%SZ}"
+    return WorkflowIds(default, f"{default}-{meta.idempotency_key[:KEY_CHARS]}")
 
 
 def reuse_policy(meta: RunContext, *, has_begun: bool) -> WorkflowIdReusePolicy.ValueType:
@@ -87,4 +87,4 @@ def may_use_fallback_id(meta: RunContext, memo: Any) -> bool:
 
 def memo_matches(meta: RunContext, memo: Any) -> bool:
     """Return whether the memo of a workflow identifies this run."""
-    return isinstance(memo, Mapping) and memo.get("idempotency_key") == meta.key
+    return isinstance(memo, Mapping) and memo.get("idempotency_key") == meta.idempotency_key

@@ -98,7 +98,7 @@ def patch_bundle(
 ) -> Schedule:
     """Apply actions to a schedule."""
     schedule = crud.get(context, schedule_id)
-    if schedule.state is ScheduleStatus.CLOSED:
+    if schedule.status is ScheduleStatus.CLOSED:
         raise NotFound(f"there is no schedule {schedule_id!r} in namespace {context.namespace!r}")
     return _apply(context, schedule, actions, request_id)
 

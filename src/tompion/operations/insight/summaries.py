@@ -57,4 +57,4 @@ def _summary(context: OperationContext, loaded: LoadedSchedule, target_paused: b
 
 def _outcome(run: RunRow, schedule: ScheduleRow) -> RecentOutcome:
     view = run_view(run, schedule)
-    return RecentOutcome(view.run_id, view.state, view.reason, view.scheduled_for, view.started_at, view.finished_at)
+    return RecentOutcome(view.run_id, view.status, view.reason, view.run_at, view.started_at, view.finished_at)

@@ -18,19 +18,19 @@ MAX_NUMBER = 1 << 60
 def list_notifications(
     context: OperationContext,
     *,
-    state: str | None = None,
+    status: str | None = None,
     schedule_id: str | None = None,
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
 ) -> Page[Notification]:
-    """Return the notifications of a namespace, the newest first, optionally of one state or schedule."""
-    if state is not None and state not in list(NotificationState):
-        raise InvalidField("state", f"{display(state)}; expected one of {', '.join(NotificationState)}")
+    """Return the notifications of a namespace, the newest first, optionally of one status or schedule."""
+    if status is not None and status not in list(NotificationState):
+        raise InvalidField("status", f"{display(status)}; expected one of {', '.join(NotificationState)}")
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, context.settings)
     limit = page_limit(context, limit)
     start = page_number("before", before, MAX_NUMBER)
-    rows = context.transaction.notification_list(context.namespace, start, limit + 1, state, schedule_id)
+    rows = context.transaction.notification_list(context.namespace, start, limit + 1, status, schedule_id)
     items = tuple(_view(row) for row, _ in rows[:limit])
     return Page(items, str(rows[limit - 1][1]) if len(rows) > limit else None)
 
@@ -41,7 +41,7 @@ def _view(row: NotificationRow) -> Notification:
         rule_name=row.rule_name,
         topic=row.topic,
         schedule_id=row.schedule_id,
-        state=row.state,
+        status=row.state,
         attempts=row.attempts,
         next_try_at=None if row.due_ms is None else datetime_ms(row.due_ms),
         created_at=datetime_ms(row.created_ms),

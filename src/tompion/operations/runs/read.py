@@ -42,13 +42,13 @@ def runs(  # noqa: PLR0913 - what a list can be about
     context: OperationContext,
     schedule_id: str,
     *,
-    state: str | None = None,
+    status: str | None = None,
     source: str | None = None,
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
 ) -> Page[Run]:
     """Return the runs of a schedule, the newest first."""
-    _check_state(state)
+    _check_status(status)
     if source is not None and source not in SOURCES:
         raise InvalidField("source", f"{display(source)}; expected one of {', '.join(SOURCES)}")
     row, limit = find(context, schedule_id), page_limit(context, limit)
@@ -56,34 +56,34 @@ def runs(  # noqa: PLR0913 - what a list can be about
     if before is not None:
         nominal, _, origin = str(before).partition("-")
         start = (page_number("before", nominal, 0), page_number("before", origin, 0))
-    rows = context.transaction.run_list_page(row.schedule_key, start, limit + 1, state, source)
+    rows = context.transaction.run_list_page(row.schedule_key, start, limit + 1, status, source)
     more = f"{rows[limit - 1].nominal_s}-{rows[limit - 1].origin}" if len(rows) > limit else None
     return Page(tuple(run_view(run, row) for run in rows[:limit]), more)
 
 
 def recent_runs(
-    context: OperationContext, *, state: str | None = None, limit: int = DEFAULT_PAGE, before: str | None = None
+    context: OperationContext, *, status: str | None = None, limit: int = DEFAULT_PAGE, before: str | None = None
 ) -> Page[Run]:
     """Return the runs of all schedules in the order of their decisions, the newest first.
 
     A page may be short or empty and still have a next page, because the number of runs read for each page is limited. A
     list has no results, because they may be long. Use ``get_run`` for the result.
     """
-    _check_state(state)
+    _check_status(status)
     limit = page_limit(context, limit)
     transaction = context.transaction
     start = transaction.run_last_number() + 1 if before is None else page_number("before", before, 0)
     least = max(1, start - MAX_RUNS_READ)
-    rows = transaction.run_list_recent(context.namespace, start, least, limit + 1, state)
+    rows = transaction.run_list_recent(context.namespace, start, least, limit + 1, status)
     names = transaction.schedule_list_by_key(row.schedule_key for _, row in rows[:limit])
     items = tuple(replace(run_view(row, names[row.schedule_key]), result=None) for _, row in rows[:limit])
     more = rows[limit - 1][0] if len(rows) > limit else least
     return Page(items, str(more) if more > 1 else None)
 
 
-def _check_state(state: str | None) -> None:
-    if state is not None and state not in list(RunState):
-        raise InvalidField("state", f"{display(state)}; expected one of {', '.join(RunState)}")
+def _check_status(status: str | None) -> None:
+    if status is not None and status not in list(RunState):
+        raise InvalidField("status", f"{display(status)}; expected one of {', '.join(RunState)}")
 
 
 def run(context: OperationContext, run_id: str) -> Run:

@@ -159,7 +159,7 @@ def _assignment(context: OperationContext, row: RunRow, definition: DefinitionRo
         namespace=definition.namespace,
         schedule_id=definition.schedule_id,
         source=row.source,
-        scheduled_for=datetime_s(row.nominal_s),
+        run_at=datetime_s(row.nominal_s),
         request_id=row.request_id,
         action=stored_action(definition.action),
         payload=None if payload is None else parse_json(payload),

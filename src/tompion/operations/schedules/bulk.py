@@ -40,7 +40,7 @@ def pause_matching(  # noqa: PLR0913 - a selection and the parts of a pause
     context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
-    state: str | None = None,
+    status: str | None = None,
     workflow_id: str | None = None,
     user_id: str | None = None,
     label: str | None = None,
@@ -60,7 +60,7 @@ def pause_matching(  # noqa: PLR0913 - a selection and the parts of a pause
     all of them. With ``dry_run`` nothing changes.
     """
     selection = _select(
-        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+        context, schedule_ids, schedule_filter(status, workflow_id, user_id, label, text), everything, limit, after
     )
     if until is not None:
         epoch_ms("until", until)
@@ -74,7 +74,7 @@ def resume_matching(  # noqa: PLR0913 - a selection and the parts of a resume
     context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
-    state: str | None = None,
+    status: str | None = None,
     workflow_id: str | None = None,
     user_id: str | None = None,
     label: str | None = None,
@@ -88,7 +88,7 @@ def resume_matching(  # noqa: PLR0913 - a selection and the parts of a resume
 ) -> BulkResult:
     """Resume the paused schedules that match, chosen as in ``pause_matching``."""
     selection = _select(
-        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+        context, schedule_ids, schedule_filter(status, workflow_id, user_id, label, text), everything, limit, after
     )
     if on_resume is not None:
         choice("on_resume", on_resume, OnResume)
@@ -101,7 +101,7 @@ def trigger_matching(  # noqa: PLR0913 - a selection and the parts of a trigger
     context: OperationContext,
     *,
     schedule_ids: list[str] | None = None,
-    state: str | None = None,
+    status: str | None = None,
     workflow_id: str | None = None,
     user_id: str | None = None,
     label: str | None = None,
@@ -116,7 +116,7 @@ def trigger_matching(  # noqa: PLR0913 - a selection and the parts of a trigger
 ) -> BulkResult:
     """Run the schedules that match now, once each, chosen as in ``pause_matching``."""
     selection = _select(
-        context, schedule_ids, schedule_filter(state, workflow_id, user_id, label, text), everything, limit, after
+        context, schedule_ids, schedule_filter(status, workflow_id, user_id, label, text), everything, limit, after
     )
     if overlap is not None:
         choice("overlap", overlap, Overlap, OVERLAP_ALIASES)

@@ -50,11 +50,11 @@ def pause(  # noqa: PLR0913 - the parts of the request
     note: str | None = None,
     until: When | None = None,
     paused_by: str | None = None,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Pause a schedule: no tick starts, and its cursor does not move. Pausing again updates note, author and end."""
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     until_ms = None if until is None else epoch_ms("until", until)
     if until_ms is not None and until_ms <= context.now_ms:
         raise InvalidField("until", f"{datetime_ms(until_ms).isoformat()} is in the past; choose a later time")
@@ -62,9 +62,9 @@ def pause(  # noqa: PLR0913 - the parts of the request
     row, state = pause_schedule(
         loaded.row, loaded.state, paused_by=author, note=check_note(note), now_ms=context.now_ms, until_ms=until_ms
     )
-    after = {"state": "paused", "paused_by": author, "note": note, "until": until_ms}
+    after = {"status": "paused", "paused_by": author, "note": note, "until": until_ms}
     changed = loaded._replace(row=row, state=state)
-    return save(context, changed, AuditEntry("pause", request_id, {"state": loaded.row.state}, after))
+    return save(context, changed, AuditEntry("pause", request_id, {"status": loaded.row.state}, after))
 
 
 @idempotent(Schedule)
@@ -74,11 +74,11 @@ def resume(  # noqa: PLR0913 - the parts of the request
     *,
     on_resume: str | None = None,
     note: str | None = None,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Resume a schedule. ``on_resume``, or the schedule's own setting, decides the ticks of the pause."""
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     on_resume_policy = (
         loaded.compiled.policy.on_resume if on_resume is None else choice("on_resume", on_resume, OnResume)
     )
@@ -91,9 +91,9 @@ def resume(  # noqa: PLR0913 - the parts of the request
         note=check_note(note),
     )
     context.transaction.run_unhold_planned([row.schedule_key], context.now_ms)
-    after = {"state": "active", "on_resume": on_resume_policy, **({} if note is None else {"note": note})}
+    after = {"status": "active", "on_resume": on_resume_policy, **({} if note is None else {"note": note})}
     changed = loaded._replace(row=row, state=state)
-    return save(context, changed, AuditEntry("resume", request_id, {"state": loaded.row.state}, after))
+    return save(context, changed, AuditEntry("resume", request_id, {"status": loaded.row.state}, after))
 
 
 @idempotent(Run)
@@ -157,11 +157,11 @@ def skip(  # noqa: PLR0913 - the parts of the request
     *,
     at: list[When] | None = None,
     note: str | None = None,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Skip the next tick, or the ticks at given times. Each is recorded as skipped on request."""
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     ticks = (
         [_next_tick(context, loaded)]
         if at is None
@@ -181,14 +181,14 @@ def unskip(  # noqa: PLR0913 - the parts of the request
     *,
     at: list[When] | None = None,
     note: str | None = None,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Remove the skip of every upcoming tick, or of the ticks at given times, so that they run.
 
     A tick without a skip stays as it is. A tick that was skipped already is rejected.
     """
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     skips = edit.skips_of(loaded.state)
     removed = skips if at is None else _skips_at(loaded, skips, _check_times(at, "all ticks to skip"))
     before = {"skip": [datetime_s(tick).isoformat() for tick in sorted(removed)]}

@@ -56,8 +56,8 @@ MAX_PURGED = 10_000
 MAX_BACKFILLS = 1_000
 """The maximum number of unfinished backfills that a delete cancels. The setting ``max_backfills`` is lower."""
 
-STORED_STATES = tuple(state for state in ScheduleStatus if state is not ScheduleStatus.DAMAGED)
-"""The states that a list can filter by. That a schedule is damaged turns out only when it is read."""
+STORED_STATUSES = tuple(status for status in ScheduleStatus if status is not ScheduleStatus.DAMAGED)
+"""The statuses that a list can filter by. That a schedule is damaged turns out only when it is read."""
 
 
 @idempotent(Schedule)
@@ -79,7 +79,7 @@ def upsert(
     /,
     schedule_id: str,
     *,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
     **fields: Any,
 ) -> Schedule:
@@ -89,8 +89,8 @@ def upsert(
     """
     if schedule_id is None:
         raise InvalidField("schedule_id", "upsert needs the id of the schedule; use create for a generated id")
-    if token is not None:
-        loaded = open_schedule(context, schedule_id, token)
+    if conflict_token is not None:
+        loaded = open_schedule(context, schedule_id, conflict_token)
         entry = AuditEntry("update", request_id)
         return _replace_checked(context, loaded, parse_schedule(fields, context.settings), entry)
     check_name("schedule_id", schedule_id, context.settings)
@@ -110,12 +110,12 @@ def update(
     /,
     schedule_id: str,
     *,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
     **fields: Any,
 ) -> Schedule:
     """Replace the definition of an existing schedule."""
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     schedule_input = parse_schedule(fields, context.settings)
     return _replace_checked(context, loaded, schedule_input, AuditEntry("update", request_id))
 
@@ -126,12 +126,12 @@ def patch(
     /,
     schedule_id: str,
     *,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
     **fields: Any,
 ) -> Schedule:
     """Change some fields of a schedule and keep the others. Without a field, nothing changes."""
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     if not fields:
         return schedule_view_of(context, loaded)
     schedule_input = parse_schedule(fields, context.settings, loaded.definition)
@@ -165,7 +165,7 @@ def get_each(context: OperationContext, ids: Sequence[str]) -> list[Schedule | T
 def list_schedules(  # noqa: PLR0913 - the filters of a list
     context: OperationContext,
     *,
-    state: str | None = None,
+    status: str | None = None,
     workflow_id: str | None = None,
     user_id: str | None = None,
     label: str | None = None,
@@ -173,13 +173,13 @@ def list_schedules(  # noqa: PLR0913 - the filters of a list
     limit: int = DEFAULT_PAGE,
     after: str | None = None,
 ) -> Page[Schedule]:
-    """Return schedules in the order of their ids. Deleted ones are listed only with ``state="closed"``.
+    """Return schedules in the order of their ids. Deleted ones are listed only with ``status="closed"``.
 
-    A damaged schedule has the state ``damaged``, and ``degraded`` has the reason. A list has no payloads, and of the
+    A damaged schedule has the status ``damaged``, and ``degraded`` has the reason. A list has no payloads, and of the
     options of an executor only those that identify the target, because the others may hold secrets. Use ``get`` for
     the whole definition.
     """
-    filters = schedule_filter(state, workflow_id, user_id, label, text)
+    filters = schedule_filter(status, workflow_id, user_id, label, text)
     limit = page_limit(context, limit)
     rows = context.transaction.schedule_list(context.namespace, page_name(after), limit + 1, filters)
     page = rows[:limit]
@@ -192,14 +192,14 @@ def list_schedules(  # noqa: PLR0913 - the filters of a list
 def count_schedules(  # noqa: PLR0913 - the filters of a list
     context: OperationContext,
     *,
-    state: str | None = None,
+    status: str | None = None,
     workflow_id: str | None = None,
     user_id: str | None = None,
     label: str | None = None,
     text: str | None = None,
 ) -> ScheduleCount:
     """Return how many schedules match the filters of a list, and how many there are."""
-    filters = schedule_filter(state, workflow_id, user_id, label, text)
+    filters = schedule_filter(status, workflow_id, user_id, label, text)
     total = context.transaction.schedule_count_matching(context.namespace, ScheduleFilter(), MAX_COUNTED + 1)
     matching = total
     if any(filters):
@@ -208,11 +208,11 @@ def count_schedules(  # noqa: PLR0913 - the filters of a list
 
 
 def schedule_filter(
-    state: str | None, workflow_id: str | None, user_id: str | None, label: str | None, text: str | None
+    status: str | None, workflow_id: str | None, user_id: str | None, label: str | None, text: str | None
 ) -> ScheduleFilter:
     """Return the checked filters of a list. Raises :class:`~tompion.errors.InvalidField`."""
-    if state is not None and state not in STORED_STATES:
-        raise InvalidField("state", f"{display(state)}; expected one of {', '.join(STORED_STATES)}")
+    if status is not None and status not in STORED_STATUSES:
+        raise InvalidField("status", f"{display(status)}; expected one of {', '.join(STORED_STATUSES)}")
     for field, value in (("workflow_id", workflow_id), ("user_id", user_id), ("label", label), ("text", text)):
         if value is not None:
             check_text(field, value, MAX_FILTER_CHARS)
@@ -220,7 +220,7 @@ def schedule_filter(
     if label is not None and (not label_name or not equals):
         raise InvalidField("label", f"{display(label)}; expected name=value")
     return ScheduleFilter(
-        state=state,
+        state=status,
         workflow_id=workflow_id,
         user_id=user_id,
         label=label_name or None,
@@ -241,7 +241,9 @@ def _list_item(
     try:
         return schedule_view_of(context, load(context, row, state, version))
     except StoreError as error:
-        return replace(schedule_view_of(context, placeholder(context, row, state, error)), state=ScheduleStatus.DAMAGED)
+        return replace(
+            schedule_view_of(context, placeholder(context, row, state, error)), status=ScheduleStatus.DAMAGED
+        )
 
 
 # --- delete -----------------------------------------------------------------------------------------------------------
@@ -253,14 +255,14 @@ def delete(
     schedule_id: str,
     *,
     purge: bool = False,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Close a schedule: no tick and no retry starts any more. Runs that execute may finish.
 
     Its history stays until its retention ends. With ``purge`` it is removed.
     """
-    loaded = open_schedule(context, schedule_id, token, closed=check_flag("purge", purge), repair=purge)
+    loaded = open_schedule(context, schedule_id, conflict_token, closed=check_flag("purge", purge), repair=purge)
     transaction, now_ms = context.transaction, context.now_ms
     key = loaded.row.schedule_key
     closed = edit.close_state(loaded.state, loaded.compiled, now_ms)
@@ -273,7 +275,7 @@ def delete(
     for backfill in transaction.backfill_list(key, MAX_BACKFILLS, unfinished=True):
         transaction.backfill_update(backfill._replace(state=CANCELLED, next_ms=None, finished_ms=now_ms))
     row = loaded.row._replace(state="closed", purge=purge)
-    entry = AuditEntry("purge" if purge else "delete", request_id, {"state": loaded.row.state}, {"state": "closed"})
+    entry = AuditEntry("purge" if purge else "delete", request_id, {"status": loaded.row.state}, {"status": "closed"})
     view = save(context, loaded._replace(row=row, state=state), entry, closed.dropped_ranges)
     if purge and _is_purgeable(state, now_ms):
         transaction.schedule_purge(key, MAX_PURGED)  # the sweep removes the rest of a longer history
@@ -399,7 +401,7 @@ def replace_definition(
     *,
     may_never_fire: bool = False,
 ) -> Schedule:
-    """Write a new definition of a schedule that exists or was deleted."""
+    """Write a new definition of a schedule that exists or was deleted. The same definition changes nothing."""
     transaction, now_ms = context.transaction, context.now_ms
     was_closed = loaded.row.state == ScheduleStatus.CLOSED
     if was_closed and loaded.row.purge and _is_purgeable(loaded.state, now_ms):
@@ -419,6 +421,9 @@ def replace_definition(
         edited = edit.set_remaining(changed.state, changed.compiled, schedule_input.remaining, now_ms)
         changed, dropped_ranges = changed._replace(state=edited.state), dropped_ranges + edited.dropped_ranges
     changed = _with_pause(context, changed, schedule_input)
+    is_unchanged = (changed.row, changed.state, changed.version) == (loaded.row, loaded.state, loaded.version)
+    if is_unchanged and entry.operation != "restore":  # a restore is always audited
+        return schedule_view_of(context, loaded)
     entry = entry._replace(before=before, after=audit_document(definition, changed.version))
     return save(context, changed, entry, dropped_ranges)
 

@@ -21,8 +21,8 @@ from tompion.model.policy import (
     Overlap,
     Policy,
 )
-from tompion.model.schedule import Action, Definition
-from tompion.model.spec import SpecDocument
+from tompion.model.schedule import Action, Definition, Schedule
+from tompion.model.spec import SOURCE_FIELDS, SpecDocument
 from tompion.operations.schedules.action import ACTION_FIELDS, parse_action
 from tompion.operations.schedules.attributes import read_attributes
 from tompion.operations.validation import (
@@ -71,9 +71,25 @@ POLICY_FIELDS = (*_CHOICES, *NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_wind
 
 FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
 
+SHORT_NAMES = {
+    "overlap": "overlap_policy",
+    "catchup": "catchup_policy",
+    "version": "workflow_version",
+    "cron_expr": "cron",
+}
+"""Short forms that are accepted in every document."""
+
+READ_ONLY_FIELDS = frozenset(field.name for field in fields(Schedule)) - {"definition", "schedule_id", *STATE_FIELDS}
+"""Fields of a schedule that a caller may send back as it read them. They are ignored."""
+
+DEFAULT_ZONE = "UTC"
+
 MAX_LABELS = 64
 
-NO_SOURCE = "there is no source of ticks; add cron, intervals, calendars, rrules or times"
+NO_SOURCE = (
+    "there is no source of ticks; add cron, intervals, calendars, rrules or times, "
+    "or an empty list as cron for a schedule that runs only when it is triggered"
+)
 
 MAX_DESCRIPTION_CHARS = 2_000
 
@@ -92,6 +108,7 @@ def parse_schedule(document: Mapping[str, Any], settings: Settings, base: Defini
 
     Raises :class:`~tompion.errors.InvalidInput` with the name of the field.
     """
+    document = _writable(document)
     _check_fields(document, FIELDS)
     definition = Definition(
         spec=_spec(document, base, settings.default_jitter_ms),
@@ -120,6 +137,18 @@ def spec_of(document: Mapping[str, Any]) -> SpecDocument:
     return _spec(document, None, 0)
 
 
+def _writable(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the full names of fields, without those that only the service writes."""
+    fields_by_name: dict[str, Any] = {}
+    for name, value in document.items():
+        full_name = SHORT_NAMES.get(name, name)
+        if full_name in fields_by_name:
+            raise InvalidField(name, f"sent twice: {full_name} is the same field; send one of them")
+        if full_name not in READ_ONLY_FIELDS:
+            fields_by_name[full_name] = value
+    return fields_by_name
+
+
 def _check_fields(document: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in document:
         if name not in names:
@@ -132,6 +161,8 @@ def _check_fields(document: Mapping[str, Any], names: Sequence[str]) -> None:
 def _spec(document: Mapping[str, Any], base: Definition | None, jitter_ms: int) -> SpecDocument:
     """Return the spec. A document without jitter gets the default jitter, a :class:`SpecDocument` is used as it is."""
     flat = {name: document[name] for name in SPEC_FIELDS if name in document}
+    if flat.get("timezone") == DEFAULT_ZONE:
+        flat["timezone"] = None  # one form, so that a document that is sent back changes nothing
     if "spec" in document:
         if flat:
             raise InvalidField("spec", f"sent together with {next(iter(flat))}; write the spec in one place")
@@ -147,7 +178,8 @@ def _spec(document: Mapping[str, Any], base: Definition | None, jitter_ms: int) 
     else:
         raise InvalidField("spec", NO_SOURCE)
     has_source = spec.cron or spec.calendars or spec.intervals or spec.rrules or spec.times
-    is_empty_on_purpose = "spec" in document and spec == SpecDocument()  # a schedule that runs only when triggered
+    is_empty_on_purpose = "spec" in document and spec == SpecDocument()
+    is_empty_on_purpose |= any(flat.get(name) == [] for name in SOURCE_FIELDS)
     if not has_source and not is_empty_on_purpose:
         raise InvalidField("spec", NO_SOURCE)
     if not spec.exclude.named:

@@ -29,7 +29,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
     ttl_ms: int | None = None,
     reason: str | None = None,
     author: str | None = None,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Outlook:
     """Suggest an interval, a time for one run, or both to an adaptive schedule.
@@ -37,7 +37,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
     A hint replaces an earlier one of its kind. It is live for ``ttl_ms``: an hour by default, for a one-shot hint
     counted from ``at``.
     """
-    loaded = _adaptive(open_schedule(context, schedule_id, token))
+    loaded = _adaptive(open_schedule(context, schedule_id, conflict_token))
     if interval_ms is None and at is None:
         raise InvalidField("interval_ms", "the hint is empty; send interval_ms, at, or both")
     ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
@@ -82,11 +82,11 @@ def clear_hints(
     schedule_id: str,
     *,
     reason: str | None = None,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Outlook:
     """Remove all hints of an adaptive schedule: it returns to its baseline."""
-    loaded = _adaptive(open_schedule(context, schedule_id, token))
+    loaded = _adaptive(open_schedule(context, schedule_id, conflict_token))
     reason_text = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     live = adaptive.hints_of(loaded.state).live_at(context.now_ms)
     before = {name: None if row is None else row.value for name, row in live._asdict().items()}
@@ -99,11 +99,11 @@ def reset_failures(
     context: OperationContext,
     schedule_id: str,
     *,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Reset the failures in a row: the interval of an adaptive schedule returns to its definition."""
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     state = loaded.state._replace(failures=0)
     if loaded.compiled.allowed_seconds is not None:
         state = edit.replan_adaptive(state, loaded.compiled, context.now_ms)
@@ -128,5 +128,5 @@ def _save_replanned(context: OperationContext, loaded: LoadedSchedule, entry: Au
     """Save an adaptive schedule with changed hints and a new plan."""
     state = edit.replan_adaptive(loaded.state, loaded.compiled, context.now_ms)
     schedule = save(context, loaded._replace(state=state), entry)
-    row = loaded.row._replace(token=schedule.token)
+    row = loaded.row._replace(token=schedule.conflict_token)
     return outlook_view(row, state, loaded.compiled, context.now_ms)

@@ -59,11 +59,11 @@ def restore(
     schedule_id: str,
     version: int,
     *,
-    token: int | None = None,
+    conflict_token: int | None = None,
     request_id: str | None = None,
 ) -> Schedule:
     """Write an old version as the newest."""
-    loaded = open_schedule(context, schedule_id, token)
+    loaded = open_schedule(context, schedule_id, conflict_token)
     is_valid = type(version) is int and 0 < version <= loaded.row.version
     old = context.transaction.version_get(loaded.row.schedule_key, version) if is_valid else None
     if old is None:

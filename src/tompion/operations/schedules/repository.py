@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tompion.errors import InvalidField, NotFound, ScheduleClosed, StaleToken, StoreError, TompionError, display
+from tompion.errors import InvalidField, NotFound, ScheduleClosed, StoreError, TompionError
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.hint import read_hints
 from tompion.model.instant import datetime_ms, datetime_s
@@ -14,6 +14,7 @@ from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import NamedCalendar
 from tompion.operations.context import OperationContext
+from tompion.operations.schedules.conflict_token import check_conflict_token
 from tompion.operations.validation import check_name
 from tompion.operations.views import schedule_view
 from tompion.plan import edit
@@ -107,38 +108,39 @@ def schedule_not_found(context: OperationContext, schedule_id: str) -> NotFound:
 # --- locking ----------------------------------------------------------------------------------------------------------
 
 
-class _AnyToken(int):
-    """A token that no schedule has and that matches every schedule."""
-
-
-ANY_TOKEN = _AnyToken(-1)
-"""Stands for a token if a schedule must exist, whatever its token is: ``If-Match: *``."""
-
-
 def open_schedule(
-    context: OperationContext, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
+    context: OperationContext,
+    schedule_id: str,
+    conflict_token: int | None = None,
+    *,
+    closed: bool = False,
+    repair: bool = False,
 ) -> LoadedSchedule:
-    """Lock a schedule and return it. Raises if it does not exist, the token is stale, or it is closed.
+    """Lock a schedule and return it. Raises if it does not exist, the conflict token is stale, or it is closed.
 
     ``closed`` accepts a deleted schedule. A damaged schedule raises :class:`~tompion.errors.StoreError`, or is returned
     with placeholders if ``repair`` is set.
     """
-    loaded = open_if_exists(context, schedule_id, token, closed=closed, repair=repair)
+    loaded = open_if_exists(context, schedule_id, conflict_token, closed=closed, repair=repair)
     if loaded is None:
         raise schedule_not_found(context, schedule_id)
     return loaded
 
 
 def open_if_exists(
-    context: OperationContext, schedule_id: str, token: int | None = None, *, closed: bool = False, repair: bool = False
+    context: OperationContext,
+    schedule_id: str,
+    conflict_token: int | None = None,
+    *,
+    closed: bool = False,
+    repair: bool = False,
 ) -> LoadedSchedule | None:
     """Lock a schedule and return it as :func:`open_schedule` does, or ``None`` if it does not exist."""
     locked = lock_schedule(context, check_name("schedule_id", schedule_id, context.settings))
     if locked is None:
         return None
     row, state = locked
-    if token is not None and token is not ANY_TOKEN:
-        _check_token(row, token)
+    check_conflict_token(row, conflict_token)
     if row.state == ScheduleStatus.CLOSED and not closed:
         raise ScheduleClosed(f"schedule {schedule_id!r} was deleted; create it again to use it")
     return load_or_placeholder(context, row, state) if repair else load(context, row, state)
@@ -159,15 +161,6 @@ def lock_schedule(context: OperationContext, schedule_id: str) -> tuple[Schedule
         # Either its state is missing, or it was purged and created again while this transaction waited for the lock.
         return None if transaction.state_lock([row.schedule_key]) else (row, None)
     return (row, state) if state.schedule_key == row.schedule_key else None
-
-
-def _check_token(row: ScheduleRow, token: int) -> None:
-    if type(token) is not int:
-        raise InvalidField(
-            "token", f"{display(token)} is not a conflict token; send the token of the schedule you read"
-        )
-    if token != row.token:
-        raise StaleToken(token, row.token)
 
 
 # --- loading ----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -70,9 +71,14 @@ def new_version(
     )
 
 
-_CONTENT = ("spec", "policy", "action", "payload", "about", "calendars")
+_CONTENT = ("policy", "action", "payload", "about", "calendars")
 
 
 def is_same_version(one: VersionRow, other: VersionRow) -> bool:
-    """Return whether two versions have the same content."""
-    return all(getattr(one, name) == getattr(other, name) for name in _CONTENT)
+    """Return whether two versions define the same schedule. A missing zone is UTC."""
+    same_content = all(getattr(one, name) == getattr(other, name) for name in _CONTENT)
+    return same_content and (one.spec == other.spec or _zoned_spec(one) == _zoned_spec(other))
+
+
+def _zoned_spec(version: VersionRow) -> dict[str, Any]:
+    return {"timezone": "UTC", **json.loads(version.spec)}

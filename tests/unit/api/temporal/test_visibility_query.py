@@ -22,8 +22,11 @@ ATTRIBUTES: dict[str, Any] = {
     "About": {"type": "Text", "value": "Bills of the month"},
 }
 SCHEDULE = Schedule(
-    "default", "s-1", ScheduleStatus.ACTIVE, 1, 1, Definition(SpecDocument(), Action(), search_attributes=ATTRIBUTES),
-    datetime_s(0), None, None, 0, 0, None, 0, Counters(), None, None, None, None, datetime_s(0), datetime_s(0),
+    namespace="default", schedule_id="s-1", status=ScheduleStatus.ACTIVE, paused=False, note=None,
+    definition_version=1, conflict_token=1, cursor=datetime_s(0), next_run_at=None, next_fire_at=None, in_flight=0,
+    definition=Definition(SpecDocument(), Action(), search_attributes=ATTRIBUTES), waiting=0, remaining_actions=None,
+    consecutive_failures=0, counters=Counters(), paused_by=None, paused_at=None, paused_until=None,
+    created_at=datetime_s(0), updated_at=datetime_s(0),
 )  # fmt: skip
 TRUE = [
     *(

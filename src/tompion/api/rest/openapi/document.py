@@ -69,7 +69,7 @@ HEADERS: dict[str, Schema] = {
         "description": "A request with the same key is done once and has the same response.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 200},
     },
-    "token": {
+    "conflict_token": {
         "name": "If-Match",
         "in": "header",
         "description": "The ETag of the schedule. The request fails if the schedule has changed since.",
@@ -330,7 +330,7 @@ def _statuses(route: Route) -> set[int]:
         statuses |= {413}
     if route.writes:
         statuses |= {404, *(() if route.operation in NO_CONFLICT else (409,))}
-    if "token" in signature_of(route.operation).from_headers:
+    if "conflict_token" in signature_of(route.operation).from_headers:
         statuses |= {412}
     return statuses | ({422} if route.operation in LIMITED else set())
 

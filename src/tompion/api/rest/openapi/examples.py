@@ -21,7 +21,7 @@ PARAMETERS: dict[str, Any] = {
     "name": "bank-holidays",
     "version": 1,
     "label": "team=billing",
-    "state": "paused",
+    "status": "paused",
     "text": "report",
     "user_id": "u-17",
     "limit": 50,
@@ -43,7 +43,7 @@ _SESSION = {
 _SIGNED_OUT = {**_SESSION, "actor": None, "roles": {}, "signed_in": False}
 _ASSIGNMENT = {
     "run_id": "1-1800000030-1", "token": "1-1800000030-1.1.0f3a", "attempt": 1, "failures": 0, "namespace": "default",
-    "schedule_id": "report", "source": "trigger", "scheduled_for": _AT, "request_id": "t-0123456789abcdef",
+    "schedule_id": "report", "source": "trigger", "run_at": _AT, "request_id": "t-0123456789abcdef",
     "action": {
         "function": "tasks:report", "workflow_id": None, "workflow_version": None, "queue": "remote", "user_id": None,
         "executor": None, "options": None,
@@ -57,7 +57,7 @@ _INSTANCE = {
 }  # fmt: skip
 _NOTIFICATION = {
     "notification_id": "msg_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "rule_name": "ops", "topic": "failed",
-    "schedule_id": "report", "state": "delivered", "attempts": 1, "next_try_at": None, "created_at": _AT,
+    "schedule_id": "report", "status": "delivered", "attempts": 1, "next_try_at": None, "created_at": _AT,
     "finished_at": _LATER, "last_error": None, "summary_id": None, "data": {"run_id": "1-1800000030-1"},
 }  # fmt: skip
 _CRON_JOB = {
@@ -120,7 +120,7 @@ def example_response(name: str) -> Any:
     if name in RESPONSES:
         return RESPONSES[name]
     derived: dict[str, Any] = {
-        "terminate_run": {**RECORDED["trigger"], "state": "TERMINATED", "reason": "requested"},
+        "terminate_run": {**RECORDED["trigger"], "status": "TERMINATED", "reason": "requested"},
         "retry_run": RECORDED["trigger"],
         "trigger_cron": RECORDED["trigger"],
         "declare": {"schedule": RECORDED["create"], "outcome": "created", "drift": []},
@@ -157,7 +157,7 @@ BODIES: dict[str, Any] = {
     "diff": {"cron": "30 9 * * *", "function": "tasks:report", "count": 4},
     "summaries": {"schedule_ids": ["report"]},
     "pause_matching": {"label": "team=billing", "dry_run": True},
-    "resume_matching": {"state": "paused", "dry_run": True},
+    "resume_matching": {"status": "paused", "dry_run": True},
     "trigger_matching": {"schedule_ids": ["report"], "dry_run": True},
     "put_workflow": {"executor": "http", "options": {"url": "https://jobs.example/run"}, "dag": {"steps": ["load"]}},
     "put_calendar": {"dates": ["2026-12-25", "2026-12-26"]},

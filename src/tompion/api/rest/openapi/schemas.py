@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tompion.api.rest.openapi.document_schemas import SCHEDULE_DOCUMENT
-from tompion.model.schedule import Definition
+from tompion.api.rest.openapi.document_schemas import SCHEDULE_DOCUMENT, STATE_FIELDS
+from tompion.model.schedule import Definition, Schedule
 
 Schema = dict[str, Any]
 REF = "#/components/schemas/"
@@ -24,6 +24,8 @@ PLAIN: dict[Any, Schema] = {
     Any: {},
     object: {},
 }
+ALWAYS_PRESENT = ("timezone", "jitter_ms", "overlap_policy", "catchup_policy", "min_interval_ms")
+"""Fields of a definition that every schedule document has."""
 WALL_TIMES = frozenset({("Run", "local_time"), ("Tick", "wall")})
 """Fields with a wall time. It has no offset, so its format is not ``date-time``."""
 
@@ -40,6 +42,8 @@ class Schemas:
             return dict(PLAIN[kind])
         if kind is Definition:
             return self._named("ScheduleDocument", lambda: SCHEDULE_DOCUMENT)
+        if kind is Schedule:
+            return self._named("Schedule", self._schedule)
         if isinstance(kind, type) and is_dataclass(kind):
             return self._named(kind.__name__, lambda: self._object(kind, {}))
         if isinstance(kind, type) and issubclass(kind, Enum):
@@ -64,6 +68,20 @@ class Schemas:
             self.named[name] = {}  # for types that refer to themselves
             self.named[name] = build()
         return {"$ref": f"{REF}{name}"}
+
+    def _schedule(self) -> Schema:
+        """Return the schema of a schedule: the fields of its document, and those that only the service writes."""
+        schema = self._object(Schedule, {})
+        state = schema["properties"]
+        del state["definition"]
+        read_only = {
+            name: {**field, "readOnly": True} if "$ref" not in field else field
+            for name, field in state.items()
+            if name not in ("schedule_id", *STATE_FIELDS)
+        }
+        properties = {"schedule_id": state["schedule_id"], **SCHEDULE_DOCUMENT["properties"], **read_only}
+        del properties["spec"]
+        return {**schema, "properties": properties, "required": [*state, *ALWAYS_PRESENT]}
 
     def _object(self, kind: type, type_arguments: Mapping[Any, Any]) -> Schema:
         hints = get_type_hints(kind)

@@ -57,8 +57,8 @@ def schedule_message(view: TemporalView, registered: Mapping[str, str]) -> Sched
         spec=spec_message(view.spec, view.starts_at, view.ends_at),
         policies=policies_message(view),
         state=ScheduleState(
-            notes=schedule.pause_note or "",
-            paused=schedule.state is ScheduleStatus.PAUSED,
+            notes=schedule.note or "",
+            paused=schedule.status is ScheduleStatus.PAUSED,
             limited_actions=schedule.remaining_actions is not None,
             remaining_actions=schedule.remaining_actions or 0,
         ),
@@ -128,8 +128,8 @@ def list_entry_message(view: TemporalView) -> ScheduleListEntry:
     info = entry.info
     info.spec.CopyFrom(_truncate_spec(spec_message(view.spec, view.starts_at, view.ends_at)))
     info.workflow_type.name = action_message(schedule, view.document).workflow_type.name
-    info.notes = schedule.pause_note or ""
-    info.paused = schedule.state is ScheduleStatus.PAUSED
+    info.notes = schedule.note or ""
+    info.paused = schedule.status is ScheduleStatus.PAUSED
     info.recent_actions.extend(_actions(view.recent[-MAX_LISTED_TIMES:]))
     _add_future_times(info, view, MAX_LISTED_TIMES)
     return entry
@@ -154,10 +154,10 @@ def _actions(runs: Iterable[Run]) -> list[ScheduleActionResult]:
 def _action(run: Run) -> ScheduleActionResult:
     result = ScheduleActionResult(
         start_workflow_result=_execution(run),
-        start_workflow_status=STATUSES.get(run.state, WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING),
+        start_workflow_status=STATUSES.get(run.status, WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING),
     )
     set_time(result.schedule_time, run.fire_at)
-    set_time(result.actual_time, run.started_at or run.decided_at)
+    set_time(result.actual_time, run.started_at or run.created_at)
     return result
 
 

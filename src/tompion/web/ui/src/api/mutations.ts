@@ -50,7 +50,7 @@ function send({ action, id, pause, onResume, at }: ScheduleActionRequest): Promi
 }
 
 const isSchedule = (result: unknown): result is Schedule =>
-  typeof result === 'object' && result !== null && 'definition' in result
+  typeof result === 'object' && result !== null && 'conflict_token' in result
 
 function successText(action: ScheduleAction, id: string, at: string): string {
   if (action === 'pause') return t('schedule.paused', { id })
@@ -87,7 +87,7 @@ export function useScheduleMutations() {
     onSuccess: (result, { action, id, at }) => {
       const changed = isSchedule(result) ? result : undefined
       if (changed) updateLists(queries, changed)
-      const zone = changed?.definition.spec?.timezone
+      const zone = changed?.timezone
       const tick = at ? shortInstantText(at, displayZone(choice, zone), now(), 'minute') : ''
       const undo = action === 'skip' && at ? () => mutation.mutate({ action: 'unskip', id, at }) : undefined
       showToast(successText(action, id, tick), undo)

@@ -79,10 +79,10 @@ function prefetchOverview(): void {
 }
 
 function prefetchSchedules(): void {
-  const [state, workflow_id, label, user_id, text] = ['state', 'workflow_id', 'label', 'user_id', 'text'].map(
+  const [status, workflow_id, label, user_id, text] = ['status', 'workflow_id', 'label', 'user_id', 'text'].map(
     searchParam,
   )
-  const filter = { state, workflow_id, label, user_id, text }
+  const filter = { status, workflow_id, label, user_id, text }
   void prefetch('/api/v1/schedules', { ...filter, limit: SCHEDULES_PER_PAGE }, { onAnswer: prefetchSummaries })
 }
 

@@ -2,7 +2,8 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 
 import { api, currentNamespace, unwrap } from './client'
 import { FORECAST_PARAMS, MAX_PROBLEMS, SCHEDULES_PER_PAGE } from './limits'
-import type { ScheduleDescription, ScheduleFilter } from './types'
+import { specFields } from './spec'
+import type { Schedule, ScheduleDescription, ScheduleFilter } from './types'
 
 /** Return the cache key of an answer: its namespace, then its kind. live.ts refetches by these kinds. */
 export function queryKey(...parts: unknown[]): unknown[] {
@@ -79,7 +80,7 @@ export const scheduleQuery = (id: string) =>
     refetchOnWindowFocus: false,
   })
 
-export const runsQuery = (id: string, filter: { state?: string; source?: string } = {}, limit = 50) =>
+export const runsQuery = (id: string, filter: { status?: string; source?: string } = {}, limit = 50) =>
   paged(
     queryKey('schedule', id, 'runs', filter, limit),
     (before) =>
@@ -91,7 +92,7 @@ export const runsQuery = (id: string, filter: { state?: string; source?: string 
     { keepPrevious: true },
   )
 
-export const recentRunsQuery = (filter: { state?: string } = {}) =>
+export const recentRunsQuery = (filter: { status?: string } = {}) =>
   paged(
     queryKey('recent-runs', filter),
     (before) => unwrap(api.GET('/api/v1/runs', { params: { query: { ...filter, limit: ITEMS_PER_PAGE, before } } })),
@@ -135,7 +136,7 @@ export const backfillsQuery = (id: string) =>
     queryKey: queryKey('schedule', id, 'backfills'),
     queryFn: () =>
       unwrap(api.GET('/api/v1/schedules/{schedule_id}/backfills', { params: { path: { schedule_id: id } } })),
-    refetchInterval: ({ state }) => (state.data?.some((backfill) => backfill.state === 'RUNNING') ? 1_000 : false),
+    refetchInterval: ({ state }) => (state.data?.some((backfill) => backfill.status === 'RUNNING') ? 1_000 : false),
   })
 
 export const statsQuery = (seconds: number, buckets: number) =>
@@ -246,31 +247,34 @@ export const previewQuery = (spec: Fields, count: number, id?: string) =>
   queryOptions({
     queryKey: queryKey('preview', spec, count, id),
     queryFn: () =>
-      unwrap(api.POST('/api/v1/preview', { body: { spec, count, ...(id ? { schedule_id: id } : {}) } as never })),
+      unwrap(api.POST('/api/v1/preview', { body: { ...spec, count, ...(id ? { schedule_id: id } : {}) } as never })),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
     retry: false,
   })
 
 /** The next tick of a schedule if its spec were changed. */
-export const changedSpecQuery = (id: string, spec: Fields | undefined, change: object) =>
-  queryOptions({
+export const changedSpecQuery = (id: string, schedule: Schedule | undefined, change: object) => {
+  const spec = schedule && specFields(schedule)
+  return queryOptions({
     queryKey: queryKey('spread', id, spec, change),
     queryFn: () =>
       unwrap(api.POST('/api/v1/preview', { body: { ...spec, ...change, schedule_id: id, count: 1 } as never })),
     enabled: spec !== undefined,
     gcTime: 0,
   })
+}
 
 /** The ticks of a schedule from a time on, at most `count`. */
-export const ticksFromQuery = (id: string, spec: Fields | undefined, start: Date, count: number) =>
+export const ticksFromQuery = (id: string, schedule: Schedule | undefined, start: Date, count: number) =>
   queryOptions({
     queryKey: queryKey('schedule', id, 'count', start, count),
     queryFn: () => {
       const after = new Date(start.getTime() - SECOND_MS).toISOString()
+      const spec = specFields(schedule!)
       return unwrap(api.POST('/api/v1/preview', { body: { ...spec, schedule_id: id, after, count } as never }))
     },
-    enabled: spec !== undefined,
+    enabled: schedule !== undefined,
   })
 
 /** Ticks of a schedule after an instant one by one, and the number of ticks between given instants. */
@@ -281,10 +285,10 @@ export const tickCountsQuery = (
   count: number,
   bounds: number[],
 ) => {
-  const { version, definition, degraded } = description?.schedule ?? {}
-  const zone = degraded ? { timezone: null } : {} // a schedule whose zone is unknown fires in UTC
+  const schedule = description?.schedule
+  const zone = schedule?.degraded ? { timezone: null } : {} // a schedule whose zone is unknown fires in UTC
   return queryOptions({
-    queryKey: queryKey('ahead', id, version, after, count, bounds),
+    queryKey: queryKey('ahead', id, schedule?.definition_version, after, count, bounds),
     queryFn: async () => {
       const request = {
         schedule_id: id,
@@ -292,7 +296,8 @@ export const tickCountsQuery = (
         count,
         bounds: bounds.map((bound) => bound / SECOND_MS),
       }
-      const preview = await unwrap(api.POST('/api/v1/preview', { body: { ...definition?.spec, ...zone, ...request } }))
+      const body = { ...specFields(schedule!), ...zone, ...request }
+      const preview = await unwrap(api.POST('/api/v1/preview', { body }))
       return { after, bounds, preview, times: preview.ticks.map((tick) => Date.parse(tick.at)) }
     },
     staleTime: 300 * SECOND_MS,
@@ -301,9 +306,14 @@ export const tickCountsQuery = (
 }
 
 /** The difference that a definition would make to the upcoming ticks of a schedule. */
-export const scheduleDiffQuery = (id: string | undefined, draft: Fields, token: number | undefined, count: number) =>
+export const scheduleDiffQuery = (
+  id: string | undefined,
+  draft: Fields,
+  conflictToken: number | undefined,
+  count: number,
+) =>
   queryOptions({
-    queryKey: queryKey('diff', draft, id, token),
+    queryKey: queryKey('diff', draft, id, conflictToken),
     queryFn: () =>
       unwrap(
         api.POST('/api/v1/schedules/{schedule_id}/diff', {

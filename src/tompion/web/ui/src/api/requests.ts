@@ -11,7 +11,8 @@ export interface PauseRequest {
 }
 
 const schedulePath = (id: string) => ({ path: { schedule_id: id } })
-const ifMatch = (token: number | undefined) => (token === undefined ? {} : { 'If-Match': `"${token}"` })
+const ifMatch = (conflictToken: number | undefined) =>
+  conflictToken === undefined ? {} : { 'If-Match': `"${conflictToken}"` }
 
 export const signIn = (credential: string) => unwrap(api.POST('/api/v1/session', { body: { credential } }))
 export const signOut = () => unwrap(api.DELETE('/api/v1/session'))
@@ -20,17 +21,17 @@ export const fetchSchedule = (id: string) =>
   unwrap(api.GET('/api/v1/schedules/{schedule_id}', { params: schedulePath(id) }))
 export const createSchedule = (id: string, draft: Fields) =>
   unwrap(api.POST('/api/v1/schedules', { body: { ...draft, schedule_id: id } as never }))
-export const replaceSchedule = (id: string, draft: Fields, token: number) =>
+export const replaceSchedule = (id: string, draft: Fields, conflictToken: number) =>
   unwrap(
     api.PUT('/api/v1/schedules/{schedule_id}', {
-      params: { ...schedulePath(id), header: ifMatch(token) },
+      params: { ...schedulePath(id), header: ifMatch(conflictToken) },
       body: draft as never,
     }),
   )
-export const patchSchedule = (id: string, change: object, token: number) =>
+export const patchSchedule = (id: string, change: object, conflictToken: number) =>
   unwrap(
     api.PATCH('/api/v1/schedules/{schedule_id}', {
-      params: { ...schedulePath(id), header: ifMatch(token) },
+      params: { ...schedulePath(id), header: ifMatch(conflictToken) },
       body: change as never,
     }),
   )
@@ -51,10 +52,10 @@ export const skipTick = (id: string, at: string | null | undefined) =>
   unwrap(api.POST('/api/v1/schedules/{schedule_id}/skip', { params: schedulePath(id), body: at ? { at: [at] } : {} }))
 export const unskipTick = (id: string, at: string | null | undefined) =>
   unwrap(api.POST('/api/v1/schedules/{schedule_id}/unskip', { params: schedulePath(id), body: at ? { at: [at] } : {} }))
-export const restoreVersion = (id: string, version: number, token: number | undefined) =>
+export const restoreVersion = (id: string, version: number, conflictToken: number | undefined) =>
   unwrap(
     api.POST('/api/v1/schedules/{schedule_id}/versions/{version}/restore', {
-      params: { path: { schedule_id: id, version }, header: ifMatch(token) },
+      params: { path: { schedule_id: id, version }, header: ifMatch(conflictToken) },
       body: {},
     }),
   )
@@ -73,7 +74,7 @@ export const cancelBackfill = (backfillId: number) =>
     api.POST('/api/v1/backfills/{backfill_id}/cancel', { params: { path: { backfill_id: backfillId } }, body: {} }),
   )
 
-/** Fetch all schedules with the same spec as one schedule, each with the token that guards a change. */
+/** Fetch all schedules with the same spec as one schedule, each with the conflict token that guards a change. */
 export async function fetchSpecPeers(id: string, pageSize: number, signal: AbortSignal): Promise<SpecPeer[]> {
   const peers: SpecPeer[] = []
   let after: string | undefined

@@ -37,7 +37,7 @@ export type ScheduleSummary = Schemas['ScheduleSummary']
 export type Role = 'reader' | 'operator' | 'editor' | 'admin'
 
 export interface ScheduleFilter {
-  state?: string
+  status?: string
   workflow_id?: string
   user_id?: string
   label?: string

@@ -29,19 +29,19 @@ interface Props {
   namespace: string
 }
 
-/** The actions on a schedule and the states in which each applies. `verb` is the word that the user types. */
+/** The actions on a schedule and the statuses in which each applies. `verb` is the word that the user types. */
 const ACTIONS = [
   {
     action: 'pause',
     verb: t('palette.verbPause'),
-    isApplicable: ({ state }: Schedule) => state === 'active' || state === 'exhausted',
+    isApplicable: ({ status }: Schedule) => status === 'active' || status === 'exhausted',
     name: (id: string) => t('palette.pause', { id }),
     start: t('palette.pauseSome'),
   },
   {
     action: 'resume',
     verb: t('palette.verbResume'),
-    isApplicable: ({ state }: Schedule) => state === 'paused',
+    isApplicable: ({ status }: Schedule) => status === 'paused',
     name: (id: string) => t('palette.resume', { id }),
     start: t('palette.resumeSome'),
   },
@@ -195,10 +195,10 @@ function useMatchingSchedules(input: string): Schedule[] {
 
 function useScheduleCommands(matches: Schedule[], onClose: () => void): Command[] {
   const navigate = useNavigate()
-  return matches.map(({ schedule_id: id, state }) => ({
+  return matches.map(({ schedule_id: id, status }) => ({
     id: `schedule ${id}`,
     name: id,
-    description: codeText('scheduleState', state),
+    description: codeText('scheduleState', status),
     icon: 'schedules',
     run: () => {
       onClose()
@@ -214,7 +214,7 @@ function actionCommandsFor(
   onAction: (action: ScheduleAction, schedule: Schedule) => void,
 ): Command[] {
   return matches
-    .filter(({ state }) => state !== 'closed' && state !== 'damaged')
+    .filter(({ status }) => status !== 'closed' && status !== 'damaged')
     .flatMap((schedule) =>
       ACTIONS.filter((item) => (!verb || item.verb === verb) && item.isApplicable(schedule)).map(
         ({ action, name }) => ({

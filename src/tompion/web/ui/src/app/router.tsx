@@ -72,7 +72,7 @@ const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
 /** The filters of the list of schedules, as search parameters. */
 export interface ListSearch {
   text?: string
-  state?: string
+  status?: string
   workflow_id?: string
   label?: string
   user_id?: string
@@ -108,14 +108,14 @@ const schedulesRoute = createRoute({
   path: '/schedules',
   validateSearch: (search: Record<string, unknown>): ListSearch => ({
     text: text(search.text),
-    state: text(search.state),
+    status: text(search.status),
     workflow_id: text(search.workflow_id),
     label: text(search.label),
     user_id: text(search.user_id),
   }),
-  loaderDeps: ({ search: { text, state, workflow_id, label, user_id } }) => ({
+  loaderDeps: ({ search: { text, status, workflow_id, label, user_id } }) => ({
     text,
-    state,
+    status,
     workflow_id,
     label,
     user_id,
@@ -158,8 +158,8 @@ const calendarRoute = createRoute({
 const scheduleRunsRoute = createRoute({
   getParentRoute: () => scheduleRoute,
   path: '/runs',
-  validateSearch: (search: Record<string, unknown>): { run_state?: string; source?: string } => ({
-    run_state: text(search.run_state),
+  validateSearch: (search: Record<string, unknown>): { run_status?: string; source?: string } => ({
+    run_status: text(search.run_status),
     source: text(search.source),
   }),
   component: lazyView(() => import('../features/schedule/RunsTab'), 'RunsTab'),
@@ -207,7 +207,7 @@ const jsonRoute = createRoute({
 const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/runs',
-  validateSearch: (search: Record<string, unknown>): { state?: string } => ({ state: text(search.state) }),
+  validateSearch: (search: Record<string, unknown>): { status?: string } => ({ status: text(search.status) }),
   component: lazyView(() => import('../features/runs/RunsView'), 'RunsView'),
 })
 

@@ -1,7 +1,7 @@
 import type { Run } from '../api/types'
 import { durationText, firstLine, NO_VALUE } from '../lib/format'
 import { codeText, t } from '../messages'
-import { dstText, RunStateLabel, reasonText } from './outcomes'
+import { dstText, RunStatusLabel, reasonText } from './outcomes'
 import { QuickLink } from './QuickLink'
 import { Timestamp } from './Timestamp'
 
@@ -25,7 +25,7 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
           {runs.map((run) => (
             <tr key={run.run_id}>
               <td>
-                <RunStateLabel state={run.state} reason={run.reason} />
+                <RunStatusLabel status={run.status} reason={run.reason} />
               </td>
               {withSchedule && (
                 <td className="nowrap">
@@ -36,7 +36,7 @@ export function RunTable({ runs, zone, withSchedule = false }: { runs: Run[]; zo
               )}
               <td>
                 <QuickLink to="/runs/$runId" params={{ runId: run.run_id }} className="text-link">
-                  <Timestamp at={run.scheduled_for} zone={zone} short />
+                  <Timestamp at={run.run_at} zone={zone} short />
                 </QuickLink>
               </td>
               <td className="nowrap">{startDelayText(run)}</td>

@@ -17,17 +17,17 @@ export function ScheduleBadges({
   zone: string
   isTargetPaused?: boolean
 }) {
-  const { state, definition } = schedule
+  const { status } = schedule
   return (
     <>
-      {state === 'paused' && <PausedBadge schedule={schedule} zone={zone} />}
-      {state === 'exhausted' && (
+      {status === 'paused' && <PausedBadge schedule={schedule} zone={zone} />}
+      {status === 'exhausted' && (
         <HoverTooltip focusable label={() => t('badge.completedHelp')}>
           <Badge color="gray">{t('scheduleState.exhausted')}</Badge>
         </HoverTooltip>
       )}
-      {state === 'closed' && <Badge color="gray">{t('scheduleState.closed')}</Badge>}
-      {state === 'damaged' && <Badge color="red">{t('scheduleState.damaged')}</Badge>}
+      {status === 'closed' && <Badge color="gray">{t('scheduleState.closed')}</Badge>}
+      {status === 'damaged' && <Badge color="red">{t('scheduleState.damaged')}</Badge>}
       {schedule.degraded && (
         <HoverTooltip focusable label={() => schedule.degraded}>
           <Badge color="red">{t('badge.degraded')}</Badge>
@@ -38,7 +38,7 @@ export function ScheduleBadges({
           <Badge color="orange">{t('badge.targetPaused')}</Badge>
         </HoverTooltip>
       )}
-      {definition.shadow && (
+      {schedule.shadow && (
         <HoverTooltip focusable label={() => t('badge.shadowHelp')}>
           <Badge color="grape">{t('badge.shadow')}</Badge>
         </HoverTooltip>
@@ -64,7 +64,7 @@ function PausedBadge({ schedule, zone }: { schedule: Schedule; zone: string }) {
       {schedule.paused_until
         ? t('pauseDetails.resumes', { at: instantText(schedule.paused_until, displayedZone, 'minute') })
         : t('pauseDetails.untilResumed')}
-      {schedule.pause_note && <div>{t('pauseDetails.quotedNote', { note: schedule.pause_note })}</div>}
+      {schedule.note && <div>{t('pauseDetails.quotedNote', { note: schedule.note })}</div>}
     </>
   )
   return (

@@ -7,7 +7,7 @@ import { QuickLink } from './QuickLink'
 
 export type OutcomeKind = 'success' | 'failed' | 'running' | 'waiting' | 'skipped' | 'missed' | 'ended' | 'upcoming'
 
-const KIND_BY_STATE: Record<string, OutcomeKind> = {
+const KIND_BY_STATUS: Record<string, OutcomeKind> = {
   SUCCESS: 'success',
   FAILED: 'failed',
   TIMED_OUT: 'failed',
@@ -20,14 +20,14 @@ const KIND_BY_STATE: Record<string, OutcomeKind> = {
   TERMINATED: 'ended',
 }
 
-export const outcomeKind = (state: string): OutcomeKind => KIND_BY_STATE[state] ?? 'ended'
+export const outcomeKind = (status: string): OutcomeKind => KIND_BY_STATUS[status] ?? 'ended'
 
-/** Every state of a run. */
-export const RUN_STATES = codesOf('runState')
+/** Every status of a run. */
+export const RUN_STATUSES = codesOf('runState')
 
-export const stateLabel = (state: string): string => codeText('runState', state)
+export const statusLabel = (status: string): string => codeText('runState', status)
 
-/** Return why a run has its state, or '' if there is no reason. */
+/** Return why a run has its status, or '' if there is no reason. */
 export const reasonText = (reason: string | null | undefined): string => (reason ? codeText('runReason', reason) : '')
 
 /** Return how DST changed the local time of a run, or '' if it did not. */
@@ -37,12 +37,12 @@ export function dstText(adjustment: string | null | undefined): string {
   return adjustment === 'overlap' ? t('dst.overlap') : t('dst.other', { kind: adjustment })
 }
 
-/** The state of a run, in words and in its colour. */
-export function RunStateLabel({ state, reason }: { state: string; reason?: string | null }) {
+/** The status of a run, in words and in its colour. */
+export function RunStatusLabel({ status, reason }: { status: string; reason?: string | null }) {
   return (
     <span className={classes.state} title={reasonText(reason) || undefined}>
-      <i className={classes.dot} data-kind={outcomeKind(state)} />
-      {stateLabel(state)}
+      <i className={classes.dot} data-kind={outcomeKind(status)} />
+      {statusLabel(status)}
     </span>
   )
 }
@@ -56,8 +56,8 @@ export function Sparkline({ summary, zone }: { summary: ScheduleSummary | undefi
   return (
     <ul className={classes.line} aria-label={t('runs.recent')}>
       {[...summary.outcomes].reverse().map((run) => {
-        const at = instantText(run.scheduled_for, displayZone(choice, zone))
-        const name = t('runs.outcome', { state: stateLabel(run.state), at })
+        const at = instantText(run.run_at, displayZone(choice, zone))
+        const name = t('runs.outcome', { state: statusLabel(run.status), at })
         const reason = reasonText(run.reason)
         return (
           <li key={run.run_id}>
@@ -67,10 +67,10 @@ export function Sparkline({ summary, zone }: { summary: ScheduleSummary | undefi
               className={classes.slot}
               tabIndex={-1}
               aria-label={name}
-              title={reason ? t('runs.outcomeReason', { state: stateLabel(run.state), at, reason }) : name}
+              title={reason ? t('runs.outcomeReason', { state: statusLabel(run.status), at, reason }) : name}
             >
               <i
-                data-kind={outcomeKind(run.state)}
+                data-kind={outcomeKind(run.status)}
                 style={{ height: `${35 + 65 * Math.sqrt(runDuration(run) / maxDuration)}%` }}
               />
             </QuickLink>

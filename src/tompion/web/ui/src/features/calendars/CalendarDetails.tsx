@@ -55,9 +55,7 @@ function CalendarDates({ calendar }: { calendar: Calendar }) {
 function CalendarUsers({ name }: { name: string }) {
   const query = useInfiniteQuery(schedulesQuery({}))
   const all = query.data?.pages.flatMap((page) => page.items) ?? []
-  const users = all.filter(({ definition }) =>
-    (definition.spec?.exclude as { named?: string[] } | undefined)?.named?.includes(name),
-  )
+  const users = all.filter(({ exclude }) => (exclude as { named?: string[] } | undefined)?.named?.includes(name))
   return (
     <>
       <h3>{t('calendars.usedBy')}</h3>

@@ -19,7 +19,7 @@ interface Props {
 
 /** Shown when another user saved first: both changes side by side, and the choices. */
 export function ConflictDialog({ base, mine, theirs, onOverwrite, onMerge, onDiscard, onClose }: Props) {
-  const theirDraft = draftOf(theirs.definition)
+  const theirDraft = draftOf(theirs)
   const minePaths = new Set(diffDocuments(base, mine).map(({ path }) => path))
   const conflicts = new Set(diffDocuments(base, theirDraft).flatMap(({ path }) => (minePaths.has(path) ? [path] : [])))
   return (

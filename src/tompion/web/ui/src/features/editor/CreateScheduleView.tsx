@@ -25,7 +25,7 @@ export function CreateScheduleView() {
   if (!mayEdit) return <NoAccess title={t('editor.noCreatePermission')} needs="editor" />
   if (from !== undefined && source.isPending) return <Loading lines={10} />
   if (source.isError) return <ErrorState error={source.error} onRetry={() => void source.refetch()} />
-  return <CreateForm from={from} initialDraft={source.data ? draftOf(source.data.definition) : NEW_DRAFT} />
+  return <CreateForm from={from} initialDraft={source.data ? draftOf(source.data) : NEW_DRAFT} />
 }
 
 function CreateForm({ from, initialDraft }: { from: string | undefined; initialDraft: Draft }) {

@@ -33,7 +33,7 @@ export function EditScheduleView() {
 /** The form for the schedule as it was opened. If it is deleted meanwhile, the draft stays on the screen. */
 function OpenEditor(props: { initial: Schedule }) {
   const [initial] = useState(props.initial)
-  return initial.state === 'closed' ? <DeletedSchedule id={initial.schedule_id} /> : <EditForm initial={initial} />
+  return initial.status === 'closed' ? <DeletedSchedule id={initial.schedule_id} /> : <EditForm initial={initial} />
 }
 
 function DeletedSchedule({ id }: { id: string }) {
@@ -51,20 +51,20 @@ function EditForm({ initial }: { initial: Schedule }) {
   const id = initial.schedule_id
   const navigate = useNavigate()
   const refresh = useRefresh()
-  const [base, setBase] = useState<{ draft: Draft; token: number }>(() => ({
-    draft: draftOf(initial.definition),
-    token: initial.token,
+  const [base, setBase] = useState<{ draft: Draft; conflictToken: number }>(() => ({
+    draft: draftOf(initial),
+    conflictToken: initial.conflict_token,
   }))
   const [draft, setDraft] = useState<Draft>(base.draft)
   const [theirs, setTheirs] = useState<Schedule | null>(null)
   const [revision, setRevision] = useState(0)
   const leave = (ignoreBlocker = false) => void navigate({ to: '/schedules/$id', params: { id }, ignoreBlocker })
   const onConflict = (current: Schedule) =>
-    current.state === 'closed' ? showError(new Error(t('editor.deletedMeanwhile', { id }))) : setTheirs(current)
-  const save = useMutation<Schedule, Error, { draft: Draft; token: number }>({
-    mutationFn: ({ draft: body, token }) => replaceSchedule(id, body, token),
+    current.status === 'closed' ? showError(new Error(t('editor.deletedMeanwhile', { id }))) : setTheirs(current)
+  const save = useMutation<Schedule, Error, { draft: Draft; conflictToken: number }>({
+    mutationFn: ({ draft: body, conflictToken }) => replaceSchedule(id, body, conflictToken),
     onSuccess: (saved) => {
-      showToast(t('editor.saved', { id, version: saved.version }))
+      showToast(t('editor.saved', { id, version: saved.definition_version }))
       void refresh(id)
       leave(true)
     },
@@ -75,7 +75,7 @@ function EditForm({ initial }: { initial: Schedule }) {
   const isConflict = save.error instanceof ApiError && save.error.status === 412
   const continueWith = (nextDraft: Draft, current: Schedule) => {
     setTheirs(null)
-    setBase({ draft: draftOf(current.definition), token: current.token })
+    setBase({ draft: draftOf(current), conflictToken: current.conflict_token })
     setDraft(nextDraft)
     setRevision(revision + 1)
     save.reset()
@@ -88,11 +88,11 @@ function EditForm({ initial }: { initial: Schedule }) {
         draft={draft}
         onChange={setDraft}
         id={id}
-        token={base.token}
+        conflictToken={base.conflictToken}
         isDirty={diffDocuments(base.draft, draft).length > 0}
         error={isConflict ? null : save.error}
         busy={save.isPending}
-        onSave={() => save.mutate({ draft, token: base.token })}
+        onSave={() => save.mutate({ draft, conflictToken: base.conflictToken })}
         onCancel={() => leave()}
       />
       {theirs && (
@@ -101,11 +101,11 @@ function EditForm({ initial }: { initial: Schedule }) {
           mine={draft}
           theirs={theirs}
           onClose={() => setTheirs(null)}
-          onDiscard={() => continueWith(draftOf(theirs.definition), theirs)}
-          onMerge={() => continueWith(mergeDrafts(base.draft, draft, draftOf(theirs.definition)), theirs)}
+          onDiscard={() => continueWith(draftOf(theirs), theirs)}
+          onMerge={() => continueWith(mergeDrafts(base.draft, draft, draftOf(theirs)), theirs)}
           onOverwrite={() => {
             setTheirs(null)
-            save.mutate({ draft, token: theirs.token })
+            save.mutate({ draft, conflictToken: theirs.conflict_token })
           }}
         />
       )}

@@ -29,7 +29,7 @@ export function ExclusionFields({
   onChange: (draft: Draft) => void
   fieldError: FieldError
 }) {
-  const exclude = (draft.spec.exclude ?? {}) as Record<string, unknown>
+  const exclude = (draft.exclude ?? {}) as Record<string, unknown>
   const calendarNames =
     useInfiniteQuery(calendarsQuery()).data?.pages.flatMap((page) => page.items.map((calendar) => calendar.name)) ?? []
   const selectedNames = toList(exclude.named) as string[]

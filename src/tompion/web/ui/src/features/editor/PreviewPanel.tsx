@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { ApiError } from '../../api/errors'
 import { previewQuery, scheduleDiffQuery } from '../../api/queries'
+import { specFields } from '../../api/spec'
 import type { Preview, ScheduleDiff } from '../../api/types'
 import { ErrorState } from '../../components/states'
 import { RelativeTime } from '../../components/Timestamp'
@@ -17,14 +18,14 @@ const DEBOUNCE_MS = 250
 
 /** Load the preview of a spec after a pause in typing. */
 export function usePreview(draft: Draft, id: string) {
-  const [spec] = useDebouncedValue(draft.spec, DEBOUNCE_MS)
-  return useQuery(previewQuery(spec, PREVIEW_COUNT, id))
+  const [debouncedDraft] = useDebouncedValue(draft, DEBOUNCE_MS)
+  return useQuery(previewQuery(specFields(debouncedDraft), PREVIEW_COUNT, id))
 }
 
 /** Load the difference that a draft makes to the upcoming runs of a schedule. */
-export function useScheduleDiff(draft: Draft, id: string | undefined, token: number | undefined) {
+export function useScheduleDiff(draft: Draft, id: string | undefined, conflictToken: number | undefined) {
   const [debouncedDraft] = useDebouncedValue(draft, DEBOUNCE_MS)
-  return useQuery(scheduleDiffQuery(id, debouncedDraft, token, PREVIEW_COUNT))
+  return useQuery(scheduleDiffQuery(id, debouncedDraft, conflictToken, PREVIEW_COUNT))
 }
 
 type QueryResult<T> = { data: T | undefined; error: unknown; isError: boolean }

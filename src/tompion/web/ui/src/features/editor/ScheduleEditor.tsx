@@ -20,7 +20,7 @@ interface Props {
   /** The id of the schedule. The id of a new schedule is an input. */
   id: string
   onRename?: (id: string) => void
-  token?: number
+  conflictToken?: number
   /** Whether there are unsaved changes. */
   isDirty: boolean
   error: unknown
@@ -35,7 +35,7 @@ export function ScheduleEditor({
   onChange,
   id,
   onRename,
-  token,
+  conflictToken,
   isDirty,
   error,
   busy,
@@ -46,7 +46,7 @@ export function ScheduleEditor({
   const [view, setView] = useState('form')
   const [invalid, setInvalid] = useState<string | undefined>()
   const preview = usePreview(draft, id)
-  const diff = useScheduleDiff(draft, onRename ? undefined : id, token)
+  const diff = useScheduleDiff(draft, onRename ? undefined : id, conflictToken)
   const fieldError = fieldErrors([error, preview.error])
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key !== 'Enter') return
@@ -191,7 +191,7 @@ function JsonInput({ draft, onChange, invalid, onInvalid }: JsonInputProps) {
       onChange={(event) => {
         setInput(event.currentTarget.value)
         try {
-          const document = JSON.parse(event.currentTarget.value) as Draft
+          const document = JSON.parse(event.currentTarget.value) as unknown
           if (document === null || typeof document !== 'object' || Array.isArray(document)) throw new SyntaxError()
           onChange(toDraft(document))
           onInvalid()

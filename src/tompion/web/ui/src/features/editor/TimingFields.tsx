@@ -4,7 +4,18 @@ import { t } from '../../messages'
 
 import { CalendarFields, type CalendarSpec } from './CalendarFields'
 import { CronFields } from './CronFields'
-import { type Draft, type FieldError, readRules, SERVER_DEFAULT, toList, withSpec } from './document'
+import {
+  type Draft,
+  type FieldError,
+  hasValues,
+  readRules,
+  SERVER_DEFAULT,
+  SOURCE_FIELDS,
+  type SourceField,
+  toList,
+  withField,
+  withSource,
+} from './document'
 import classes from './Editor.module.css'
 import { ExclusionFields } from './ExclusionFields'
 import { type Interval, IntervalFields, toInterval } from './IntervalFields'
@@ -12,14 +23,13 @@ import { ParsedTextInput } from './ParsedTextInput'
 import { AddButton } from './RepeatedFields'
 
 const ZONES = Intl.supportedValuesOf('timeZone')
-type Source = 'cron' | 'intervals' | 'calendars' | 'rrules' | 'times'
-const SOURCES: { name: Source; label: string }[] = [
-  { name: 'cron', label: t('timing.cron') },
-  { name: 'intervals', label: t('timing.interval') },
-  { name: 'calendars', label: t('timing.calendar') },
-  { name: 'rrules', label: t('timing.rrule') },
-  { name: 'times', label: t('timing.dates') },
-]
+const SOURCE_LABELS: Record<SourceField, string> = {
+  cron: t('timing.cron'),
+  intervals: t('timing.interval'),
+  calendars: t('timing.calendar'),
+  rrules: t('timing.rrule'),
+  times: t('timing.dates'),
+}
 const CRON_SYNTAXES = [
   { value: 'tompion', label: t('timing.syntaxTompion') },
   { value: 'quartz', label: t('timing.syntaxQuartz') },
@@ -34,8 +44,7 @@ interface Props {
 
 /** The timing of a schedule: sources, time zone, start and end, jitter, DST and exclusions. */
 export function TimingFields({ draft, onChange, fieldError }: Props) {
-  const { spec } = draft
-  const set = (name: string) => (value: unknown) => onChange(withSpec(draft, name, value))
+  const set = (name: string) => (value: unknown) => onChange(withField(draft, name, value))
   return (
     <>
       <SourceFields draft={draft} onChange={onChange} fieldError={fieldError} />
@@ -47,14 +56,14 @@ export function TimingFields({ draft, onChange, fieldError }: Props) {
           data={ZONES}
           limit={50}
           error={fieldError('timezone')}
-          value={(spec.timezone as string | undefined) ?? ''}
+          value={(draft.timezone as string | undefined) ?? ''}
           onChange={set('timezone')}
         />
         <Select
           label={t('timing.cronSyntax')}
           data={CRON_SYNTAXES}
           allowDeselect={false}
-          value={(spec.dialect as string | undefined) ?? 'tompion'}
+          value={(draft.dialect as string | undefined) ?? 'tompion'}
           onChange={(value) => set('dialect')(value === 'tompion' ? undefined : value)}
         />
       </div>
@@ -63,14 +72,14 @@ export function TimingFields({ draft, onChange, fieldError }: Props) {
           label={t('timing.startDate')}
           placeholder="2026-12-01T00:00"
           error={fieldError('start_at')}
-          value={(spec.start_at as string | undefined) ?? ''}
+          value={(draft.start_at as string | undefined) ?? ''}
           onChange={(event) => set('start_at')(event.currentTarget.value)}
         />
         <TextInput
           label={t('timing.endDate')}
           placeholder="2027-12-31T23:59"
           error={fieldError('end_at')}
-          value={(spec.end_at as string | undefined) ?? ''}
+          value={(draft.end_at as string | undefined) ?? ''}
           onChange={(event) => set('end_at')(event.currentTarget.value)}
         />
       </div>
@@ -80,7 +89,7 @@ export function TimingFields({ draft, onChange, fieldError }: Props) {
           description={t('timing.jitterHelp')}
           min={0}
           error={fieldError('jitter_ms')}
-          value={typeof spec.jitter_ms === 'number' ? spec.jitter_ms / 1_000 : ''}
+          value={typeof draft.jitter_ms === 'number' ? draft.jitter_ms / 1_000 : ''}
           placeholder={SERVER_DEFAULT}
           onChange={(value) => set('jitter_ms')(typeof value === 'number' ? Math.round(value * 1_000) : undefined)}
         />
@@ -92,7 +101,7 @@ export function TimingFields({ draft, onChange, fieldError }: Props) {
             { value: 'temporal', label: t('timing.jitterTemporal') },
           ]}
           allowDeselect={false}
-          value={(spec.jitter_mode as string | undefined) ?? 'symmetric'}
+          value={(draft.jitter_mode as string | undefined) ?? 'symmetric'}
           onChange={(value) => set('jitter_mode')(value === 'symmetric' ? undefined : value)}
         />
       </div>
@@ -104,14 +113,13 @@ export function TimingFields({ draft, onChange, fieldError }: Props) {
 
 /** The sources of ticks that are in use, and a button to add each of the others. */
 function SourceFields({ draft, onChange, fieldError }: Props) {
-  const { spec } = draft
-  const [openSources, setOpenSources] = useState<ReadonlySet<Source>>(
-    () => new Set(SOURCES.filter(({ name }) => spec[name] !== undefined).map(({ name }) => name)),
+  const [openSources, setOpenSources] = useState<ReadonlySet<SourceField>>(
+    () => new Set(SOURCE_FIELDS.filter((name) => hasValues(draft, name))),
   )
-  const isShown = (name: Source) => openSources.has(name) || spec[name] !== undefined
-  const set = (name: Source) => (value: unknown[]) =>
-    onChange(withSpec(draft, name, value.every(isBlank) ? undefined : value))
-  const change = (name: Source) => (value: unknown[]) => {
+  const isShown = (name: SourceField) => openSources.has(name) || hasValues(draft, name)
+  const set = (name: SourceField) => (value: unknown[]) =>
+    onChange(withSource(draft, name, value.every(isBlank) ? [] : value))
+  const change = (name: SourceField) => (value: unknown[]) => {
     if (value.length === 0) setOpenSources(new Set([...openSources].filter((source) => source !== name)))
     set(name)(value)
   }
@@ -120,14 +128,14 @@ function SourceFields({ draft, onChange, fieldError }: Props) {
     <>
       {isShown('cron') && (
         <CronFields
-          texts={orBlank(toList(spec.cron) as string[], '')}
+          texts={orBlank(toList(draft.cron) as string[], '')}
           onChange={change('cron')}
           fieldError={fieldError}
         />
       )}
       {isShown('intervals') && (
         <IntervalFields
-          values={orBlank<Interval>(toList(spec.intervals).map(toInterval), { every: '' })}
+          values={orBlank<Interval>(toList(draft.intervals).map(toInterval), { every: '' })}
           onChange={change('intervals')}
           fieldError={fieldError}
         />
@@ -137,7 +145,7 @@ function SourceFields({ draft, onChange, fieldError }: Props) {
           name={t('timing.itemCalendar')}
           field="calendars"
           timePlaceholder="0"
-          values={orBlank<CalendarSpec>(toList(spec.calendars) as CalendarSpec[], {})}
+          values={orBlank<CalendarSpec>(toList(draft.calendars) as CalendarSpec[], {})}
           onChange={change('calendars')}
           fieldError={fieldError}
         />
@@ -147,7 +155,7 @@ function SourceFields({ draft, onChange, fieldError }: Props) {
           multiline
           label={t('timing.rrule')}
           description={t('timing.rruleHelp')}
-          initialText={toList(spec.rrules).join('\n')}
+          initialText={toList(draft.rrules).join('\n')}
           error={fieldError('rrules')}
           onText={(text) => set('rrules')(readRules(text))}
         />
@@ -157,7 +165,7 @@ function SourceFields({ draft, onChange, fieldError }: Props) {
           multiline
           label={t('timing.dates')}
           description={t('timing.datesHelp')}
-          initialText={toList(spec.times).join('\n')}
+          initialText={toList(draft.times).join('\n')}
           error={fieldError('times')}
           onText={(text) =>
             set('times')(
@@ -170,9 +178,9 @@ function SourceFields({ draft, onChange, fieldError }: Props) {
         />
       )}
       <div className={classes.adds}>
-        {SOURCES.filter(({ name }) => !isShown(name)).map(({ name, label }) => (
+        {SOURCE_FIELDS.filter((name) => !isShown(name)).map((name) => (
           <AddButton key={name} onClick={() => setOpenSources(new Set([...openSources, name]))}>
-            {label}
+            {SOURCE_LABELS[name]}
           </AddButton>
         ))}
       </div>
@@ -206,9 +214,8 @@ const DST_PRESETS = [
 ]
 
 function DstFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
-  const { spec } = draft
   const set = (name: string, defaultValue: string | null) => (value: string | null) =>
-    onChange(withSpec(draft, name, value === defaultValue ? undefined : value))
+    onChange(withField(draft, name, value === defaultValue ? undefined : value))
   return (
     <div className={classes.pair}>
       <Select
@@ -216,14 +223,14 @@ function DstFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draft)
         placeholder={t('timing.dstDefault')}
         clearable
         data={DST_GAP_OPTIONS}
-        value={(spec.dst_gap as string | undefined) ?? null}
+        value={(draft.dst_gap as string | undefined) ?? null}
         onChange={set('dst_gap', null)}
       />
       <Select
         label={t('timing.dstOverlap')}
         allowDeselect={false}
         data={DST_OVERLAP_OPTIONS}
-        value={(spec.dst_overlap as string | undefined) ?? 'auto'}
+        value={(draft.dst_overlap as string | undefined) ?? 'auto'}
         onChange={set('dst_overlap', 'auto')}
       />
       <Select
@@ -231,7 +238,7 @@ function DstFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draft)
         placeholder={t('timing.dstVixie')}
         clearable
         data={DST_PRESETS}
-        value={(spec.dst_profile as string | undefined) ?? null}
+        value={(draft.dst_profile as string | undefined) ?? null}
         onChange={set('dst_profile', null)}
       />
     </div>

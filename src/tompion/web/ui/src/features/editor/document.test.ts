@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 
+import { specFields } from '../../api/spec'
+import type { Schedule } from '../../api/types'
 import {
+  draftOf,
   labelsText,
   mergeDrafts,
   readLabels,
@@ -10,17 +13,18 @@ import {
   toList,
   withExclude,
   withField,
-  withSpec,
+  withSource,
 } from './document'
 
 describe('mergeDrafts', () => {
-  const base = { spec: { cron: ['0 9 * * *'], timezone: 'UTC' }, description: 'old', queue: 'a' }
+  const base = { cron: ['0 9 * * *'], timezone: 'UTC', description: 'old', queue: 'a' }
 
   it('keeps the changes of both users', () => {
     const mine = { ...base, description: 'mine' }
-    const theirs = { ...base, spec: { ...base.spec, timezone: 'Europe/Berlin' }, queue: 'b' }
+    const theirs = { ...base, timezone: 'Europe/Berlin', queue: 'b' }
     expect(mergeDrafts(base, mine, theirs)).toEqual({
-      spec: { cron: ['0 9 * * *'], timezone: 'Europe/Berlin' },
+      cron: ['0 9 * * *'],
+      timezone: 'Europe/Berlin',
       description: 'mine',
       queue: 'b',
     })
@@ -33,22 +37,40 @@ describe('mergeDrafts', () => {
 
   it('keeps a removal', () => {
     const { description: _, ...mine } = base
-    expect(mergeDrafts(base, mine, { ...base, queue: 'b' })).toEqual({ spec: base.spec, queue: 'b' })
+    expect(mergeDrafts(base, mine, { ...base, queue: 'b' })).toEqual({ ...mine, queue: 'b' })
   })
 })
 
 describe('drafts', () => {
   it('leaves out empty values', () => {
-    const draft = { spec: { timezone: 'UTC' }, queue: 'a' }
-    expect(withField(draft, 'queue', '')).toEqual({ spec: { timezone: 'UTC' } })
-    expect(withSpec(draft, 'timezone', undefined)).toEqual({ spec: {}, queue: 'a' })
+    const draft = { timezone: 'UTC', queue: 'a' }
+    expect(withField(draft, 'queue', '')).toEqual({ timezone: 'UTC' })
+    expect(withField(draft, 'timezone', undefined)).toEqual({ queue: 'a' })
     expect(withExclude(withExclude(draft, 'dates', ['2026-12-25']), 'dates', [])).toEqual(draft)
   })
 
-  it('accepts a document with the fields of the spec at the top', () => {
-    const draft = { spec: { cron: '0 9 * * *', timezone: 'UTC' }, function: 'tasks:report' }
-    expect(toDraft({ cron: '0 9 * * *', timezone: 'UTC', function: 'tasks:report' })).toEqual(draft)
+  it('has an empty cron only without any source of ticks', () => {
+    const draft = { cron: ['0 9 * * *'], timezone: 'UTC' }
+    const triggerOnly = withSource(draft, 'cron', [])
+    expect(triggerOnly).toEqual({ cron: [], timezone: 'UTC' })
+    expect(withSource(triggerOnly, 'intervals', ['90m'])).toEqual({ intervals: ['90m'], timezone: 'UTC' })
+    expect(withSource(draft, 'times', [])).toEqual(draft)
+  })
+
+  it('accepts a document with a nested spec', () => {
+    const draft = { cron: '0 9 * * *', timezone: 'UTC', function: 'tasks:report' }
     expect(toDraft(draft)).toEqual(draft)
+    expect(toDraft({ spec: { cron: '0 9 * * *', timezone: 'UTC' }, function: 'tasks:report' })).toEqual(draft)
+    expect(toDraft({ spec: {}, function: 'tasks:report' })).toEqual({ cron: [], function: 'tasks:report' })
+  })
+
+  it('lacks the state of the schedule', () => {
+    const definition = { cron: [], timezone: 'UTC', function: 'tasks:report' }
+    const state = { schedule_id: 'report', status: 'paused', conflict_token: 3, counters: { starts: 1 } }
+    const document = { ...definition, ...state, paused: true, note: 'later', remaining_actions: 2 }
+    expect(draftOf(document as unknown as Schedule)).toEqual(definition)
+    expect(toDraft(document)).toEqual({ ...definition, paused: true, note: 'later', remaining_actions: 2 })
+    expect(specFields(document)).toEqual({ cron: [], timezone: 'UTC' })
   })
 })
 

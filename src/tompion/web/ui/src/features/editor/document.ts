@@ -1,22 +1,51 @@
-import type { ScheduleDocument } from '../../api/types'
+import type { Schedule, ScheduleDocument } from '../../api/types'
 import { t } from '../../messages'
 
-/** A definition while it is edited, without default values. */
-export interface Draft {
-  spec: Record<string, unknown>
-  [name: string]: unknown
-}
+/** The definition of a schedule while it is edited: one flat document without default values. */
+export type Draft = Record<string, unknown>
 
 /** Return the error of a field, or of one of its items. */
 export type FieldError = (field: string, at?: number) => string | undefined
 
-export const NEW_DRAFT: Draft = { spec: { cron: ['0 9 * * MON-FRI'] } }
+export const NEW_DRAFT: Draft = { cron: ['0 9 * * MON-FRI'] }
 
 /** The placeholder of a field whose default depends on the server. */
 export const SERVER_DEFAULT = t('editor.serverDefault')
 
-export function draftOf(definition: ScheduleDocument): Draft {
-  return structuredClone(definition) as unknown as Draft
+/** The id of a schedule and the fields that only the server writes. */
+const SERVER_FIELDS: Record<Exclude<keyof Schedule, keyof ScheduleDocument>, true> = {
+  schedule_id: true,
+  namespace: true,
+  status: true,
+  definition_version: true,
+  conflict_token: true,
+  cursor: true,
+  next_run_at: true,
+  next_fire_at: true,
+  in_flight: true,
+  waiting: true,
+  consecutive_failures: true,
+  counters: true,
+  paused_by: true,
+  paused_at: true,
+  paused_until: true,
+  created_at: true,
+  updated_at: true,
+  degraded: true,
+  warnings: true,
+}
+
+/** Return the draft of a schedule. It lacks the pause and the remaining runs, so that a save does not change them. */
+export function draftOf(schedule: Schedule): Draft {
+  const { paused: _paused, note: _note, remaining_actions: _remaining, ...draft } = toDraft(structuredClone(schedule))
+  return draft
+}
+
+/** Convert a document to a draft. It can be a whole schedule. Its spec can be nested too. */
+export function toDraft(document: object): Draft {
+  const { spec, ...fields } = document as Draft
+  const draft = Object.fromEntries(Object.entries(fields).filter(([name]) => !(name in SERVER_FIELDS)))
+  return spec === undefined ? draft : withTriggerOnly({ ...draft, ...(spec as object | null) })
 }
 
 /** Return a draft with one field set, or removed if the value is empty. */
@@ -27,45 +56,29 @@ export function withField(draft: Draft, name: string, value: unknown): Draft {
   return next
 }
 
-export function withSpec(draft: Draft, name: string, value: unknown): Draft {
-  const spec = { ...draft.spec }
-  if (isEmpty(value)) delete spec[name]
-  else spec[name] = value
-  return { ...draft, spec }
+/** The fields that are sources of ticks. */
+export const SOURCE_FIELDS = ['cron', 'intervals', 'calendars', 'rrules', 'times'] as const
+export type SourceField = (typeof SOURCE_FIELDS)[number]
+
+/** Return a draft with one source of ticks set, or removed if it has no values. */
+export function withSource(draft: Draft, name: SourceField, values: unknown[]): Draft {
+  return withTriggerOnly(withField(draft, name, values))
 }
+
+/** Return a draft that has an empty `cron` only if it has no source of ticks, so that it runs only when triggered. */
+function withTriggerOnly(draft: Draft): Draft {
+  const { cron, ...others } = draft
+  if (!SOURCE_FIELDS.some((name) => hasValues(draft, name))) return { ...others, cron: [] }
+  return isEmpty(cron) ? others : draft
+}
+
+export const hasValues = (draft: Draft, name: SourceField) => toList(draft[name]).length > 0
 
 export function withExclude(draft: Draft, name: string, value: unknown[]): Draft {
-  const exclude = { ...((draft.spec.exclude ?? {}) as Record<string, unknown>) }
+  const exclude = { ...((draft.exclude ?? {}) as Record<string, unknown>) }
   if (value.length === 0) delete exclude[name]
   else exclude[name] = value
-  return withSpec(draft, 'exclude', Object.keys(exclude).length > 0 ? exclude : undefined)
-}
-
-const SPEC_FIELDS = [
-  'cron',
-  'calendars',
-  'intervals',
-  'rrules',
-  'times',
-  'exclude',
-  'timezone',
-  'start_at',
-  'end_at',
-  'jitter_ms',
-  'jitter_mode',
-  'jitter_seed',
-  'dst_gap',
-  'dst_overlap',
-  'dst_profile',
-  'dialect',
-]
-
-/** Convert a document to a draft. Its spec can be nested, or its fields can stand at the top level. */
-export function toDraft(document: Record<string, unknown>): Draft {
-  const entries = Object.entries(document)
-  if ('spec' in document) return { ...document, spec: (document.spec ?? {}) as Draft['spec'] }
-  const spec = Object.fromEntries(entries.filter(([name]) => SPEC_FIELDS.includes(name)))
-  return { ...Object.fromEntries(entries.filter(([name]) => !SPEC_FIELDS.includes(name))), spec }
+  return withField(draft, 'exclude', Object.keys(exclude).length > 0 ? exclude : undefined)
 }
 
 function isEmpty(value: unknown): boolean {
@@ -97,23 +110,13 @@ const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(
 
 /** Merge two edits of `base`. A field that both changed keeps the value of `mine`. */
 export function mergeDrafts(base: Draft, mine: Draft, theirs: Draft): Draft {
-  const mergeFields = (
-    before: Record<string, unknown>,
-    edited: Record<string, unknown>,
-    theirs: Record<string, unknown>,
-  ) => {
-    const fields: Record<string, unknown> = { ...theirs }
-    for (const name of new Set([...Object.keys(before), ...Object.keys(edited)])) {
-      if (isSame(before[name], edited[name])) continue
-      if (edited[name] === undefined) delete fields[name]
-      else fields[name] = edited[name]
-    }
-    return fields
+  const merged: Draft = { ...theirs }
+  for (const name of new Set([...Object.keys(base), ...Object.keys(mine)])) {
+    if (isSame(base[name], mine[name])) continue
+    if (mine[name] === undefined) delete merged[name]
+    else merged[name] = mine[name]
   }
-  return {
-    ...mergeFields({ ...base, spec: {} }, { ...mine, spec: {} }, theirs),
-    spec: mergeFields(base.spec, mine.spec, theirs.spec),
-  }
+  return merged
 }
 
 export function labelsText(labels: unknown): string {

@@ -57,7 +57,7 @@ function ProblemLink({ problem }: { problem: DetectedProblem }) {
       <Link
         to="/schedules/$id/runs"
         params={{ id }}
-        search={{ run_state: 'FAILED' }}
+        search={{ run_status: 'FAILED' }}
         className={`text-link ${classes.subject}`}
       >
         {id}

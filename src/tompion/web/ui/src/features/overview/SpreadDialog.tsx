@@ -139,11 +139,11 @@ function GroupSection({ group, method, onMethod, peers }: GroupSectionProps) {
 
 /** The next runs of a few schedules, before and after the change. */
 function Samples({ group, method, peers }: { group: SpecGroup; method: SpreadMethod; peers: SpecPeer[] }) {
-  const spec = useQuery(scheduleQuery(group.example)).data?.definition.spec
+  const schedule = useQuery(scheduleQuery(group.example)).data
   const samples = peers.slice(0, MAX_SAMPLES)
-  const before = useQuery(changedSpecQuery(group.example, spec, {})).data
+  const before = useQuery(changedSpecQuery(group.example, schedule, {})).data
   const after = useQueries({
-    queries: samples.map(({ schedule_id: id }) => changedSpecQuery(id, spec, specChange(group, method) ?? {})),
+    queries: samples.map(({ schedule_id: id }) => changedSpecQuery(id, schedule, specChange(group, method) ?? {})),
   })
   const zone = displayZone(useZoneChoice(), before?.timezone)
   const nextRunText = (preview: typeof before) => (preview?.ticks[0] ? timeText(preview.ticks[0].fire_at, zone) : '…')

@@ -25,11 +25,11 @@ export function StatTiles({
   const maxDelay = stats && Math.max(...stats.buckets.map((bucket) => bucket.late_p99_ms ?? -1))
   return (
     <div className={`panel ${classes.figures}`}>
-      <Link to="/schedules" search={{ state: 'active' }} className={classes.figure}>
+      <Link to="/schedules" search={{ status: 'active' }} className={classes.figure}>
         <div className={classes.name}>{t('common.active')}</div>
         <div className={classes.value}>{formatCount(counts?.active, counts?.capped)}</div>
       </Link>
-      <Link to="/schedules" search={{ state: 'paused' }} className={classes.figure}>
+      <Link to="/schedules" search={{ status: 'paused' }} className={classes.figure}>
         <div className={classes.name}>{t('overview.paused')}</div>
         <div className={classes.value}>{formatCount(counts?.paused)}</div>
       </Link>
@@ -40,7 +40,7 @@ export function StatTiles({
         value={formatCount(upcoming?.reduce((total, bucket) => total + bucket.fires, 0))}
       />
       <StatTile name={t('overview.succeeded', { range })} value={formatCount(sumOf((bucket) => bucket.succeeded))} />
-      <Link to="/runs" search={{ state: 'FAILED' }} className={classes.figure}>
+      <Link to="/runs" search={{ status: 'FAILED' }} className={classes.figure}>
         <div className={classes.name}>{t('overview.failed', { range })}</div>
         <div className={classes.value} data-bad={Boolean(failed)}>
           {formatCount(failed)}

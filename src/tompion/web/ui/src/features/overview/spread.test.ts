@@ -7,7 +7,10 @@ import { applyChanges, specChange } from './spread'
 
 vi.mock('../../api/requests', () => ({ patchSchedule: vi.fn() }))
 const patch = vi.mocked(patchSchedule)
-const changes = ['a', 'b', 'c'].map((id, token) => ({ peer: { schedule_id: id, token }, change: { jitter_ms: 5 } }))
+const changes = ['a', 'b', 'c'].map((id, token) => ({
+  peer: { schedule_id: id, conflict_token: token },
+  change: { jitter_ms: 5 },
+}))
 
 beforeEach(() => void patch.mockReset())
 
@@ -22,7 +25,7 @@ describe('applyChanges', () => {
   it('changes every schedule with its own token', async () => {
     const progress = await applyChanges(changes, new AbortController().signal, () => undefined)
     expect(progress).toEqual({ done: 3, failed: [], total: 3, stopped: false })
-    expect(patch.mock.calls).toEqual(changes.map(({ peer, change }) => [peer.schedule_id, change, peer.token]))
+    expect(patch.mock.calls).toEqual(changes.map(({ peer, change }) => [peer.schedule_id, change, peer.conflict_token]))
   })
 
   it('collects the failures', async () => {

@@ -30,7 +30,10 @@ export function specChange(group: SpecGroup, method: SpreadMethod): SpecChange |
 }
 
 /** Change one schedule if it is unmodified, with retries while the server is busy. Return the error, if any. */
-async function applyChange({ schedule_id: id, token }: SpecPeer, change: SpecChange): Promise<string | null> {
+async function applyChange(
+  { schedule_id: id, conflict_token: token }: SpecPeer,
+  change: SpecChange,
+): Promise<string | null> {
   for (let attempt = 1; ; attempt += 1)
     try {
       await patchSchedule(id, change, token)

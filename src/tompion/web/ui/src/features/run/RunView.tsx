@@ -11,7 +11,7 @@ import type { Run as RunType } from '../../api/types'
 import { CodeBlock, CopyIcon } from '../../components/CodeBlock'
 import { ConfirmDialog } from '../../components/ConfirmDialog'
 import { DescriptionList } from '../../components/DescriptionList'
-import { dstText, RunStateLabel, reasonText } from '../../components/outcomes'
+import { dstText, RunStatusLabel, reasonText } from '../../components/outcomes'
 import { useTitle } from '../../components/PageHeader'
 import { EmptyState, ErrorState, Loading } from '../../components/states'
 import { Timestamp } from '../../components/Timestamp'
@@ -22,9 +22,9 @@ import { useScheduleZone } from '../schedule/useScheduleZone'
 import classes from './RunView.module.css'
 
 const route = getRouteApi('/runs/$runId')
-const OPEN_STATES = ['PLANNED', 'BUFFERED', 'ENQUEUED', 'STARTED']
+const OPEN_STATUSES = ['PLANNED', 'BUFFERED', 'ENQUEUED', 'STARTED']
 
-/** One run: its state and timings, its error, output and input. */
+/** One run: its status and timings, its error, output and input. */
 export function RunView() {
   const { runId } = route.useParams()
   useTitle(t('run.title', { id: runId }))
@@ -59,7 +59,7 @@ function RunDetails({ run }: { run: RunType }) {
               })}
             </Text>
             <Title order={1} className={classes.title}>
-              <Timestamp at={run.scheduled_for} zone={zone} /> <RunStateLabel state={run.state} reason={run.reason} />
+              <Timestamp at={run.run_at} zone={zone} /> <RunStatusLabel status={run.status} reason={run.reason} />
             </Title>
             {run.reason && <Text className="dim">{t('run.reason', { reason: reasonText(run.reason) })}</Text>}
             {run.dst_adjustment && (
@@ -77,7 +77,7 @@ function RunDetails({ run }: { run: RunType }) {
               t('run.attempt'),
               run.attempt > 1 ? t('run.attemptOnlyLast', { attempt: run.attempt }) : numberText(run.attempt),
             ],
-            [t('run.scheduleVersion'), String(run.version)],
+            [t('run.scheduleVersion'), String(run.definition_version)],
             [t('run.localTime', { zone }), localTime],
             [t('run.executionId'), run.execution_id],
             [
@@ -89,8 +89,8 @@ function RunDetails({ run }: { run: RunType }) {
             [
               t('run.idempotencyKey'),
               <span key="key" className={classes.key}>
-                <span className="mono">{run.key}</span>
-                <CopyIcon text={run.key} name={t('common.copyOf', { name: t('run.idempotencyKey') })} />
+                <span className="mono">{run.idempotency_key}</span>
+                <CopyIcon text={run.idempotency_key} name={t('common.copyOf', { name: t('run.idempotencyKey') })} />
               </span>,
             ],
           ]}
@@ -109,7 +109,7 @@ function RunDetails({ run }: { run: RunType }) {
       <Section title={resultTitle}>
         {run.result === null || run.result === undefined ? (
           <Text className="dim" size="sm">
-            {t(OPEN_STATES.includes(run.state) ? 'run.stillRunning' : 'run.noResult')}
+            {t(OPEN_STATUSES.includes(run.status) ? 'run.stillRunning' : 'run.noResult')}
           </Text>
         ) : (
           <CodeBlock value={run.result} label={resultTitle} />
@@ -142,9 +142,9 @@ function Section({ title, children }: { title: string; children: React.ReactNode
 /** The steps of a run from its scheduled time to its end, with the time between them. */
 function Timings({ run, zone }: { run: RunType; zone: string }) {
   const steps = [
-    { name: t('run.scheduled'), at: run.scheduled_for },
+    { name: t('run.scheduled'), at: run.run_at },
     { name: t('run.due'), at: run.fire_at },
-    { name: t('run.queued'), at: run.decided_at },
+    { name: t('run.queued'), at: run.created_at },
     { name: t('run.started'), at: run.started_at },
     { name: t('run.finished'), at: run.finished_at },
   ].filter((step) => step.at)
@@ -183,7 +183,7 @@ function RunActions({ run }: { run: RunType }) {
     onSettled: () => refresh(run.schedule_id),
   })
   if (!mayOperate) return null
-  const isOpen = OPEN_STATES.includes(run.state)
+  const isOpen = OPEN_STATUSES.includes(run.status)
   return (
     <Group gap="xs" align="flex-start">
       {isOpen ? (

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { recentRunsQuery } from '../../api/queries'
 import { LoadMore } from '../../components/LoadMore'
-import { RUN_STATES, stateLabel } from '../../components/outcomes'
+import { RUN_STATUSES, statusLabel } from '../../components/outcomes'
 import { PageHeader } from '../../components/PageHeader'
 import { RunTable } from '../../components/RunTable'
 import { EmptyState, ErrorState, Loading } from '../../components/states'
@@ -13,9 +13,9 @@ const route = getRouteApi('/runs')
 
 /** The runs of all schedules, the newest first. */
 export function RunsView() {
-  const { state } = route.useSearch()
+  const { status } = route.useSearch()
   const navigate = route.useNavigate()
-  const query = useInfiniteQuery(recentRunsQuery({ state }))
+  const query = useInfiniteQuery(recentRunsQuery({ status }))
   const runs = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
@@ -24,10 +24,10 @@ export function RunsView() {
           aria-label={t('common.state')}
           placeholder={t('common.anyState')}
           clearable
-          data={RUN_STATES.map((value) => ({ value, label: stateLabel(value) }))}
-          value={state ?? null}
+          data={RUN_STATUSES.map((value) => ({ value, label: statusLabel(value) }))}
+          value={status ?? null}
           onChange={(value) =>
-            void navigate({ search: (all) => ({ ...all, state: value ?? undefined }), replace: true })
+            void navigate({ search: (all) => ({ ...all, status: value ?? undefined }), replace: true })
           }
         />
       </PageHeader>
@@ -36,11 +36,11 @@ export function RunsView() {
       ) : query.isError ? (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : runs.length === 0 && !query.hasNextPage ? (
-        <EmptyState title={t(state ? 'runs.noneMatching' : 'runs.noneYet')}>
-          {state ? (
+        <EmptyState title={t(status ? 'runs.noneMatching' : 'runs.noneYet')}>
+          {status ? (
             <Button
               variant="default"
-              onClick={() => void navigate({ search: (all) => ({ ...all, state: undefined }), replace: true })}
+              onClick={() => void navigate({ search: (all) => ({ ...all, status: undefined }), replace: true })}
             >
               {t('common.clearFilters')}
             </Button>

@@ -31,7 +31,7 @@ export function AdaptiveTab() {
   const { clear, reset } = useAdaptiveMutations(id)
   if (!description) return null
   if (!outlook) return <EmptyState title={t('adaptive.off')}>{t('adaptive.offHelp')}</EmptyState>
-  const policy = description.schedule.definition
+  const policy = description.schedule
   return (
     <div className={`panel ${classes.side}`}>
       {outlook.warning && (

@@ -96,7 +96,7 @@ function BackfillRow({
   })
   const percent = backfill.total === 0 ? 100 : (100 * backfill.done) / backfill.total
   const doneText = t('backfill.done', { done: backfill.done, count: backfill.total })
-  const isRunning = backfill.state === 'RUNNING'
+  const isRunning = backfill.status === 'RUNNING'
   return (
     <tr>
       <td>
@@ -107,11 +107,11 @@ function BackfillRow({
       </td>
       <td>
         {SELECTION_LABELS[backfill.only] ?? backfill.only}
-        <div className="dim small">{OVERLAP_LABELS[backfill.overlap] ?? backfill.overlap}</div>
+        <div className="dim small">{OVERLAP_LABELS[backfill.overlap_policy] ?? backfill.overlap_policy}</div>
       </td>
       <td>
-        <Badge color={isRunning ? 'blue' : backfill.state === 'CANCELLED' ? 'gray' : 'verdigris'}>
-          {codeText('backfillState', backfill.state)}
+        <Badge color={isRunning ? 'blue' : backfill.status === 'CANCELLED' ? 'gray' : 'verdigris'}>
+          {codeText('backfillState', backfill.status)}
         </Badge>
       </td>
       <td>
@@ -201,8 +201,8 @@ function BackfillForm({ id, zone }: { id: string; zone: string }) {
 
 /** The number of runs that a backfill of a range would start. */
 function RangeCount({ id, start, end }: { id: string; start: Date; end: Date }) {
-  const spec = useQuery(descriptionQuery(id)).data?.schedule.definition.spec
-  const { data } = useQuery(ticksFromQuery(id, spec, start, MAX_COUNTED))
+  const schedule = useQuery(descriptionQuery(id)).data?.schedule
+  const { data } = useQuery(ticksFromQuery(id, schedule, start, MAX_COUNTED))
   if (!data) return null
   const count = data.ticks.filter((tick) => Date.parse(tick.at) <= end.getTime()).length
   return (

@@ -111,7 +111,7 @@ function monthName(month: string): string {
 /** The runs that a resume would start, shown while the schedule is paused. */
 function ResumePreview({ id, zone }: { id: string; zone: string }) {
   const description = useQuery(descriptionQuery(id)).data
-  if (description?.schedule.state !== 'paused') return null
+  if (description?.schedule.status !== 'paused') return null
   return (
     <section className={`panel ${classes.side}`} style={{ marginBottom: '1rem' }} aria-label={t('resume.preview')}>
       <Title order={2}>{t('resume.ifNow')}</Title>

@@ -21,7 +21,7 @@ interface Props {
   today: boolean
 }
 
-/** The runs of one day, each with its time, state and reason. */
+/** The runs of one day, each with its time, status and reason. */
 export function DayAgenda({ id, day, dayMarks: { marks, missing }, displayedZone, now, today }: Props) {
   const list = useRef<HTMLOListElement>(null)
   const mayOperate = useIsAllowed('operator')

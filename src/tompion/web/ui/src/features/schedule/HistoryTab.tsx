@@ -41,7 +41,7 @@ export function HistoryTab() {
                   </td>
                   <td>{entry.actor}</td>
                   <td className="nowrap">{codeText('operation', entry.operation)}</td>
-                  <td>{entry.version}</td>
+                  <td>{entry.definition_version}</td>
                   <td>
                     <Diff before={entry.before} after={entry.after} />
                   </td>

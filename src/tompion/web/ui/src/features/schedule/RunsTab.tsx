@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { runsQuery } from '../../api/queries'
 import { LoadMore } from '../../components/LoadMore'
-import { RUN_STATES, stateLabel } from '../../components/outcomes'
+import { RUN_STATUSES, statusLabel } from '../../components/outcomes'
 import { RunTable } from '../../components/RunTable'
 import { EmptyState, ErrorState, Loading } from '../../components/states'
 import { codesOf, codeText, t } from '../../messages'
@@ -16,10 +16,10 @@ const SOURCES = codesOf('runSource').map((value) => ({ value, label: codeText('r
 /** The runs of a schedule, the newest first, with live updates. */
 export function RunsTab() {
   const { id } = route.useParams()
-  const { run_state: state, source } = route.useSearch()
+  const { run_status: status, source } = route.useSearch()
   const navigate = route.useNavigate()
   const zone = useScheduleZone(id)
-  const query = useInfiniteQuery(runsQuery(id, { state, source }))
+  const query = useInfiniteQuery(runsQuery(id, { status, source }))
   const runs = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
@@ -28,10 +28,10 @@ export function RunsTab() {
           aria-label={t('common.state')}
           placeholder={t('common.anyState')}
           clearable
-          data={RUN_STATES.map((value) => ({ value, label: stateLabel(value) }))}
-          value={state ?? null}
+          data={RUN_STATUSES.map((value) => ({ value, label: statusLabel(value) }))}
+          value={status ?? null}
           onChange={(value) =>
-            void navigate({ search: (all) => ({ ...all, run_state: value ?? undefined }), replace: true })
+            void navigate({ search: (all) => ({ ...all, run_status: value ?? undefined }), replace: true })
           }
         />
         <Select
@@ -50,13 +50,13 @@ export function RunsTab() {
       ) : query.isError ? (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       ) : runs.length === 0 ? (
-        <EmptyState title={t(state || source ? 'runs.noneMatching' : 'runs.noneYet')}>
-          {state || source ? (
+        <EmptyState title={t(status || source ? 'runs.noneMatching' : 'runs.noneYet')}>
+          {status || source ? (
             <Button
               variant="default"
               onClick={() =>
                 void navigate({
-                  search: (all) => ({ ...all, run_state: undefined, source: undefined }),
+                  search: (all) => ({ ...all, run_status: undefined, source: undefined }),
                   replace: true,
                 })
               }

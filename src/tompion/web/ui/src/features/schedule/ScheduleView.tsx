@@ -35,7 +35,7 @@ const TABS = [
   { to: '/schedules/$id/json', name: 'schedule.tabJson' },
 ] as const
 
-/** One schedule: its state and settings, its actions, and tabs for the details. */
+/** One schedule: its status and settings, its actions, and tabs for the details. */
 export function ScheduleView() {
   const { id } = route.useParams()
   useTitle(id)
@@ -85,9 +85,9 @@ interface HeaderProps {
 }
 
 function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summary: ScheduleSummary | undefined }) {
-  const { definition, counters } = schedule
-  const zone = summary?.timezone ?? definition.spec?.timezone ?? 'UTC'
-  const labels = Object.entries((definition.labels ?? {}) as Record<string, string>)
+  const { counters } = schedule
+  const zone = summary?.timezone ?? schedule.timezone ?? 'UTC'
+  const labels = Object.entries((schedule.labels ?? {}) as Record<string, string>)
   const next = schedule.next_fire_at ?? schedule.next_run_at
   return (
     <header className={`panel ${classes.head}`}>
@@ -95,12 +95,12 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
         <div className={classes.names}>
           <Group gap="xs">
             <Title order={1}>{schedule.schedule_id}</Title>
-            {schedule.state === 'active' && <Badge color="verdigris">{t('scheduleState.active')}</Badge>}
+            {schedule.status === 'active' && <Badge color="verdigris">{t('scheduleState.active')}</Badge>}
             <ScheduleBadges schedule={schedule} zone={zone} isTargetPaused={summary?.target_paused} />
           </Group>
           <Text className={classes.explanation}>{summary?.explanation ?? '…'}</Text>
-          {definition.description && <Text className="dim">{definition.description}</Text>}
-          {schedule.state === 'paused' && <PauseDetails schedule={schedule} zone={zone} />}
+          {schedule.description && <Text className="dim">{schedule.description}</Text>}
+          {schedule.status === 'paused' && <PauseDetails schedule={schedule} zone={zone} />}
           {labels.length > 0 && (
             <Group gap={4} mt={6} role="group" aria-label={t('schedule.labels')}>
               {labels.map(([name, value]) => (
@@ -116,11 +116,11 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
       <DescriptionList
         items={[
           [
-            t(schedule.state === 'paused' ? 'schedule.nextRunPaused' : 'schedule.nextRun'),
+            t(schedule.status === 'paused' ? 'schedule.nextRunPaused' : 'schedule.nextRun'),
             next ? (
               <>
                 <Timestamp at={next} zone={zone} short />{' '}
-                <span className="dim">{schedule.state !== 'paused' && <RelativeTime at={next} />}</span>
+                <span className="dim">{schedule.status !== 'paused' && <RelativeTime at={next} />}</span>
               </>
             ) : (
               t('schedules.noUpcoming')
@@ -129,12 +129,12 @@ function ScheduleHeader({ schedule, description, summary }: HeaderProps & { summ
           [t('schedule.recentRuns'), <Sparkline key="recent" summary={summary} zone={zone} />],
           [t('schedule.running'), schedule.in_flight ? numberText(schedule.in_flight) : null],
           [t('schedule.queued'), schedule.waiting ? numberText(schedule.waiting) : null],
-          [t('schedule.action'), targetText(definition)],
-          [t('common.queue'), definition.queue === 'default' ? null : definition.queue],
+          [t('schedule.action'), targetText(schedule)],
+          [t('common.queue'), schedule.queue === 'default' ? null : schedule.queue],
           [t('common.timeZone'), zone],
-          [t('schedule.overlapPolicy'), codeText('overlap', definition.overlap_policy ?? 'skip')],
-          [t('schedule.catchupPolicy'), codeText('catchup', definition.catchup_policy ?? 'none')],
-          [t('schedule.owner'), definition.user_id],
+          [t('schedule.overlapPolicy'), codeText('overlap', schedule.overlap_policy ?? 'skip')],
+          [t('schedule.catchupPolicy'), codeText('catchup', schedule.catchup_policy ?? 'none')],
+          [t('schedule.owner'), schedule.user_id],
           [
             t('schedule.remainingRuns'),
             schedule.remaining_actions === null ? null : numberText(schedule.remaining_actions),
@@ -166,7 +166,7 @@ function PauseDetails({ schedule, zone }: { schedule: ScheduleRecord; zone: stri
             at: <Timestamp at={schedule.paused_until} zone={zone} precision="minute" />,
           })
         : t('pauseDetails.untilResumed')}
-      {schedule.pause_note && t('pauseDetails.note', { note: schedule.pause_note })}
+      {schedule.note && t('pauseDetails.note', { note: schedule.note })}
     </Text>
   )
 }
@@ -179,11 +179,11 @@ function ScheduleActions({ schedule, description, zone }: HeaderProps & { zone: 
   const mayOperate = useIsAllowed('operator')
   const mayEdit = useIsAllowed('editor')
   const close = () => setOpenDialog(null)
-  const isClosed = schedule.state === 'closed' || schedule.state === 'damaged'
+  const isClosed = schedule.status === 'closed' || schedule.status === 'damaged'
   if (!mayOperate || (isClosed && !openDialog)) return null // an open dialog stays open when the schedule is closed
   return (
     <div className={classes.actions}>
-      {schedule.state === 'paused' ? (
+      {schedule.status === 'paused' ? (
         <Button leftSection={<Icon name="resume" />} onClick={() => setOpenDialog('resume')}>
           {t('common.resume')}
         </Button>

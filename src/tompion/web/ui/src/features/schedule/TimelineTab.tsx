@@ -5,7 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { runsQuery } from '../../api/queries'
 import type { Run } from '../../api/types'
-import { outcomeKind, stateLabel } from '../../components/outcomes'
+import { outcomeKind, statusLabel } from '../../components/outcomes'
 import { SegmentedRadio } from '../../components/SegmentedRadio'
 import { EmptyState, Loading } from '../../components/states'
 import { useNow } from '../../lib/clock'
@@ -64,7 +64,7 @@ export function TimelineTab() {
           {t('timeline.help')}
         </Text>
         <OutcomeLegend
-          kinds={OUTCOME_ORDER.filter((kind) => placed.some(({ run }) => outcomeKind(run.state) === kind))}
+          kinds={OUTCOME_ORDER.filter((kind) => placed.some(({ run }) => outcomeKind(run.status) === kind))}
         />
       </div>
       <div ref={ref} className={`panel ${classes.frame}`}>
@@ -102,7 +102,7 @@ export function TimelineTab() {
                   width={Math.max(run.started_at ? 3 : 1.5, x(to) - x(from))}
                   height={LANE_HEIGHT - 6}
                   rx={2}
-                  data-fill={outcomeKind(run.state)}
+                  data-fill={outcomeKind(run.status)}
                 >
                   <title>{runLabel(run, to - from, displayedZone)}</title>
                 </rect>
@@ -117,7 +117,7 @@ export function TimelineTab() {
 }
 
 function runLabel(run: Run, durationMs: number, displayedZone: string): string {
-  const values = { state: stateLabel(run.state), at: instantText(run.scheduled_for, displayedZone) }
+  const values = { state: statusLabel(run.status), at: instantText(run.run_at, displayedZone) }
   return run.started_at
     ? t('timeline.runWithDuration', { ...values, duration: durationText(durationMs) })
     : t('timeline.run', values)

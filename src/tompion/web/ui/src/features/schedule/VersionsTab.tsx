@@ -50,7 +50,7 @@ export function VersionsTab() {
               <tr key={version.version}>
                 <td className="nowrap">
                   {version.version}{' '}
-                  {version.version === current?.version && (
+                  {version.version === current?.definition_version && (
                     <Badge color="verdigris" miw="max-content">
                       {t('versions.current')}
                     </Badge>
@@ -78,7 +78,7 @@ export function VersionsTab() {
                   )}
                 </td>
                 <td>
-                  {mayEdit && version.version !== current?.version && (
+                  {mayEdit && version.version !== current?.definition_version && (
                     <Button
                       variant="default"
                       size="compact-xs"
@@ -99,7 +99,7 @@ export function VersionsTab() {
           id={id}
           selected={selected}
           newest={newest}
-          token={current?.token}
+          conflictToken={current?.conflict_token}
           onClose={() => setSelected(null)}
         />
       )}
@@ -111,14 +111,14 @@ interface RestoreDialogProps {
   id: string
   selected: Version
   newest: Version
-  token: number | undefined
+  conflictToken: number | undefined
   onClose: () => void
 }
 
-function RestoreDialog({ id, selected, newest, token, onClose }: RestoreDialogProps) {
+function RestoreDialog({ id, selected, newest, conflictToken, onClose }: RestoreDialogProps) {
   const refresh = useRefresh()
   const restore = useMutation({
-    mutationFn: () => restoreVersion(id, selected.version, token),
+    mutationFn: () => restoreVersion(id, selected.version, conflictToken),
     onSuccess: () => {
       showToast(t('versions.restored', { version: selected.version }))
       onClose()

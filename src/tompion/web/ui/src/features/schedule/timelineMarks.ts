@@ -9,7 +9,7 @@ import {
   tickCountsQuery,
 } from '../../api/queries'
 import type { DroppedRange, Run } from '../../api/types'
-import { dstText, type OutcomeKind, outcomeKind, reasonText, stateLabel } from '../../components/outcomes'
+import { dstText, type OutcomeKind, outcomeKind, reasonText, statusLabel } from '../../components/outcomes'
 import { firstLine } from '../../lib/format'
 import { codeText, t } from '../../messages'
 import { countBetween, type TickCounts, useUpcomingMarks } from './upcomingMarks'
@@ -57,7 +57,7 @@ export function useTimelineMarks(id: string, days: string[], edges: number[], da
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = runs
   const pages = runs.data?.pages ?? []
   const loadedSince = Math.max(
-    hasNextPage ? Date.parse(pages.at(-1)?.items.at(-1)?.scheduled_for ?? '') || 0 : 0,
+    hasNextPage ? Date.parse(pages.at(-1)?.items.at(-1)?.run_at ?? '') || 0 : 0,
     droppedRanges && droppedRanges.length >= MAX_DROPPED_RANGES ? Date.parse(droppedRanges.at(-1)!.after) : 0,
   )
   const hasOlder = hasNextPage && loadedSince > begin
@@ -86,12 +86,12 @@ export function useTimelineMarks(id: string, days: string[], edges: number[], da
 
 function runMark(run: Run): Mark {
   return {
-    at: Date.parse(run.scheduled_for),
-    kind: outcomeKind(run.state),
+    at: Date.parse(run.run_at),
+    kind: outcomeKind(run.status),
     name:
       run.source === 'schedule'
-        ? stateLabel(run.state)
-        : t('mark.fromSource', { state: stateLabel(run.state), source: codeText('runSource', run.source) }),
+        ? statusLabel(run.status)
+        : t('mark.fromSource', { state: statusLabel(run.status), source: codeText('runSource', run.source) }),
     reason: [firstLine(run.error), reasonText(run.reason), dstText(run.dst_adjustment)].filter(Boolean).join(' · '),
     ticks: 1,
     runId: run.run_id,

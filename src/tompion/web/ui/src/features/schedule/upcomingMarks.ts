@@ -47,7 +47,7 @@ export function useUpcomingMarks(
   const after = Math.max(step, edges[0]! - SECOND_MS)
   const bounds = useMemo(() => [after + SECOND_MS, ...edges.filter((edge) => edge > after + SECOND_MS)], [after, edges])
   const isSpecDriven = Boolean(
-    description && !description.outlook && ['active', 'paused'].includes(description.schedule.state),
+    description && !description.outlook && ['active', 'paused'].includes(description.schedule.status),
   )
   const monthCounts = useQuery({
     ...tickCountsQuery(id, description, after, MAX_MONTH_TICKS, bounds),
@@ -79,7 +79,7 @@ export function useUpcomingMarks(
 
 /** Return the known ticks of an adaptive schedule on a day. A closed schedule has none. */
 function adaptiveDay(description: ScheduleDescription, begin: number, end: number): Day {
-  if (!description.outlook || !['active', 'paused'].includes(description.schedule.state)) return EMPTY_DAY
+  if (!description.outlook || !['active', 'paused'].includes(description.schedule.status)) return EMPTY_DAY
   const ticks = description.next_ticks.map((at) => Date.parse(at))
   const marks = ticks.filter((at) => at >= begin && at < end).map((at) => singleMark(description, at, ''))
   return { marks, missing: (ticks.at(-1) ?? 0) >= end ? 'no' : marks.length > 0 ? 'part' : 'all' }
@@ -113,7 +113,7 @@ function singleMarks(
   end: number,
   now: number,
 ): Mark[] {
-  const decided = description.schedule.state === 'paused' ? now : Date.parse(description.schedule.cursor)
+  const decided = description.schedule.status === 'paused' ? now : Date.parse(description.schedule.cursor)
   const skipped = new Set(description.skipped_ticks.map((at) => Date.parse(at)))
   return preview.ticks.flatMap((tick, number) => {
     const at = times[number]!
@@ -138,4 +138,4 @@ function aggregateMark(from: number, until: number, ticks: number, description: 
   return { from, at: until, kind: 'upcoming', name, reason: '', ticks }
 }
 
-const isPaused = (description: ScheduleDescription): boolean => description.schedule.state === 'paused'
+const isPaused = (description: ScheduleDescription): boolean => description.schedule.status === 'paused'

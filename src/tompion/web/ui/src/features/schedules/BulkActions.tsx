@@ -25,7 +25,7 @@ interface Props {
 interface Selection {
   schedule_ids?: string[]
   everything?: boolean
-  state?: string
+  status?: string
   workflow_id?: string
   user_id?: string
   label?: string

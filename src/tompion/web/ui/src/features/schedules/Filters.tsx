@@ -10,7 +10,7 @@ import classes from './Filters.module.css'
 import { useFilterInput } from './useFilterInput'
 
 const route = getRouteApi('/schedules')
-const STATES = ['active', 'paused', 'exhausted', 'closed'].map((value) => ({
+const STATUSES = ['active', 'paused', 'exhausted', 'closed'].map((value) => ({
   value,
   label: codeText('scheduleState', value),
 }))
@@ -39,9 +39,9 @@ export const Filters = memo(function Filters({ filter }: { filter: ScheduleFilte
       <Select
         aria-label={t('common.state')}
         placeholder={t('common.anyState')}
-        data={STATES}
-        value={filter.state ?? null}
-        onChange={(state) => void applyFilter({ state: state ?? undefined })}
+        data={STATUSES}
+        value={filter.status ?? null}
+        onChange={(status) => void applyFilter({ status: status ?? undefined })}
         clearable
         w={130}
         withScrollArea={false}

@@ -34,15 +34,15 @@ export const ScheduleRow = memo(function ScheduleRow({
   pendingRequest,
   onAction,
 }: Props) {
-  const { schedule_id: id, definition } = schedule
-  const zone = summary?.timezone ?? definition.spec?.timezone ?? 'UTC'
+  const { schedule_id: id } = schedule
+  const zone = summary?.timezone ?? schedule.timezone ?? 'UTC'
   return (
     <div
       role="row"
       aria-rowindex={index + 1}
       className={`${classes.row} ${classes.body}`}
       data-operate={mayOperate}
-      data-quiet={schedule.state !== 'active'}
+      data-quiet={schedule.status !== 'active'}
       aria-busy={summary ? undefined : true}
     >
       {mayOperate && (
@@ -61,7 +61,7 @@ export const ScheduleRow = memo(function ScheduleRow({
           {id}
         </QuickLink>
         <div className={classes.second}>
-          <span>{targetText(definition)}</span>
+          <span>{targetText(schedule)}</span>
           <ScheduleBadges schedule={schedule} zone={zone} isTargetPaused={summary?.target_paused} />
         </div>
       </div>
@@ -96,7 +96,7 @@ function NextRun({ schedule, zone }: { schedule: Schedule; zone: string }) {
   if (!at) return <span className="dim">{t('schedules.noUpcoming')}</span>
   const displayedZone = displayZone(choice, zone)
   const otherZone = choice === 'schedule' ? LOCAL_ZONE : zone
-  const isPaused = schedule.state === 'paused'
+  const isPaused = schedule.status === 'paused'
   return (
     <>
       <Timestamp at={at} zone={zone} short />
@@ -124,12 +124,12 @@ function RowActions({
   pendingRequest: ScheduleActionRequest | undefined
   onAction: (action: ScheduleAction) => void
 }) {
-  const { schedule_id: id, state } = schedule
-  if (state === 'closed' || state === 'damaged') return null
+  const { schedule_id: id, status } = schedule
+  if (status === 'closed' || status === 'damaged') return null
   const isBusy = pendingRequest?.id === id
   return (
     <div className={classes.actions}>
-      {state === 'paused' ? (
+      {status === 'paused' ? (
         <RowAction
           icon="resume"
           name={t('palette.resume', { id })}

@@ -22,7 +22,7 @@ export function SchedulesView() {
   const filter = useMemo(
     () => ({
       text: search.text,
-      state: search.state,
+      status: search.status,
       workflow_id: search.workflow_id,
       label: search.label,
       user_id: search.user_id,
@@ -100,7 +100,7 @@ function ScheduleCount({
   const matching = isStale ? '…' : numberText(counts.matching)
   const total = counts.capped ? t('schedules.capped', { count: counts.total }) : numberText(counts.total)
   if (!isFiltered) return total
-  return filter.state === 'closed'
+  return filter.status === 'closed'
     ? t('schedules.countDeleted', { matching })
     : t('schedules.countOf', { matching, total })
 }
