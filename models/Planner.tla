@@ -77,17 +77,22 @@ MissedPass(d, now, budget) ==
         left == rest \ outside
         afterCarried == IF carried = {} THEN d.cursor ELSE Max(carried)
         afterOutside == IF outside = {} THEN afterCarried ELSE Max(outside)
-        more == later # None /\ Late(v, later, now)
-        coalesces == ~more /\ (free(left) \/ afford >= 1)
+        \* _coalesce: one run for everything that is overdue, the ticks that are only late included.
+        walked == missed = behind
+        more == ~walked /\ later # None /\ FireOrNone(v, later) <= now
+        late == IF walked /\ following # None THEN {t \in Ticks[v] : t >= following /\ Fire(v, t) <= now} ELSE {}
+        overdue == left \cup late
+        coalesces == ~more /\ (free(overdue) \/ afford >= 1)
+        onward == IF policy.catchup = "coalesce" /\ left # {} /\ late # {} THEN NextAfter(v, Max(late)) ELSE following
         took == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> {}
-                  [] left # {} /\ policy.catchup = "coalesce" -> IF coalesces THEN Kept(left, d.skips) ELSE {}
+                  [] left # {} /\ policy.catchup = "coalesce" -> IF coalesces THEN Kept(overdue, d.skips) ELSE {}
                   [] left # {} /\ policy.catchup = "spread" -> First(left, MaxSpread)
                   [] left # {} /\ policy.catchup = "all" -> First(left, Least(MaxCatchup, afford))
         gone == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> left
                   [] left # {} /\ policy.catchup = "coalesce" ->
-                        IF more THEN left ELSE IF coalesces THEN left \ Kept(left, d.skips) ELSE {}
+                        IF more THEN left ELSE IF coalesces THEN overdue \ Kept(overdue, d.skips) ELSE {}
                   [] left # {} /\ policy.catchup \in {"spread", "all"} -> {}
         reason == IF policy.catchup = "none" THEN "missed" ELSE "coalesced"
         waiting == left \ (took \cup gone)
@@ -97,14 +102,14 @@ MissedPass(d, now, budget) ==
         cursor == IF took \cup gone = {} THEN afterOutside ELSE Max(took \cup gone)
         runs == resumed \cup took
         skippable == IF policy.catchup = "all" /\ runs # {} /\ waiting \cap d.skips = {} THEN waiting ELSE {}
-        onTime == OnTime(v, following, now, cursor)
+        onTime == OnTime(v, onward, now, cursor)
     IN CASE stuck -> Generated({}, {}, d.cursor, Min(missed), Fire(v, Min(missed)))
          [] ~stuck /\ waiting # {} ->
                 [Generated(runs, spans, cursor, Min(waiting),
                            IF policy.catchup = "spread" THEN now + Lookahead ELSE Fire(v, Min(waiting)))
                  EXCEPT !.rest = skippable, !.beyond = following]
-         [] ~stuck /\ waiting = {} /\ (missed # behind \/ following = None) ->
-                Generated(runs, spans, cursor, following, FireOrNone(v, following))
+         [] ~stuck /\ waiting = {} /\ (~walked \/ onward = None) ->
+                Generated(runs, spans, cursor, onward, FireOrNone(v, onward))
          [] OTHER -> [onTime EXCEPT !.runs = @ \cup runs, !.spans = spans]
 
 Generate(d, now, budget) ==

@@ -30,6 +30,7 @@ SHARES = {"Fire": 0.5, "Lease": 1.0, "Overlap": 1.0, "Backfill": 1.0}
 """The minimum share of the relevant commits that is compared with each model."""
 DRIFTS = {
     "coalesce_runs_the_first": ("Fire", 107),
+    "coalesce_leaves_late_ticks_alone": ("Fire", 20),
     "missed_ticks_are_dropped_whatever_the_policy": ("Fire", 107),
     "resume_leaves_no_next_fire": ("Fire", 68),
     "cursor_stays_after_a_run": ("Fire", 107),

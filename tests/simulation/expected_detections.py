@@ -49,6 +49,7 @@ EXPECTED_DETECTIONS = {
     "backfill_leaves_out_its_end": Detection("backfills are exact", 7),
     "buffer_is_unbounded": Detection("buffer bounded", 40),
     "catch_up_is_one_short": Detection("each tick once", 6),
+    "coalesce_leaves_late_ticks_alone": Detection("coalesced is the latest", 20),
     "coalesce_runs_the_first": Detection("coalesced is the latest", 3),
     "crashed_runs_are_never_picked_up": Detection("no work is stuck"),
     "deadlines_come_early": Detection("endings are justified", 1),

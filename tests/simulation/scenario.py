@@ -182,6 +182,7 @@ class Scenario:
         self.executor = RecordingExecutor(self.clock.now, self._check_launch)
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
+        self.changed: set[str] = set()
         self.received: list[tuple[str, bytes]] = []
         self.limits: dict[str, int] = {}
         self.alive: set[Engine] = set()
@@ -282,13 +283,11 @@ class Scenario:
         sent_at_s = self.clock.now()
         store = FaultyStore(self.store, self._without_crashes, lambda: None)
         while True:
-            future = store.write(
-                lambda transaction: perform(OperationContext(transaction, SETTINGS), request, sent_at_s)
-            )
+            future = store.write(lambda transaction: self._perform(transaction, request, sent_at_s))
             answer = future if future.done() else await _wait_for(future)
             error = answer.exception()
             if error is None:
-                if request.operation != "target":
+                if request.operation != "target" and request.request_id in self.changed:
                     self.accepted.append(request.request_id)
                 return
             if is_rejection(error):
@@ -301,6 +300,13 @@ class Scenario:
     def _without_crashes(self, kind: str) -> InjectedFault:
         injected = self.draw_fault(kind)
         return InjectedFault(Fault.LOST_RESPONSE) if injected.fault in CRASHES else injected
+
+    def _perform(self, transaction: Transaction, request: Request, sent_at_s: float) -> None:
+        """Perform a request, and remember whether it changed anything. Only a change is audited."""
+        row = transaction.schedule_get("default", request.schedule_id)
+        answer = perform(OperationContext(transaction, SETTINGS), request, sent_at_s)
+        if row is None or getattr(answer, "conflict_token", None) != row.token:
+            self.changed.add(request.request_id)
 
     async def step_clock(self) -> None:
         """Set the host's clock forward or back, and correct it later.
