@@ -4,7 +4,7 @@
    these, and OverlapTrace holds them against the ledger.
 
    A run is a number, in the order in which runs wait: the smaller one is released first. *)
-EXTENDS Integers, FiniteSets, Sequences
+EXTENDS Integers, FiniteSets, Sequences, TLC
 
 CONSTANTS MaxBuffer, Guards
 
@@ -102,7 +102,9 @@ Recorded(s, drifting) ==
     IF ~s.cancel THEN s.state
     ELSE [r \in DOMAIN s.state |-> IF r \in drifting /\ s.state[r] = "flight" THEN "final" ELSE s.state[r]]
 
-Admitted(p, s, w, kinds, drifting, arrivals) == Recorded(JudgedAll(p, s, w, kinds, arrivals), drifting)
+\* TLCEval, because TLC 2.15 evaluates the function of a LET lazily: with a quantifier before it, the same conjunction was
+\* FALSE in one order and TRUE in the other.
+Admitted(p, s, w, kinds, drifting, arrivals) == TLCEval(Recorded(JudgedAll(p, s, w, kinds, arrivals), drifting))
 
 -----------------------------------------------------------------------------
 (* plan/settle.py: release *)
@@ -127,5 +129,5 @@ ReleasedFrom(p, s, w, kinds, held, queue) ==
     ELSE LET r == IF "fifo" \in Guards THEN Smallest(queue) ELSE Greatest(queue)
          IN ReleasedFrom(p, Left(p, s, w, kinds, held, r), w, kinds, held, queue \ {r})
 
-Released(p, s, w, kinds, held) == ReleasedFrom(p, s, w, kinds, held, InState(s.state, "wait"))
+Released(p, s, w, kinds, held) == TLCEval(ReleasedFrom(p, s, w, kinds, held, InState(s.state, "wait")))
 ==============================================================================
