@@ -17,10 +17,13 @@ Steps == Traces[trace].steps
 
 Before(was, is) == Standing(was.state, is)
 
-\* engine/firing.py: what waits goes first, unless there is nothing; a paused schedule decides no ticks.
+\* engine/steps/fire.py: waiting runs go first.  A paused schedule decides no ticks.  An instance that does not serve the
+\* queue of the schedule releases runs without an owner, and a tick under cancel_other may end them in the same commit.
 ByFire(was, is) ==
     LET ready == Released(is.policy, Before(was, is), is, Kinds, is.paused)
-    IN is.state = Admitted(is.policy, ready, is, Kinds, is.adrift, is.ticks)
+        released == {r \in DOMAIN was.state : was.state[r] = "wait" /\ ready.state[r] = "flight"}
+    IN \E unowned \in {{}, released} :
+           is.state = Admitted(is.policy, ready, is, Kinds, is.adrift \cup unowned, is.ticks)
 
 \* engine/releasing.py, operations/control.py and engine/backfilling.py: nothing is released first.
 ByArrival(was, is) == is.state = Admitted(is.policy, Before(was, is), is, Kinds, is.adrift, is.ticks)

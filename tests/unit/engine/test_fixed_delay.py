@@ -13,7 +13,7 @@ from tompion.runtime.clock import pause
 
 DELAY = [{"every": "10s", "anchor": "completion"}]
 SLOW_POLL = Settings(tick_ms=3_600_000)
-"""An engine that reads the store once an hour, unless it is woken."""
+"""The engine reads the store once an hour, unless a notification wakes it."""
 LATE_S = 0.1
 
 
