@@ -223,7 +223,9 @@ class Observer:
             and state.next_fire_ms is not None
         )
         if has_new_tick and not self._has_notified:
-            self._report("engines are notified", f"schedule {state.schedule_key}: its next fire is {state.next_fire_ms}")
+            self._report(
+                "engines are notified", f"schedule {state.schedule_key}: its next fire is {state.next_fire_ms}"
+            )
 
     def _was_silent(self, before: RunRow, snapshot: Snapshot) -> bool:
         silent_since_ms = snapshot.now_ms - self._settings.zombie_after_ms

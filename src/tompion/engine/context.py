@@ -42,6 +42,7 @@ class EngineContext:
         self.number = 0
         self.supports_calls = False
         self.skew_ms = 0
+        self.has_outdated_zones = False
         self.sign: Callable[[str], str] = no_token
         self.notifications = NotificationOutbox(self, notification_rules, public_url)
         self.due_limits = DueLimits(

@@ -22,11 +22,12 @@ class InstanceTable(DriverTransaction):
         lease_until_ms: int | None,
         queues: Iterable[str] = (),
         namespace: str | None = None,
+        tzdata: str = "",
     ) -> int:
         """Register an instance, or a remote worker of a namespace, which has no lease. Return its id."""
         encoded = json.dumps(sorted(queues))
         params: dict[str, Any] = {"release": release, "queues": encoded, "now_ms": now_ms}
-        params |= {"lease_until_ms": lease_until_ms, "namespace": namespace}
+        params |= {"lease_until_ms": lease_until_ms, "namespace": namespace, "tzdata": tzdata}
         row = self._one("instance_insert", name=name, **params)
         assert row is not None
         return int(row[0])
@@ -86,6 +87,11 @@ class InstanceTable(DriverTransaction):
         """Count the instances with a heartbeat since a time."""
         row = self._one("instance_count_live", since_ms=since_ms)
         return 0 if row is None else int(row[0])
+
+    def instance_has_newer_tables(self, now_ms: int, tzdata: str) -> bool:
+        """Return whether an instance with a lease has a newer release of the time zone data."""
+        row = self._one("instance_has_newer_tables", now_ms=now_ms, tzdata=tzdata)
+        return row is not None and bool(row[0])
 
     def instance_list(self, namespace: str, limit: int) -> list[InstanceRow]:
         """Return engines, and the workers of a namespace, newest first."""
