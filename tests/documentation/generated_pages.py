@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.documentation.defects import INTERLEAVINGS_HEAD, SIMULATION_HEAD, interleaving_rows, simulation_rows
 from tests.documentation.diagrams import diagrams, with_diagrams
 from tests.documentation.example_responses import example_responses
+from tests.documentation.python_methods import MODULE_FILES
 from tests.documentation.roles import page as roles
 from tompion.api.rest.openapi.document import describe, summary_and_description
 from tompion.api.rest.openapi.examples import RECORDED
@@ -109,5 +110,6 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/reference/roles.md": lambda _text: roles(),
     "docs/explanation/planted-defects.md": planted_defects,
     "docs/explanation/policies.md": lambda text: with_diagrams(text, diagrams()),
+    **MODULE_FILES,
 }
 """The generated files, in this order, because the OpenAPI document has the example responses."""

@@ -89,7 +89,7 @@ async def soak(options: Options, show_progress: Callable[[str], None] = lambda _
         if isinstance(calls, BaseException):
             violations.append(f"the client failed: {calls!r}")
         for number in range(options.schedules):
-            violations += [str(problem) for problem in (await tompion.verify(f"soak-{number}")).problems]
+            violations += [str(problem) for problem in (await tompion.schedules.verify(f"soak-{number}")).problems]
         return Report(violations, samples, counts["runs_settled"], calls if isinstance(calls, int) else 0)
 
 

@@ -113,12 +113,11 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists with an optional schedule. In the commands that take a definition, the same parameter is the schedule's id."""
 WITHOUT_A_COMMAND = (
-    step("pause_target"),
-    step("pause_matching"),
-    step("summaries", ["s1", "missing", "s0"]),
-    step("summaries", [""]),
+    step("schedules.pause_matching"),
+    step("schedules.summaries", ["s1", "missing", "s0"]),
+    step("schedules.summaries", [""]),
 )
-"""Steps that no command can express: a target or a selection is missing, or only the web UI has the operation."""
+"""Steps that no command can express: a selection is missing, or only the web UI has the operation."""
 
 
 class CommandResult(NamedTuple):

@@ -94,7 +94,7 @@ class Rehearsal(SyncMethods):
         runs: list[Run] = []
         before: str | None = None
         while True:
-            page = self.runs(schedule_id, limit=PAGE_SIZE, before=before)
+            page = self.runs.list(schedule_id, limit=PAGE_SIZE, before=before)
             runs += page.items
             before = page.next_page
             if before is None:

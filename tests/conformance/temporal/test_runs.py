@@ -56,7 +56,7 @@ def as_workflow(execution: ScheduleActionExecution) -> ScheduleActionExecutionSt
 
 async def wait_for_runs(home: Home, schedule_id: str, count: int = 1) -> list[Run]:
     await home.wait_for_events("ended", schedule_id, count)
-    return list(reversed((await home.runs(schedule_id)).items))
+    return list(reversed((await home.runs.list(schedule_id)).items))
 
 
 def test_workflow_is_started_with_every_field_of_the_action(temporal_address: str, tmp_path: Path) -> None:
