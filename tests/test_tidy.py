@@ -56,7 +56,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "contract": frozenset({"operations", "model", "spec.document", "errors"}),
     "api": frozenset({"contract", "operations", "model", "runtime", "errors"}),
     "web": frozenset({"contract", "operations", "model", "runtime", "errors"}),
-    "client": frozenset({"contract", "operations", "model", "runtime", "errors"}),
+    "client": frozenset({"contract", "model", "runtime", "errors"}),
     "sdk": EVERYTHING,
     "bootstrap": EVERYTHING,
     # `tompion next`, `explain` and `lint` need no server: they use the Python API itself.

@@ -89,15 +89,14 @@ if TYPE_CHECKING:
         HolidaysDocument,
         IntervalDocument,
         NamedCalendar,
+        Preview,
         Range,
         SpecDocument,
         Tick,
         WindowDocument,
     )
     from tompion.model.verification import Verification, Violation
-    from tompion.model.worker import InstanceInfo, Queue
-    from tompion.operations.insight.preview import Preview
-    from tompion.operations.runs.callbacks import ReportAck
+    from tompion.model.worker import InstanceInfo, Queue, ReportAck
     from tompion.sdk.app import AsyncTompion, Tompion
     from tompion.sdk.run_launcher import RunLauncher
     from tompion.sdk.spec import Spec, read_icalendar
@@ -258,13 +257,13 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Overlap": "tompion.model.policy",
         "Page": "tompion.model.page",
         "Policy": "tompion.model.policy",
-        "Preview": "tompion.operations.insight.preview",
+        "Preview": "tompion.model.spec",
         "Problem": "tompion.model.insight",
         "Problems": "tompion.model.insight",
         "Queue": "tompion.model.worker",
         "Range": "tompion.model.spec",
         "RecentOutcome": "tompion.model.insight",
-        "ReportAck": "tompion.operations.runs.callbacks",
+        "ReportAck": "tompion.model.worker",
         "Run": "tompion.model.schedule",
         "RunContext": "tompion.executors.base",
         "RunCounts": "tompion.model.insight",

@@ -16,7 +16,7 @@ from tests.support.operations import BEGIN, Bench, held_of
 from tests.support.service import Direct, runner_of, serve_runner
 from tompion.client import Client
 from tompion.config.settings import Settings
-from tompion.contract.methods import SyncMethods
+from tompion.contract.sync_methods import SyncMethods
 from tompion.errors import TompionError
 from tompion.model.codec import to_plain
 from tompion.model.run import RunRow, RunState

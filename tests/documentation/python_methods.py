@@ -8,6 +8,7 @@ checkers use.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import subprocess
 import sys
@@ -19,15 +20,11 @@ from typing import Any, NamedTuple
 
 import tompion
 from tompion.contract.routes import ROUTES
-from tompion.operations.insight import edit_diff, forecast, preview, problems, stats, summaries, upcoming
-from tompion.operations.resources import api_keys, calendars, notifications, targets, workers, workflows
-from tompion.operations.runs import callbacks, cancel, read, start
-from tompion.operations.schedules import backfills, bulk, control, crud, hints, history
-from tompion.operations.verify import audit_chain, schedule
+from tompion.contract.stubs import OperationStub, insight_stubs, resource_stubs, run_stubs, schedule_stubs
 
 SOURCE = Path(tompion.__file__).parent
 FOLDER = "src/tompion/contract"
-Operation = Callable[..., Any]
+Operation = OperationStub[..., Any]
 
 
 class Method(NamedTuple):
@@ -44,82 +41,81 @@ class Method(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A generated class: its name without ``Async``, its bases, its docstring and its methods."""
+    """A generated class: its name without ``Async``, its bases, its docstring, its methods and its groups."""
 
     name: str
     bases: tuple[str, ...]
     documentation: str
     methods: dict[str, Operation | Method]
+    groups: dict[str, str] = {}  # noqa: RUF012 - a default that is never changed
 
 
 MODULES: dict[str, tuple[Class, ...]] = {
-    "verbs": (
+    "schedules": (
         Class(
             "Verbs",
             ("Caller",),
             "The everyday methods of schedules.",
             {
-                "create": crud.create,
-                "put": crud.upsert,
-                "update": crud.update,
-                "patch": crud.patch,
-                "get": crud.get,
-                "describe": read.describe,
-                "delete": crud.delete,
-                "pause": control.pause,
-                "resume": control.resume,
-                "trigger": control.trigger,
-                "backfill": backfills.backfill,
-                "preview": preview.preview_for,
+                "create": schedule_stubs.create,
+                "put": schedule_stubs.upsert,
+                "update": schedule_stubs.update,
+                "patch": schedule_stubs.patch,
+                "get": schedule_stubs.get,
+                "describe": run_stubs.describe,
+                "delete": schedule_stubs.delete,
+                "pause": schedule_stubs.pause,
+                "resume": schedule_stubs.resume,
+                "trigger": schedule_stubs.trigger,
+                "backfill": schedule_stubs.backfill,
+                "preview": insight_stubs.preview,
             },
         ),
-    ),
-    "schedules": (
         Class(
             "Schedules",
             ("Group", "Verbs"),
             "All methods of schedules.",
             {
-                "list": crud.list_schedules,
-                "count": crud.count_schedules,
-                "skip": control.skip,
-                "unskip": control.unskip,
-                "pause_matching": bulk.pause_matching,
-                "resume_matching": bulk.resume_matching,
-                "trigger_matching": bulk.trigger_matching,
-                "backfills": backfills.backfills,
-                "get_backfill": backfills.get_backfill,
-                "cancel_backfill": backfills.cancel_backfill,
-                "hint": hints.hint,
-                "hints": hints.hints,
-                "clear_hints": hints.clear_hints,
-                "reset_failures": hints.reset_failures,
+                "list": schedule_stubs.list_schedules,
+                "count": schedule_stubs.count_schedules,
+                "skip": schedule_stubs.skip,
+                "unskip": schedule_stubs.unskip,
+                "pause_matching": schedule_stubs.pause_matching,
+                "resume_matching": schedule_stubs.resume_matching,
+                "trigger_matching": schedule_stubs.trigger_matching,
+                "backfills": schedule_stubs.backfills,
+                "get_backfill": schedule_stubs.get_backfill,
+                "cancel_backfill": schedule_stubs.cancel_backfill,
+                "hint": schedule_stubs.hint,
+                "hints": schedule_stubs.hints,
+                "clear_hints": schedule_stubs.clear_hints,
+                "reset_failures": schedule_stubs.reset_failures,
                 "history": Method(
-                    history.history,
+                    schedule_stubs.history,
                     fixed=("schedule_id",),
                     left_out=("everything",),
                     documentation="Return the changes of a schedule, the newest first.",
                 ),
-                "versions": history.versions,
-                "restore": history.restore,
-                "dropped_ranges": read.dropped_ranges,
-                "verify": schedule.verify,
-                "diff": edit_diff.diff,
-                "summaries": summaries.summaries,
-                "same_spec": forecast.same_spec,
+                "versions": schedule_stubs.versions,
+                "restore": schedule_stubs.restore,
+                "dropped_ranges": run_stubs.dropped_ranges,
+                "verify": insight_stubs.verify,
+                "diff": insight_stubs.diff,
+                "summaries": insight_stubs.summaries,
+                "same_spec": insight_stubs.same_spec,
             },
         ),
     ),
-    "resources": (
+    "methods": (
         Class(
             "Insight",
             ("Caller",),
             "Figures and problems of all schedules.",
             {
-                "upcoming": upcoming.upcoming,
-                "stats": stats.stats,
-                "forecast": forecast.forecast,
-                "problems": problems.problems,
+                "upcoming": insight_stubs.upcoming,
+                "stats": insight_stubs.stats,
+                "forecast": insight_stubs.forecast,
+                "problems": insight_stubs.problems,
             },
         ),
         Class(
@@ -127,14 +123,14 @@ MODULES: dict[str, tuple[Class, ...]] = {
             ("Group",),
             "All methods of runs.",
             {
-                "list": read.runs,
-                "recent": read.recent_runs,
-                "get": read.run,
-                "cancel": cancel.cancel_run,
-                "terminate": cancel.terminate_run,
-                "retry": cancel.retry_run,
-                "start": start.start_run,
-                "report": callbacks.report_run,
+                "list": run_stubs.runs,
+                "recent": run_stubs.recent_runs,
+                "get": run_stubs.get_run,
+                "cancel": run_stubs.cancel_run,
+                "terminate": run_stubs.terminate_run,
+                "retry": run_stubs.retry_run,
+                "start": run_stubs.start_run,
+                "report": run_stubs.report_run,
             },
         ),
         Class(
@@ -142,17 +138,17 @@ MODULES: dict[str, tuple[Class, ...]] = {
             ("Group",),
             "All methods of stored workflows.",
             {
-                "put": workflows.put_workflow,
-                "get": workflows.get_workflow,
-                "list": workflows.list_workflows,
+                "put": resource_stubs.put_workflow,
+                "get": resource_stubs.get_workflow,
+                "list": resource_stubs.list_workflows,
                 "pause": Method(
-                    targets.pause_target,
+                    resource_stubs.pause_target,
                     fixed=("workflow_id",),
                     left_out=("queue",),
                     documentation="Pause a workflow. Ticks are still recorded, and their runs wait.",
                 ),
                 "resume": Method(
-                    targets.resume_target,
+                    resource_stubs.resume_target,
                     fixed=("workflow_id",),
                     left_out=("queue",),
                     documentation="Resume a workflow, and return whether it was paused. Waiting runs start.",
@@ -164,9 +160,9 @@ MODULES: dict[str, tuple[Class, ...]] = {
             ("Group",),
             "All methods of named calendars.",
             {
-                "put": calendars.put_calendar,
-                "get": calendars.get_calendar,
-                "list": calendars.list_calendars,
+                "put": resource_stubs.put_calendar,
+                "get": resource_stubs.get_calendar,
+                "list": resource_stubs.list_calendars,
             },
         ),
         Class(
@@ -174,15 +170,15 @@ MODULES: dict[str, tuple[Class, ...]] = {
             ("Group",),
             "All methods of queues.",
             {
-                "list": workers.list_queues,
+                "list": resource_stubs.list_queues,
                 "pause": Method(
-                    targets.pause_target,
+                    resource_stubs.pause_target,
                     fixed=("queue",),
                     left_out=("workflow_id",),
                     documentation="Pause a queue. Ticks are still recorded, and their runs wait.",
                 ),
                 "resume": Method(
-                    targets.resume_target,
+                    resource_stubs.resume_target,
                     fixed=("queue",),
                     left_out=("workflow_id",),
                     documentation="Resume a queue, and return whether it was paused. Waiting runs start.",
@@ -193,14 +189,18 @@ MODULES: dict[str, tuple[Class, ...]] = {
             "Keys",
             ("Group",),
             "All methods of API keys.",
-            {"create": api_keys.create_key, "list": api_keys.list_keys, "revoke": api_keys.revoke_key},
+            {
+                "create": resource_stubs.create_key,
+                "list": resource_stubs.list_keys,
+                "revoke": resource_stubs.revoke_key,
+            },
         ),
-        Class("Instances", ("Group",), "All methods of engines and workers.", {"list": workers.list_instances}),
+        Class("Instances", ("Group",), "All methods of engines and workers.", {"list": resource_stubs.list_instances}),
         Class(
             "Notifications",
             ("Group",),
             "All methods of notifications.",
-            {"list": notifications.list_notifications},
+            {"list": resource_stubs.list_notifications},
         ),
         Class(
             "Audit",
@@ -208,12 +208,29 @@ MODULES: dict[str, tuple[Class, ...]] = {
             "All methods of the audit log.",
             {
                 "list": Method(
-                    history.history,
+                    schedule_stubs.history,
                     left_out=("schedule_id",),
                     documentation="Return the changes of workflows, calendars and targets, the newest first.\n\n"
                     "With ``everything``, return those of schedules too.",
                 ),
-                "verify": audit_chain.verify_audit,
+                "verify": insight_stubs.verify_audit,
+            },
+        ),
+        Class(
+            "Methods",
+            ("Verbs", "Insight"),
+            "Every operation as a method: the everyday verbs, and a group for each kind of resource.",
+            {},
+            {
+                "schedules": "Return the methods of schedules.",
+                "runs": "Return the methods of runs.",
+                "workflows": "Return the methods of stored workflows.",
+                "calendars": "Return the methods of named calendars.",
+                "queues": "Return the methods of queues.",
+                "keys": "Return the methods of API keys.",
+                "instances": "Return the methods of engines and workers.",
+                "notifications": "Return the methods of notifications.",
+                "audit": "Return the methods of the audit log.",
             },
         ),
     ),
@@ -235,29 +252,29 @@ TYPES: dict[str, str] = {
     "ranges": "Sequence[tuple[When, When]]",
 }
 """Types of parameters for type checkers. An operation itself accepts anything and checks it."""
-KEPT = {(hints.hint, "at")}
+KEPT = {(schedule_stubs.hint, "at")}
 STATUS = {
-    crud.list_schedules: "StatusOfSchedule",
-    crud.count_schedules: "StatusOfSchedule",
-    bulk.pause_matching: "StatusOfSchedule",
-    bulk.resume_matching: "StatusOfSchedule",
-    bulk.trigger_matching: "StatusOfSchedule",
-    read.runs: "StatusOfRun",
-    read.recent_runs: "StatusOfRun",
+    schedule_stubs.list_schedules: "StatusOfSchedule",
+    schedule_stubs.count_schedules: "StatusOfSchedule",
+    schedule_stubs.pause_matching: "StatusOfSchedule",
+    schedule_stubs.resume_matching: "StatusOfSchedule",
+    schedule_stubs.trigger_matching: "StatusOfSchedule",
+    run_stubs.runs: "StatusOfRun",
+    run_stubs.recent_runs: "StatusOfRun",
 }
 """Types of the parameter ``status``, by operation."""
-FIELD_TYPES = {preview.preview_for: "SpecFields"}
+FIELD_TYPES = {insight_stubs.preview: "SpecFields"}
 """Types of the fields that an operation takes, if they are not those of a schedule."""
 ORIGINS = {
     "Any": "typing",
     "Unpack": "typing",
     "Sequence": "collections.abc",
     "Mapping": "collections.abc",
-    "When": "tompion.contract.fields",
 }
 """Modules of names in annotations, besides those that the operation's module imports."""
 MAX_LINE = 106
-HEAD = '''"""{documentation} Generated by ``python -m tests.documentation`` from the operations."""
+CONTENTS = {"schedules": "schedules", "methods": "the app and the clients"}
+HEAD = '''"""{documentation} Generated by ``python -m tests.documentation``."""
 
 from __future__ import annotations
 
@@ -269,40 +286,42 @@ from __future__ import annotations
 
 def method_module(name: str, *, asynchronous: bool) -> str:
     """Return the text of a generated module."""
-    prefix = "Async" if asynchronous else "Sync"
     imports: set[tuple[str, str]] = set()
     classes = [_class(kind, imports, asynchronous=asynchronous) for kind in MODULES[name]]
-    flavour = "asynchronously" if asynchronous else "synchronously"
-    documentation = f"The methods of {name}, {flavour}." if name != "verbs" else f"The everyday methods, {flavour}."
-    for kind in MODULES[name]:
-        for base in kind.bases:
-            if base in ("Caller", "Group"):
-                imports.add(("tompion.contract.calls", prefix + base))
-            else:
-                imports.add((f"tompion.contract.{prefix.lower()}_{base.lower()}", class_name(base, asynchronous)))
-    lines = [f"from {module} import {imported}" for module, imported in sorted(imports)]
-    head = HEAD.format(documentation=documentation, imports="\n".join(lines))
+    own = {class_name(kind.name, asynchronous) for kind in MODULES[name]}
+    lines = [f"from {module} import {imported}" for module, imported in sorted(imports) if imported not in own]
+    kind = "asynchronous" if asynchronous else "synchronous"
+    head = HEAD.format(documentation=f"The {kind} methods of {CONTENTS[name]}.", imports="\n".join(lines))
     return _format(head + "\n\n\n".join(classes))
 
 
 def class_name(name: str, asynchronous: bool) -> str:
-    """Return the name of a generated class."""
+    """Return the name of a generated class, or of one of its bases."""
     if asynchronous:
         return f"Async{name}"
-    return f"Sync{name}" if name in ("Verbs", "Insight") else name
+    return f"Sync{name}" if name in ("Caller", "Group", "Verbs", "Insight", "Methods") else name
 
 
 def _class(kind: Class, imports: set[tuple[str, str]], *, asynchronous: bool) -> str:
-    prefix = "Async" if asynchronous else "Sync"
-    bases = ", ".join(
-        prefix + base if base in ("Caller", "Group") else class_name(base, asynchronous) for base in kind.bases
-    )
-    methods = [
+    names = [class_name(base, asynchronous) for base in kind.bases]
+    imports.update((_module_of(base, asynchronous), class_name(base, asynchronous)) for base in kind.bases)
+    members = [
         _method(name, entry if isinstance(entry, Method) else Method(entry), imports, asynchronous=asynchronous)
         for name, entry in kind.methods.items()
     ]
-    head = f'class {class_name(kind.name, asynchronous)}({bases}):\n    """{kind.documentation}"""\n\n'
-    return head + textwrap.indent("\n\n".join(methods), "    ")
+    for name, documentation in kind.groups.items():
+        group = class_name(name.capitalize(), asynchronous)
+        imports.add((_module_of(name.capitalize(), asynchronous), group))
+        members.append(f'@property\ndef {name}(self) -> {group}:\n    """{documentation}"""\n    return {group}(self)')
+    head = f'class {class_name(kind.name, asynchronous)}({", ".join(names)}):\n    """{kind.documentation}"""\n\n'
+    return head + textwrap.indent("\n\n".join(members), "    ")
+
+
+def _module_of(name: str, asynchronous: bool) -> str:
+    """Return the module of a class."""
+    prefix = "async" if asynchronous else "sync"
+    owners = [module for module, classes in MODULES.items() if any(kind.name == name for kind in classes)]
+    return f"tompion.contract.{prefix}_{owners[0]}" if owners else "tompion.contract.calls"
 
 
 def _method(name: str, method: Method, imports: set[tuple[str, str]], *, asynchronous: bool) -> str:
@@ -381,7 +400,7 @@ def operations() -> list[Operation]:
 
 def writes(operation: Operation) -> bool:
     """Return whether an operation writes."""
-    return any(route.writes for route in ROUTES if operation in (route.operation, route.if_match))
+    return any(route.writes for route in ROUTES if operation in (route.stub, route.if_match))
 
 
 def _reference(operation: Operation, imports: set[tuple[str, str]]) -> str:
@@ -402,7 +421,7 @@ def _import_names(operation: Operation, annotation: str, imports: set[tuple[str,
     for node in ast.walk(ast.parse(annotation, mode="eval")):
         if isinstance(node, ast.Name):
             origin = ORIGINS.get(node.id) or origins.get(node.id)
-            if origin is None and node.id not in dir(__builtins__):
+            if origin is None and node.id not in vars(builtins):
                 local = hasattr(sys.modules[operation.__module__], node.id)
                 origin = operation.__module__ if local else "tompion.contract.fields"
             if origin is not None:

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tompion.contract.async_verbs import AsyncVerbs
+from tompion.contract.async_methods import AsyncMethods
+from tompion.contract.async_schedules import AsyncVerbs
 from tompion.contract.calls import AsyncGroup, SyncGroup
-from tompion.contract.methods import AsyncMethods, SyncMethods
-from tompion.contract.sync_verbs import SyncVerbs
+from tompion.contract.sync_methods import SyncMethods
+from tompion.contract.sync_schedules import SyncVerbs
 
 VERBS = (AsyncVerbs, SyncVerbs)
 

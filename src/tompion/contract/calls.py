@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
 from tompion.contract.fields import ScheduleFields, SpecFields
+from tompion.contract.stubs import OperationStub
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,15 +23,15 @@ class AsyncCaller(ABC):
     """Runs operations asynchronously."""
 
     @abstractmethod
-    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         """Run an operation and return its result."""
 
-    async def _read(self, operation: Callable[..., T], arguments: Mapping[str, Any]) -> T:
+    async def _read(self, operation: OperationStub[..., T], arguments: Mapping[str, Any]) -> T:
         """Run an operation that writes nothing with the local variables of a method."""
         result: T = await self._run_operation(operation, (), passed_arguments(operation, arguments), writes=False)
         return result
 
-    async def _write(self, operation: Callable[..., T], arguments: Mapping[str, Any]) -> T:
+    async def _write(self, operation: OperationStub[..., T], arguments: Mapping[str, Any]) -> T:
         """Run an operation that writes with the local variables of a method."""
         result: T = await self._run_operation(operation, (), passed_arguments(operation, arguments), writes=True)
         return result
@@ -40,15 +41,15 @@ class SyncCaller(ABC):
     """Runs operations synchronously."""
 
     @abstractmethod
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         """Run an operation and return its result."""
 
-    def _read(self, operation: Callable[..., T], arguments: Mapping[str, Any]) -> T:
+    def _read(self, operation: OperationStub[..., T], arguments: Mapping[str, Any]) -> T:
         """Run an operation that writes nothing with the local variables of a method."""
         result: T = self._run_operation(operation, (), passed_arguments(operation, arguments), writes=False)
         return result
 
-    def _write(self, operation: Callable[..., T], arguments: Mapping[str, Any]) -> T:
+    def _write(self, operation: OperationStub[..., T], arguments: Mapping[str, Any]) -> T:
         """Run an operation that writes with the local variables of a method."""
         result: T = self._run_operation(operation, (), passed_arguments(operation, arguments), writes=True)
         return result
@@ -60,7 +61,7 @@ class AsyncGroup(AsyncCaller):
     def __init__(self, api: AsyncCaller) -> None:
         self._api = api
 
-    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         return await self._api._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
 
 
@@ -70,11 +71,11 @@ class SyncGroup(SyncCaller):
     def __init__(self, api: SyncCaller) -> None:
         self._api = api
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         return self._api._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
 
 
-def passed_arguments(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def passed_arguments(operation: OperationStub[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, without those that have their default."""
     defaults = _defaults(operation)
     passed = {
@@ -86,7 +87,7 @@ def passed_arguments(operation: Callable[..., Any], arguments: Mapping[str, Any]
 
 
 @cache
-def _defaults(operation: Callable[..., Any]) -> dict[str, Any]:
+def _defaults(operation: OperationStub[..., Any]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(operation).parameters.items()}
 
 

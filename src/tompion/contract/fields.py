@@ -7,7 +7,7 @@ same again, and also what types cannot express.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, Literal, Required, TypedDict
 
 from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap
@@ -24,9 +24,6 @@ from tompion.model.spec import (
     JitterMode,
     SpecDocument,
 )
-
-When = datetime | str | int | float
-"""An instant: an aware datetime, ISO text with an offset, or seconds since the epoch."""
 
 Milliseconds = int | str | timedelta
 """A duration in a field that ends with ``_ms``: milliseconds, a text with a unit such as ``"30s"``, or a timedelta."""
@@ -64,7 +61,7 @@ ReportEvent = Literal[
 HttpMethod = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 
-class HttpTarget(TypedDict, total=False):
+class HttpAction(TypedDict, total=False):
     """The request that each run sends. See ``docs/reference/executors.md``."""
 
     url: Required[str]
@@ -77,7 +74,7 @@ class HttpTarget(TypedDict, total=False):
     cancel_url: str
 
 
-class CeleryTarget(TypedDict, total=False):
+class CeleryAction(TypedDict, total=False):
     """The Celery task that each run sends."""
 
     task: Required[str]
@@ -87,7 +84,7 @@ class CeleryTarget(TypedDict, total=False):
     done: Literal["followed", "reported", "taken"]
 
 
-class TemporalTarget(TypedDict, total=False):
+class TemporalAction(TypedDict, total=False):
     """The Temporal workflow that each run starts."""
 
     workflow: Required[str]
@@ -104,21 +101,21 @@ class TemporalTarget(TypedDict, total=False):
     task_timeout_ms: Milliseconds
 
 
-class NatsTarget(TypedDict, total=False):
+class NatsAction(TypedDict, total=False):
     """The NATS subject that each run publishes to."""
 
     subject: Required[str]
     done: Literal["taken", "reported"]
 
 
-class RedisTarget(TypedDict, total=False):
+class RedisAction(TypedDict, total=False):
     """The Redis stream that each run adds an entry to."""
 
     stream: Required[str]
     done: Literal["taken", "reported"]
 
 
-class RabbitmqTarget(TypedDict, total=False):
+class RabbitmqAction(TypedDict, total=False):
     """The RabbitMQ queue or exchange that each run publishes to."""
 
     queue: str
@@ -127,7 +124,7 @@ class RabbitmqTarget(TypedDict, total=False):
     done: Literal["taken", "reported"]
 
 
-class PostgresTarget(TypedDict, total=False):
+class PostgresAction(TypedDict, total=False):
     """The PostgreSQL table or function that each run writes to, in the transaction of its tick."""
 
     table: str
@@ -172,13 +169,13 @@ class ScheduleFields(SpecFields, total=False):
 
     function: str | None
     command: str | None
-    http: HttpTarget | None
-    celery: CeleryTarget | None
-    temporal: TemporalTarget | None
-    nats: NatsTarget | None
-    redis: RedisTarget | None
-    rabbitmq: RabbitmqTarget | None
-    postgres: PostgresTarget | None
+    http: HttpAction | None
+    celery: CeleryAction | None
+    temporal: TemporalAction | None
+    nats: NatsAction | None
+    redis: RedisAction | None
+    rabbitmq: RabbitmqAction | None
+    postgres: PostgresAction | None
     workflow_id: str | None
     workflow_version: int | None
     queue: str

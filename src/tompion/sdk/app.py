@@ -27,16 +27,19 @@ from tompion.bootstrap.targets import TargetChecker
 from tompion.bootstrap.telemetry import build_tracing
 from tompion.client import AsyncClient, Client
 from tompion.config.settings import Settings
-from tompion.contract.methods import AsyncMethods, SyncMethods
+from tompion.contract.async_methods import AsyncMethods
+from tompion.contract.stubs import OperationStub
+from tompion.contract.stubs.schedule_stubs import declare
+from tompion.contract.sync_methods import SyncMethods
 from tompion.engine.engine import Engine
 from tompion.engine.health import EngineHealth
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput, StoreUnavailable, TompionError
 from tompion.executors.function import FunctionExecutor
+from tompion.model.insight import DeclareResult
 from tompion.model.metrics import Metrics
 from tompion.operations.context import OperationContext, TargetCheck
 from tompion.operations.runner import OperationRunner
-from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
 from tompion.runtime.signals import handle_stop_signals
@@ -217,14 +220,14 @@ class _BaseApp:
     def _async_client(self) -> AsyncClient:
         return AsyncClient(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
 
-    def _declare(self) -> list[Future[declare.DeclareResult]]:
+    def _declare(self) -> list[Future[DeclareResult]]:
         """Create the schedules that this program declares."""
         return [
             self._send(partial(_declare_schedule, declaration), writes=True)
             for declaration in self.declarations.declared.values()
         ]
 
-    def _report_declaration(self, result: declare.DeclareResult) -> None:
+    def _report_declaration(self, result: DeclareResult) -> None:
         """Send an event for a declared schedule that was created, changed or differs from the code."""
         name = result.schedule.schedule_id
         if result.outcome != "unchanged":
@@ -238,17 +241,13 @@ class _BaseApp:
         return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
-def _declare_schedule(declaration: Declaration, context: OperationContext) -> declare.DeclareResult:
+def _declare_schedule(declaration: Declaration, context: OperationContext) -> DeclareResult:
     try:
-        return declare.declare(context, declaration.schedule_id, **declaration.fields)
+        return declare(context, declaration.schedule_id, **declaration.fields)
     except InvalidInput as error:
         if not declaration.where:
             raise
         raise InvalidInput(f"{declaration.where}: {error}") from None
-
-
-def _call(operation: Callable[..., T], args: Any, kwargs: Any, context: OperationContext) -> T:
-    return operation(context, *args, **kwargs)
 
 
 class AsyncTompion(_BaseApp, AsyncMethods):
@@ -287,7 +286,7 @@ class AsyncTompion(_BaseApp, AsyncMethods):
         self._client = self._async_client()
         for declaration in self.declarations.declared.values():
             self._report_declaration(
-                await self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+                await self._run_operation(declare, (declaration.schedule_id,), declaration.fields, writes=True)
             )
 
     async def close(self) -> None:
@@ -313,10 +312,11 @@ class AsyncTompion(_BaseApp, AsyncMethods):
                 await client.close()
             self._opened = False
 
-    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
             return await self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
-        return await asyncio.wrap_future(self._send(partial(_call, operation, args, kwargs), writes=writes))
+        sent = self._send(lambda context: operation(context, *args, **kwargs), writes=writes)
+        return await asyncio.wrap_future(sent)
 
     def _is_other_loop(self) -> bool:
         return self._loop is not asyncio.get_running_loop()
@@ -391,7 +391,7 @@ class Tompion(_BaseApp, SyncMethods):
         self._client = Client(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
         for declaration in self.declarations.declared.values():
             self._report_declaration(
-                self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+                self._run_operation(declare, (declaration.schedule_id,), declaration.fields, writes=True)
             )
 
     def close(self) -> None:
@@ -408,10 +408,10 @@ class Tompion(_BaseApp, SyncMethods):
             self._opened = False
             _open_apps.discard(self)
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
             return self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
-        return self._send(partial(_call, operation, args, kwargs), writes=writes).result()
+        return self._send(lambda context: operation(context, *args, **kwargs), writes=writes).result()
 
     def _close_at_exit(self) -> None:
         """Close at the end of the process: hand back runs, and do not wait for a blocked engine."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tompion.contract.methods import AsyncMethods
+from tompion.contract.async_methods import AsyncMethods
 
 
 class RunLauncher:

@@ -13,17 +13,17 @@ from types import TracebackType
 from typing import Any, Self
 
 from tompion.config.settings import DAY_MS, Settings
-from tompion.contract.methods import SyncMethods
+from tompion.contract.stubs import OperationStub, schedule_stubs
+from tompion.contract.sync_methods import SyncMethods
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.function import FunctionExecutor, call_safely
-from tompion.model.instant import datetime_s
+from tompion.model.instant import When, datetime_s
 from tompion.model.schedule import Run
-from tompion.operations.instants import When, epoch_ms
+from tompion.operations.instants import epoch_ms
 from tompion.operations.runner import OperationRunner
-from tompion.operations.schedules import declare
 from tompion.runtime.clock import pause
 from tompion.sdk.app import AsyncTompion, Tompion
 from tompion.spec.duration import parse_duration
@@ -110,7 +110,7 @@ class Rehearsal(SyncMethods):
             for path, function in self._declarations.functions().items():
                 executor.register(path, function)
             for declaration in self._declarations.declared.values():
-                self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+                self._run_operation(schedule_stubs.declare, (declaration.schedule_id,), declaration.fields, writes=True)
         queues = frozenset({"default", *(self._declarations.queues() if self._declarations else ())})
         self._engine = Engine(
             self._store,
@@ -139,7 +139,7 @@ class Rehearsal(SyncMethods):
             raise TompionError("the rehearsal has not started: use it inside 'with'")
         return self._engine, self._store
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._store is None:
             raise TompionError("the rehearsal has not started: use it inside 'with'")
         future = OperationRunner(self._store, self._settings).send(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
-from tompion.contract.methods import SyncMethods
+from tompion.contract.sync_methods import SyncMethods
 from tompion.errors import TompionError
 from tompion.model.page import Page
 from tompion.model.schedule import Change

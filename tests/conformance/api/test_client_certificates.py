@@ -15,7 +15,7 @@ from tests.conformance.api.certificates import TlsService, tls_service
 from tests.support.service import Blocking
 from tompion.api.auth.mtls import identities
 from tompion.client import Client, protocol
-from tompion.contract.methods import SyncMethods
+from tompion.contract.sync_methods import SyncMethods
 from tompion.errors import Forbidden, StoreUnavailable, Unauthenticated
 from tompion.operations.resources import api_keys
 from tompion.sdk.app import Tompion

@@ -16,7 +16,7 @@ from tests.support.service import Blocking
 from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
 from tompion.client import Client, async_client, protocol, sync_client
 from tompion.client.errors import error_of
-from tompion.operations.runs import remote_workers
+from tompion.contract.stubs import run_stubs
 
 TOO_MANY = {"code": "too_many_requests", "detail": "more than 10 requests per second", "status": 429}
 INVALID = {"code": "invalid_field", "detail": "name: no", "status": 400}
@@ -59,8 +59,8 @@ Opened = Callable[..., tuple[Any, Scripted]]
     "change",
     [
         lambda client: client.keys.create("ci"),
-        lambda client: client._run_operation(remote_workers.register_worker, ("w",), {"queues": ["a"]}, writes=True),
-        lambda client: client._run_operation(remote_workers.claim_runs, (1,), {"queues": ["a"]}, writes=True),
+        lambda client: client._run_operation(run_stubs.register_worker, ("w",), {"queues": ["a"]}, writes=True),
+        lambda client: client._run_operation(run_stubs.claim_runs, (1,), {"queues": ["a"]}, writes=True),
     ],
 )
 def test_a_change_without_a_request_id_is_not_retried(

@@ -18,8 +18,9 @@ from tests.support.waiting import wait_until
 from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.config.settings import Settings
+from tompion.contract.api_routes import Route
 from tompion.contract.roles import Role
-from tompion.contract.routes import ROUTES, Route
+from tompion.contract.routes import ROUTES
 from tompion.errors import LimitExceeded
 from tompion.model.security import CALLBACKS, signer
 from tompion.operations.context import OperationContext

@@ -13,6 +13,7 @@ from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchRefused, StaleReport
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.model.run import RunState
+from tompion.model.worker import ReportAck
 from tompion.operations.resources import workflows
 from tompion.operations.runs import callbacks, read
 from tompion.runtime.clock import pause
@@ -64,8 +65,8 @@ def target(harness: EngineHarness) -> Remote:
     return remote
 
 
-def report(harness: EngineHarness, launch: RunContext, event: str, **fields: Any) -> callbacks.ReportAck:
-    heard: callbacks.ReportAck = harness.call(callbacks.report_run, launch.token, event, **fields)
+def report(harness: EngineHarness, launch: RunContext, event: str, **fields: Any) -> ReportAck:
+    heard: ReportAck = harness.call(callbacks.report_run, launch.token, event, **fields)
     return heard
 
 

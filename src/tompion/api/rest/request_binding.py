@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from starlette.requests import Request
 
 from tompion.api.rest.middleware.encoded_slashes import restore_slashes
-from tompion.contract.routes import Route
+from tompion.contract.api_routes import Route
 from tompion.errors import InvalidField, InvalidInput, display
 from tompion.model.strict_json import DuplicateName, parse_strict_json
 from tompion.operations.resources.api_keys import create_key

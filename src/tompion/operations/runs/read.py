@@ -86,7 +86,7 @@ def _check_status(status: str | None) -> None:
         raise InvalidField("status", f"{display(status)}; expected one of {', '.join(RunState)}")
 
 
-def run(context: OperationContext, run_id: str) -> Run:
+def get_run(context: OperationContext, run_id: str) -> Run:
     """Return one run with its payload."""
     row, schedule = find_run(context, run_id)
     return replace(run_view(row, schedule), payload=_payload_of(context, row))

@@ -8,13 +8,13 @@ from typing import Any
 
 from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.decision_writes import WriteResult
-from tompion.model.instant import datetime_ms, datetime_s
+from tompion.model.instant import When, datetime_ms, datetime_s
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.run import FINAL, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When, epoch_ms, epoch_s
+from tompion.operations.instants import epoch_ms, epoch_s
 from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import (
     UNREADABLE,

@@ -8,12 +8,13 @@ operators stay, and are reported as drift.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from tompion.model.codec import to_plain
-from tompion.model.schedule import Definition, Schedule
+from tompion.model.insight import DeclareResult
+from tompion.model.schedule import Definition
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition
 from tompion.operations.schedules.definition import parse_schedule, without_defaults
@@ -22,15 +23,6 @@ from tompion.operations.schedules.target_check import check_target, with_warning
 from tompion.operations.validation import check_name
 
 LABEL = "tompion.code"
-
-
-@dataclass(frozen=True, slots=True)
-class DeclareResult:
-    """The result of a declaration: ``created``, ``updated`` or ``unchanged``, and the fields that drifted."""
-
-    schedule: Schedule
-    outcome: str
-    drift: tuple[str, ...] = ()
 
 
 def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> DeclareResult:

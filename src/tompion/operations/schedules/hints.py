@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tompion.errors import InvalidField
 from tompion.model.hint import HintRow, Outlook
+from tompion.model.instant import When
 from tompion.model.schedule import Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When, epoch_ms
+from tompion.operations.instants import epoch_ms
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, load_by_id, open_schedule, save
 from tompion.operations.validation import check_name, check_text, check_whole
 from tompion.operations.views import outlook_view
