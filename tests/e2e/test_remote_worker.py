@@ -69,7 +69,7 @@ class Service:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     created = Service(tmp_path)
-    with created.home, serve_runner(created.home.runner) as created.url:
+    with created.home, serve_runner(created.home._runner) as created.url:
         yield created
 
 
@@ -109,7 +109,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
     exporter = InMemorySpanExporter()
     created = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
-    with created.home, serve_runner(created.home.runner) as url:
+    with created.home, serve_runner(created.home._runner) as url:
         app = Tompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")

@@ -143,7 +143,7 @@ def test_functions_are_imported_from_the_app_dir(home: Path, tmp_path_factory: p
 @contextmanager
 def service(home: Path) -> Iterator[tuple[Tompion, str]]:
     """A service with an engine, on a store in this process."""
-    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serve_runner(tompion.runner) as url:
+    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serve_runner(tompion._runner) as url:
         yield tompion, url
 
 

@@ -99,11 +99,11 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 async def fire(url: str) -> dict[str, set[str]]:
     """Let an engine fire the due ticks of many tenants, and return the namespaces in its metrics, by metric."""
     async with AsyncTompion(url, namespace="tenant-1") as tompion:
-        tally = tompion.runner.tally
+        tally = tompion._runner.tally
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)
-        store = await asyncio.wrap_future(tompion.runner.send(store_backlog, namespace="", actor="", writes=False))
+        store = await asyncio.wrap_future(tompion._runner.send(store_backlog, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.key: entry.labels for entry in entries if "namespace" in entry.labels}

@@ -101,11 +101,11 @@ def show_fields(method: F) -> F:
     """Expand the fields in the signature of a method, so that ``help()`` and editors show them."""
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())
-    fields = _FIELD_TYPES[parameters.pop().annotation]
+    fields = _FIELD_TYPES[parameters.pop().annotation].__annotations__
     parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=annotation.__forward_arg__)
-        for kind in reversed(fields.__mro__ if hasattr(fields, "__mro__") else (fields,))
-        for name, annotation in getattr(kind, "__annotations__", {}).items()
+        for name, annotation in fields.items()
+        if name not in signature.parameters
     ]
     method.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # functions have it
     return method

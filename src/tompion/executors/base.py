@@ -33,7 +33,7 @@ class RunSignals:
     __slots__ = ("is_wanted", "progress")
 
     def __init__(self) -> None:
-        self.is_wanted = True
+        self.is_wanted: bool = True
         """False once the attempt was cancelled, timed out, or lost to another worker."""
         self.progress: str | None = None
 
@@ -72,15 +72,15 @@ class RunContext:
         self._text = payload
         self._payload: Any = UNPARSED
         self._key: str | None = None
-        self.options = options
-        self.waits = waits
-        self.sign = sign
-        self.link = link or RunSignals()
+        self.options: Mapping[str, Any] = options
+        self.waits: Callable[[bool], None] = waits
+        self.sign: Callable[[str], str] = sign
+        self.link: RunSignals = link or RunSignals()
         self.previous: Previous = (None, None)
         self.traceparent: str | None = None
-        self.namespace = namespace
-        self.schedule_id = schedule_id
-        self.action = action
+        self.namespace: str = namespace
+        self.schedule_id: str = schedule_id
+        self.action: Action = action
 
     @property
     def idempotency_key(self) -> str:

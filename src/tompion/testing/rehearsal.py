@@ -26,6 +26,7 @@ from tompion.operations.instants import epoch_ms
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import pause
 from tompion.sdk.app import AsyncTompion, Tompion
+from tompion.sdk.parts import declarations_of
 from tompion.spec.duration import parse_duration
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.virtual_loop import VirtualLoop
@@ -56,7 +57,7 @@ class Rehearsal(SyncMethods):
     ) -> None:
         start_s = epoch_ms("at", at) / 1000
         self._namespace = "default" if app is None else app.namespace
-        self._declarations = None if app is None else app.declarations
+        self._declarations = None if app is None else declarations_of(app)
         self._settings = settings or Settings(
             tick_ms=DAY_MS, heartbeat_ms=DAY_MS, lock_ttl_ms=3 * DAY_MS, sweep_ms=DAY_MS, settle_gather_ms=0
         )

@@ -176,7 +176,7 @@ def test_secrets_appear_only_in_requested_payloads_and_documents(
             states = await run_workflows(home, planned)
             details = f"{await home.get('works')} {await home.workflows.get('answered')}"
             run_ids = [run.run_id for name in planned for run in (await home.runs.list(name)).items]
-            responses = await asyncio.to_thread(read_through_rest, home.runner, list(planned), run_ids)
+            responses = await asyncio.to_thread(read_through_rest, home._runner, list(planned), run_ids)
             return states, {**await read_through_python(home, list(planned)), **responses}, details
 
     states, responses, details = asyncio.run(scenario())

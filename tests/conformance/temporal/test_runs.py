@@ -193,7 +193,7 @@ def test_namespace_can_have_its_own_cluster(temporal_address: str, tmp_path: Pat
 
     async def run() -> Any:
         async with running_app(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
-            client = sdk_client(dispatcher_for(home.runner, "default", "payments"), "payments")
+            client = sdk_client(dispatcher_for(home._runner, "default", "payments"), "payments")
             async with temporal_worker(temporal_address):
                 handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)
                 await home.wait_for_events("ended", "paying")

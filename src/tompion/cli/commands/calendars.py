@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.spec import NamedCalendar
 
-calendars_app = command_group("Store and show named calendars of excluded dates.")
+calendars_app: typer.Typer = command_group("Store and show named calendars of excluded dates.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the calendar.")]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.security import ApiKey, NewKey
 
-keys_app = command_group("Create, list and revoke API keys.")
+keys_app: typer.Typer = command_group("Create, list and revoke API keys.")
 
 
 @keys_app.command("create")

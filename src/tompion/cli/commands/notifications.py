@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tompion.model.notification import Notification
     from tompion.model.page import Page
 
-notifications_app = command_group("Test and list notifications.")
+notifications_app: typer.Typer = command_group("Test and list notifications.")
 
 NOT_DELIVERED = 1
 

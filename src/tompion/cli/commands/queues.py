@@ -23,7 +23,7 @@ from tompion.cli.output.tables import Column, now, relative, table
 if TYPE_CHECKING:
     from tompion.model.worker import Queue
 
-queues_app = command_group("List, pause and resume queues of runs.")
+queues_app: typer.Typer = command_group("List, pause and resume queues of runs.")
 
 QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import Run
 
-runs_app = command_group("List, cancel and retry runs.")
+runs_app: typer.Typer = command_group("List, cancel and retry runs.")
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 DEFAULT_LIMIT = 50

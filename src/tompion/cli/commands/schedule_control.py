@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tompion.model.schedule import Backfill, Run, Schedule
     from tompion.model.verification import Verification
 
-control_app = typer.Typer()
+control_app: typer.Typer = typer.Typer()
 CONTROL, BACKFILL, ADAPTIVE = "Control", "Backfill", "Adaptive schedules"
 """Panels of 'tompion schedules --help'."""
 

@@ -29,7 +29,7 @@ from tompion.cli.times import ScheduleZone, resolve_fields, resolve_time
 if TYPE_CHECKING:
     from tompion.cli.connection import Api
 
-definition_app = typer.Typer()
+definition_app: typer.Typer = typer.Typer()
 DEFINE, INSPECT = "Define", "Inspect"
 """Panels of 'tompion schedules --help'."""
 Document = tuple[dict[str, Any], dict[str, Any]]

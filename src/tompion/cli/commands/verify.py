@@ -193,7 +193,10 @@ class Total:
     """Sum of the verifications so far."""
 
     def __init__(self) -> None:
-        self.schedules = self.ticks = self.wrong = self.unchecked = 0
+        self.schedules: int = 0
+        self.ticks: int = 0
+        self.wrong: int = 0
+        self.unchecked: int = 0
         self.problems: list[Verification] = []
         self.audit: AuditVerification | None = None
 

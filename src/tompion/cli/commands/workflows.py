@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import Workflow
 
-workflows_app = command_group("Store, pause and start workflows, the targets of runs.")
+workflows_app: typer.Typer = command_group("Store, pause and start workflows, the targets of runs.")
 
 WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Id of the workflow.")]
 Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Version (newest).")]
