@@ -33,8 +33,8 @@ async def report(run: RunContext) -> None:
 
 
 def manage(app: Tompion | Client) -> Schedule:
-    fields: ScheduleFields = {"cron": "0 9 * * *", "timezone": "Europe/Berlin"}
-    app.create("report", **fields, function="tasks:report", retry_delay_ms=timedelta(seconds=5))
+    fields: ScheduleFields = {"cron": "0 9 * * *", "function": "tasks:report", "retry_delay_ms": timedelta(seconds=5)}
+    app.create("report", **fields)
     app.put("call", intervals="15m", http={"url": "https://example.org"}, overlap_policy=Overlap.QUEUE)
     app.patch("report", max_execution_ms=60_000, labels={"team": "a"})
     app.trigger("report", overlap="allow", payload=None)
@@ -76,7 +76,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
             'Argument "cron" to "create" of "SyncVerbs" has incompatible type "int"; expected "str | Sequence[str]"'
             "  [arg-type]"
         ),
-        'Argument of type "Literal[5]" cannot be assigned to parameter "cron" of type "str | Sequence[str]"',
+        'Argument of type "Literal[5]" cannot be assigned to parameter "cron" of type "str | Sequence[str]" in function "create"',
     ),
     "unknown value": (
         'app.put("report", overlap_policy="nonsense")',
@@ -87,13 +87,19 @@ WRONG: dict[str, tuple[str, str, str]] = {
         ),
         (
             'Argument of type "Literal[\'nonsense\']" cannot be assigned to parameter "overlap_policy" of type '
-            '"OverlapPolicy"'
+            '"OverlapPolicy" in function "put"'
         ),
     ),
     "unknown field of an action": (
         'app.update("report", http={"url": "https://example.org", "verb": "POST"})',
-        'Extra key "verb" for TypedDict "HttpAction"  [typeddict-unknown-key]',
-        'Argument of type "dict[str, str]" cannot be assigned to parameter "http" of type "HttpAction | None"',
+        (
+            'Argument "http" to "update" of "SyncVerbs" has incompatible type "dict[str, str]"; expected '
+            '"HttpAction | None"  [arg-type]'
+        ),
+        (
+            'Argument of type "dict[str, str]" cannot be assigned to parameter "http" of type "HttpAction | None" in '
+            'function "update"'
+        ),
     ),
     "unknown field in the decorator": (
         'app.schedule("@daily", timezon="Europe/Berlin")',
@@ -101,12 +107,12 @@ WRONG: dict[str, tuple[str, str, str]] = {
         'No parameter named "timezon" (reportCallIssue)',
     ),
     "unknown field of a client": (
-        'Client("http://127.0.0.1:8640").patch("report", retries=3)',
+        'tompion.Client("http://127.0.0.1:8640").patch("report", retries=3)',
         'Unexpected keyword argument "retries" for "patch" of "SyncVerbs"  [call-arg]',
         'No parameter named "retries" (reportCallIssue)',
     ),
     "missing await": (
-        'schedule: Schedule = AsyncClient("http://127.0.0.1:8640").schedules.get("report")',
+        'schedule: tompion.Schedule = tompion.AsyncClient("http://127.0.0.1:8640").schedules.get("report")',
         (
             'Incompatible types in assignment (expression has type "Coroutine[Any, Any, Schedule]", variable has type '
             '"Schedule")  [assignment]'
@@ -120,7 +126,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
     ),
 }
 """Lines of programs, and the errors of mypy and pyright."""
-HEAD = "from tompion import AsyncClient, Client, Schedule, Tompion\n\napp = Tompion()\n"
+HEAD = "import tompion\n\napp = tompion.Tompion()\n"
 
 
 @pytest.fixture(scope="module")
