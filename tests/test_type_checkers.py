@@ -76,7 +76,10 @@ WRONG: dict[str, tuple[str, str, str]] = {
             'Argument "cron" to "create" of "SyncVerbs" has incompatible type "int"; expected "str | Sequence[str]"'
             "  [arg-type]"
         ),
-        'Argument of type "Literal[5]" cannot be assigned to parameter "cron" of type "str | Sequence[str]" in function "create"',
+        (
+            'Argument of type "Literal[5]" cannot be assigned to parameter "cron" of type "str | Sequence[str]" in '
+            'function "create"'
+        ),
     ),
     "unknown value": (
         'app.put("report", overlap_policy="nonsense")',
