@@ -32,9 +32,9 @@ from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.executors.base import Completed, RunContext
+from tompion.model.callback_token import CALLBACKS
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
-from tompion.model.security import CALLBACKS
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import targets
 from tompion.operations.schedules import crud

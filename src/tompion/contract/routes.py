@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tompion.contract.roles import Role
+from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.audit import AuditVerification
 from tompion.model.hint import Outlook
 from tompion.model.insight import EditDiff, Forecast, Problems, SameSpecSchedule, ScheduleSummary, Stats, Upcoming
@@ -30,10 +31,10 @@ from tompion.model.schedule import (
     Version,
     Workflow,
 )
-from tompion.model.security import ApiKey, NewKey, WebSession
 from tompion.model.service_info import EffectiveConfig, Health
 from tompion.model.spec import NamedCalendar
 from tompion.model.verification import Verification
+from tompion.model.web_session import WebSession
 from tompion.model.worker import Assignment, HeartbeatAck, InstanceInfo, Queue, Worker
 from tompion.operations.compat import service_routes
 from tompion.operations.insight import edit_diff, forecast, problems, stats, summaries, upcoming

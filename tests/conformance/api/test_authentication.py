@@ -20,7 +20,7 @@ from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route
-from tompion.model.security import NewKey
+from tompion.model.api_key import NewKey
 from tompion.operations.resources import api_keys
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock

@@ -14,8 +14,8 @@ from tests.support.command_line import WITHOUT_A_COMMAND, CommandLine
 from tests.support.service import Direct
 from tompion.contract.methods import SyncMethods, _Sync
 from tompion.contract.routes import ROUTES
+from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.page import Page
-from tompion.model.security import ApiKey, NewKey
 from tompion.operations.compat import service_routes
 from tompion.operations.runs.remote_workers import (
     claim_runs,

@@ -21,7 +21,7 @@ from tompion.config.settings import Settings
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, Route
 from tompion.errors import LimitExceeded
-from tompion.model.security import CALLBACKS, signer
+from tompion.model.callback_token import CALLBACKS, signer
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys
 from tompion.operations.runs.remote_workers import remove_worker

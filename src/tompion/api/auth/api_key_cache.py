@@ -9,7 +9,7 @@ from functools import partial
 from tompion.api.auth.principal import ANY_NAMESPACE, Principal
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
-from tompion.model.security import PREFIX
+from tompion.model.api_key import PREFIX
 from tompion.operations.resources.api_keys import find_key
 from tompion.operations.runner import OperationRunner
 

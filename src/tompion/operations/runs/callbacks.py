@@ -11,10 +11,10 @@ from secrets import token_hex
 from typing import Any
 
 from tompion.errors import InvalidField, StaleReport, display
+from tompion.model.callback_token import CALLBACKS, read_token
 from tompion.model.codec import json_value, truncate
 from tompion.model.policy import Policy
 from tompion.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
-from tompion.model.security import CALLBACKS, read_token
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.definition import payload_of
 from tompion.operations.validation import check_text
