@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tompion.executors.base import Accepted, Completed, Executor, RunContext
     from tompion.executors.current_run import RunLogFilter, current_run
     from tompion.model.api_key import ApiKey, NewKey
-    from tompion.model.audit import AuditVerification
+    from tompion.model.audit_chain import AuditVerification
     from tompion.model.hint import Hint, Outlook
     from tompion.model.insight import (
         EditDiff,
@@ -221,7 +221,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "ApiKey": "tompion.model.api_key",
         "AsyncClient": "tompion.client",
         "AsyncTompion": "tompion.sdk.app",
-        "AuditVerification": "tompion.model.audit",
+        "AuditVerification": "tompion.model.audit_chain",
         "Backfill": "tompion.model.schedule",
         "BulkRefusal": "tompion.model.schedule",
         "BulkResult": "tompion.model.schedule",

@@ -14,7 +14,7 @@ from typing import Any
 
 from tompion.contract.roles import Role
 from tompion.model.api_key import ApiKey, NewKey
-from tompion.model.audit import AuditVerification
+from tompion.model.audit_chain import AuditVerification
 from tompion.model.hint import Outlook
 from tompion.model.insight import EditDiff, Forecast, Problems, SameSpecSchedule, ScheduleSummary, Stats, Upcoming
 from tompion.model.notification import Notification

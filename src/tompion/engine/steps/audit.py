@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tompion.model.audit import AuditHead, chain_row
+from tompion.model.audit_chain import AuditHead, chain_row
 from tompion.model.rows import AuditRow, ScheduleRow
 from tompion.plan.stored_definition import compact
 from tompion.store.base import Transaction

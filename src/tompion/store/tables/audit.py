@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.model.audit import AuditHead
+from tompion.model.audit_chain import AuditHead
 from tompion.model.rows import AuditRow
 from tompion.store.driver_transaction import DriverTransaction
 
