@@ -18,7 +18,7 @@ from tompion.executors.base import RunContext
 from tompion.model.run import FINAL
 from tompion.operations import validation
 from tompion.operations.insight import preview
-from tompion.operations.schedules import definition
+from tompion.operations.schedules import schedule_document
 from tompion.operations.schedules.attributes import MAX_ATTRIBUTES
 from tompion.spec import document, icalendar
 from tompion.spec.calendar import cron
@@ -117,8 +117,11 @@ LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
     "queue": ("max_name_chars", lambda tompion, size: put(tompion, queue="q" * size)),
     "label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l" * size: "v" * size})),
     "value of a label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l": "v" * size})),
-    "labels": (definition.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
-    "description": (definition.MAX_DESCRIPTION_CHARS, lambda tompion, size: put(tompion, description="d" * size)),
+    "labels": (schedule_document.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
+    "description": (
+        schedule_document.MAX_DESCRIPTION_CHARS,
+        lambda tompion, size: put(tompion, description="d" * size),
+    ),
     "note": (
         validation.MAX_NOTE_CHARS,
         lambda tompion, size: put(tompion) and tompion.pause("limited", note="n" * size),

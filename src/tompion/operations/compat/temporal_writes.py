@@ -18,8 +18,8 @@ from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.resources.workflows import write_workflow
 from tompion.operations.schedules import backfills, control, crud
-from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
+from tompion.operations.schedules.schedule_document import parse_schedule
 from tompion.operations.validation import UNSET, check_name
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 

@@ -11,8 +11,8 @@ from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.spec import ClockChange, Finding, Tick
 from tompion.operations.context import OperationContext
 from tompion.operations.instants import When, epoch_s
-from tompion.operations.schedules.definition import spec_of
 from tompion.operations.schedules.repository import calendar_of, newest_calendar
+from tompion.operations.schedules.schedule_document import spec_of
 from tompion.operations.validation import check_name
 from tompion.spec.compiler import compile_spec, zone_of
 from tompion.spec.explain.specs import explain

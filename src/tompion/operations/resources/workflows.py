@@ -21,8 +21,8 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import delete, upsert
-from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import AuditEntry, audit_other
+from tompion.operations.schedules.schedule_document import payload_of
 from tompion.operations.schedules.target_check import check_workflow_target
 from tompion.operations.validation import check_name, check_version
 from tompion.plan.stored_definition import compact

@@ -16,7 +16,7 @@ from tompion.model.codec import json_value, truncate
 from tompion.model.policy import Policy
 from tompion.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
 from tompion.operations.context import OperationContext
-from tompion.operations.schedules.definition import payload_of
+from tompion.operations.schedules.schedule_document import payload_of
 from tompion.operations.validation import check_text
 from tompion.plan.stored_definition import compact, stored_policy
 

@@ -16,8 +16,8 @@ from tompion.operations.idempotency import answer_once
 from tompion.operations.instants import When, epoch_s
 from tompion.operations.schedules.control import create_manual_run
 from tompion.operations.schedules.crud import insert_definition, replace_definition
-from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
+from tompion.operations.schedules.schedule_document import ScheduleInput
 from tompion.operations.validation import check_name, check_version
 
 SCHEDULE_PREFIX = "run-launcher/"

@@ -15,7 +15,6 @@ from tompion.model.schedule import Run, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import When, epoch_ms, epoch_s
-from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import (
     UNREADABLE,
     AuditEntry,
@@ -25,6 +24,7 @@ from tompion.operations.schedules.repository import (
     open_schedule,
     save,
 )
+from tompion.operations.schedules.schedule_document import payload_of
 from tompion.operations.validation import UNSET, check_name, check_note, choice
 from tompion.operations.views import run_view
 from tompion.plan import edit

@@ -17,7 +17,6 @@ from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, MAX_FILTER_CHARS, page_limit, page_name
-from tompion.operations.schedules.definition import ScheduleInput, parse_schedule
 from tompion.operations.schedules.never_fires import reject_never_firing
 from tompion.operations.schedules.repository import (
     AuditEntry,
@@ -34,6 +33,7 @@ from tompion.operations.schedules.repository import (
     save,
     schedule_view_of,
 )
+from tompion.operations.schedules.schedule_document import ScheduleInput, parse_schedule
 from tompion.operations.schedules.target_check import check_target, with_warnings
 from tompion.operations.schedules.version_rows import (
     audit_document,

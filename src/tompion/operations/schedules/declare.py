@@ -16,8 +16,8 @@ from tompion.model.codec import to_plain
 from tompion.model.schedule import Definition, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition
-from tompion.operations.schedules.definition import parse_schedule, without_defaults
 from tompion.operations.schedules.repository import AuditEntry, open_if_exists, schedule_view_of
+from tompion.operations.schedules.schedule_document import parse_schedule, without_defaults
 from tompion.operations.schedules.target_check import check_target, with_warnings
 from tompion.operations.validation import check_name
 

@@ -9,13 +9,13 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.schedules.crud import replace_definition
-from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import (
     NO_SCHEDULE,
     AuditEntry,
     find,
     open_schedule,
 )
+from tompion.operations.schedules.schedule_document import ScheduleInput
 from tompion.operations.validation import check_flag, check_name
 from tompion.operations.views import change_view, version_view
 from tompion.plan.stored_definition import stored_definition
