@@ -17,11 +17,11 @@ from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
 from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
 from tompion.config.loader import load
 from tompion.config.settings import Settings
-from tompion.model.metrics import Metrics
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.stats import store_backlog
 from tompion.operations.resources import api_keys
 from tompion.operations.schedules import control, crud
+from tompion.runtime.metrics_registry import Metrics
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock

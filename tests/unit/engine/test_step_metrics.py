@@ -16,11 +16,11 @@ from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.errors import LaunchError
 from tompion.executors.base import Completed, RunContext
-from tompion.model.metrics import OTHER, Metrics
 from tompion.model.run import RunState
 from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.runtime.clock import pause
+from tompion.runtime.metrics_registry import OTHER, Metrics
 from tompion.store.base import Transaction
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
