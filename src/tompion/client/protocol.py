@@ -21,8 +21,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from tompion.client.errors import error_of
 from tompion.contract.json import decode, encode
 from tompion.contract.routes import PREFIX, ROUTES, Route
+from tompion.encoding.codec import to_plain
 from tompion.errors import InvalidField, OutcomeUnknown, StoreUnavailable, TompionError
-from tompion.model.codec import to_plain
 from tompion.operations.resources import api_keys
 from tompion.operations.runs import callbacks, remote_workers, start
 from tompion.operations.schedules import declare

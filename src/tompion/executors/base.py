@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from tompion.encoding.bounded_text import json_value
+from tompion.encoding.instant import datetime_s
 from tompion.errors import LaunchRefused
-from tompion.model.codec import json_value
-from tompion.model.instant import datetime_s
 from tompion.model.run import RunRow, RunState, idempotency_key
 from tompion.model.schedule import Action
 from tompion.model.sql_call import SqlCall

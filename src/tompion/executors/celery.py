@@ -22,12 +22,12 @@ from celery.backends.base import DisabledBackend
 from celery.exceptions import CeleryError
 from kombu.exceptions import KombuError, OperationalError
 
+from tompion.encoding.bounded_text import json_value, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import callback_info, run_metadata, text_option, trace_headers
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from tompion.encoding.bounded_text import text_as_json, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 
 SETTINGS = ("commands", "max_active", "grace_ms")

@@ -12,11 +12,11 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias, cast
 
+from tompion.encoding.bounded_text import error_text
 from tompion.errors import LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext, ignore_wait
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.result import failure_result, success_result
-from tompion.model.codec import error_text
 from tompion.runtime.thread_pool import ThreadPool
 
 ResolvedFunction: TypeAlias = tuple[Callable[..., Any], bool, bool]

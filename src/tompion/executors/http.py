@@ -16,12 +16,12 @@ from typing import Any
 
 import aiohttp
 
+from tompion.encoding.bounded_text import text_as_json, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused, display
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.http_request import JSON_TYPE, HttpRequest, build_request, read_headers
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.model.action_options import EXECUTOR_OPTIONS, is_expected_status
-from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 from tompion.outbound.http_session import open_session, read_start
 from tompion.outbound.ssrf_guard import HttpTarget, SsrfGuard

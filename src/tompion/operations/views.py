@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection
 from datetime import datetime
 
+from tompion.encoding.instant import datetime_ms, datetime_s, wall_datetime
 from tompion.model.backfill import BackfillRow
 from tompion.model.hint import Hint, Outlook
-from tompion.model.instant import datetime_ms, datetime_s, wall_datetime
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
 from tompion.model.schedule import (

@@ -12,8 +12,8 @@ from typing import Any
 
 import aiohttp
 
+from tompion.encoding.bounded_text import truncate
 from tompion.errors import InvalidField, InvalidInput, LaunchError, display
-from tompion.model.codec import truncate
 from tompion.model.notification import CHOICES, Delivery, NotificationKind, NotificationRule
 from tompion.outbound.http_session import CONNECT_TIMEOUT_S, open_session, read_start
 from tompion.outbound.ssrf_guard import SsrfGuard

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
-from tompion.model.instant import datetime_s, wall_datetime
+from tompion.encoding.instant import datetime_s, wall_datetime
 from tompion.model.spec import (
     Dialect,
     ExcludeDocument,

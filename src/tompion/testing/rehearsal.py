@@ -14,12 +14,12 @@ from typing import Any, Self
 
 from tompion.config.settings import DAY_MS, Settings
 from tompion.contract.methods import SyncMethods
+from tompion.encoding.instant import datetime_s
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.function import FunctionExecutor, call_safely
-from tompion.model.instant import datetime_s
 from tompion.model.schedule import Run
 from tompion.operations.instants import When, epoch_ms
 from tompion.operations.runner import OperationRunner

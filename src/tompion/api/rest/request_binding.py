@@ -12,8 +12,8 @@ from starlette.requests import Request
 
 from tompion.api.rest.middleware.encoded_slashes import restore_slashes
 from tompion.contract.routes import Route
+from tompion.encoding.strict_json import DuplicateName, parse_strict_json
 from tompion.errors import InvalidField, InvalidInput, display
-from tompion.model.strict_json import DuplicateName, parse_strict_json
 from tompion.operations.resources.api_keys import create_key
 from tompion.operations.schedules.conflict_token import ANY_TOKEN
 

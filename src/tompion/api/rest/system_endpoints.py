@@ -19,9 +19,9 @@ from tompion.api.rest.ical_feed import ical_feed
 from tompion.api.rest.responses import body_response, etag_of
 from tompion.api.rest.session_endpoints import get_session, sign_in, sign_out
 from tompion.contract.roles import Role
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, NotFound, display
 from tompion.model.insight import CalendarFeed
-from tompion.model.instant import datetime_ms
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import upcoming_feed
 

@@ -13,6 +13,7 @@ from temporalio.api.errordetails.v1 import (
     WorkflowExecutionAlreadyStartedFailure,
 )
 
+from tompion.encoding.bounded_text import truncate
 from tompion.errors import (
     AlreadyExists,
     Conflict,
@@ -27,7 +28,6 @@ from tompion.errors import (
     TooManyRequests,
     Unauthenticated,
 )
-from tompion.model.codec import truncate
 
 
 class Code(IntEnum):

@@ -16,8 +16,8 @@ from rich.text import Text
 from tompion.cli.logging.queue import INFO, level_of, number_of
 from tompion.cli.output import console
 from tompion.cli.output.text import shorten, wrap
+from tompion.encoding.instant import datetime_s
 from tompion.engine.telemetry.events import Event
-from tompion.model.instant import datetime_s
 
 if TYPE_CHECKING:
     from tompion.runtime.clock import Clock

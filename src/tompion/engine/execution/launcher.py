@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import STATES_WITHOUT_OUTCOME, Attempt, AttemptState
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
@@ -27,7 +28,6 @@ from tompion.executors.base import (
     ignore_wait,
 )
 from tompion.executors.current_run import enter_run
-from tompion.model.codec import storable
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
 from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message

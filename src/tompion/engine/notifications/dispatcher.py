@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.notifications.outbox import iso_time
 from tompion.engine.store_future import await_store
-from tompion.model.codec import storable
 from tompion.model.notification import Delivery, NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.plan.stored_definition import compact
 from tompion.runtime.clock import wait

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from tompion.model.codec import truncate
-from tompion.model.instant import datetime_ms
+from tompion.encoding.bounded_text import truncate
+from tompion.encoding.instant import datetime_ms
 from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import AUTOMATIC_SOURCES, FAILURES, MISSED, RunChange, RunId, RunRow, RunState

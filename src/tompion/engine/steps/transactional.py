@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.launcher import build_run_context, lost_too_often, workflow_parts
 from tompion.engine.schedule_cache import UNREADABLE, parse_document
@@ -18,7 +19,6 @@ from tompion.engine.steps.result import Launches, StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.errors import LaunchError
 from tompion.executors.base import Accepted, Executor, RunContext, TransactionalExecutor
-from tompion.model.codec import storable
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.sql_call import SqlCall, SqlResult

@@ -20,6 +20,7 @@ from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHand
 from temporalio.converter import PayloadConverter
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
+from tompion.encoding.bounded_text import json_value, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
@@ -36,7 +37,6 @@ from tompion.executors.temporal.workflow_ids import (
     workflow_ids,
 )
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 

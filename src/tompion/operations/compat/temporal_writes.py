@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, NotFound, StaleToken
-from tompion.model.instant import datetime_ms
 from tompion.model.policy import Overlap
 from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument

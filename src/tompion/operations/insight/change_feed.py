@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from tompion.encoding.instant import datetime_ms
 from tompion.model.insight import ScheduleEdit, Update
-from tompion.model.instant import datetime_ms
 from tompion.model.rows import AuditRow
 from tompion.model.run import OPEN, RunRow
 from tompion.operations.context import OperationContext

@@ -6,9 +6,9 @@ import heapq
 from itertools import islice
 from typing import Any
 
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.insight import EditDiff, TickChange
-from tompion.model.instant import datetime_s
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.repository import calendar_of, load_by_id, newest_calendar
 from tompion.operations.schedules.schedule_document import parse_schedule

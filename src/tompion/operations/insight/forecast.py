@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from itertools import islice
 from statistics import median
 
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, TompionError, display
 from tompion.model.insight import Forecast, Load, LoadSpike, SameSpecSchedule, SpecGroup
-from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import DefinitionRow, SpecGroupRow
 from tompion.operations.context import OperationContext

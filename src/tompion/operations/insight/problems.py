@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from tompion.encoding.instant import datetime_ms
 from tompion.model.insight import Problem, Problems
-from tompion.model.instant import datetime_ms
 from tompion.model.rows import UnhealthyScheduleRow
 from tompion.model.worker import InstanceInfo, Queue
 from tompion.operations.context import OperationContext

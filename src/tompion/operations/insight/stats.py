@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, display
 from tompion.model.insight import MAX_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
-from tompion.model.instant import datetime_ms
 from tompion.model.run import MISSED, OPEN, Reason, RunState
 from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import islice, takewhile
 from typing import TypeAlias
 
+from tompion.encoding.instant import datetime_ms, datetime_s
 from tompion.errors import InvalidField, StoreError, display
 from tompion.model.insight import CalendarFeed, Upcoming, UpcomingTick
-from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext

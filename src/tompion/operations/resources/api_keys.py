@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from secrets import token_hex
 
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, NotFound, display
 from tompion.model.api_key import ApiKey, NewKey, key_hash, key_text, matches_hash, new_key_parts, read_key
-from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import KeyRow
 from tompion.operations.context import OperationContext

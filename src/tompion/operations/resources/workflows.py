@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import WorkflowRow
 from tompion.model.schedule import Workflow

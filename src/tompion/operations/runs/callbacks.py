@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.bounded_text import json_value, truncate
 from tompion.errors import InvalidField, StaleReport, display
 from tompion.model.callback_token import CALLBACKS, read_token
-from tompion.model.codec import json_value, truncate
 from tompion.model.policy import Policy
 from tompion.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
 from tompion.operations.context import OperationContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.instant import datetime_s
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunSource, RunState

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField, NotFound, StaleReport, display
 from tompion.model.callback_token import CALLBACKS, signer
-from tompion.model.instant import datetime_s
 from tompion.model.policy import WORKER_PREFIX
 from tompion.model.rows import DefinitionRow
 from tompion.model.run import Reason, RunRow, RunState, idempotency_key, worker_lost_message

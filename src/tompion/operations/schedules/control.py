@@ -6,9 +6,9 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.instant import datetime_ms, datetime_s
 from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.decision_writes import WriteResult
-from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.run import FINAL, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run, Schedule

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from tompion.model.codec import to_plain
+from tompion.encoding.codec import to_plain
 from tompion.model.schedule import Definition, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition

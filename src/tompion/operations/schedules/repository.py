@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tompion.encoding.instant import datetime_ms, datetime_s
 from tompion.errors import InvalidField, NotFound, ScheduleClosed, StoreError, TompionError
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.hint import read_hints
-from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import AuditRow, CalendarRow, ScheduleRow, VersionRow
 from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tompion.encoding.instant import wall_datetime
 from tompion.errors import UnknownZone
-from tompion.model.instant import wall_datetime
 from tompion.model.spec import (
     CalendarDocument,
     Dialect,
