@@ -340,7 +340,7 @@ class Scenario:
         await asyncio.gather(*users, clock_step)
         self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
         await pause(RECOVERY_S + self.clock_lead_s)
-        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held()}
+        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held_runs()}
         for task in instances:
             task.cancel()
         await asyncio.gather(*instances, return_exceptions=True)

@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     execution_id: str | None = None
     lease_ms: int = 0
     row: RunRow | None = None
-    course: ExecutionTiming | None = None
+    timing: ExecutionTiming | None = None
     is_logged: bool = False
 
     @property

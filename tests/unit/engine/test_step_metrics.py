@@ -260,7 +260,7 @@ def _execute(transaction: Transaction, statement: str) -> None:
 def test_run_that_ignores_its_deadline_is_counted(harness: EngineHarness) -> None:
     harness.create(max_execution_ms=5_000, cron="1 8 * * *")
 
-    async def deaf(dag: Any, meta: RunContext) -> Completed:
+    async def deaf(dag: Any, run_context: RunContext) -> Completed:
         until = harness.loop.time() + 60
         while harness.loop.time() < until:
             with suppress(asyncio.CancelledError):
@@ -301,7 +301,7 @@ def test_store_error_and_internal_error_are_counted(harness: EngineHarness, monk
         def fail(_: Transaction) -> None:
             raise RuntimeError("this was not to happen")
 
-        monkeypatch.setattr(engine.finder, "_look", fail)
+        monkeypatch.setattr(engine.finder, "_read_due_work", fail)
         await pause(5)
 
     harness.run(scenario)

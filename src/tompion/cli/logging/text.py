@@ -64,8 +64,8 @@ class TextLog:
         with self._lock:
             now = self._clock.now()
             text = self._text(event, now)
-            is_wanted = event.kind == WARNING or not self._quiet
-            if is_wanted and number_of(level_of(event)) >= self._min_level:
+            is_visible = event.kind == WARNING or not self._quiet
+            if is_visible and number_of(level_of(event)) >= self._min_level:
                 self._print(self._line(now, event, text), _style(event), _TIME_WIDTH)
 
     def say(self, text: str) -> None:

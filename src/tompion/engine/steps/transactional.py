@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
-from tompion.engine.execution.launcher import build_run_context, lost_too_often, workflow_parts
+from tompion.engine.execution.launcher import build_run_context, worker_lost_result, workflow_parts
 from tompion.engine.schedule_cache import UNREADABLE, parse_document
 from tompion.engine.steps.result import Launches, StepResult
 from tompion.engine.steps.settle import SettleStep
@@ -141,7 +141,7 @@ class TransactionalStep:
             row, compiled, workflow, build_run_context(self._context, row, compiled, workflow.options)
         )
         if compiled.policy.is_abandoned(row.pickups, self._context.settings.max_pickups):
-            completed, reason = lost_too_often(row)
+            completed, reason = worker_lost_result(row)
             return run._replace(error=completed.error, reason=reason)
         try:
             return run._replace(call=workflow.executor.call(workflow.dag, run.run_context))

@@ -124,8 +124,8 @@ class Tracing:
         if run is None:
             return
         end_ns = result.now_ms * NS_PER_MS
-        if outcome.course is not None:
-            self._write_call(run, outcome, outcome.course, end_ns)
+        if outcome.timing is not None:
+            self._write_call(run, outcome, outcome.timing, end_ns)
         if outcome.state in FINAL:
             is_retried = run_id in result.retried
             self._write_run(run, outcome.state, outcome.reason, outcome.error, end_ns, retried=is_retried)
