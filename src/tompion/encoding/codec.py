@@ -105,15 +105,22 @@ def _bound(hint: Any, arguments: Mapping[Any, Any]) -> Any:
 
 
 def _read_union(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
+    """Read data as the first type of a union that has its JSON shape. Data without such a type is returned as it is."""
     for kind in kinds:
-        fits = (
-            (isinstance(data, list) and get_origin(kind) is tuple)
-            or (isinstance(data, dict) and is_dataclass(kind))
-            or (isinstance(data, str) and (kind is datetime or (isinstance(kind, type) and issubclass(kind, Enum))))
-        )
-        if fits:
+        if _has_shape(kind, data):
             return _read(kind, data, forms)
     return data
+
+
+def _has_shape(kind: Any, data: Any) -> bool:
+    """Return whether JSON data has the shape of a type that it must be converted to."""
+    if isinstance(data, list):
+        return get_origin(kind) is tuple
+    if isinstance(data, dict):
+        return is_dataclass(kind)
+    if isinstance(data, str):
+        return kind is datetime or (isinstance(kind, type) and issubclass(kind, Enum))
+    return False
 
 
 def _read_tuple(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:

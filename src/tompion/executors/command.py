@@ -154,7 +154,7 @@ def read_command(name: str, declared: object) -> Command:
             raise InvalidField(f"{where}.{key}", f"there is no such option; expected {', '.join(COMMAND_FIELDS)}")
     argv = declared.get("argv")
     if not isinstance(argv, list | tuple) or not argv or not all(type(word) is str and word for word in argv):
-        raise InvalidField(f"{where}.argv", "expected a list of texts: the program and its arguments")
+        raise InvalidField(f"{where}.argv", "expected a list of strings: the program and its arguments")
     if any("\x00" in word for word in argv):
         raise InvalidField(f"{where}.argv", "must not contain NUL characters")
     if PurePath(argv[0]).name in SHELLS:

@@ -43,7 +43,7 @@ class NotificationSender(Protocol):
         """Return the notification rules of the configuration."""
 
     async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
-        """Try one delivery."""
+        """Attempt one delivery. Return whether the receiver accepted it, and the error if not."""
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -57,7 +57,10 @@ class DeliveryAttempt(NamedTuple):
 
 
 class NotificationDispatcher:
-    """The loop that delivers the notifications of one rule, so that an unreachable receiver delays no other."""
+    """The loop that delivers the notifications of one rule, so that an unreachable receiver delays no other.
+
+    ``sender`` attempts the deliveries. The loop ends when ``stopping`` is set.
+    """
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class PlannedStep:
                 continue
             try:
                 decision = Decision(states[key], schedules[key], contexts.of(schedules[key]))
-                decisions.setdefault(key, decision).tick(_due(row))
+                decisions.setdefault(key, decision).decide_tick(_due(row))
             except Exception as error:  # noqa: BLE001 - a damaged row must not stop the others
                 broken[key] = repr(error)
         if broken:

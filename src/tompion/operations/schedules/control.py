@@ -144,7 +144,7 @@ def create_manual_run(  # noqa: PLR0913 - the parts of the request
     """Decide and write a run that a caller requests now."""
     origin = Origin(source, context.transaction.number_next(), overlap, payload, request_key)
     decision = Decision(loaded.state, loaded.compiled, context.decision_contexts().of(loaded.compiled))
-    decision.request(Due(context.now_ms // 1000 if nominal_s is None else nominal_s, context.now_ms), origin)
+    decision.decide_request(Due(context.now_ms // 1000 if nominal_s is None else nominal_s, context.now_ms), origin)
     recorded = _write(context, decision)
     row = decision.runs[-1]
     return _release_waiting(context, loaded).get(row.id, row) if recorded.given_up else row
