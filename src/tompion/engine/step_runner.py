@@ -69,7 +69,7 @@ class StepRunner:
             if not transaction.lease_hold(self._context.number):
                 return None
             result = step(transaction)
-            self._context.notifications.late(transaction, result.launches, result.now_ms)
+            self._context.notifications.notify_late_launches(transaction, result.launches, result.now_ms)
             if self._transactional is not None:
                 self._transactional.execute_inline(transaction, result)
             return result

@@ -85,16 +85,16 @@ class Decision:
         overlap_decision = decide_overlap(
             self.compiled.policy, self.in_flight, self.waiting, self.context.max_buffer, origin.overlap
         )
-        before = len(self.runs)
-        limits = self.remaining, self.last_start_ms  # of ticks: a request does not change them
+        first_new = len(self.runs)
+        tick_limits = self.remaining, self.last_start_ms  # a request does not change the limits of ticks
         if self.compiled.policy.shadow:
             self._skip(due, Reason.SHADOW)
         elif self.context.target_paused:
             self._wait_for_target(due)
         else:
             self._apply(due, overlap_decision, origin.overlap)
-        self.remaining, self.last_start_ms = limits
-        self.runs[before:] = [
+        self.remaining, self.last_start_ms = tick_limits
+        self.runs[first_new:] = [
             run._replace(
                 source=origin.source,
                 origin=origin.number,
@@ -102,7 +102,7 @@ class Decision:
                 payload=origin.payload,
                 request_id=origin.request_id,
             )
-            for run in self.runs[before:]
+            for run in self.runs[first_new:]
         ]
 
     def state_after_ticks(self, due_ticks: DueTicks) -> ScheduleState:

@@ -202,7 +202,7 @@ def _check_clock_changes(
 
 
 def _clock_change_finding(path: str, source: WallSource, segment: int, bounded: BoundedTicks) -> Finding | None:
-    """Return the effect of one clock change on a source, if there is any."""
+    """Return a finding if a clock change skips, moves or repeats wall times of a source."""
     change = source.clock_change(segment, MAX_DENSITY_SAMPLE)
     zone, instant = source.zone, source.zone.begin_of(segment)
     if change is None or not bounded.admits(instant):

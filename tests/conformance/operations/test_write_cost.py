@@ -51,7 +51,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
 def _forget() -> None:
     compiler._compile_document.cache_clear()
-    for cached in (stored_definition.stored_spec, stored_definition._shared):
+    for cached in (stored_definition.stored_spec, stored_definition._compiled_template):
         cached.cache_clear()
 
 

@@ -147,6 +147,7 @@ class ChangeStream:
             return None
 
     def _send(self, page: FeedPage) -> None:
+        """Queue the events of a page for the listeners of their namespace. Reset a listener whose queue is full."""
         now_s = asyncio.get_running_loop().time()
         events = [SentEvent(now_s, namespace, _encode_event(update)) for namespace, update in page.updates]
         if page.behind:

@@ -66,12 +66,12 @@ class FireStep:
         schedules = context.schedules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
         contexts = context.decision_contexts(now_ms, transaction.target_list_paused())
         fast, states = _decide_fast(claimed, schedules, contexts)
-        states, launches = self._prepare(transaction, states, schedules, contexts, result)
+        states, launches = self._resume_and_release(transaction, states, schedules, contexts, result)
         decisions, new_states = self._decide(states, schedules, contexts, budget, result)
         writes = decision_writes(now_ms, decisions, new_states)._replace(starts=fast.starts, steps=fast.steps)
         recorded = transaction.write_decisions(writes)
         result.add_decisions(decisions, recorded, schedules)
-        context.notifications.missed(transaction, writes.dropped_ranges, schedules, now_ms)
+        context.notifications.notify_missed(transaction, writes.dropped_ranges, schedules, now_ms)
         if recorded.to_end:  # a tick of the same batch may have terminated a run that was released above
             terminated = {row.id for row in recorded.to_end if row.state == RunState.TERMINATED}
             launches = [launch for launch in launches if launch[0].id not in terminated]
@@ -120,7 +120,7 @@ class FireStep:
                 self._context.events.warn(f"{compiled.schedule_id}: {CONFLICTING_HINTS}")
         return decisions, new_states
 
-    def _prepare(
+    def _resume_and_release(
         self,
         transaction: Transaction,
         states: list[ScheduleState],
@@ -128,16 +128,16 @@ class FireStep:
         contexts: DecisionContexts,
         result: StepResult,
     ) -> tuple[list[ScheduleState], Launches]:
-        """Resume schedules whose pause is over, and start queued runs that have a free slot."""
-        ready = [
+        """Resume schedules whose pause is over, and release queued runs that have a free slot."""
+        resumed_states = [
             self._resume_if_due(transaction, state, schedules.get(state.schedule_key), result.now_ms)
             for state in states
         ]
-        waiting = {state.schedule_key: state for state in ready if state.waiting}
+        waiting = {state.schedule_key: state for state in resumed_states if state.waiting}
         if not waiting:
-            return ready, []
+            return resumed_states, []
         launches = release_waiting(transaction, waiting, schedules, contexts, self._context, result)
-        return [waiting.get(state.schedule_key, state) for state in ready], launches
+        return [waiting.get(state.schedule_key, state) for state in resumed_states], launches
 
     def _resume_if_due(
         self, transaction: Transaction, state: ScheduleState, compiled: CompiledSchedule | None, now_ms: int

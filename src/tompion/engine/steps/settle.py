@@ -75,7 +75,7 @@ class SettleStep:
             for outcome in reversed(outcomes)
             if outcome.schedule_key in failed and RunId(*outcome[:3]) in finished
         }
-        notifications.ended(transaction, list(first.values()), schedules, now_ms)
+        notifications.notify_ended(transaction, list(first.values()), schedules, now_ms)
 
     def _settle(
         self,
@@ -98,7 +98,7 @@ class SettleStep:
                 note = self._pause_after_failure(transaction, states, schedules.get(key), change, result)
                 endings.append(FinalOutcome(change=change, failures=failures, note=note))
                 touched.add(key)
-        self._context.notifications.ended(transaction, endings, schedules, now_ms)
+        self._context.notifications.notify_ended(transaction, endings, schedules, now_ms)
         self._release(transaction, states, schedules, touched, result)
         transaction.state_update([states[key] for key in sorted(touched)])
         if any(key in schedules and schedules[key].allowed_seconds is not None for key in touched):

@@ -88,7 +88,7 @@ class TransactionalStep:
             if any(outcome.state is RunState.ENQUEUED for outcome in outcomes):
                 transaction.notify()
             settled = self._settle.settle(transaction, outcomes)
-            self._context.notifications.late(transaction, settled.launches, settled.now_ms)
+            self._context.notifications.notify_late_launches(transaction, settled.launches, settled.now_ms)
             launches, settled.launches = settled.launches, []
             settled.failed_launches = sum(outcome.reason is Reason.LAUNCH_FAILED for outcome in outcomes)
             started = StepResult(now_ms=result.now_ms, launches=[(run.row, run.compiled) for run in runs])

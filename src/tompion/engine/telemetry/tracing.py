@@ -174,6 +174,7 @@ class Tracing:
     def _write_run(  # noqa: PLR0913 - the outcome of a run
         self, run: TracedRun, state: str, reason: str | None, error: str | None, end_ns: int, *, retried: bool = False
     ) -> None:
+        """Write the span of an attempt. The first attempt also has spans for the decision and the wait."""
         row, key = run.row, run.key
         began_ns, leased_ns = run.began_ns, (row.started_ms or row.finished_ms or row.decided_ms) * NS_PER_MS
         if row.attempt <= 1:

@@ -102,7 +102,7 @@ def _spec_groups(context: OperationContext, until_ms: int, step: int) -> list[tu
     groups = []
     rows = context.transaction.state_count_fires_by_spec(context.namespace, until_ms, MAX_SCHEDULES, step, MAX_SPECS)
     for sample in rows:
-        row = sample._replace(schedules=sample.schedules * step)
+        row = sample._replace(schedules=sample.schedules * step)  # the store has read one in ``step`` schedules
         version = DefinitionRow(
             schedule_key=0,
             version=0,

@@ -38,9 +38,8 @@ def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> De
     check_name("schedule_id", schedule_id, context.settings)
     schedule_input = parse_schedule(fields, context.settings)
     definition = schedule_input.definition
-    declared = parse_schedule(
-        fields, without_defaults(context.settings)
-    ).definition  # a changed default is not a change of the code
+    # A changed default of the service is not a change of the code, so the fingerprint ignores the defaults.
+    declared = parse_schedule(fields, without_defaults(context.settings)).definition
     labels = tuple(sorted({**dict(definition.labels), LABEL: _fingerprint(declared)}.items()))
     schedule_input = schedule_input._replace(definition=replace(definition, labels=labels))
     entry = AuditEntry("declare", None)
