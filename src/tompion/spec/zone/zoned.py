@@ -102,7 +102,7 @@ class WallSource(Ticks):
         return Trace(wall.next_local(lost_from - 1) or lost_from, "gap")
 
     def clock_change(self, segment: int, max_locals: int) -> ZoneShift | None:
-        """Return the wall times that the transition into a segment skips or repeats, or ``None`` if there are none.
+        """Return the wall times that the transition into a segment skips or repeats. Without any, return ``None``.
 
         At most ``max_locals`` wall times are read, because every second of an hour would be 3,600.
         """
