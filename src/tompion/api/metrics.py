@@ -137,8 +137,8 @@ class MetricsExporter(Collector):
         for name, entry in COUNTERS.items():
             yield self._counter(name, entry)
         for name, entry in HISTOGRAMS.items():
-            yield _histogram(name, entry, self._runner.tally.histograms(entry.key))
-        for name, value in self._runner.tally.gauges.items():
+            yield _histogram(name, entry, self._runner.metrics.histograms(entry.key))
+        for name, value in self._runner.metrics.gauges.items():
             yield _gauge(f"tompion_{name}", value())
         build = GaugeMetricFamily("tompion_build_info", GAUGES["tompion_build_info"], labels=list(self._build))
         build.add_metric(list(self._build.values()), 1)
@@ -149,8 +149,8 @@ class MetricsExporter(Collector):
 
     def _counter(self, name: str, entry: MetricEntry) -> Metric:
         family = CounterMetricFamily(name, entry.help, labels=entry.labels)
-        tally = self._runner.tally
-        values = tally.counts_by_label(entry.key) if entry.labels else {(): tally.counts[entry.key]}
+        metrics = self._runner.metrics
+        values = metrics.counts_by_label(entry.key) if entry.labels else {(): metrics.counts[entry.key]}
         for labels, number in values.items():
             family.add_metric(labels, number)
         return family

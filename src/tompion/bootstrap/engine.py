@@ -210,7 +210,7 @@ async def healthcheck_pings(
     if pinger is None:
         yield
         return
-    stopping, events = asyncio.Event(), EngineEvents(listener, tompion.runner.tally)
+    stopping, events = asyncio.Event(), EngineEvents(listener, tompion.runner.metrics)
     task = asyncio.create_task(
         HealthcheckPing(tompion.runner.store, tuple, pinger, events, stopping).ping(), name="tompion-ping"
     )

@@ -46,7 +46,7 @@ class StepRunner:
                 result = await await_store(self._store.write(self.in_transaction(step)))
                 if result is not None:
                     return result
-                await self._lease.replace(number)
+                await self._lease.replace(number)  # the instance has lost its lease
         finally:
             self._running -= 1
             if not self._running:

@@ -23,7 +23,7 @@ class OperationRunner:
 
     store: Store
     settings: Settings
-    tally: Metrics = field(default_factory=Metrics)
+    metrics: Metrics = field(default_factory=Metrics)
     traceparent: Callable[[str, int], str] | None = None
     """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
     check_target: TargetCheck | None = None
@@ -69,11 +69,11 @@ class OperationRunner:
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
-            self.tally.count("stale_writes_rejected", isinstance(error, StaleReport))
+            self.metrics.count("stale_writes_rejected", isinstance(error, StaleReport))
             return
         for context in contexts:
             for (name, reason), number in context.counted.items():
-                labels = (self.tally.namespace(context.namespace), reason) if reason else ()
-                self.tally.count(name, number, labels)
+                labels = (self.metrics.namespace(context.namespace), reason) if reason else ()
+                self.metrics.count(name, number, labels)
                 if (name, reason) == ("runs_skipped", Reason.OVERLAP):
-                    self.tally.count("runs_skipped_overlap", number)
+                    self.metrics.count("runs_skipped_overlap", number)

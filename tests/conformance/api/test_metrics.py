@@ -140,7 +140,7 @@ def test_access_records_have_no_query() -> None:
     async def send(_message: Any) -> None:
         return None
 
-    middleware = AccessLogMiddleware(app, tally=Metrics(), paths={}, on_request=records.append)
+    middleware = AccessLogMiddleware(app, metrics=Metrics(), paths={}, on_request=records.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
     asyncio.run(middleware(scope, None, send))
     ((method, path, route, status, _seconds, _request_id),) = records

@@ -346,8 +346,8 @@ def test_gauges_of_queued_runs_and_live_instances(harness: EngineHarness) -> Non
 
 
 def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) -> None:
-    tally = Metrics()
-    runner = OperationRunner(harness.store, Settings(), tally)
+    metrics = Metrics()
+    runner = OperationRunner(harness.store, Settings(), metrics)
 
     def ask(operation: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return runner.send(
@@ -357,17 +357,17 @@ def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) 
     ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
     for _ in range(2):
         ask(control.trigger, "report", overlap="skip")
-    assert tally.counts_by_label("runs_skipped") == {("default", "overlap"): 1}
-    assert tally.counts["runs_skipped_overlap"] == 1
+    assert metrics.counts_by_label("runs_skipped") == {("default", "overlap"): 1}
+    assert metrics.counts["runs_skipped_overlap"] == 1
     ask(control.trigger, "report", overlap="buffer_all")
     ask(crud.delete, "report")
-    assert tally.counts_by_label("runs_skipped")["default", "deleted"] == 1
-    assert tally.counts_by_label("runs_finished") == {("default", "CANCELLED"): 1}
+    assert metrics.counts_by_label("runs_skipped")["default", "deleted"] == 1
+    assert metrics.counts_by_label("runs_finished") == {("default", "CANCELLED"): 1}
 
 
 def test_namespaces_beyond_the_limit_share_a_label() -> None:
-    tally = Metrics(2)
-    assert [tally.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
+    metrics = Metrics(2)
+    assert [metrics.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
 
 
 def test_unavailable_store_is_reported_as_down(harness: EngineHarness) -> None:

@@ -119,7 +119,7 @@ def create_app(service: Service) -> Starlette:
         endpoint = _system_endpoint(service, system_route)
         paths[endpoint] = system_route.full_path
         app.add_route(system_route.full_path, endpoint, [system_route.method], name=system_route.path)
-    app.add_middleware(AccessLogMiddleware, tally=service.runner.tally, paths=paths, on_request=service.on_request)
+    app.add_middleware(AccessLogMiddleware, metrics=service.runner.metrics, paths=paths, on_request=service.on_request)
     app.state.change_stream = service.change_stream
     return app
 

@@ -46,13 +46,13 @@ class PlannedStep:
                 broken[key] = repr(error)
         if broken:
             self._postpone(transaction, broken, now_ms)
-        sound = [decision for key, decision in decisions.items() if key not in broken]
-        result = self._write(transaction, sound, rows)
-        result.claimed = len(sound) + len(paused)
+        valid_decisions = [decision for key, decision in decisions.items() if key not in broken]
+        result = self._write(transaction, valid_decisions, rows)
+        result.claimed = len(valid_decisions) + len(paused)
         return result
 
     def _postpone(self, transaction: Transaction, broken: dict[int, str], now_ms: int) -> None:
-        """Try the planned runs of damaged schedules again later."""
+        """Postpone the planned runs of damaged schedules, and warn."""
         transaction.run_postpone_planned(broken, now_ms, now_ms + BROKEN_RETRY_MS)
         for key, problem in broken.items():
             self._context.events.warn(f"schedule {key} cannot start its planned runs: {problem}")
