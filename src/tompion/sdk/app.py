@@ -39,7 +39,7 @@ from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
 from tompion.runtime.metrics_registry import Metrics
-from tompion.runtime.signals import handle_stop_signals
+from tompion.runtime.stop_signals import handle_stop_signals
 from tompion.sdk.declarations import Declaration, Declarations, F
 from tompion.sdk.remote_worker import RemoteWorker
 from tompion.store.base import Store
