@@ -157,7 +157,7 @@ class MetricsExporter(Collector):
 
     def _read_backlog(self) -> StoreBacklog | None:
         try:
-            future = self._runner.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
+            future = self._runner.send(store_backlog, namespace="*", actor="metrics", writes=False, restricted=False)
             return future.result(MAX_BACKLOG_S)
         except (TompionError, futures.TimeoutError):
             return None

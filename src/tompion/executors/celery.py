@@ -65,10 +65,8 @@ class CeleryExecutor(Executor):
         for name, kind, expected in (("args", list, "a list"), ("kwargs", dict, "an object")):
             if not isinstance(run_context.options.get(name, kind()), kind):
                 raise LaunchRefused(f"the workflow's option {name} is not {expected}")
-        task, done = (
-            text_option(run_context, "task"),
-            run_context.options.get("done", "followed" if self._follows else "taken"),
-        )
+        task = text_option(run_context, "task")
+        done = run_context.options.get("done", "followed" if self._follows else "taken")
         if done not in ("followed", "reported", "taken"):
             raise LaunchRefused("the workflow's option done is not one of 'followed', 'reported' and 'taken'")
         if done == "followed" and not self._follows:

@@ -42,10 +42,11 @@ class RabbitExecutor(Executor):
     async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Publish the run and wait until the server has stored it in a queue."""
         check_workflow_options(run_context.options, *EXECUTOR_OPTIONS["rabbitmq"])
-        (exchange, key), end = _address(run_context), completion_type(run_context)
+        exchange, key = _address(run_context)
+        result_type = completion_type(run_context)
         message = Message(
             run_message(dag, run_context, self._env),
-            message_id=message_id(run_context, end),
+            message_id=message_id(run_context, result_type),
             correlation_id=run_context.idempotency_key,
             content_type="application/json",
             delivery_mode=DeliveryMode.PERSISTENT,
@@ -71,7 +72,7 @@ class RabbitExecutor(Executor):
             raise LaunchRefused(f"RabbitMQ did not accept the message: {type(error).__name__}") from None
         except (AMQPError, OSError, TimeoutError) as error:
             raise LaunchError(f"cannot reach RabbitMQ: {type(error).__name__}") from None
-        return end(execution_id=f"{exchange or ''}:{key}:{run_context.delivery_id}")
+        return result_type(execution_id=f"{exchange or ''}:{key}:{run_context.delivery_id}")
 
     async def aclose(self) -> None:
         """Close the connection."""

@@ -35,17 +35,17 @@ class OperationRunner:
         namespace: str,
         actor: str,
         writes: bool,
-        walled: bool = True,
+        restricted: bool = True,
     ) -> Future[T]:
         """Start an operation and return a future of its result.
 
-        An operation that is not ``walled`` concerns more than one namespace, such as the lookup of an API key or a run
-        token.
+        A ``restricted`` operation can only access the rows of its namespace. Others concern several namespaces, such as
+        the lookup of an API key or a run token.
         """
         contexts: list[OperationContext] = []
 
         def work(transaction: Transaction) -> T:
-            if walled:
+            if restricted:
                 transaction.restrict_to(namespace)
             context = OperationContext(
                 transaction,

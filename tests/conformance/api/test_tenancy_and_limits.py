@@ -304,7 +304,7 @@ def test_a_callback_token_is_valid_for_one_attempt_of_one_run(tenants: Tenants) 
     other = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
     secret = tenants.runner.send(
         lambda session: session.transaction.secret_get_or_create(CALLBACKS, "x" * 64),
-        namespace="", actor="test", writes=True, walled=False,
+        namespace="", actor="test", writes=True, restricted=False,
     ).result(SECONDS)  # fmt: skip
     run_id, token = names["run_id"], signer(secret)(f"{names['run_id']}.0")
 

@@ -40,7 +40,7 @@ class ApiKeyCache:
 
     async def _load(self, text: str) -> Principal:
         future = self._runner.send(
-            partial(find_key, text=text), namespace=ANY_NAMESPACE, actor="auth", writes=False, walled=False
+            partial(find_key, text=text), namespace=ANY_NAMESPACE, actor="auth", writes=False, restricted=False
         )
         key = await asyncio.wrap_future(future)
         if key is None:

@@ -57,7 +57,7 @@ class SessionCookies:
         if self._fernet is None:
             from cryptography.fernet import Fernet
 
-            future = self._runner.send(session_secret, namespace="", actor="auth", writes=True, walled=False)
+            future = self._runner.send(session_secret, namespace="", actor="auth", writes=True, restricted=False)
             secret = await asyncio.wrap_future(future)
             self._fernet = Fernet(urlsafe_b64encode(sha256(secret.encode()).digest()))
         return self._fernet

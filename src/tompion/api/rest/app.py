@@ -154,7 +154,11 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
                 name = next(iter(arguments.values()))
                 return await _within_limit(service.read_batcher.read(route.operation, namespace, name))
             future = service.runner.send(
-                operation, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not ANONYMOUS
+                operation,
+                namespace=namespace,
+                actor=caller.actor,
+                writes=route.writes,
+                restricted=caller is not ANONYMOUS,
             )
             return await _within_limit(asyncio.wrap_future(future))
 

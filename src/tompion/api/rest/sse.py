@@ -140,7 +140,7 @@ class ChangeStream:
         """Return the changes after a position, or ``None`` if the store does not answer."""
         try:
             future = self._runner.send(
-                partial(poll_changes, seen=position), namespace="", actor="live", writes=False, walled=False
+                partial(poll_changes, seen=position), namespace="", actor="live", writes=False, restricted=False
             )
             return await asyncio.wrap_future(future)
         except TompionError:

@@ -228,10 +228,10 @@ def placeholder(
         created_ms=0,
     )
     compiled = compile_version(context, row, version)._replace(degraded=str(error))
-    new = edit.new_state(compiled, context.now_ms, paused=row.state == "paused")
+    new_state = edit.new_state(compiled, context.now_ms, paused=row.state == "paused")
     return LoadedSchedule(
         row=row,
-        state=new if state is None else _without_next_tick(row, state, compiled, new),
+        state=new_state if state is None else _without_next_tick(row, state, compiled, new_state),
         version=version,
         definition=stored_definition(version),
         compiled=compiled,
