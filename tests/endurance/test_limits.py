@@ -206,9 +206,9 @@ def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more:
 
     limit = SMALL.max_result_bytes
     result = asyncio.run(run_function("answer", limit + more))
-    assert result.state == "SUCCESS"
+    assert result.status == "SUCCESS"
     assert (result.result == "r" * (limit - 2)) == (more == 0)
     assert len(str(result.result).encode()) <= limit
     error = asyncio.run(run_function("fail", limit + more))
-    assert error.state == "FAILED"
+    assert error.status == "FAILED"
     assert len(error.error.encode()) <= limit + len("…".encode())

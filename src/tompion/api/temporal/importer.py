@@ -183,7 +183,7 @@ class ScheduleImporter:
             schedule = await self.home.get(schedule_id)
         except NotFound:
             return
-        if schedule.state is not ScheduleStatus.CLOSED:
+        if schedule.status is not ScheduleStatus.CLOSED:
             raise AlreadyExists(f"schedule {schedule_id!r} exists already")
 
     async def _create(self, schedule_id: str, fields: dict[str, Any], document: dict[str, Any]) -> None:
