@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     )
     from tompion.executors.base import Accepted, Completed, Executor, RunContext
     from tompion.executors.current_run import RunLogFilter, current_run
-    from tompion.model.audit import AuditVerification
+    from tompion.model.api_key import ApiKey, NewKey
+    from tompion.model.audit_chain import AuditVerification
     from tompion.model.hint import Hint, Outlook
     from tompion.model.insight import (
         EditDiff,
@@ -104,7 +105,6 @@ if TYPE_CHECKING:
         Version,
         Workflow,
     )
-    from tompion.model.security import ApiKey, NewKey
     from tompion.model.spec import (
         CalendarDocument,
         ClockChange,
@@ -267,7 +267,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
     _MODULES = {
         "Accepted": "tompion.executors.base",
         "Action": "tompion.model.schedule",
-        "ApiKey": "tompion.model.security",
+        "ApiKey": "tompion.model.api_key",
         "AsyncAudit": "tompion.contract.async_methods",
         "AsyncCalendars": "tompion.contract.async_methods",
         "AsyncClient": "tompion.client",
@@ -280,7 +280,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "AsyncTompion": "tompion.sdk.app",
         "AsyncWorkflows": "tompion.contract.async_methods",
         "Audit": "tompion.contract.sync_methods",
-        "AuditVerification": "tompion.model.audit",
+        "AuditVerification": "tompion.model.audit_chain",
         "Backfill": "tompion.model.schedule",
         "BulkRefusal": "tompion.model.schedule",
         "BulkResult": "tompion.model.schedule",
@@ -315,7 +315,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "LoadSpike": "tompion.model.insight",
         "NamedCalendar": "tompion.model.spec",
         "NatsAction": "tompion.contract.fields",
-        "NewKey": "tompion.model.security",
+        "NewKey": "tompion.model.api_key",
         "Notification": "tompion.model.notification",
         "Notifications": "tompion.contract.sync_methods",
         "OnResume": "tompion.model.policy",

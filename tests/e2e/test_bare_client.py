@@ -46,7 +46,7 @@ from tompion.client import AsyncClient
 async def main():
     async with AsyncClient(sys.argv[1]) as client:
         await client.create("report", cron="@daily", function="tasks:report")
-        print((await client.trigger("report")).state)
+        print((await client.trigger("report")).status)
 
 asyncio.run(main())
 """

@@ -28,7 +28,11 @@ def groups_of(kind: type[AsyncMethods | SyncMethods]) -> dict[str, type[AsyncGro
     """Return the resource groups of a class by their name."""
     properties = inspect.getmembers(kind, lambda member: isinstance(member, property))
     groups = {name: inspect.signature(member.fget, eval_str=True).return_annotation for name, member in properties}
-    return {name: group for name, group in groups.items() if isinstance(group, type) and issubclass(group, AsyncGroup | SyncGroup)}
+    return {
+        name: group
+        for name, group in groups.items()
+        if isinstance(group, type) and issubclass(group, AsyncGroup | SyncGroup)
+    }
 
 
 def public_functions(kind: type) -> list[tuple[str, Callable[..., Any]]]:

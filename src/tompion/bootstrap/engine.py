@@ -180,7 +180,7 @@ def build_tompion(
 
 def check_schedules(config: Config) -> None:
     """Raise if a schedule in the file is invalid. Named calendars are not checked, because they are in the store."""
-    from tompion.operations.schedules.definition import parse_schedule
+    from tompion.operations.schedules.schedule_document import parse_schedule
     from tompion.operations.validation import check_name
     from tompion.sdk.declarations import Declarations
     from tompion.spec.compiler import compile_spec
@@ -213,7 +213,7 @@ async def healthcheck_pings(
     if pinger is None:
         yield
         return
-    stopping, events = asyncio.Event(), EngineEvents(listener, runner_of(tompion).tally)
+    stopping, events = asyncio.Event(), EngineEvents(listener, runner_of(tompion).metrics)
     task = asyncio.create_task(
         HealthcheckPing(runner_of(tompion).store, tuple, pinger, events, stopping).ping(), name="tompion-ping"
     )

@@ -9,13 +9,13 @@ from tompion.contract.async_schedules import AsyncSchedules, AsyncVerbs
 from tompion.contract.calls import AsyncCaller, AsyncGroup
 from tompion.contract.fields import ReportEvent, RoleName, SourceOfRun, StatusOfRun
 from tompion.contract.stubs import insight_stubs, resource_stubs, run_stubs, schedule_stubs
-from tompion.model.audit import AuditVerification
+from tompion.encoding.instant import When
+from tompion.model.api_key import ApiKey, NewKey
+from tompion.model.audit_chain import AuditVerification
 from tompion.model.insight import Forecast, Problems, Stats, Upcoming
-from tompion.model.instant import When
 from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import Change, Run, Workflow
-from tompion.model.security import ApiKey, NewKey
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import InstanceInfo, Queue, ReportAck
 

@@ -16,9 +16,9 @@ from tompion.contract.fields import (
     StatusOfSchedule,
 )
 from tompion.contract.stubs import insight_stubs, run_stubs, schedule_stubs
+from tompion.encoding.instant import When
 from tompion.model.hint import Outlook
 from tompion.model.insight import EditDiff, SameSpecSchedule, ScheduleSummary
-from tompion.model.instant import When
 from tompion.model.page import Page
 from tompion.model.schedule import (
     Backfill,

@@ -17,8 +17,8 @@ from tests.support.service import Direct
 from tompion.contract.routes import ROUTES
 from tompion.contract.stubs import OperationStub
 from tompion.contract.sync_methods import SyncMethods
+from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.page import Page
-from tompion.model.security import ApiKey, NewKey
 from tompion.operations.compat import service_routes
 from tompion.operations.runs.remote_workers import (
     claim_runs,
