@@ -24,7 +24,10 @@ class SyncInsight(SyncCaller):
     """Figures and problems of all schedules."""
 
     def upcoming(self, *, schedule_id: str | None = None, seconds: int = 3600, limit: int = 100) -> Upcoming:
-        """Return the ticks that fire in the next seconds, of one schedule or of all, the earliest first."""
+        """Return the ticks that fire in the next ``seconds``, of one schedule or of all, the earliest first.
+
+        The result has every tick up to its ``complete_until``. Later ones may be omitted.
+        """
         return self._read(insight_stubs.upcoming, locals())
 
     def stats(self, *, seconds: int = 3600, buckets: int = 60) -> Stats:
