@@ -6,6 +6,8 @@ fires at 10:00Z. Scenarios begin at 08:00:30Z.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.zone_tables import OlderTables
@@ -31,7 +33,7 @@ def next_run(harness: EngineHarness) -> str:
     return "none" if run_at is None else f"{run_at:%d %H:%M}"
 
 
-def create(harness: EngineHarness, **fields: object) -> None:
+def create(harness: EngineHarness, **fields: Any) -> None:
     harness.create(**{"cron": "0 10 * * *", "timezone": "Europe/Berlin", **fields})
 
 
@@ -154,7 +156,7 @@ def rename_zone(harness: EngineHarness, before: str, after: str) -> None:
     ],
 )
 def test_schedule_whose_zone_disappears_fires_in_utc_until_it_returns(
-    harness: EngineHarness, fields: dict[str, object]
+    harness: EngineHarness, fields: dict[str, Any]
 ) -> None:
     """Regression: the mark lost the zone, so no metric, problem or log had it, and its return repaired nothing.
 

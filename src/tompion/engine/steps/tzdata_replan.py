@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from tompion.encoding.instant import datetime_s
 from tompion.engine.context import EngineContext
 from tompion.engine.signals import EngineSignals
 from tompion.engine.steps import audit
 from tompion.engine.steps.result import Replanned
 from tompion.engine.store_future import await_store
 from tompion.engine.telemetry.events import EngineEvents
-from tompion.model.instant import datetime_s
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
