@@ -27,7 +27,7 @@ from tompion.executors import registry
 from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations.schedules import definition
+from tompion.operations.schedules import schedule_document
 from tompion.spec import lint
 from tompion.spec.zone import tzif
 
@@ -88,7 +88,7 @@ def test_every_route_is_in_the_rest_reference() -> None:
 
 
 def test_every_field_of_a_schedule_is_in_the_schedule_reference() -> None:
-    wanted = set(definition.FIELDS) - set(SpecDocument.__dataclass_fields__)
+    wanted = set(schedule_document.FIELDS) - set(SpecDocument.__dataclass_fields__)
     assert rows(page("reference/schedule.md")) >= wanted
 
 

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     )
     from tompion.executors.base import Accepted, Completed, Executor, RunContext
     from tompion.executors.current_run import RunLogFilter, current_run
-    from tompion.model.audit import AuditVerification
+    from tompion.model.api_key import ApiKey, NewKey
+    from tompion.model.audit_chain import AuditVerification
     from tompion.model.hint import Hint, Outlook
     from tompion.model.insight import (
         EditDiff,
@@ -80,7 +81,6 @@ if TYPE_CHECKING:
         Version,
         Workflow,
     )
-    from tompion.model.security import ApiKey, NewKey
     from tompion.model.spec import (
         CalendarDocument,
         ClockChange,
@@ -217,10 +217,10 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
     _MODULES = {
         "Accepted": "tompion.executors.base",
         "Action": "tompion.model.schedule",
-        "ApiKey": "tompion.model.security",
+        "ApiKey": "tompion.model.api_key",
         "AsyncClient": "tompion.client",
         "AsyncTompion": "tompion.sdk.app",
-        "AuditVerification": "tompion.model.audit",
+        "AuditVerification": "tompion.model.audit_chain",
         "Backfill": "tompion.model.schedule",
         "BulkRefusal": "tompion.model.schedule",
         "BulkResult": "tompion.model.schedule",
@@ -249,7 +249,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Load": "tompion.model.insight",
         "LoadSpike": "tompion.model.insight",
         "NamedCalendar": "tompion.model.spec",
-        "NewKey": "tompion.model.security",
+        "NewKey": "tompion.model.api_key",
         "Notification": "tompion.model.notification",
         "OnResume": "tompion.model.policy",
         "OnWorkerLost": "tompion.model.policy",

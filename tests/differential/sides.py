@@ -16,8 +16,8 @@ from tests.support.service import Direct, runner_of, serve_runner
 from tompion.client import Client
 from tompion.config.settings import Settings
 from tompion.contract.methods import SyncMethods
+from tompion.encoding.codec import to_plain
 from tompion.errors import TompionError
-from tompion.model.codec import to_plain
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Backfill, Run, Schedule
 from tompion.plan.compiled_schedule import CompiledSchedule

@@ -196,7 +196,7 @@ def test_an_outcome_that_cannot_be_stored_is_escaped_or_rejected(service: Servic
         calls.append(run.attempt)
         if outcome == "error":
             raise ValueError("bad byte \x00")
-        while outcome == "late" and run.is_wanted:
+        while outcome == "late" and run.should_continue:
             ALARM.wait(0.01)
         return {"a": "\ud800", "b": "\x00"}
 

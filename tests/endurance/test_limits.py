@@ -18,7 +18,7 @@ from tompion.executors.base import RunContext
 from tompion.model.run import FINAL
 from tompion.operations import validation
 from tompion.operations.insight import preview
-from tompion.operations.schedules import definition
+from tompion.operations.schedules import schedule_document
 from tompion.operations.schedules.attributes import MAX_ATTRIBUTES
 from tompion.spec import document, icalendar
 from tompion.spec.calendar import cron
@@ -117,8 +117,11 @@ LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
     "queue": ("max_name_chars", lambda tompion, size: put(tompion, queue="q" * size)),
     "label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l" * size: "v" * size})),
     "value of a label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l": "v" * size})),
-    "labels": (definition.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
-    "description": (definition.MAX_DESCRIPTION_CHARS, lambda tompion, size: put(tompion, description="d" * size)),
+    "labels": (schedule_document.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
+    "description": (
+        schedule_document.MAX_DESCRIPTION_CHARS,
+        lambda tompion, size: put(tompion, description="d" * size),
+    ),
     "note": (
         validation.MAX_NOTE_CHARS,
         lambda tompion, size: put(tompion) and tompion.pause("limited", note="n" * size),
@@ -203,9 +206,9 @@ def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more:
 
     limit = SMALL.max_result_bytes
     result = asyncio.run(run_function("answer", limit + more))
-    assert result.state == "SUCCESS"
+    assert result.status == "SUCCESS"
     assert (result.result == "r" * (limit - 2)) == (more == 0)
     assert len(str(result.result).encode()) <= limit
     error = asyncio.run(run_function("fail", limit + more))
-    assert error.state == "FAILED"
+    assert error.status == "FAILED"
     assert len(error.error.encode()) <= limit + len("…".encode())

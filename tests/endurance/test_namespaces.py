@@ -99,7 +99,7 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 async def fire(url: str) -> dict[str, set[str]]:
     """Let an engine fire the due ticks of many tenants, and return the namespaces in its metrics, by metric."""
     async with AsyncTompion(url, namespace="tenant-1") as tompion:
-        tally = tompion.runner.tally
+        tally = tompion.runner.metrics
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)

@@ -84,7 +84,7 @@ async def soak(options: Options, show_progress: Callable[[str], None] = lambda _
                 show_progress(f"{number * 100 // SAMPLES} %: {samples[-1]}")
         calling.cancel()
         calls = (await asyncio.gather(calling, return_exceptions=True))[0]
-        counts = tompion.runner.tally.counts
+        counts = tompion.runner.metrics.counts
         violations = growing(samples) + [f"{counts[name]} {name}" for name in BAD if counts[name]]
         if isinstance(calls, BaseException):
             violations.append(f"the client failed: {calls!r}")

@@ -179,7 +179,7 @@ def build_tompion(
 
 def check_schedules(config: Config) -> None:
     """Raise if a schedule in the file is invalid. Named calendars are not checked, because they are in the store."""
-    from tompion.operations.schedules.definition import parse_schedule
+    from tompion.operations.schedules.schedule_document import parse_schedule
     from tompion.operations.validation import check_name
     from tompion.sdk.declarations import Declarations
     from tompion.spec.compiler import compile_spec
@@ -210,7 +210,7 @@ async def healthcheck_pings(
     if pinger is None:
         yield
         return
-    stopping, events = asyncio.Event(), EngineEvents(listener, tompion.runner.tally)
+    stopping, events = asyncio.Event(), EngineEvents(listener, tompion.runner.metrics)
     task = asyncio.create_task(
         HealthcheckPing(tompion.runner.store, tuple, pinger, events, stopping).ping(), name="tompion-ping"
     )

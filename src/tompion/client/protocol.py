@@ -22,8 +22,8 @@ from tompion.client.errors import error_of
 from tompion.contract.api_routes import API_ROUTES, PREFIX, Route
 from tompion.contract.json import decode, encode
 from tompion.contract.stubs import OperationStub, resource_stubs, run_stubs, schedule_stubs
+from tompion.encoding.codec import to_plain
 from tompion.errors import InvalidField, OutcomeUnknown, StoreUnavailable, TompionError
-from tompion.model.codec import to_plain
 
 MAX_ATTEMPTS = 4
 RETRY_DELAY_S = 0.2

@@ -14,7 +14,8 @@ from typing import Any
 
 from tompion.contract.roles import Role
 from tompion.contract.stubs import OperationStub, insight_stubs, resource_stubs, run_stubs, schedule_stubs
-from tompion.model.audit import AuditVerification
+from tompion.model.api_key import ApiKey, NewKey
+from tompion.model.audit_chain import AuditVerification
 from tompion.model.hint import Outlook
 from tompion.model.insight import (
     DeclareResult,
@@ -40,7 +41,6 @@ from tompion.model.schedule import (
     Version,
     Workflow,
 )
-from tompion.model.security import ApiKey, NewKey
 from tompion.model.spec import NamedCalendar, Preview
 from tompion.model.verification import Verification
 from tompion.model.worker import Assignment, HeartbeatAck, InstanceInfo, Queue, ReportAck, Worker

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from tompion.encoding.codec import Forms, from_fields, from_plain, to_plain
 from tompion.errors import (
     Conflict,
     Forbidden,
@@ -25,7 +26,6 @@ from tompion.errors import (
     Unauthenticated,
 )
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import Forms, from_fields, from_plain, to_plain
 from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
 from tompion.model.schedule import Action, Definition, Schedule
 from tompion.model.spec import SOURCE_FIELDS, SpecDocument

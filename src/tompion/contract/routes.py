@@ -9,9 +9,11 @@ from tompion.contract.api_routes import API_ROUTES, COMPATIBILITY, PREFIX, Route
 from tompion.contract.roles import Role
 from tompion.contract.stubs import OperationStub, resource_stubs, schedule_stubs
 from tompion.model.page import Page
-from tompion.model.schedule import Run
-from tompion.model.security import WebSession
+from tompion.model.schedule import (
+    Run,
+)
 from tompion.model.service_info import EffectiveConfig, Health
+from tompion.model.web_session import WebSession
 from tompion.model.worker import Queue
 from tompion.operations.compat import service_routes
 from tompion.operations.insight import forecast, problems, stats, upcoming

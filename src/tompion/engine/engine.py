@@ -162,7 +162,7 @@ class Engine:
         self._unsubscribe = lambda: None
         await self.supervisor.wait_ended()  # a claim that was under way is applied by now
         await self._drain(self.settings.shutdown_grace_ms / 1000 if grace_s is None else grace_s)
-        await self._leave()
+        await self._hand_back_and_release()
         for executor in self._executors.values():
             await executor.aclose()
         for part in (self._sender, self._pinger):
@@ -185,13 +185,13 @@ class Engine:
             except Exception as error:  # noqa: BLE001 - the shutdown must survive any error
                 self.events.report_failure("cannot write outcomes while stopping", error)
 
-    async def _leave(self) -> None:
+    async def _hand_back_and_release(self) -> None:
         """Write the last outcomes, hand back the runs that are left, and release the lease."""
-        held = await self.launcher.abandon()
+        abandoned_runs = await self.launcher.abandon()
         try:
             while self.launcher.outcomes:
                 await self.outcome_writer.write_batch()
-            await self.outcome_writer.hand_back(held)
+            await self.outcome_writer.hand_back(abandoned_runs)
             await self.lease.release()
         except TompionError as error:
             self.events.warn(f"stopped without releasing the lease, which will expire by itself: {error}")

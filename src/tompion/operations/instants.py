@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, display
-from tompion.model.instant import When
 
 _FIRST_S, _LAST_S = -62_135_596_800, 253_402_300_799  # a datetime holds the years 1 to 9999
 

@@ -36,12 +36,12 @@ from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput, StoreUnavailable, TompionError
 from tompion.executors.function import FunctionExecutor
 from tompion.model.insight import DeclareResult
-from tompion.model.metrics import Metrics
 from tompion.operations.context import OperationContext, TargetCheck
 from tompion.operations.runner import OperationRunner
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
-from tompion.runtime.signals import handle_stop_signals
+from tompion.runtime.metrics_registry import Metrics
+from tompion.runtime.stop_signals import handle_stop_signals
 from tompion.sdk.declarations import Declaration, Declarations, F
 from tompion.sdk.remote_worker import RemoteWorker
 from tompion.store.base import Store

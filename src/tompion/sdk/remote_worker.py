@@ -96,7 +96,7 @@ class RemoteWorker:
         await clock.wait(self._idle, grace)
         remaining = dict(self._active)
         for task, signals in remaining.values():
-            signals.is_lost, signals.is_wanted = True, False
+            signals.is_lost, signals.should_continue = True, False
             task.cancel()
         heartbeat_task.cancel()
         await asyncio.wait([heartbeat_task, *(task for task, _ in remaining.values())], timeout=5)
@@ -195,9 +195,9 @@ class RemoteWorker:
 
     def _cancel(self, token: str, *, lost: bool) -> None:
         task, signals = self._active.get(token, (None, None))
-        if task is None or signals is None or not signals.is_wanted:
+        if task is None or signals is None or not signals.should_continue:
             return
-        signals.is_lost, signals.is_wanted = lost, False
+        signals.is_lost, signals.should_continue = lost, False
         if lost:
             self._events.count("leases_lost")
         task.cancel()
@@ -222,7 +222,7 @@ class RemoteWorker:
         try:
             done, _ = await asyncio.wait([running], timeout=limit_s)
             if not done:
-                signals.is_wanted = False
+                signals.should_continue = False
                 running.cancel()
                 return Completed(
                     RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({assignment.max_execution_ms})"
@@ -327,6 +327,6 @@ def run_context(assignment: Assignment, signals: RunSignals) -> RunContext:
     )
     payload = None if assignment.payload is None else json.dumps(assignment.payload)
     names = (assignment.namespace, assignment.schedule_id)
-    context = RunContext(row, *names, assignment.action, payload, sign=lambda _: assignment.token, link=signals)
+    context = RunContext(row, *names, assignment.action, payload, sign=lambda _: assignment.token, signals=signals)
     context.traceparent = assignment.traceparent
     return context

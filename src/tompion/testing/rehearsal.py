@@ -15,12 +15,12 @@ from typing import Any, Self
 from tompion.config.settings import DAY_MS, Settings
 from tompion.contract.methods import SyncMethods
 from tompion.contract.stubs import OperationStub, schedule_stubs
+from tompion.encoding.instant import When, datetime_s
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.function import FunctionExecutor, call_safely
-from tompion.model.instant import When, datetime_s
 from tompion.model.schedule import Run
 from tompion.operations.instants import epoch_ms
 from tompion.operations.runner import OperationRunner

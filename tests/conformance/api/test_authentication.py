@@ -21,7 +21,7 @@ from tompion.config.loader import load
 from tompion.contract.api_routes import Route
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
-from tompion.model.security import NewKey
+from tompion.model.api_key import NewKey
 from tompion.operations.resources import api_keys
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock

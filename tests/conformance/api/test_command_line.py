@@ -70,7 +70,7 @@ def test_lists_continue_after_the_last_page(url: str) -> None:
 def test_doctor_uses_the_limits_of_the_service_if_it_can_read_them(guarded: tuple[str, Direct], url: str) -> None:
     def settings(*where: str) -> str:
         checks = json.loads(run(["doctor", *where, "-o", "json"]).out)
-        return str(next(check["text"] for check in checks if check["check"] == "settings"))
+        return str(next(check["text"] for check in checks if check["name"] == "settings"))
 
     assert settings("--url", url) == "limits of the service"
     address, direct = guarded

@@ -15,8 +15,8 @@ from tests.support.service import Direct
 from tompion.contract.methods import SyncMethods, _Sync
 from tompion.contract.routes import ROUTES
 from tompion.contract.stubs import OperationStub
+from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.page import Page
-from tompion.model.security import ApiKey, NewKey
 from tompion.operations.compat import service_routes
 from tompion.operations.runs.remote_workers import (
     claim_runs,

@@ -24,7 +24,7 @@ from tests.support.token_issuers import (
     token_service,
 )
 from tompion.client import Client
-from tompion.model.security import NewKey
+from tompion.model.api_key import NewKey
 from tompion.operations.resources import api_keys
 
 SECONDS = 120

@@ -60,7 +60,7 @@ def test_result_and_failure_are_passed_to_the_next_run(address: str, tmp_path: P
     assert first.result["last_result"] is None
     assert second.result["last_result"] == first.result
     assert second.result["last_failure"] is None
-    assert (failed.state, failed.error) == (
+    assert (failed.status, failed.error) == (
         RunState.FAILED,
         "Work: it did not work, caused by Weather: no luck today",
     )
@@ -110,8 +110,8 @@ def test_later_run_ends_the_earlier_workflow(
         return ended, before.status, await home.wait_until_final(second)
 
     ended, workflow_status, second = run_scenario(address, tmp_path, scenario)
-    assert (ended.state, workflow_status) == (state, status)
-    assert (second.state, second.result) == (RunState.SUCCESS, "at last")
+    assert (ended.status, workflow_status) == (state, status)
+    assert (second.status, second.result) == (RunState.SUCCESS, "at last")
 
 
 async def wait_for_workflows(client: Client, schedule_id: str, count: int) -> None:
@@ -126,4 +126,4 @@ def test_failed_workflow_is_retried(address: str, tmp_path: Path) -> None:
         return await home.trigger_and_wait("moody")
 
     run = run_scenario(address, tmp_path, scenario)
-    assert (run.state, run.result, run.attempt) == (RunState.SUCCESS, "well then", 2)
+    assert (run.status, run.result, run.attempt) == (RunState.SUCCESS, "well then", 2)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.operations import DAY, Bench, at, shown, when
+from tompion.encoding.bounded_text import json_value
 from tompion.errors import NotFound
-from tompion.model.codec import json_value
 from tompion.model.run import RunState
 from tompion.operations.compat.temporal_reads import temporal_view
 from tompion.operations.resources import calendars, targets, workflows

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import FUNCTION, Bench, shown, when
-from tompion.model.instant import datetime_s
+from tompion.encoding.instant import datetime_s
 from tompion.model.run import RunState
 from tompion.operations.resources import targets
 from tompion.operations.runs import read

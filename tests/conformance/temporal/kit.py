@@ -81,8 +81,8 @@ class DispatcherServiceClient(ServiceClient):
 class ImmediateExecutor(Executor):
     """An executor that starts nothing. Every run succeeds immediately."""
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
-        return Completed(execution_id=f"{meta.schedule_id}/{meta.idempotency_key[:12]}")
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
+        return Completed(execution_id=f"{run_context.schedule_id}/{run_context.idempotency_key[:12]}")
 
 
 def dispatcher_for(

@@ -223,7 +223,7 @@ def test_token_is_stale_after_actions_were_used() -> None:
     same, stale, left = run_scenario(scenario)
     assert same
     assert (stale.code, left) == (Code.FAILED_PRECONDITION, 2)
-    assert stale.message.startswith("mismatched conflict token: token: 5 actions were left, now it is 2")
+    assert stale.message.startswith("mismatched conflict token: 5 actions were left, now it is 2")
 
 
 def _use_up(session: OperationContext) -> None:

@@ -80,7 +80,7 @@ def test_workflow_is_started_with_every_field_of_the_action(temporal_address: st
         return run, action, await started.describe(), await (await started.describe()).memo()
 
     run, action, description, memo = run_with_worker(temporal_address, tmp_path, scenario)
-    assert (run.state, run.result) == (RunState.SUCCESS, 5)
+    assert (run.status, run.result) == (RunState.SUCCESS, 5)
     assert action.action.workflow_id.startswith(f"sum-{run.run_at:%Y-%m-%dT%H:%M:%SZ}")
     assert description.status is WorkflowExecutionStatus.COMPLETED
     assert memo["why"] == "tests"

@@ -80,7 +80,7 @@ def test_description_has_every_field_of_the_creation(store_url: str) -> None:
     assert description.info.next_action_times[0] > FULL.spec.start_at
     assert len(description.info.next_action_times) == 10
     assert ours.definition.policy.buffer_keep == "first"
-    assert (ours.pause_note, ours.remaining_actions) == ("a note", 30)
+    assert (ours.note, ours.remaining_actions) == ("a note", 30)
 
 
 def test_duplicate_id_is_rejected_until_the_schedule_is_deleted(store_url: str) -> None:
@@ -178,7 +178,7 @@ def test_update_replaces_the_spec_and_keeps_the_memo(store_url: str) -> None:
     assert description.schedule.policy.overlap is ScheduleOverlapPolicy.ALLOW_ALL
     assert description.schedule.policy.catchup_window == timedelta(days=365)
     assert asyncio.run(description.memo()) == {"kept": True}
-    assert (ours.version, document.version) == (2, 1)  # the action has not changed
+    assert (ours.definition_version, document.version) == (2, 1)  # the action has not changed
 
 
 def test_unchanged_update_keeps_fields_that_temporal_lacks(store_url: str) -> None:
@@ -195,7 +195,7 @@ def test_unchanged_update_keeps_fields_that_temporal_lacks(store_url: str) -> No
 
     before, after, memo = run_scenario(scenario, store_url)
     assert after == before
-    assert (memo["labels"], memo["max_attempts"], memo["spec"]["cron"]) == ({"team": "a"}, 3, ["0 9 L * *"])
+    assert (memo["labels"], memo["max_attempts"], memo["cron"]) == ({"team": "a"}, 3, ["0 9 L * *"])
 
 
 def with_attributes(attributes: TypedSearchAttributes | None, current: ScheduleUpdateInput) -> ScheduleUpdate:
@@ -276,7 +276,7 @@ def test_schedules_are_shared_between_the_temporal_api_and_tompion(store_url: st
         return run, [(entry.id, entry.schedule.action.workflow) for entry in listed], described, await home.get("ours")
 
     run, listed, described, ours = run_scenario(scenario, store_url)
-    assert run.state is RunState.SUCCESS
+    assert run.status is RunState.SUCCESS
     assert listed == [("ours", "Go"), ("theirs", "echo")]
     assert (described.schedule.action.workflow, described.schedule.action.task_queue) == ("Go", "q")
-    assert (ours.state, ours.pause_note, ours.definition.description) == ("paused", "over there", "from the other side")
+    assert (ours.status, ours.note, ours.definition.description) == ("paused", "over there", "from the other side")

@@ -95,7 +95,7 @@ def test_a_function_of_the_main_program_is_called(url: str) -> None:
 
     @app.schedule(YEARLY, schedule_id="local", payload={"n": 5})
     def local(run: RunContext) -> str:
-        results.append((run.payload, run.is_wanted, run.heartbeat(), run.progress({"percent": 10})))
+        results.append((run.payload, run.should_continue, run.heartbeat(), run.progress({"percent": 10})))
         called.set()
         return "done"
 

@@ -120,7 +120,7 @@ def create_app(service: Service) -> Starlette:
         endpoint = _system_endpoint(service, system_route)
         paths[endpoint] = system_route.full_path
         app.add_route(system_route.full_path, endpoint, [system_route.method], name=system_route.path)
-    app.add_middleware(AccessLogMiddleware, tally=service.runner.tally, paths=paths, on_request=service.on_request)
+    app.add_middleware(AccessLogMiddleware, metrics=service.runner.metrics, paths=paths, on_request=service.on_request)
     app.state.change_stream = service.change_stream
     return app
 
@@ -155,7 +155,11 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
                 name = next(iter(arguments.values()))
                 return await _within_limit(service.read_batcher.read(route.operation, namespace, name))
             future = service.runner.send(
-                operation, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not ANONYMOUS
+                operation,
+                namespace=namespace,
+                actor=caller.actor,
+                writes=route.writes,
+                restricted=caller is not ANONYMOUS,
             )
             return await _within_limit(asyncio.wrap_future(future))
 

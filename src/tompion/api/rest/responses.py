@@ -16,11 +16,11 @@ from starlette.responses import Response
 from tompion.api.rest.request_binding import signature_of
 from tompion.contract.api_routes import PREFIX, Route
 from tompion.contract.json import encode
+from tompion.model.api_key import NewKey
 from tompion.model.hint import Outlook
 from tompion.model.insight import DeclareResult
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Run, Schedule, Workflow
-from tompion.model.security import NewKey
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import Worker
 

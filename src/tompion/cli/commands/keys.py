@@ -22,8 +22,8 @@ from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, table
 
 if TYPE_CHECKING:
+    from tompion.model.api_key import ApiKey, NewKey
     from tompion.model.page import Page
-    from tompion.model.security import ApiKey, NewKey
 
 keys_app = command_group("Create, list and revoke API keys.")
 

@@ -79,7 +79,7 @@ async def _serve(tompion: AsyncTompion, listening: socket.socket, config: Config
     from tompion.bootstrap.store import tune_garbage_collector
     from tompion.bootstrap.telemetry import serve_metrics
     from tompion.cli.uvicorn_server import UvicornServer
-    from tompion.runtime.signals import handle_stop_signals
+    from tompion.runtime.stop_signals import handle_stop_signals
 
     host, port = listening.getsockname()[:2]
     shown_host = f"[{host}]" if ":" in host else host

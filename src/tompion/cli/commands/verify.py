@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tompion.cli.connection import Api
-    from tompion.model.audit import AuditVerification
+    from tompion.model.audit_chain import AuditVerification
     from tompion.model.verification import Verification, Violation
 
 MAX_LISTED_PROBLEMS = 100

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tompion.contract.stubs import operation_in
-from tompion.model.audit import AuditVerification
+from tompion.encoding.instant import When
+from tompion.model.audit_chain import AuditVerification
 from tompion.model.insight import EditDiff, Forecast, Problems, SameSpecSchedule, ScheduleSummary, Stats, Upcoming
-from tompion.model.instant import When
 from tompion.model.page import Page
 from tompion.model.spec import Preview
 from tompion.model.verification import Verification
@@ -50,7 +50,10 @@ def summaries(context: Any, schedule_ids: list[str]) -> tuple[ScheduleSummary, .
 
 @operation_in("insight.upcoming")
 def upcoming(context: Any, *, schedule_id: str | None = None, seconds: int = 3600, limit: int = 100) -> Upcoming:
-    """Return the ticks that fire in the next seconds, of one schedule or of all, the earliest first."""
+    """Return the ticks that fire in the next ``seconds``, of one schedule or of all, the earliest first.
+
+    The result has every tick up to its ``complete_until``. Later ones may be omitted.
+    """
     raise NotImplementedError
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tompion.contract.stubs import operation_in
-from tompion.model.instant import When
+from tompion.encoding.instant import When
+from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import Workflow
-from tompion.model.security import ApiKey, NewKey
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import InstanceInfo, Queue
 

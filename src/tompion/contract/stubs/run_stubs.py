@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tompion.contract.stubs import operation_in
-from tompion.model.instant import When
+from tompion.encoding.instant import When
 from tompion.model.page import Page
 from tompion.model.schedule import Description, DroppedTicks, Run
 from tompion.model.worker import Assignment, HeartbeatAck, ReportAck, Worker

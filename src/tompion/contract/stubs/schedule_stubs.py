@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tompion.contract.stubs import operation_in
+from tompion.encoding.instant import When
 from tompion.model.hint import Outlook
 from tompion.model.insight import DeclareResult
-from tompion.model.instant import When
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, BulkResult, Change, Run, Schedule, ScheduleCount, Version
 
@@ -351,9 +351,9 @@ def history(
     limit: int = 50,
     before: str | None = None,
 ) -> Page[Change]:
-    """Return the changes of a schedule, the newest first, or of everything that is not a schedule if no id is given.
+    """Return the changes of a schedule, the newest first.
 
-    With ``everything`` and without an id, return the changes of everything.
+    Without an id, return the changes of all other objects, such as keys. With ``everything``, return all changes.
     """
     raise NotImplementedError
 

@@ -71,7 +71,7 @@ class Attempt(RunSignals):
     )  # fmt: skip
 
     def __init__(self, row: RunRow, compiled: CompiledSchedule, started_ms: int) -> None:
-        self.is_wanted = True
+        self.should_continue = True
         self.progress = None
         self.state = AttemptState.CREATED
         self.row = row
@@ -92,7 +92,7 @@ class Attempt(RunSignals):
         if state not in TRANSITIONS[self.state]:
             return False
         self.state = state
-        self.is_wanted = state is AttemptState.RUNNING
+        self.should_continue = state is AttemptState.RUNNING
         return True
 
     def begin(self) -> None:

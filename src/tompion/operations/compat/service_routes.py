@@ -12,8 +12,8 @@ from itertools import islice
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField, display
-from tompion.model.instant import When, datetime_s
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import Any
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, LimitExceeded, display
-from tompion.model.instant import When
 from tompion.model.spec import Preview
 from tompion.operations.context import OperationContext
 from tompion.operations.instants import epoch_s
-from tompion.operations.schedules.definition import spec_of
 from tompion.operations.schedules.repository import calendar_of, newest_calendar
+from tompion.operations.schedules.schedule_document import spec_of
 from tompion.operations.validation import check_name
 from tompion.spec.compiler import compile_spec, zone_of
 from tompion.spec.explain.specs import explain

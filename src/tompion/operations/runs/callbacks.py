@@ -9,14 +9,14 @@ from __future__ import annotations
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.bounded_text import json_value, truncate
 from tompion.errors import InvalidField, StaleReport, display
-from tompion.model.codec import json_value, truncate
+from tompion.model.callback_token import CALLBACKS, read_token
 from tompion.model.policy import Policy
 from tompion.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
-from tompion.model.security import CALLBACKS, read_token
 from tompion.model.worker import ReportAck
 from tompion.operations.context import OperationContext
-from tompion.operations.schedules.definition import payload_of
+from tompion.operations.schedules.schedule_document import payload_of
 from tompion.operations.validation import check_text
 from tompion.plan.stored_definition import compact, stored_policy
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField, LimitExceeded, NotFound, display
 from tompion.model.backfill import CANCELLED, RUNNING, BackfillRow
-from tompion.model.instant import When, datetime_s
 from tompion.model.policy import OVERLAP_ALIASES, Overlap
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule import Backfill

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, TompionError, display
-from tompion.model.instant import When
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.rows import ScheduleFilter, ScheduleRow
 from tompion.model.schedule import BulkRefusal, BulkResult, Run

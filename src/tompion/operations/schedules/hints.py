@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField
 from tompion.model.hint import HintRow, Outlook
-from tompion.model.instant import When
 from tompion.model.schedule import Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
@@ -38,7 +38,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
     A hint replaces an earlier one of its kind. It is live for ``ttl_ms``: an hour by default, for a one-shot hint
     counted from ``at``.
     """
-    loaded = _adaptive(open_schedule(context, schedule_id, conflict_token))
+    loaded = _require_adaptive(open_schedule(context, schedule_id, conflict_token))
     if interval_ms is None and at is None:
         raise InvalidField("interval_ms", "the hint is empty; send interval_ms, at, or both")
     ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
@@ -50,22 +50,22 @@ def hint(  # noqa: PLR0913 - the parts of the request
     def new_hint(value: int, expires_ms: int) -> HintRow:
         return HintRow(
             value=value,
-            expires_ms=_end_of(expires_ms),
+            expires_ms=_end_of_second(expires_ms),
             created_ms=context.now_ms,
             author=author_name,
             reason=reason_text,
         )
 
     if interval_ms is not None:
-        every = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
-        rows = rows._replace(interval=new_hint(every, context.now_ms + ttl))
+        interval = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
+        rows = rows._replace(interval=new_hint(interval, context.now_ms + ttl))
     if at_ms is not None:
-        expires = (context.now_ms if ttl_ms is not None else max(at_ms, context.now_ms)) + ttl
-        if at_ms >= expires:
+        expires_ms = (context.now_ms if ttl_ms is not None else max(at_ms, context.now_ms)) + ttl
+        if at_ms >= expires_ms:
             raise InvalidField(
                 "ttl_ms", f"{ttl} ms from now, the hint expires before its own time; send a longer ttl_ms"
             )
-        rows = rows._replace(once=new_hint(at_ms, expires))
+        rows = rows._replace(once=new_hint(at_ms, expires_ms))
     after = {"interval_ms": interval_ms, "at": at_ms, "ttl_ms": ttl, "reason": reason_text, "author": author_name}
     changed = loaded._replace(state=loaded.state._replace(hints=rows.text()))
     return _save_replanned(context, changed, AuditEntry("hint", request_id, None, after))
@@ -73,7 +73,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
 
 def hints(context: OperationContext, schedule_id: str) -> Outlook:
     """Return the live hints of an adaptive schedule and its next run."""
-    loaded = _adaptive(load_by_id(context, schedule_id))
+    loaded = _require_adaptive(load_by_id(context, schedule_id))
     return outlook_view(loaded.row, loaded.state, loaded.compiled, context.now_ms)
 
 
@@ -87,7 +87,7 @@ def clear_hints(
     request_id: str | None = None,
 ) -> Outlook:
     """Remove all hints of an adaptive schedule: it returns to its baseline."""
-    loaded = _adaptive(open_schedule(context, schedule_id, conflict_token))
+    loaded = _require_adaptive(open_schedule(context, schedule_id, conflict_token))
     reason_text = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     live = adaptive.hints_of(loaded.state).live_at(context.now_ms)
     before = {name: None if row is None else row.value for name, row in live._asdict().items()}
@@ -112,12 +112,12 @@ def reset_failures(
     return save(context, loaded._replace(state=state), entry)
 
 
-def _end_of(expires_ms: int) -> int:
-    """Return the end of the second in which a hint expires, so that live hints never change within a second."""
+def _end_of_second(expires_ms: int) -> int:
+    """Return the end of the second of an instant. Hints expire there, so that they never change within a second."""
     return -(-expires_ms // 1000) * 1000
 
 
-def _adaptive(loaded: LoadedSchedule) -> LoadedSchedule:
+def _require_adaptive(loaded: LoadedSchedule) -> LoadedSchedule:
     if loaded.compiled.allowed_seconds is None:
         raise InvalidField(
             "adaptive", f"schedule {loaded.row.schedule_id!r} is not adaptive and takes no hints; set adaptive to true"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, display
-from tompion.model.instant import When
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.run import RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState

@@ -272,6 +272,7 @@ def _parse_every(text: str, position: int, zone: str | None) -> IntervalDocument
 
 
 def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> CronRule:
+    """Parse the fields of an expression. ``shift`` is the position of ``body`` in the text, for error messages."""
     texts = body.split()
     kinds = _KINDS.get((dialect, len(texts)))
     if kinds is None or (dialect == "tompion" and len(texts) == 6):

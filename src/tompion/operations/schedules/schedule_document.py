@@ -1,4 +1,4 @@
-"""From the flat document of a schedule to a checked definition."""
+"""Validates the flat document of a schedule and converts it to a definition."""
 
 from __future__ import annotations
 
