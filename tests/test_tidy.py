@@ -85,6 +85,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
         {
             "sdk",
             "client",
+            "contract",
             "operations",
             "config.settings",
             "engine.telemetry.events",

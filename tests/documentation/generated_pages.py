@@ -13,6 +13,7 @@ from tests.documentation import stubs
 from tests.documentation.defects import INTERLEAVINGS_HEAD, SIMULATION_HEAD, interleaving_rows, simulation_rows
 from tests.documentation.diagrams import diagrams, with_diagrams
 from tests.documentation.example_responses import example_responses
+from tests.documentation.python_methods import MODULE_FILES
 from tests.documentation.roles import page as roles
 from tompion.api.rest.openapi.document import describe, summary_and_description
 from tompion.api.rest.openapi.examples import RECORDED
@@ -113,5 +114,6 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/explanation/planted-defects.md": planted_defects,
     "docs/explanation/policies.md": lambda text: with_diagrams(text, diagrams()),
     **{f"{stubs.FOLDER}/{name}.py": partial(stubs.page, name) for name in stubs.OPERATIONS},
+    **MODULE_FILES,
 }
 """The generated files, in this order, because the OpenAPI document has the example responses."""

@@ -27,7 +27,7 @@ from tompion.client import Client
 with Client(sys.argv[1]) as client:
     created = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="json:dumps")
     assert client.get("report") == created
-    assert client.pause_matching(everything=True).schedule_ids == ("report",)
+    assert client.schedules.pause_matching(everything=True).schedule_ids == ("report",)
     try:
         client.get("missing")
     except tompion.NotFound as error:

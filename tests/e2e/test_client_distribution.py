@@ -35,7 +35,7 @@ with Client(sys.argv[1]) as client:
     created = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="json:dumps")
     assert isinstance(created, tompion_client.Schedule)
     assert client.get("report") == created
-    assert client.pause_matching(everything=True).schedule_ids == ("report",)
+    assert client.schedules.pause_matching(everything=True).schedule_ids == ("report",)
     try:
         client.get("missing")
     except tompion_client.NotFound as error:

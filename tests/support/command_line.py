@@ -16,9 +16,9 @@ from tests.conformance.api.scenarios import step
 from tompion.cli.main import exit_code, main
 from tompion.client.errors import error_of
 from tompion.contract.json import decode
-from tompion.contract.methods import SyncMethods
 from tompion.contract.routes import ROUTES
 from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 
 SCHEDULE = ("schedule_id",)
 DEFINING = ("create", "upsert", "update", "patch", "preview", "diff")
@@ -114,12 +114,11 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists with an optional schedule. In the commands that take a definition, the same parameter is the schedule's id."""
 WITHOUT_A_COMMAND = (
-    step("pause_target"),
-    step("pause_matching"),
-    step("summaries", ["s1", "missing", "s0"]),
-    step("summaries", [""]),
+    step("schedules.pause_matching"),
+    step("schedules.summaries", ["s1", "missing", "s0"]),
+    step("schedules.summaries", [""]),
 )
-"""Steps that no command can express: a target or a selection is missing, or only the web UI has the operation."""
+"""Steps that no command can express: a selection is missing, or only the web UI has the operation."""
 
 
 class CommandResult(NamedTuple):

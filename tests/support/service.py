@@ -22,8 +22,8 @@ from tompion.client import AsyncClient
 from tompion.config.loader import load
 from tompion.config.schema import Config
 from tompion.config.settings import Settings
-from tompion.contract.methods import SyncMethods
 from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock
 from tompion.store.base import Store

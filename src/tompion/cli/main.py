@@ -109,7 +109,7 @@ class RootGroup(LazyGroup):
                 self.add_command(LazyCommand(entry, panel))
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name=PROGRAM,
     help=DESCRIPTION,
     cls=RootGroup,

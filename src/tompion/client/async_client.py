@@ -16,7 +16,7 @@ from tompion.client.protocol import (
     result_of,
     retry_delay_s,
 )
-from tompion.contract.methods import AsyncMethods
+from tompion.contract.async_methods import AsyncMethods
 from tompion.contract.stubs import OperationStub
 from tompion.errors import TompionError
 from tompion.runtime.clock import pause

@@ -306,6 +306,6 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, timedelta):
-        seconds = value.total_seconds()
-        return int(seconds) if seconds.is_integer() else seconds
+        seconds, microseconds = divmod(value // timedelta(microseconds=1), 1_000_000)
+        return seconds if seconds < 0 else f"{seconds}.{microseconds:06}s"
     raise TypeError(f"a {type(value).__name__} is not JSON")

@@ -20,8 +20,8 @@ from tompion.client.protocol import (
     result_of,
     retry_delay_s,
 )
-from tompion.contract.methods import SyncMethods
 from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 from tompion.runtime.clock import pause_thread
 
 CONNECTION_ERRORS = (OSError, http.client.HTTPException)

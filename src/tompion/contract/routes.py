@@ -9,9 +9,7 @@ from tompion.contract.api_routes import API_ROUTES, COMPATIBILITY, PREFIX, Route
 from tompion.contract.roles import Role
 from tompion.contract.stubs import OperationStub, resource_stubs, schedule_stubs
 from tompion.model.page import Page
-from tompion.model.schedule import (
-    Run,
-)
+from tompion.model.schedule import Run
 from tompion.model.service_info import EffectiveConfig, Health
 from tompion.model.web_session import WebSession
 from tompion.model.worker import Queue

@@ -69,7 +69,7 @@ class Finder:
         self._apply = apply
         self._tick_s = context.settings.tick_ms / 1000
         self._prefetched_ms: int | None = None
-        self.fire_step = FireStep(context)
+        self.fire_step: FireStep = FireStep(context)
         self._planned_step = PlannedStep(context)
         self._rescue_step = RescueStep(context)
         self._backfill_step = BackfillStep(context)

@@ -33,7 +33,7 @@ class RunSignals:
     __slots__ = ("progress", "should_continue")
 
     def __init__(self) -> None:
-        self.should_continue = True
+        self.should_continue: bool = True
         """False once the attempt was cancelled, timed out, or lost to another worker."""
         self.progress: str | None = None
 
@@ -72,15 +72,15 @@ class RunContext:
         self._text = payload
         self._payload: Any = UNPARSED
         self._key: str | None = None
-        self.options = options
-        self.on_wait = on_wait
-        self.sign = sign
-        self.signals = signals or RunSignals()
+        self.options: Mapping[str, Any] = options
+        self.on_wait: Callable[[bool], None] = on_wait
+        self.sign: Callable[[str], str] = sign
+        self.signals: RunSignals = signals or RunSignals()
         self.previous: Previous = (None, None)
         self.traceparent: str | None = None
-        self.namespace = namespace
-        self.schedule_id = schedule_id
-        self.action = action
+        self.namespace: str = namespace
+        self.schedule_id: str = schedule_id
+        self.action: Action = action
 
     @property
     def idempotency_key(self) -> str:

@@ -48,7 +48,7 @@ class CeleryExecutor(Executor):
         check_settings(configured, "celery", *SETTINGS)
         self._app = _load_app(configured)
         self._poll_s = int_setting(configured, "celery", "poll_ms", 200) / 1000
-        self.max_active = int_setting(configured, "celery", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "celery", "max_active", 1_000)
         self._env = env
         self._follows = not isinstance(self._app.backend, DisabledBackend)
         # Celery's connections are not thread-safe and its calls block, so one thread makes all of them.

@@ -59,7 +59,7 @@ class CommandExecutor(Executor):
         self._commands = {name: read_command(name, fields) for name, fields in declared.items()}
         self._grace_s = int_setting(configured, "command", "grace_ms", 5_000, 0) / 1000
         self._max_bytes = env.max_result_bytes
-        self.max_active = int_setting(configured, "command", "max_active", 64)
+        self.max_active: int = int_setting(configured, "command", "max_active", 64)
 
     async def run(self, dag: Any, run_context: RunContext) -> Completed:
         """Start the command and wait until it exits."""

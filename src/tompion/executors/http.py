@@ -51,8 +51,8 @@ class HttpExecutor(Executor):
         self._target_of = lru_cache(TARGET_CACHE_SIZE)(self._guard.target)
         self._secrets = _secrets(configured.get("secrets", {}))
         self._timeout_ms = int_setting(configured, "http", "timeout_ms", 30_000)
-        self.max_active = int_setting(configured, "http", "max_active", 5_000)
-        self.max_per_target = int_setting(configured, "http", "max_per_target", 1_000)
+        self.max_active: int = int_setting(configured, "http", "max_active", 5_000)
+        self.max_per_target: int = int_setting(configured, "http", "max_per_target", 1_000)
         self._env = env
         self._clock = clock or SystemClock()
         self._session: aiohttp.ClientSession | None = None

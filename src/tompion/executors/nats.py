@@ -34,7 +34,7 @@ class NatsExecutor(Executor):
         if not self._servers or not all(isinstance(server, str) for server in self._servers):
             raise InvalidField("executors.nats.servers", "expected a list of URLs, such as ['nats://127.0.0.1:4222']")
         self._timeout_s = int_setting(configured, "nats", "timeout_ms", 5_000) / 1000
-        self.max_active = int_setting(configured, "nats", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "nats", "max_active", 1_000)
         self._env = env
         self._client: Client | None = None
         self._connecting = asyncio.Lock()

@@ -49,7 +49,7 @@ class PostgresExecutor(TransactionalExecutor):
         if not self._functions and not self._tables:
             raise InvalidField("executors.postgres", "declare the functions or tables that workflows may use")
         default_ms = TransactionalExecutor.timeout_ms
-        self.timeout_ms = int_setting(configured, "postgres", "timeout_ms", default_ms, MIN_TIMEOUT_MS)
+        self.timeout_ms: int = int_setting(configured, "postgres", "timeout_ms", default_ms, MIN_TIMEOUT_MS)
         if self.timeout_ms > MAX_TIMEOUT_MS:
             raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MAX_TIMEOUT_MS}")
         self._env = env

@@ -33,7 +33,7 @@ class RabbitExecutor(Executor):
             raise InvalidField("executors.rabbitmq.url", "expected a URL such as amqp://127.0.0.1:5672/")
         self._url = url
         self._timeout_s = int_setting(configured, "rabbitmq", "timeout_ms", 5_000) / 1000
-        self.max_active = int_setting(configured, "rabbitmq", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "rabbitmq", "max_active", 1_000)
         self._env = env
         self._connecting = asyncio.Lock()
         self._connection: AbstractConnection | None = None

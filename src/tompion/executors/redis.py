@@ -39,7 +39,7 @@ class RedisExecutor(Executor):
             raise InvalidField("executors.redis.url", "expected a URL such as redis://127.0.0.1:6379/0")
         self._remember_ms = int_setting(configured, "redis", "remember_ms", 24 * 3_600_000)
         timeout_s = int_setting(configured, "redis", "timeout_ms", 5_000) / 1000
-        self.max_active = int_setting(configured, "redis", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "redis", "max_active", 1_000)
         self._env = env
         self._redis = Redis.from_url(url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s)
         self._add_once = self._redis.register_script(ADD_ONCE)

@@ -31,7 +31,7 @@ class HttpPinger:
         self._url = self._check_url("ping_url", options["ping_url"])
         self._fail_url = self._check_url("ping_fail_url", options.get("ping_fail_url"))
         self._method = options.get("ping_method", "GET")
-        self.every_s = float(options.get("ping_every_s", 60))
+        self.every_s: float = float(options.get("ping_every_s", 60))
         if self.every_s <= 0:
             raise InvalidField("ping_every_s", f"{self.every_s:.0f}; expected a whole number from 1")
         if self._method not in METHODS:

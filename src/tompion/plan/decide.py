@@ -43,20 +43,20 @@ class Decision:
     )  # fmt: skip
 
     def __init__(self, state: ScheduleState, compiled: CompiledSchedule, context: DecisionContext) -> None:
-        self.state = state
-        self.compiled = compiled
-        self.context = context
+        self.state: ScheduleState = state
+        self.compiled: CompiledSchedule = compiled
+        self.context: DecisionContext = context
         self.runs: list[RunRow] = []
         self.dropped_ranges: list[DroppedRange] = []
-        self.in_flight = state.in_flight
-        self.waiting = state.waiting
+        self.in_flight: int = state.in_flight
+        self.waiting: int = state.waiting
         self.remaining = state.remaining
         self.last_start_ms = state.last_start_ms
-        self.starts = 0
-        self.skipped = 0
+        self.starts: int = 0
+        self.skipped: int = 0
         self.supersede: set[Overlap | None] = set()
-        self.cancel = False
-        self.terminate = False
+        self.cancel: bool = False
+        self.terminate: bool = False
 
     def decide_tick(self, due: Due) -> None:
         """Decide one automatic tick."""

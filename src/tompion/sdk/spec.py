@@ -77,7 +77,7 @@ class Spec(SpecDocument):
         timezone: str | None = None,
         start_at: str | date | None = None,
         end_at: str | date | None = None,
-        jitter_ms: int = 0,
+        jitter_ms: int | str | timedelta = 0,
         jitter_mode: JitterMode = "symmetric",
         jitter_seed: str | None = None,
         dst_gap: DstGap | None = None,

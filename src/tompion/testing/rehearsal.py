@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from tompion.config.settings import DAY_MS, Settings
-from tompion.contract.methods import SyncMethods
 from tompion.contract.stubs import OperationStub, schedule_stubs
+from tompion.contract.sync_methods import SyncMethods
 from tompion.encoding.instant import When, datetime_s
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents, Event
@@ -26,6 +26,7 @@ from tompion.operations.instants import epoch_ms
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import pause
 from tompion.sdk.app import AsyncTompion, Tompion
+from tompion.sdk.parts import declarations_of
 from tompion.spec.duration import parse_duration
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.virtual_loop import VirtualLoop
@@ -56,7 +57,7 @@ class Rehearsal(SyncMethods):
     ) -> None:
         start_s = epoch_ms("at", at) / 1000
         self._namespace = "default" if app is None else app.namespace
-        self._declarations = None if app is None else app.declarations
+        self._declarations = None if app is None else declarations_of(app)
         self._settings = settings or Settings(
             tick_ms=DAY_MS, heartbeat_ms=DAY_MS, lock_ttl_ms=3 * DAY_MS, sweep_ms=DAY_MS, settle_gather_ms=0
         )
@@ -94,7 +95,7 @@ class Rehearsal(SyncMethods):
         runs: list[Run] = []
         before: str | None = None
         while True:
-            page = self.runs(schedule_id, limit=PAGE_SIZE, before=before)
+            page = self.runs.list(schedule_id, limit=PAGE_SIZE, before=before)
             runs += page.items
             before = page.next_page
             if before is None:

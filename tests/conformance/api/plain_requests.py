@@ -16,8 +16,8 @@ from urllib.parse import quote, urlencode
 
 from tests.support.service import Http, Response
 from tompion.contract.json import encode, encode_error
-from tompion.contract.methods import SyncMethods
 from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 from tompion.errors import TompionError
 
 V1, ONE = "/api/v1", "/api/v1/schedules/{schedule_id}"

@@ -123,7 +123,7 @@ async def running_app(
 ) -> AsyncIterator[tuple[Home, Client]]:
     """Run Tompion with its engine, and yield it with an SDK client."""
     async with asyncio.timeout(seconds), Home(store, executors, settings) as home:
-        yield home, sdk_client(dispatcher_for(home.runner, *namespaces))
+        yield home, sdk_client(dispatcher_for(home._runner, *namespaces))
 
 
 def run_scenario(scenario: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://", cluster: str = "") -> T:

@@ -54,7 +54,7 @@ def run_scenario(cluster: str, tmp_path: Path, scenario: Callable[[Home, str], A
 async def runs_of(home: Home, schedule_id: str, count: int) -> list[Run]:
     """Wait until a number of runs of a schedule have ended, and return them, oldest first."""
     await home.wait_for_events("ended", schedule_id, count)
-    return sorted((await home.runs(schedule_id)).items, key=lambda run: (run.created_at, run.run_at))
+    return sorted((await home.runs.list(schedule_id)).items, key=lambda run: (run.created_at, run.run_at))
 
 
 def expected_workflow_id(run: Run, workflow_id: str) -> str:

@@ -136,7 +136,7 @@ def test_each_change_is_applied_once_per_request_id() -> None:
         direct.resume("s", note="again")
         for request in (update, *patches):
             await send(dispatcher, request)
-        return (await describe(dispatcher)).schedule.state, direct.backfills("s")
+        return (await describe(dispatcher)).schedule.state, direct.schedules.backfills("s")
 
     state, backfills = run_scenario(scenario)
     assert (state.notes, state.paused) == ("again", False)

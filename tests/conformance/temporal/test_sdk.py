@@ -138,7 +138,7 @@ def test_backfill_includes_both_ends(store_url: str) -> None:
             ScheduleBackfill(day + timedelta(milliseconds=1), day + timedelta(milliseconds=2)),
         )
         await home.wait_for_events("ended", "s", 3)
-        return [run.run_at.hour for run in (await home.runs("s")).items]
+        return [run.run_at.hour for run in (await home.runs.list("s")).items]
 
     assert run_scenario(scenario, store_url) == [2, 1, 0]
 
@@ -154,7 +154,7 @@ def test_backfill_accepts_a_clock_that_is_slightly_ahead(store_url: str) -> None
         with pytest.raises(RPCError, match="is in the future") as future:
             await handle.backfill(ScheduleBackfill(now, now + timedelta(hours=1)))
         await home.wait_for_events("ended", "s")
-        return status_of(future), [run.run_at for run in (await home.runs("s")).items]
+        return status_of(future), [run.run_at for run in (await home.runs.list("s")).items]
 
     status, times = run_scenario(scenario, store_url)
     assert status is RPCStatusCode.INVALID_ARGUMENT
@@ -171,7 +171,7 @@ def test_update_replaces_the_spec_and_keeps_the_memo(store_url: str) -> None:
             return ScheduleUpdate(current.description.schedule)
 
         await handle.update(change)
-        return await handle.describe(), await home.get("s"), await home.get_workflow("temporal/s")
+        return await handle.describe(), await home.get("s"), await home.workflows.get("temporal/s")
 
     description, ours, document = run_scenario(scenario, store_url)
     assert description.schedule.spec.calendars == []
@@ -267,7 +267,7 @@ def test_search_attributes_are_registered_and_listed(store_url: str) -> None:
 def test_schedules_are_shared_between_the_temporal_api_and_tompion(store_url: str) -> None:
     async def scenario(home: Home, client: Client) -> Any:
         await client.create_schedule("theirs", schedule(None, "hello"))
-        await home.put_workflow("flow", {"executor": "temporal", "options": {"workflow": "Go", "task_queue": "q"}})
+        await home.workflows.put("flow", {"executor": "temporal", "options": {"workflow": "Go", "task_queue": "q"}})
         await home.create("ours", cron="@daily", workflow_id="flow", description="from the other side")
         run = await home.trigger_and_wait("theirs")
         listed: Any = [entry async for entry in await client.list_schedules()]

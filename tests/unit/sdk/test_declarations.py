@@ -103,7 +103,7 @@ def test_a_function_of_the_main_program_is_called(url: str) -> None:
         created = app.trigger("local")
         assert called.wait(SECONDS)
     with Tompion(url, engine=False) as reader:
-        assert reader.get_run(created.run_id).result == "done"
+        assert reader.runs.get(created.run_id).result == "done"
     assert results == [({"n": 5}, True, True, True)]
 
 

@@ -61,7 +61,7 @@ class ChangeStream:
         self._listeners: dict[EventQueue, SseListener] = {}
         self._poller: asyncio.Task[None] | None = None
         self._recent: deque[SentEvent] = deque(maxlen=MAX_QUEUED_EVENTS)
-        self.closed = False
+        self.closed: bool = False
 
     async def events(
         self, namespace: str, actor: str, check_access: Callable[[], Awaitable[None]]

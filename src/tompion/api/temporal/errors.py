@@ -70,7 +70,7 @@ class GrpcError(Exception):
     def __init__(self, code: Code, message: str, *details: Message) -> None:
         super().__init__(message)
         self.code = code
-        self.message = truncate(message, MAX_MESSAGE_BYTES)
+        self.message: str = truncate(message, MAX_MESSAGE_BYTES)
         self.details = details
 
     @property

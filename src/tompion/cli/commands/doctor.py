@@ -112,7 +112,7 @@ def _check_versions() -> Check:
 def _check_service(connection: Connection) -> Check:
     try:
         with connection.open() as api:
-            api.list_instances()
+            api.instances.list()
     except TompionError as error:
         return Check(
             "service",

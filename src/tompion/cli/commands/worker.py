@@ -85,10 +85,11 @@ def worker_command(  # noqa: PLR0913 - each is an option of the command
 async def _work(tompion: AsyncTompion, config: Config, process_log: QueuedLog) -> int:
     from tompion.bootstrap.telemetry import serve_metrics
     from tompion.runtime.stop_signals import handle_stop_signals
+    from tompion.sdk.parts import runner_of
 
     with handle_stop_signals(config.settings.shutdown_grace_ms / 1000) as state:
         async with tompion:
-            with serve_metrics(tompion.runner, config) as address:
+            with serve_metrics(runner_of(tompion), config) as address:
                 if address:
                     process_log.say(f"metrics: {address}")
                 process_log.say(f"{first_line(config.store, config.queues)} (Ctrl-C to stop)")

@@ -22,7 +22,7 @@ class OperationStub(Generic[P, T]):
 
     def __init__(self, module: str, declaration: Callable[Concatenate[Any, P], T]) -> None:
         update_wrapper(self, declaration)
-        self.module = f"tompion.operations.{module}"
+        self.module: str = f"tompion.operations.{module}"
 
     @cached_property
     def operation(self) -> Callable[Concatenate[Any, P], T]:

@@ -73,15 +73,15 @@ class Attempt(RunSignals):
     def __init__(self, row: RunRow, compiled: CompiledSchedule, started_ms: int) -> None:
         self.should_continue = True
         self.progress = None
-        self.state = AttemptState.CREATED
-        self.row = row
-        self.compiled = compiled
-        self.started_ms = started_ms
+        self.state: AttemptState = AttemptState.CREATED
+        self.row: RunRow = row
+        self.compiled: CompiledSchedule = compiled
+        self.started_ms: int = started_ms
         self.task: asyncio.Task[None] | None = None
         self.executor: Executor | None = None
         self.run_context: RunContext | None = None
         self.dag: Any = None
-        self.kind = ""
+        self.kind: str = ""
         self.called_ns: int | None = None
         self.deadline: asyncio.Timeout | None = None
         self.on_wait: Callable[[bool], None] = ignore_wait

@@ -60,10 +60,10 @@ class Launcher:
         self.active: dict[HeldRun, Attempt] = {}
         self.outcomes: list[Outcome] = []
         self._taken: list[Outcome] = []
-        self.ready = asyncio.Event()
-        self.idle = asyncio.Event()
+        self.ready: asyncio.Event = asyncio.Event()
+        self.idle: asyncio.Event = asyncio.Event()
         self.idle.set()
-        self.busy = asyncio.Event()
+        self.busy: asyncio.Event = asyncio.Event()
 
     # --- start ----------------------------------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ class TemporalExecutor(Executor):
         self._api_key = _text(configured, "api_key", "") if "api_key" in configured else None
         self._tls = _tls_config(configured.get("tls"))
         self._rpc_timeout = timedelta(milliseconds=int_setting(configured, "temporal", "timeout_ms", 10_000))
-        self.max_active = int_setting(configured, "temporal", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "temporal", "max_active", 1_000)
         self._env = env
         self._connected: Client | None = None
         self._connecting: asyncio.Future[Client] | None = None

@@ -10,7 +10,7 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import epoch_ms
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, load_by_id, open_schedule, save
-from tompion.operations.validation import check_name, check_text, check_whole
+from tompion.operations.validation import check_duration_ms, check_name, check_text
 from tompion.operations.views import outlook_view
 from tompion.plan import adaptive, edit
 
@@ -25,9 +25,9 @@ def hint(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
     *,
-    interval_ms: int | None = None,
+    interval_ms: int | str | None = None,
     at: When | None = None,
-    ttl_ms: int | None = None,
+    ttl_ms: int | str | None = None,
     reason: str | None = None,
     author: str | None = None,
     conflict_token: int | None = None,
@@ -41,7 +41,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
     loaded = _require_adaptive(open_schedule(context, schedule_id, conflict_token))
     if interval_ms is None and at is None:
         raise InvalidField("interval_ms", "the hint is empty; send interval_ms, at, or both")
-    ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
+    ttl = DEFAULT_TTL_MS if ttl_ms is None else check_duration_ms("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
     author_name = context.actor if author is None else check_name("author", author, context.settings)
     reason_text = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     at_ms = None if at is None else epoch_ms("at", at)
@@ -56,9 +56,9 @@ def hint(  # noqa: PLR0913 - the parts of the request
             reason=reason_text,
         )
 
-    if interval_ms is not None:
-        interval = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
-        rows = rows._replace(interval=new_hint(interval, context.now_ms + ttl))
+    every = None if interval_ms is None else _interval_ms(interval_ms)
+    if every is not None:
+        rows = rows._replace(interval=new_hint(every, context.now_ms + ttl))
     if at_ms is not None:
         expires_ms = (context.now_ms if ttl_ms is not None else max(at_ms, context.now_ms)) + ttl
         if at_ms >= expires_ms:
@@ -66,7 +66,7 @@ def hint(  # noqa: PLR0913 - the parts of the request
                 "ttl_ms", f"{ttl} ms from now, the hint expires before its own time; send a longer ttl_ms"
             )
         rows = rows._replace(once=new_hint(at_ms, expires_ms))
-    after = {"interval_ms": interval_ms, "at": at_ms, "ttl_ms": ttl, "reason": reason_text, "author": author_name}
+    after = {"interval_ms": every, "at": at_ms, "ttl_ms": ttl, "reason": reason_text, "author": author_name}
     changed = loaded._replace(state=loaded.state._replace(hints=rows.text()))
     return _save_replanned(context, changed, AuditEntry("hint", request_id, None, after))
 
@@ -110,6 +110,10 @@ def reset_failures(
         state = edit.replan_adaptive(state, loaded.compiled, context.now_ms)
     entry = AuditEntry("reset_failures", request_id, {"failures": loaded.state.failures}, {"failures": 0})
     return save(context, loaded._replace(state=state), entry)
+
+
+def _interval_ms(value: object) -> int:
+    return check_duration_ms("interval_ms", value, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
 
 
 def _end_of_second(expires_ms: int) -> int:

@@ -94,11 +94,11 @@ class Days:
         minus: tuple[Days, ...] = (),
         dates: dict[int, int] | None = None,
     ) -> None:
-        self.table = table
-        self.years = years
-        self.minus = minus
-        self.dates = dates or {}
-        self.plain = years == ALL_YEARS and not minus and not dates
+        self.table: tuple[int, ...] = table
+        self.years: int = years
+        self.minus: tuple[Days, ...] = minus
+        self.dates: dict[int, int] = dates or {}
+        self.plain: bool = years == ALL_YEARS and not minus and not dates
 
     @property
     def every_day(self) -> bool:

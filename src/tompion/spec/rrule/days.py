@@ -62,7 +62,7 @@ class RuleDays(Days):
     def __init__(self, parts: RruleParts, anchor: int) -> None:
         super().__init__(())
         self._parts = parts
-        self.min_days = 0
+        self.min_days: int = 0
         """A month with fewer selected days counts as empty, because BYSETPOS would select nothing in it."""
         by_day = [(nth, WEEKDAYS.index(name)) for nth, name in parts.get("BYDAY", ())]
         self._weekdays = mask_of(weekday for nth, weekday in by_day if not nth)

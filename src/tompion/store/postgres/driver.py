@@ -75,7 +75,7 @@ class PostgresTransaction(Transaction):
         self._clock = clock
         self._statements = load_statements()
         self._now_ms: int | None = None
-        self.notified = False
+        self.notified: bool = False
 
     def restrict_to(self, namespace: str) -> None:
         if self._tenant:

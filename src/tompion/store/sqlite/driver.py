@@ -53,7 +53,7 @@ class SqliteTransaction(Transaction):
         self._connection = connection
         self._clock = clock
         self._queries = load_queries(PACKAGE)
-        self.notified = False
+        self.notified: bool = False
 
     def now_ms(self) -> int:
         return int(self._clock.now() * 1000)
