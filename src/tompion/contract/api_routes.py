@@ -90,7 +90,7 @@ class Route:
     @property
     def may_create(self) -> bool:
         """Return whether a request creates an object if it does not exist yet."""
-        return self.method == "PUT" or self.stub is schedule_stubs.declare
+        return self.method == "PUT" or self.stub in (schedule_stubs.declare, schedule_stubs.backfill)
 
     @property
     def path_parameters(self) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ API_ROUTES = (
     Route("POST", f"{_ONE}/skip", Role.OPERATOR, schedule_stubs.skip, Schedule, _SCHEDULE),
     Route("POST", f"{_ONE}/unskip", Role.OPERATOR, schedule_stubs.unskip, Schedule, _SCHEDULE),
     Route("GET", f"{_ONE}/backfills", Role.READER, schedule_stubs.backfills, tuple[Backfill, ...], _SCHEDULE),
-    Route("POST", f"{_ONE}/backfills", Role.OPERATOR, schedule_stubs.backfill, tuple[Backfill, ...], _SCHEDULE, 201),
+    Route("POST", f"{_ONE}/backfills", Role.OPERATOR, schedule_stubs.backfill, tuple[Backfill, ...], _SCHEDULE),
     Route("GET", "/backfills/{backfill_id}", Role.READER, schedule_stubs.get_backfill, Backfill, _SCHEDULE),
     Route(
         "POST", "/backfills/{backfill_id}/cancel", Role.OPERATOR, schedule_stubs.cancel_backfill, Backfill, _SCHEDULE

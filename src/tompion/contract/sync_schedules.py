@@ -149,9 +149,14 @@ class SyncVerbs(SyncCaller):
         ranges: Sequence[tuple[When, When]] | None = None,
         overlap: OverlapPolicy = "queue",
         only: BackfillFilter = "all",
+        dry_run: bool = False,
         request_id: str | None = None,
     ) -> tuple[Backfill, ...]:
-        """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges."""
+        """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges.
+
+        With ``dry_run`` nothing starts. The answer has the number of ticks, and the first 100 ticks of each
+        range.
+        """
         return self._write(schedule_stubs.backfill, locals())
 
     @show_fields

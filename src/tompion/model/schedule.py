@@ -411,7 +411,7 @@ class Backfill:
     """A range of past ticks that is run again.
 
     ``total`` is the number of ticks to run, ``done`` the number so far. ``undecided`` ticks of the range are left out,
-    because the schedule itself has not decided them yet.
+    because the schedule itself has not decided them yet. A dry run is ``PLANNED``, has no id, and the first ``ticks``.
     """
 
     backfill_id: int
@@ -427,6 +427,7 @@ class Backfill:
     created_at: datetime
     finished_at: datetime | None
     undecided: int = 0
+    ticks: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,9 +270,13 @@ def backfill(
     ranges: list[tuple[When, When]] | None = None,
     overlap: str = "queue",
     only: str = "all",
+    dry_run: bool = False,
     request_id: str | None = None,
 ) -> tuple[Backfill, ...]:
-    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges."""
+    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges.
+
+    With ``dry_run`` nothing starts. The answer has the number of ticks, and the first 100 ticks of each range.
+    """
     raise NotImplementedError
 
 
