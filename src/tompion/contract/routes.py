@@ -82,7 +82,7 @@ class Route:
     @property
     def may_create(self) -> bool:
         """Return whether a request creates an object if it does not exist yet."""
-        return self.method == "PUT" or self.operation is declare.declare
+        return self.method == "PUT" or self.operation in (declare.declare, service_routes.upsert_schedule)
 
     @property
     def path_parameters(self) -> tuple[str, ...]:
@@ -245,19 +245,21 @@ ROUTES = (
         "/schedules/pause",
         Role.OPERATOR,
         service_routes.pause_schedule,
-        service_routes.ScheduleAck,
+        None,
         _SERVICE,
+        204,
         prefix="",
     ),
-    Route("GET", _ONE, Role.READER, service_routes.show_schedule, service_routes.ScheduleDetails, _SERVICE, prefix=""),
-    Route("DELETE", _ONE, Role.EDITOR, service_routes.delete_schedule, service_routes.ScheduleAck, _SERVICE, prefix=""),
+    Route("GET", _ONE, Role.READER, service_routes.get_schedule, service_routes.ServiceSchedule, _SERVICE, prefix=""),
+    Route("DELETE", _ONE, Role.EDITOR, service_routes.delete_schedule, None, _SERVICE, 204, prefix=""),
     Route(
         "POST",
         "/run-launcher/start",
         Role.OPERATOR,
         service_routes.launch_run,
-        service_routes.StartAck,
+        bool,
         _SERVICE,
+        201,
         prefix="",
     ),
     Route("GET", "/api/cron", Role.READER, service_routes.list_cron, Page[service_routes.CronJob], _SERVICE, prefix=""),

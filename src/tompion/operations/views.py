@@ -45,6 +45,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     now_ms: int,
     *,
     exhausted: bool,
+    warnings: tuple[str, ...] = (),
 ) -> Schedule:
     """Return the public view of a schedule."""
     next_s, fire_ms = _next_run(state, compiled, now_ms)
@@ -71,6 +72,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
         created_at=datetime_ms(row.created_ms),
         updated_at=datetime_ms(row.updated_ms),
         degraded=compiled.degraded,
+        warnings=warnings,
     )
 
 

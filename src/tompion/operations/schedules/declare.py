@@ -18,7 +18,7 @@ from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition
 from tompion.operations.schedules.definition import parse_schedule, without_defaults
 from tompion.operations.schedules.repository import AuditEntry, open_if_exists, schedule_view_of
-from tompion.operations.schedules.target_check import check_target, with_warnings
+from tompion.operations.schedules.target_check import check_target
 from tompion.operations.validation import check_name
 
 LABEL = "tompion.code"
@@ -47,18 +47,18 @@ def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> De
     loaded = open_if_exists(context, schedule_id, closed=True)
     action = schedule_input.definition.action
     if loaded is None or loaded.row.state == "closed":
-        warnings = check_target(context, action)
+        check_target(context, action)
         schedule = (
             insert_definition(context, schedule_id, schedule_input, entry)
             if loaded is None
             else replace_definition(context, loaded, schedule_input, entry)
         )
-        return DeclareResult(with_warnings(schedule, warnings), "created")
+        return DeclareResult(schedule, "created")
     current = loaded.definition
     if dict(current.labels).get(LABEL) == dict(labels)[LABEL]:
         return DeclareResult(schedule_view_of(context, loaded), "unchanged", _drift(current, schedule_input.definition))
-    warnings = check_target(context, action, current.action)
-    return DeclareResult(with_warnings(replace_definition(context, loaded, schedule_input, entry), warnings), "updated")
+    check_target(context, action, current.action)
+    return DeclareResult(replace_definition(context, loaded, schedule_input, entry), "updated")
 
 
 def _fingerprint(definition: Definition) -> str:
