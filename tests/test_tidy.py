@@ -80,6 +80,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
         {
             "sdk",
             "client",
+            "contract.json",
             "operations",
             "config.settings",
             "engine.telemetry.events",
@@ -117,7 +118,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     ),
     "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"starlette"}),
-    "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
+    "cli": frozenset({"typer", "click", "rich", "uvicorn", "yaml"}),
     "sdk": frozenset({"opentelemetry"}),
     "bootstrap": EVERYTHING,
     "testing": EVERYTHING,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tompion.client import AsyncClient, Client
     from tompion.client.protocol import ClientOptions
     from tompion.config.settings import Settings
+    from tompion.contract.json import schedule_document
     from tompion.engine.telemetry.events import Event
     from tompion.errors import (
         AlreadyExists,
@@ -212,6 +213,7 @@ __all__ = [
     "current_run",
     "next_many",
     "read_icalendar",
+    "schedule_document",
 ]
 
 if not TYPE_CHECKING:  # a type checker uses the imports above, and must not accept every name
@@ -298,6 +300,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "current_run": "tompion.executors.current_run",
         "next_many": "tompion.spec.compiler",
         "read_icalendar": "tompion.sdk.spec",
+        "schedule_document": "tompion.contract.json",
     }
     """Modules of the public names. The other names are errors."""
 

@@ -415,7 +415,7 @@ def replace_definition(
     changed, dropped_ranges = _with_version(context, loaded, definition)
     if was_closed:
         changed = _reopen(changed, may_never_fire=may_never_fire)
-    if schedule_input.remaining is not UNSET:
+    if schedule_input.remaining not in (UNSET, changed.state.remaining):  # the same number must not move the next fire
         edited = edit.set_remaining(changed.state, changed.compiled, schedule_input.remaining, now_ms)
         changed, dropped_ranges = changed._replace(state=edited.state), dropped_ranges + edited.dropped_ranges
     changed = _with_pause(context, changed, schedule_input)

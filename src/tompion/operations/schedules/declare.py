@@ -41,7 +41,7 @@ def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> De
     declared = parse_schedule(
         fields, without_defaults(context.settings)
     ).definition  # a changed default is not a change of the code
-    labels = tuple(sorted({**dict(definition.labels), LABEL: _fingerprint(declared)}.items()))
+    labels = tuple(sorted({**dict(definition.labels), LABEL: _fingerprint(_without_label(declared))}.items()))
     schedule_input = schedule_input._replace(definition=replace(definition, labels=labels))
     entry = AuditEntry("declare", None)
     loaded = open_if_exists(context, schedule_id, closed=True)
@@ -64,6 +64,11 @@ def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> De
 def _fingerprint(definition: Definition) -> str:
     """Return a short hash of a declared definition."""
     return sha256(json.dumps(to_plain(definition), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_label(definition: Definition) -> Definition:
+    """Return a definition without the label of its fingerprint, which a document that was read has."""
+    return replace(definition, labels=tuple(pair for pair in definition.labels if pair[0] != LABEL))
 
 
 def _drift(current: Definition, definition: Definition) -> tuple[str, ...]:
