@@ -36,7 +36,7 @@ BAD_ACTIONS: list[tuple[dict[str, Any], str, str]] = [
     ({"http": {"url": "https://a.example", "headers": {"A": 1}}}, "http.headers.A", "expected text"),
     ({"http": {"url": "https://a.example", "expect": [99]}}, "http.expect", "expected statuses"),
     ({"http": {"url": "https://a.example", "expect": []}}, "http.expect", "at least one status"),
-    ({"http": {"url": "https://a.example", "timeout_ms": 0}}, "http.timeout_ms", "expected a whole number"),
+    ({"http": {"url": "https://a.example", "timeout_ms": 0}}, "http.timeout_ms", "expected milliseconds from 1"),
     ({"http": {"url": "https://a.example"}, "workflow_version": 2}, "workflow_version", "has no versions"),
     ({"command": ""}, "command", "is not a name"),
     ({"command": {"name": "backup"}}, "command", "is not a name"),
@@ -87,7 +87,7 @@ def target() -> Iterator[Server]:
 def service(home: Path, executors: dict[str, dict[str, Any]]) -> Iterator[Http]:
     """Serve an app with an engine and these executors."""
     with Tompion(f"sqlite:///{home / 'tompion.db'}", settings=QUICK, executors=executors) as app:
-        served = Served(app.runner)
+        served = Served(app._runner)
         http = Http(served.url)
         try:
             yield http

@@ -18,8 +18,10 @@ from tompion import Tompion, schedule_document
 from tompion.client import Client
 from tompion.config.loader import load_config
 from tompion.config.settings import Settings
-from tompion.contract.methods import SyncMethods
-from tompion.operations.schedules.declare import DeclareResult, declare
+from tompion.contract.stubs import schedule_stubs
+from tompion.contract.sync_methods import SyncMethods
+from tompion.model.insight import DeclareResult
+from tompion.model.policy import CatchUp, Overlap
 from tompion.store.base import Store
 from tompion.testing.clock import ManualClock
 
@@ -81,13 +83,13 @@ class Python(Interface):
         self._api = api
 
     def put(self, schedule_id: str, document: Document) -> Document:
-        return schedule_document(self._api.upsert(**{**document, "schedule_id": schedule_id}))
+        return schedule_document(self._api.schedules.put(**{**document, "schedule_id": schedule_id}))
 
     def get(self, schedule_id: str) -> Document:
-        return schedule_document(self._api.get(schedule_id))
+        return schedule_document(self._api.schedules.get(schedule_id))
 
     def changes(self, schedule_id: str) -> tuple[int, int]:
-        return len(self._api.history(schedule_id).items), len(self._api.versions(schedule_id))
+        return len(self._api.schedules.history(schedule_id).items), len(self._api.schedules.versions(schedule_id))
 
 
 class Commands(Interface):
@@ -103,10 +105,12 @@ class Commands(Interface):
             self._file.write_text(self._print("schedules", "get", schedule_id), encoding="utf-8")
         else:
             self._file.write_text(json.dumps(document), encoding="utf-8")  # which is YAML, too
-        return self._read("schedules", "put", schedule_id, "-f", str(self._file))
+        written: Document = self._read("schedules", "put", schedule_id, "-f", str(self._file))
+        return written
 
     def get(self, schedule_id: str) -> Document:
-        return self._read("schedules", "get", schedule_id)
+        document: Document = self._read("schedules", "get", schedule_id)
+        return document
 
     def changes(self, schedule_id: str) -> tuple[int, int]:
         return 0, 0  # the other interfaces show that an unchanged token has no new entry
@@ -159,7 +163,8 @@ def test_writing_back_a_schedule_in_any_state_changes_nothing(http: Http, clock:
         "no remaining actions": lambda: http("PATCH", ONE, {"remaining_actions": 0}),
         "restored": lambda: http("POST", f"{ONE}/versions/1/restore", {}),
         "declared by code": lambda: http("POST", f"{ONE}/declare", HOURLY),
-        "past end": lambda: (http("PATCH", ONE, {"end_at": "2027-03-01"}), clock.advance(100 * 86_400)),
+        "an end": lambda: http("PATCH", ONE, {"end_at": "2027-03-01"}),
+        "past end": lambda: clock.advance(100 * 86_400),
     }
     rest = Rest(http)
     for name, change in changes.items():
@@ -191,8 +196,15 @@ def test_an_edit_of_a_document_changes_one_field(http: Http) -> None:
 
 def test_defaults_of_a_service_do_not_change_a_document(store: Store) -> None:
     """A document names the fields whose default is a setting, so it means the same on every service."""
-    settings = Settings(default_jitter_ms=1_000, default_overlap_policy="queue", default_catchup_policy="spread")
-    for document in ({"cron": "@daily"}, {"cron": "@daily", "jitter_ms": 0, "overlap": "skip"}, {"cron": []}):
+    settings = Settings(
+        default_jitter_ms=1_000, default_overlap_policy=Overlap.QUEUE, default_catchup_policy=CatchUp.SPREAD
+    )
+    documents: list[Document] = [
+        {"cron": "@daily"},
+        {"cron": "@daily", "jitter_ms": 0, "overlap": "skip"},
+        {"cron": []},
+    ]
+    for document in documents:
         with serve_runner(runner_of(store)) as url, serve_runner(runner_of(store, settings)) as other:
             for first, second in ((url, other), (other, url)):
                 with closing(Http(first)) as writer, closing(Http(second)) as reader:
@@ -206,8 +218,8 @@ def test_a_document_in_a_file_declares_the_same_schedule(tmp_path: Path) -> None
     """A ``[[schedule]]`` block adds a label with its fingerprint. A block that was read back has the same one."""
     path = tmp_path / "tompion.toml"
     with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as app:
-        app.put_workflow(WORKFLOW_ID, WORKFLOW)
-        app.put_calendar({"name": CALENDAR, "dates": DATES})
+        app.workflows.put(WORKFLOW_ID, WORKFLOW)
+        app.calendars.put({"name": CALENDAR, "dates": DATES})
         problems = {}
         for number, (name, document) in enumerate(DOCUMENTS.items()):
             schedule_id = f"s{number}"
@@ -223,7 +235,7 @@ def declare_block(app: Tompion, path: Path, document: Document) -> DeclareResult
     block = "".join(f"{name} = {toml(value)}\n" for name, value in document.items() if value is not None)
     path.write_text(f"[[schedule]]\n{block}", encoding="utf-8")
     ((schedule_id, fields),) = load_config({}, str(path)).schedules
-    result: DeclareResult = app._run_operation(declare, (schedule_id,), dict(fields), writes=True)
+    result: DeclareResult = app._run_operation(schedule_stubs.declare, (schedule_id,), dict(fields), writes=True)
     return result
 
 
@@ -239,8 +251,8 @@ def toml(value: Any) -> str:
 
 def check_corpus(interface: Interface, api: SyncMethods) -> None:
     """Write and write back every document, and report all that change."""
-    api.put_workflow(WORKFLOW_ID, WORKFLOW)
-    api.put_calendar({"name": CALENDAR, "dates": DATES})
+    api.workflows.put(WORKFLOW_ID, WORKFLOW)
+    api.calendars.put({"name": CALENDAR, "dates": DATES})
     problems: dict[str, Any] = {}
     for number, (name, document) in enumerate(DOCUMENTS.items()):
         schedule_id = f"s{number}"

@@ -13,8 +13,8 @@ from secrets import token_hex
 from types import NoneType
 from typing import Any
 
+from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField
-from tompion.model.instant import datetime_s
 from tompion.model.page import Page
 from tompion.model.policy import CatchUp, Overlap
 from tompion.model.schedule import Run, Schedule
@@ -22,7 +22,6 @@ from tompion.operations import paging
 from tompion.operations.compat.temporal_reads import load_open_schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When
 from tompion.operations.runs import start
 from tompion.operations.schedules import control, crud
 from tompion.operations.schedules.repository import schedule_view_of
