@@ -159,7 +159,7 @@ def skip_command(
     """
     connection.show(
         lambda api: api.skip(schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change),
-        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
+        _print_next_run,
     )
 
 
@@ -180,7 +180,7 @@ def unskip_command(
     """
     connection.show(
         lambda api: api.unskip(schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change),
-        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
+        _print_next_run,
     )
 
 
@@ -323,10 +323,7 @@ def reset_failures_command(connection: Connection, change: Fields, schedule_id: 
 
     Example: tompion schedules reset-failures poll
     """
-    connection.show(
-        lambda api: api.reset_failures(schedule_id, **change),
-        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
-    )
+    connection.show(lambda api: api.reset_failures(schedule_id, **change), _print_next_run)
 
 
 @control_app.command("runs", rich_help_panel=INSPECT)
@@ -393,6 +390,10 @@ def _resolve_each(api: Api, schedule_id: str, times: list[str] | None) -> list[A
 
 def _print_backfill(backfill: Backfill) -> None:
     views.print_backfills((backfill,))
+
+
+def _print_next_run(schedule: Schedule) -> None:
+    console.note(f"{schedule.schedule_id}: {_next_run(schedule)}")
 
 
 def _next_run(schedule: Schedule) -> str:

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from itertools import islice
 from statistics import median
 
-from tompion.errors import InvalidField, TompionError, display
+from tompion.errors import TompionError
 from tompion.model.insight import Forecast, Load, LoadSpike, SameSpecSchedule, SpecGroup
 from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import DefinitionRow, SpecGroupRow
 from tompion.operations.context import OperationContext
+from tompion.operations.insight.buckets import bucket_length_ms
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.repository import UNREADABLE, calendar_of, load_by_id
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -43,12 +44,7 @@ MAX_JITTER_MS = 30 * 60_000
 
 def forecast(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Forecast:
     """Return the number of fires in the next seconds, in equal buckets, and the load spikes."""
-    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
-        if type(value) is not int or not 1 <= value <= most:
-            raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if buckets > seconds:
-        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
-    length_ms = seconds * 1000 // buckets
+    length_ms = bucket_length_ms(seconds, buckets, MAX_WINDOW_S, MAX_BUCKETS)
     since_ms = context.now_ms // length_ms * length_ms
     until_ms = since_ms + buckets * length_ms
     fires: Counter[int] = Counter()

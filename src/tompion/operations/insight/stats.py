@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tompion.errors import InvalidField, display
 from tompion.model.insight import MAX_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
 from tompion.model.instant import datetime_ms
 from tompion.model.run import MISSED, OPEN, Reason, RunState
 from tompion.operations.context import OperationContext
+from tompion.operations.insight.buckets import bucket_length_ms
 from tompion.operations.resources.workers import MISSED_BEATS
 
 MAX_SCHEDULES = 100_000
@@ -47,12 +47,7 @@ def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60)
 
     The number of schedules and runs that are read is limited. The result has a flag for a limit that was reached.
     """
-    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
-        if type(value) is not int or not 1 <= value <= most:
-            raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if buckets > seconds:
-        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
-    length_ms = seconds * 1000 // buckets
+    length_ms = bucket_length_ms(seconds, buckets, MAX_WINDOW_S, MAX_BUCKETS)
     last_ms = context.now_ms // length_ms * length_ms
     since_ms = last_ms - (buckets - 1) * length_ms
     runs, complete_ms = _decided_since(context, since_ms)
