@@ -103,7 +103,8 @@ def test_typescript_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path
         "calendars": [],
         "overlap": "BUFFER_ALL",
     }
-    assert output["triggered_again"] == {"argument": "second", "previous": "first", "failed": False, "by": ["typescript"]}
+    again = {"argument": "second", "previous": "first", "failed": False, "by": ["typescript"]}
+    assert output["triggered_again"] == again
     assert output["deleted"] == "ScheduleNotFoundError"
 
 
