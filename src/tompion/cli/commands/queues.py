@@ -17,7 +17,7 @@ from tompion.cli.output.tables import Column, now, relative, table
 if TYPE_CHECKING:
     from tompion.model.worker import Queue
 
-queues_app = command_group("List, pause and resume queues of runs.")
+queues_app: typer.Typer = command_group("List, pause and resume queues of runs.")
 
 QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
 
@@ -29,7 +29,7 @@ def list_queues_command(connection: Connection) -> None:
 
     Example: tompion queues list --watch 2
     """
-    connection.show(lambda api: api.list_queues(), print_queues)
+    connection.show(lambda api: api.queues.list(), print_queues)
 
 
 @queues_app.command("pause")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tompion.cli.connection import Api
     from tompion.model.schedule import Schedule
 
-definition_app = typer.Typer()
+definition_app: typer.Typer = typer.Typer()
 DEFINE, INSPECT = "Define", "Inspect"
 """Panels of 'tompion schedules --help'."""
 Document = tuple[dict[str, Any], dict[str, Any]]
@@ -55,7 +55,7 @@ def list_command(connection: Connection, filters: Fields, limit: Limit = None, a
     Example: tompion schedules list --label team=a --watch 5
     """
     page = drop_unset(limit=limit, after=after)
-    connection.show(lambda api: api.list_schedules(**filters, **page), views.print_schedules)
+    connection.show(lambda api: api.schedules.list(**filters, **page), views.print_schedules)
 
 
 @definition_app.command("count", rich_help_panel=INSPECT)
@@ -65,7 +65,7 @@ def count_command(connection: Connection, filters: Fields) -> None:
 
     Example: tompion schedules count --status paused
     """
-    connection.show(lambda api: api.count_schedules(**filters), views.print_count)
+    connection.show(lambda api: api.schedules.count(**filters), views.print_count)
 
 
 @definition_app.command("same-spec", rich_help_panel=INSPECT)
@@ -78,7 +78,7 @@ def same_spec_command(
     Example: tompion schedules same-spec report --limit 100
     """
     connection.show(
-        lambda api: api.same_spec(schedule_id, **drop_unset(limit=limit, after=after)), views.print_same_spec
+        lambda api: api.schedules.same_spec(schedule_id, **drop_unset(limit=limit, after=after)), views.print_same_spec
     )
 
 
@@ -140,7 +140,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules put report --file report.json
     """
     fields = definition_fields(document, timing, action)
-    _save_definition(connection, lambda api: api.upsert, schedule_id, fields, change, create=True)
+    _save_definition(connection, lambda api: api.put, schedule_id, fields, change, create=True)
 
 
 @definition_app.command("update", rich_help_panel=DEFINE)
@@ -188,7 +188,7 @@ def diff_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
     fields = {**_own_times(definition_fields(document, timing, action)), **drop_unset(count=count)}
-    connection.show(lambda api: api.diff(schedule_id, **fields), print_diff, schedule_id=schedule_id)
+    connection.show(lambda api: api.schedules.diff(schedule_id, **fields), print_diff, schedule_id=schedule_id)
 
 
 @definition_app.command("delete", rich_help_panel=DEFINE)
@@ -221,7 +221,7 @@ def history_command(
     Example: tompion schedules history report
     """
     options = drop_unset(limit=limit, before=before)
-    connection.show(lambda api: api.history(schedule_id, **options), print_changes, schedule_id=schedule_id)
+    connection.show(lambda api: api.schedules.history(schedule_id, **options), print_changes, schedule_id=schedule_id)
 
 
 @definition_app.command("versions", rich_help_panel=DEFINE)
@@ -232,7 +232,9 @@ def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Lim
     Example: tompion schedules versions report
     """
     connection.show(
-        lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions, schedule_id=schedule_id
+        lambda api: api.schedules.versions(schedule_id, **drop_unset(limit=limit)),
+        views.print_versions,
+        schedule_id=schedule_id,
     )
 
 
@@ -248,7 +250,7 @@ def restore_command(
 
     Example: tompion schedules restore report 3
     """
-    connection.show(lambda api: api.restore(schedule_id, version, **change), views.print_schedule)
+    connection.show(lambda api: api.schedules.restore(schedule_id, version, **change), views.print_schedule)
 
 
 @definition_app.command("preview", rich_help_panel=DEFINE)
