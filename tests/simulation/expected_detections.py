@@ -77,6 +77,7 @@ EXPECTED_DETECTIONS = {
     "skips_are_ignored": Detection("skips are obeyed", 1),
     "slots_are_never_freed": Detection("counters"),
     "successes_are_notified_as_failures": Detection("failures are notified"),
+    "suspects_are_launched_together": Detection("suspects run alone"),
     "summaries_are_forgotten": Detection("notifications are delivered", 5),
     "terminate_other_starts_nothing": Detection("terminated for another"),
     "the_last_action_is_dropped": Detection("limit", 5),

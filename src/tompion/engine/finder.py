@@ -150,7 +150,9 @@ class Finder:
         done = 0
         if due.unleased:
             done += await self._claim(partial(self._remote_step.due, limit=limit))
-            done += await self._claim(partial(self._rescue_step.claim, limit=limit))
+            done += await self._rescue(limit)
+        else:
+            self._signals.suspects_wait = False
         if due.planned:
             done += await self._claim(partial(self._planned_step.due, limit=limit))
         caught_up = await self._catch_up(limit) if due.catch_up else 0
@@ -158,6 +160,12 @@ class Finder:
         if due.backfills and not done:
             done += await self._claim(partial(self._backfill_step.due, limit=min(limit, MAX_BACKFILLS)))
         return done, due.catch_up and not caught_up
+
+    async def _rescue(self, limit: int) -> int:
+        """Claim runs without a live owner. While a suspect is active here, the others wait for its outcome."""
+        self._signals.suspects_wait = self._launcher.holds_suspect
+        may_claim_suspect = not self._signals.suspects_wait
+        return await self._claim(partial(self._rescue_step.claim, limit=limit, may_claim_suspect=may_claim_suspect))
 
     async def _claim(self, step: Work[StepResult]) -> int:
         result = await self._runner.run(step)

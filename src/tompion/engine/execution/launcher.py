@@ -30,7 +30,7 @@ from tompion.executors.current_run import enter_run
 from tompion.model.codec import storable
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
-from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message
+from tompion.model.run import FAILURES, SUSPECT_PICKUPS, Reason, RunId, RunRow, RunState, worker_lost_message
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import ExecutionTiming, Outcome
 
@@ -252,6 +252,13 @@ class Launcher:
             *self.active,
             *((outcome.schedule_key, outcome.nominal_s, outcome.origin, outcome.fence) for outcome in ended),
         ]
+
+    @property
+    def holds_suspect(self) -> bool:
+        """Return whether one of the held runs has lost several workers and may be the cause."""
+        rows = [attempt.row for attempt in self.active.values()]
+        rows += [outcome.row for outcome in (*self._taken, *self.outcomes) if outcome.row is not None]
+        return any(row.pickups >= SUSPECT_PICKUPS for row in rows)
 
     def unmarked(self) -> list[Attempt]:
         """Return the active attempts whose run is not yet STARTED in the store."""
