@@ -40,6 +40,7 @@ EXPECTED_DETECTIONS = {
     "a_run_is_launched_after_too_many_lost_workers": Detection("endings are justified", 11),
     "a_run_with_a_worker_is_cancelled_at_once": Detection("cancelled on request", 7),
     "a_tick_waits_for_a_dropped_run": Detection("no work is stuck", 139),
+    "a_resumed_worker_launches_what_it_had_claimed": Detection("launches hold their lease", 30),
     "advance_before_insert": Detection("each tick once", 6),
     "an_adaptive_run_is_planned_for_the_past": Detection("not planned for the past"),
     "an_adaptive_schedule_waits_for_a_run_that_was_skipped": Detection("no work is stuck"),

@@ -166,6 +166,11 @@ class Observer:
                     "stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}"
                 )
 
+    def check_launch(self, run: RunRow, attempt: int) -> None:
+        """Check that no other instance has begun a later attempt. A clock that is set forward ends leases early."""
+        if run.attempt > attempt and not self.clock_stepped:
+            self._report("launches hold their lease", f"{run.id} as attempt {attempt}, after {run.attempt} began")
+
     def _check_suspect(self, snapshot: Snapshot, claimed: RunRow) -> None:
         """An instance that claims a run which may have killed its workers holds no other such run."""
         others = [run.id for run in snapshot.runs.values() if run.owner == claimed.owner and _is_held_suspect(run)]

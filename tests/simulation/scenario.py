@@ -180,6 +180,8 @@ class Scenario:
         self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), self.settings)
         self.store = ObservedStore(self.real, self.observer.committed)
         self.executions: list[Execution] = []
+        self.freezes = Random(f"{seed}/freezes")
+        self.freeze_rate = self.freezes.choice((0.0, 0.0, 0.0, 0.01, 0.03))
         self.crashing_share = Random(f"{seed}/crashing").choice((0.0, 0.0, 0.0, 0.02, 0.1))
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
@@ -205,6 +207,13 @@ class Scenario:
         self.faults[fault] += 1
         return InjectedFault(fault, self.random.choice((1.0, 8.0, 30.0)))
 
+    def draw_fault_of_instance(self, kind: str) -> InjectedFault:
+        """Return the fault of a call, or a freeze of the whole process. Freezes have a generator of their own."""
+        if kind == "write" and self.injects_faults and self.freezes.random() < self.freeze_rate:
+            self.faults[Fault.FREEZE] += 1
+            return InjectedFault(Fault.FREEZE, self.freezes.choice((8.0, 30.0, 60.0)))
+        return self.draw_fault(kind)
+
     def executor_of(self, crash: Callable[[], None]) -> RecordingExecutor:
         """Return the executor of an instance. Some runs call ``crash`` when they are launched."""
 
@@ -229,6 +238,8 @@ class Scenario:
         row = self.observer.last.runs.get(run) or self.observer.finals.get(run)
         if run.schedule_key in self.observer.last.states and (row is None or row.attempt < launch.attempt):
             self.observer.violations.append(f"{LAUNCHED}: {run} as attempt {launch.attempt}")
+        if row is not None:
+            self.observer.check_launch(row, launch.attempt)
         return self.plan(launch.run_id, launch.attempt)
 
     def plan(self, run_id: str, attempt: int) -> tuple[float, Completed]:
@@ -247,7 +258,7 @@ class Scenario:
         stays_away = self.has_long_absence and number == 0
         while True:
             died = asyncio.Event()
-            store = FaultyStore(self.store, self.draw_fault, died.set)
+            store = FaultyStore(self.store, self.draw_fault_of_instance, died.set)
             store.is_out_of_process = self.is_out_of_process
             engine = Engine(
                 store,

@@ -95,7 +95,9 @@ class Finder:
 
     async def _pass(self) -> float | None:
         """Do the most urgent work that is due. Return the seconds until more may be due, or None if it is due now."""
-        if self._signals.needs_reconcile:
+        if asyncio.get_running_loop().time() >= self._context.lease_until_s:
+            await self._runner.renew_lease()  # this process stood still: without a lease it would launch nothing
+        if self._signals.needs_reconcile or self._launcher.withheld:
             await self._reconcile()
         now_ms, due = await self._read(self._look)
         free = self._context.concurrency.limit - len(self._launcher.active)
@@ -184,6 +186,7 @@ class Finder:
         """Start runs that were claimed although the store's answer was lost. No other instance rescues them."""
         async with self._runner.exclusive():
             self._signals.needs_reconcile = False  # first, because a failure below sets it again
+            self._launcher.withheld = 0
             held = self._launcher.held()
             unknown = await self._read(lambda transaction: self._rescue_step.unknown(transaction, held))
             if unknown:
