@@ -25,16 +25,16 @@ from tests.simulation.workload import (
     draw_cancellations,
     draw_fields,
     draw_requests,
+    edits_without_change,
     is_rejection,
-    perform,
 )
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.executors.base import Completed, RunContext
+from tompion.model.callback_token import CALLBACKS
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
-from tompion.model.security import CALLBACKS
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import targets
 from tompion.operations.schedules import crud
@@ -185,6 +185,7 @@ class Scenario:
         self.crashing_share = Random(f"{seed}/crashing").choice((0.0, 0.0, 0.0, 0.02, 0.1))
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
+        self.unchanged: set[str] = set()
         self.received: list[tuple[str, bytes]] = []
         self.limits: dict[str, int] = {}
         self.alive: set[Engine] = set()
@@ -313,12 +314,14 @@ class Scenario:
         store = FaultyStore(self.store, self._without_crashes, lambda: None)
         while True:
             future = store.write(
-                lambda transaction: perform(OperationContext(transaction, SETTINGS), request, sent_at_s)
+                lambda transaction: edits_without_change(OperationContext(transaction, SETTINGS), request, sent_at_s)
             )
             answer = future if future.done() else await _wait_for(future)
             error = answer.exception()
             if error is None:
-                if request.operation != "target":
+                if answer.result():
+                    self.unchanged.add(request.request_id)
+                elif request.operation != "target":
                     self.accepted.append(request.request_id)
                 return
             if is_rejection(error):
@@ -370,7 +373,7 @@ class Scenario:
         await asyncio.gather(*users, clock_step)
         self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
         await pause(RECOVERY_S + self.clock_lead_s)
-        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held()}
+        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held_runs()}
         for task in instances:
             task.cancel()
         await asyncio.gather(*instances, return_exceptions=True)
@@ -382,6 +385,7 @@ class Scenario:
         evidence = Evidence(
             self.executions,
             self.accepted,
+            self.unchanged,
             self.limits,
             self.settings,
             now_ms,

@@ -9,9 +9,7 @@ from tompion.model.run import FINAL, Reason, RunChange, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import after_run, replan_adaptive, reschedule_if_idle
-
-MAX_BACKOFF_DOUBLINGS = 10
-"""The delay of a retry doubles with each failure, at most this many times."""
+from tompion.plan.retry import retry_delay_ms
 
 
 class ExecutionTiming(NamedTuple):
@@ -42,7 +40,7 @@ class Outcome(NamedTuple):
     execution_id: str | None = None
     lease_ms: int = 0
     row: RunRow | None = None
-    course: ExecutionTiming | None = None
+    timing: ExecutionTiming | None = None
     is_logged: bool = False
 
     @property
@@ -83,11 +81,6 @@ def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> Ru
         result=outcome.result,
         execution_id=outcome.execution_id,
     )
-
-
-def retry_delay_ms(policy: Policy, failures: int) -> int:
-    """Return the delay before the next attempt: ``retry_delay_ms``, doubled with each failure after the first."""
-    return policy.retry_delay_ms << min(failures - 1, MAX_BACKOFF_DOUBLINGS)
 
 
 def _hand_over(outcome: Outcome, now_ms: int) -> RunChange:

@@ -50,7 +50,7 @@ class FaultyStore(Store):
         self._fault_of = fault_of
         self._crash = crash
         self._frozen_until_s = 0.0
-        self.dead = False
+        self.dead: bool = False
 
     def write(self, work: Work[T]) -> Future[T]:
         """Run work in a transaction, with the injected fault."""
