@@ -49,6 +49,7 @@ class FaultyStore(Store):
         self._store = store
         self._fault_of = fault_of
         self._crash = crash
+        self._frozen_in: asyncio.AbstractEventLoop | None = None
         self._frozen_until_s = 0.0
         self.dead: bool = False
 
@@ -70,7 +71,7 @@ class FaultyStore(Store):
     def _call(self, kind: str, send: Callable[[bool], Future[T]]) -> Future[T]:
         if self.dead:
             return Future()  # a dead instance never gets a result
-        frozen_s = self._frozen_until_s - asyncio.get_running_loop().time() if self._frozen_until_s else 0.0
+        frozen_s = 0.0 if self._frozen_in is None else self._frozen_until_s - self._frozen_in.time()
         if frozen_s > 0:
             return self._send_later(frozen_s + RESUME_S, send)
         fault, seconds = self._fault_of(kind)
@@ -84,7 +85,8 @@ class FaultyStore(Store):
             return self._send_later(seconds, send)
         result = send(fault is Fault.DISK_FULL)
         if fault is Fault.FREEZE:
-            self._frozen_until_s = asyncio.get_running_loop().time() + seconds
+            self._frozen_in = asyncio.get_running_loop()
+            self._frozen_until_s = self._frozen_in.time() + seconds
             return self._send_later(seconds, lambda _fails: result)
         if fault is Fault.LOST_RESPONSE:
             return _failed("the connection was lost before the response arrived")

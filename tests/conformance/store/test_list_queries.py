@@ -52,7 +52,7 @@ def test_suspects_are_claimed_one_by_one_the_least_suspicious_first(write: Write
 
 
 def test_remote_worker_holds_one_suspect_at_a_time(write: Write) -> None:
-    write(lambda t: t.schedule_insert(schedule(1)))
+    write(lambda t: t.schedule_insert(schedule("report")))
     write(lambda t: t.version_insert(version(1, action='{"queue":"default","function":"tasks:work"}')))
     suspects = [run(1, at, due_ms=at, attempt=2, pickups=2) for at in (1, 2, 3)]
     write(lambda t: t.run_insert([*suspects, run(1, 4, due_ms=900)]))

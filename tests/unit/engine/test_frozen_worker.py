@@ -1,4 +1,4 @@
-"""A real engine in virtual time: a process that stood still for longer than its lease launches nothing it had claimed."""
+"""A real engine in virtual time: a process that stood still for longer than its lease."""
 
 from __future__ import annotations
 

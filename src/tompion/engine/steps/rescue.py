@@ -28,7 +28,7 @@ class RescueStep:
     def __init__(self, context: EngineContext) -> None:
         self._context = context
 
-    def claim(self, transaction: Transaction, limit: int, *, may_claim_suspect: bool) -> StepResult:
+    def claim(self, transaction: Transaction, limit: int, *, may_claim_suspect: bool = True) -> StepResult:
         """Claim runs that no instance owns, or whose owner's lease has expired. At most one of them is a suspect."""
         now_ms = transaction.now_ms()
         number, queues = self._context.number, sorted(self._context.queues)
