@@ -48,6 +48,8 @@ from tompion.model.worker import Assignment, HeartbeatAck, InstanceInfo, Queue, 
 PREFIX = "/api/v1"
 COMPATIBILITY = "compatibility"
 """The tag of routes with the names and shapes of older services."""
+MAY_CREATE = ("declare", "upsert_schedule", "backfill")
+"""Operations of a POST that create an object in some cases: if it does not exist yet, or without a dry run."""
 READ_ONLY_WITH_BODY = (insight_stubs.preview, insight_stubs.summaries, insight_stubs.diff)
 """Operations that take a body and write nothing."""
 
@@ -90,7 +92,7 @@ class Route:
     @property
     def may_create(self) -> bool:
         """Return whether a request creates an object if it does not exist yet."""
-        return self.method == "PUT" or self.stub in (schedule_stubs.declare, schedule_stubs.backfill)
+        return self.method == "PUT" or self.name in MAY_CREATE
 
     @property
     def path_parameters(self) -> tuple[str, ...]:
