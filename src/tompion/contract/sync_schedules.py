@@ -56,7 +56,7 @@ class SyncVerbs(SyncCaller):
     ) -> Schedule:
         """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-        With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+        With a token it replaces the definition of an existing schedule only, as ``update`` does.
         """
         return self._write(schedule_stubs.upsert, locals())
 

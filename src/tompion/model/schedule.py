@@ -342,7 +342,7 @@ class Schedule(DefinitionFields):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The current state of a run. Only ``get_run`` returns its ``payload``."""
+    """The current state of a run. A list has no payloads."""
 
     run_id: str
     idempotency_key: str

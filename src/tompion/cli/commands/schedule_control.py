@@ -20,6 +20,7 @@ from tompion.cli.connection import (
     watch_options,
     with_options,
 )
+from tompion.cli.options import milliseconds
 from tompion.cli.output import console, progress, views
 from tompion.cli.output.tables import moment, now, times_in
 from tompion.cli.schedule_options import read_json
@@ -280,20 +281,21 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
     change: Fields,
     schedule_id: ScheduleId,
     interval_ms: Annotated[
-        int | None, typer.Option("--interval-ms", metavar="MS", help="Run at this interval.")
+        str | None, typer.Option("--interval-ms", metavar="MS", help="Run at this interval: 120000 or 2m.")
     ] = None,
     at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="Run once at this time.")] = None,
     ttl_ms: Annotated[
-        int | None, typer.Option("--ttl-ms", metavar="MS", help="Time until the hint expires (1 hour).")
+        str | None, typer.Option("--ttl-ms", metavar="MS", help="Time until the hint expires (1 hour).")
     ] = None,
     reason: Reason = None,
     author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Name recorded as the author.")] = None,
 ) -> None:
     """Suggest an interval or a time to an adaptive schedule.
 
-    Example: tompion schedules hint poll --interval-ms 120000 --ttl-ms 3600000 --reason quiet
+    Example: tompion schedules hint poll --interval-ms 2m --ttl-ms 1h --reason quiet
     """
-    options = drop_unset(interval_ms=interval_ms, ttl_ms=ttl_ms, reason=reason, author=author)
+    durations = drop_unset(interval_ms=milliseconds(interval_ms), ttl_ms=milliseconds(ttl_ms))
+    options = drop_unset(**durations, reason=reason, author=author)
 
     def hint(api: Api) -> Outlook:
         at_time = resolve_time(at, ScheduleZone(api, schedule_id))

@@ -32,7 +32,7 @@ def upsert(
 ) -> Schedule:
     """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    With a token it replaces the definition of an existing schedule only, as ``update`` does.
     """
     raise NotImplementedError
 
