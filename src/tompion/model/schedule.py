@@ -312,7 +312,7 @@ class Counters:
 class Schedule(DefinitionFields):
     """A schedule: its definition and its current state. The fields of ``definition`` are attributes too.
 
-    The answer to a write has ``warnings`` about targets that only a worker can check.
+    ``warnings`` say that its target does not exist, or that only a worker can check it. A list has none.
     """
 
     namespace: str
@@ -342,7 +342,7 @@ class Schedule(DefinitionFields):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The current state of a run. Only ``get_run`` returns its ``payload``."""
+    """The current state of a run. A list has no payloads."""
 
     run_id: str
     idempotency_key: str
@@ -411,7 +411,7 @@ class Backfill:
     """A range of past ticks that is run again.
 
     ``total`` is the number of ticks to run, ``done`` the number so far. ``undecided`` ticks of the range are left out,
-    because the schedule itself has not decided them yet.
+    because the schedule itself has not decided them yet. A dry run is ``PLANNED``, has no id, and the first ``ticks``.
     """
 
     backfill_id: int
@@ -427,6 +427,7 @@ class Backfill:
     created_at: datetime
     finished_at: datetime | None
     undecided: int = 0
+    ticks: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
