@@ -18,7 +18,7 @@ from tompion.engine.finder import Finder
 from tompion.engine.health import EngineHealth
 from tompion.engine.lease import Lease
 from tompion.engine.maintenance import Maintenance
-from tompion.engine.notifications.dispatcher import NotificationDispatcher, NotificationSender
+from tompion.engine.notifications.delivery import NotificationDispatcher, NotificationSender
 from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.outcome_writer import OutcomeWriter
 from tompion.engine.signals import EngineSignals
