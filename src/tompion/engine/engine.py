@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tompion.config.settings import Settings
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.launcher import Launcher
+from tompion.engine.execution.target_outages import TargetOutages
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.finder import Finder
 from tompion.engine.health import EngineHealth
@@ -77,7 +78,12 @@ class Engine:
         )
         self.signals = signals = EngineSignals()
         self.health = EngineHealth(context)
-        self.launcher = launcher = Launcher(context, executors, WorkflowLookup(store), pause)
+        outages = TargetOutages(
+            lambda: int(clock.now() * 1000) - context.skew_ms,
+            self.settings.launch_backoff_ms,
+            self.settings.max_launch_backoff_ms,
+        )
+        self.launcher = launcher = Launcher(context, executors, WorkflowLookup(store), pause, outages)
         self._store = store
         self._executors = executors
         self._sender = sender
@@ -98,7 +104,9 @@ class Engine:
         self.supervisor = Supervisor(signals.stopping, self.events)
         self._unsubscribe: Callable[[], None] = lambda: None
         self.events.metrics.gauges.update(
-            runs_active=lambda: len(launcher.active), clock_skew_seconds=lambda: context.skew_ms / 1000
+            runs_active=lambda: len(launcher.active),
+            clock_skew_seconds=lambda: context.skew_ms / 1000,
+            targets_unreachable=lambda: outages.count(),
         )
 
     def apply(self, result: StepResult) -> None:

@@ -29,7 +29,7 @@ class RescueStep:
         now_ms = transaction.now_ms()
         expired = self._release_expired(transaction, now_ms)
         rows = transaction.run_claim(self._context.number, now_ms, sorted(self._context.queues), limit)
-        result = self._result(transaction, rows, now_ms)
+        result = self._result(transaction, sorted(rows, key=_launch_order), now_ms)
         result.expired_leases = expired
         return result
 
@@ -74,6 +74,10 @@ class RescueStep:
             discarded = _must_not_start(row, states.get(row.schedule_key))
             (result.discarded if discarded else result.launches).append((row, compiled))
         return result
+
+
+def _launch_order(row: RunRow) -> tuple[int, int, int]:
+    return row.fire_ms, row.nominal_s, row.schedule_key
 
 
 def _must_not_start(row: RunRow, state: ScheduleState | None) -> bool:

@@ -63,7 +63,11 @@ NUMBERS = {
     "min_interval_ms": (0, 366 * 86_400_000),
 }
 
-_NULLABLE_NUMBERS = {"max_execution_ms": (1, 30 * 86_400_000), "max_interval_ms": (1_000, 366 * 86_400_000)}
+_NULLABLE_NUMBERS = {
+    "max_execution_ms": (1, 30 * 86_400_000),
+    "max_interval_ms": (1_000, 366 * 86_400_000),
+    "launch_deadline_ms": (0, 366 * 86_400_000),
+}
 
 _FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff", "notify")
 
