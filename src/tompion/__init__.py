@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         StaleToken,
         StoreError,
         StoreUnavailable,
+        TargetUnreachable,
         TompionError,
         TooManyRequests,
         Unauthenticated,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tompion.executors.base import Accepted, Completed, Executor, RunContext
     from tompion.executors.current_run import RunLogFilter, current_run
     from tompion.model.audit import AuditVerification
+    from tompion.model.bulk import BulkRefusal, BulkResult, ScheduleCount
     from tompion.model.hint import Hint, Outlook
     from tompion.model.insight import (
         EditDiff,
@@ -61,13 +63,11 @@ if TYPE_CHECKING:
     )
     from tompion.model.notification import Notification
     from tompion.model.page import Page
-    from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
+    from tompion.model.policy import CatchUp, Keep, LaunchErrors, OnResume, OnWorkerLost, Overlap, Policy
     from tompion.model.run import RunState
     from tompion.model.schedule import (
         Action,
         Backfill,
-        BulkRefusal,
-        BulkResult,
         Change,
         Counters,
         Definition,
@@ -75,7 +75,6 @@ if TYPE_CHECKING:
         DroppedTicks,
         Run,
         Schedule,
-        ScheduleCount,
         ScheduleStatus,
         Version,
         Workflow,
@@ -145,6 +144,7 @@ __all__ = [
     "InvalidTime",
     "Keep",
     "LaunchError",
+    "LaunchErrors",
     "LaunchRefused",
     "LimitExceeded",
     "Load",
@@ -192,6 +192,7 @@ __all__ = [
     "StatsBucket",
     "StoreError",
     "StoreUnavailable",
+    "TargetUnreachable",
     "Tick",
     "TickChange",
     "Ticks",
@@ -223,8 +224,8 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "AsyncTompion": "tompion.sdk.app",
         "AuditVerification": "tompion.model.audit",
         "Backfill": "tompion.model.schedule",
-        "BulkRefusal": "tompion.model.schedule",
-        "BulkResult": "tompion.model.schedule",
+        "BulkRefusal": "tompion.model.bulk",
+        "BulkResult": "tompion.model.bulk",
         "CalendarDocument": "tompion.model.spec",
         "CatchUp": "tompion.model.policy",
         "Change": "tompion.model.schedule",
@@ -247,6 +248,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "InstanceInfo": "tompion.model.worker",
         "IntervalDocument": "tompion.model.spec",
         "Keep": "tompion.model.policy",
+        "LaunchErrors": "tompion.model.policy",
         "Load": "tompion.model.insight",
         "LoadSpike": "tompion.model.insight",
         "NamedCalendar": "tompion.model.spec",
@@ -273,7 +275,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "RunState": "tompion.model.run",
         "SameSpecSchedule": "tompion.model.insight",
         "Schedule": "tompion.model.schedule",
-        "ScheduleCount": "tompion.model.schedule",
+        "ScheduleCount": "tompion.model.bulk",
         "ScheduleStatus": "tompion.model.schedule",
         "ScheduleSummary": "tompion.model.insight",
         "Settings": "tompion.config.settings",

@@ -18,15 +18,14 @@ from tompion.model.hint import Outlook
 from tompion.model.insight import EditDiff, Forecast, Problems, SameSpecSchedule, ScheduleSummary, Stats, Upcoming
 from tompion.model.notification import Notification
 from tompion.model.page import Page
+from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.schedule import (
     Backfill,
-    BulkResult,
     Change,
     Description,
     DroppedTicks,
     Run,
     Schedule,
-    ScheduleCount,
     Version,
     Workflow,
 )

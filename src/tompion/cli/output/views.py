@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tompion.model.hint import Outlook
     from tompion.model.insight import SameSpecSchedule
     from tompion.model.page import Page
+    from tompion.model.bulk import ScheduleCount
     from tompion.model.schedule import (
         Backfill,
         Definition,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         DroppedTicks,
         Run,
         Schedule,
-        ScheduleCount,
         Version,
     )
     from tompion.model.verification import Verification
