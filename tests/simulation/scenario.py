@@ -24,6 +24,7 @@ from tests.simulation.workload import (
     Request,
     draw_cancellations,
     draw_fields,
+    draw_outages,
     draw_requests,
     is_rejection,
     perform,
@@ -31,7 +32,8 @@ from tests.simulation.workload import (
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents
-from tompion.executors.base import Completed, RunContext
+from tompion.errors import TargetUnreachable
+from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
 from tompion.model.security import CALLBACKS
@@ -117,6 +119,18 @@ class FlakyReceiver:
         """Do nothing, because the receiver has no resources."""
 
 
+class FragileExecutor(RecordingExecutor):
+    """Records every run, except while its target is down. ``outages`` are the seconds from and until which it is."""
+
+    outages: tuple[tuple[float, float], ...] = ()
+
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+        second = asyncio.get_running_loop().time()
+        if any(start <= second < end for start, end in self.outages):
+            raise TargetUnreachable("the target is down")
+        return await super().run(dag, meta)
+
+
 class Verdict(NamedTuple):
     """The result of a scenario."""
 
@@ -179,7 +193,8 @@ class Scenario:
         )
         self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), self.settings)
         self.store = ObservedStore(self.real, self.observer.committed)
-        self.executor = RecordingExecutor(self.clock.now, self._check_launch)
+        self.executor = FragileExecutor(self.clock.now, self._check_launch)
+        self.executor.outages = draw_outages(seed, FAULTS_S)
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
         self.received: list[tuple[str, bytes]] = []

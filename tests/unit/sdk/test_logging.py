@@ -196,7 +196,8 @@ def test_failure_without_an_exception_is_logged(app: Tompion, caplog: pytest.Log
         rehearsal.create("gone", cron="0 9 * * *", function="json:no_such_function")
         rehearsal.advance("5m")
     assert sorted(records(caplog, logging.ERROR)) == [
-        "ERROR gone failed: 'json:no_such_function' does not exist: module 'json' has no attribute 'no_such_function'",
+        "ERROR gone failed: 'json:no_such_function' does not exist: module 'json' has no attribute 'no_such_function' "
+        "(3 tries)",
         "ERROR slow failed: it took longer than max_execution_ms (1000)",
     ]
 
